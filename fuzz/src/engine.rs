@@ -53,7 +53,7 @@ impl Client<'_> {
 impl Actor<VirtualNet> for Client<'_> {
     fn turn(&mut self, net: &mut VirtualNet, ready: &[Ready]) -> Wake {
         let conn = *self.conn.get_or_insert_with(|| {
-            let conn = net.connect(self.to).expect("the engine listens");
+            let conn = net.connect(&self.to.into()).expect("the engine listens");
             net.write(conn, self.sends).expect("the engine reads");
             conn
         });

@@ -46,11 +46,12 @@ pub fn measure(load: &ClientLoad) -> Result<ClientMeasure, CheckError> {
     let server = Client {
         url: inferometer_plan::spec::parse_url(&format!("http://{}", load.load.server))
             .map_err(CheckError::new)?,
-        address: load.load.server,
+        address: load.load.server.into(),
         headers: Vec::new(),
         timeout: Duration::from_secs(10),
         deadline: Duration::from_secs(60),
         tls: None,
+        proxy: None,
     };
     let mut passes = passes(load)?;
     let mut measure = recorded(&mut passes, &plan, load)?;
@@ -95,8 +96,9 @@ fn passes(load: &ClientLoad) -> Result<PassRunner<EpollNet>, CheckError> {
     Ok(PassRunner {
         net,
         stop: Arc::default(),
-        address: load.load.server,
+        address: load.load.server.into(),
         tls: None,
+        tunnel: None,
         endpoint: Endpoint {
             dialect,
             authority: load.load.server.to_string(),

@@ -130,7 +130,7 @@ pub fn with_lists(keys: Map<String, Value>) -> Map<String, Value> {
 
 /// What is wrong with the kind of a value, if it is: each key is tried alone, so that every
 /// mistake is told. Values of headers are not repeated, for they may be secrets.
-fn wrong_kind(key: &str, value: &Value) -> Option<String> {
+pub fn wrong_kind(key: &str, value: &Value) -> Option<String> {
     let alone = Value::Object(Map::from_iter([(key.to_owned(), value.clone())]));
     let error = serde_path_to_error::deserialize::<_, Spec>(&alone).err()?;
     if key == "header" {
@@ -145,7 +145,11 @@ fn wrong_kind(key: &str, value: &Value) -> Option<String> {
     ))
 }
 
-fn read(path: &Path) -> Result<Map<String, Value>, PlanError> {
+/// The keys of a plan file, or of another file with keys of a plan.
+///
+/// # Errors
+/// When it cannot be read or is no TOML. Whether its keys are those of a plan is not looked at.
+pub fn read(path: &Path) -> Result<Map<String, Value>, PlanError> {
     let problem = |what: String| PlanError::new(format!("{}: {what}", path.display()));
     let text = file::read_text(path, MAX_SETTINGS_BYTES)
         .map_err(|error| problem(format!("cannot be read: {error}")))?;
@@ -186,13 +190,16 @@ fn not_finite(key: &str, value: &toml::Value) -> Option<(String, f64)> {
 
 /// The keys of a plan, from the spec itself. What is left out of a spec where it is absent has to
 /// be there to be known.
-fn known_keys() -> Vec<String> {
+pub fn known_keys() -> Vec<String> {
     let spec = Spec {
         search: Some(SearchSpec::default()),
         wait: Some(1.0.into()),
         noise: Some(String::new()),
         scale: Some(true),
         failures_as_inf: Some(true),
+        client_cert: Some(String::new()),
+        client_key: Some(String::new()),
+        proxy: Some(String::new()),
         ..Spec::default()
     };
     match serde_json::to_value(spec) {

@@ -65,7 +65,7 @@ fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> C
             load: load_model(pass, 1),
             stages: pass.stages(),
             encoder: Encoder::new(source, endpoint, sampling.clone(), false),
-            address,
+            address: address.into(),
             timeouts: no_timeouts,
             planned: pass.requests(),
             max_in_flight: None,

@@ -1,10 +1,9 @@
 //! The input of a [`crate::Driver`]: what one pass does, and who receives its records.
 
-use std::net::SocketAddr;
-
 use inferometer_analysis::search::Watcher;
 use inferometer_load::{LoadModel, OverLimit, Stages};
 use inferometer_model::record::Record;
+use inferometer_net::Address;
 use inferometer_plan::Timeouts;
 
 use crate::encode::Encoder;
@@ -20,7 +19,7 @@ pub struct Job {
     /// Supplies the requests as bytes.
     pub encoder: Encoder,
     /// Where to connect.
-    pub address: SocketAddr,
+    pub address: Address,
     /// When to give up a request.
     pub timeouts: Timeouts,
     /// How many requests the pass has, if that is known. Requests that are not begun because the

@@ -8,6 +8,7 @@
 //!   response.
 //! - [`client`] sends one blocking request at a time, never while a pass is measured on the same
 //!   thread.
+//! - [`proxy`] says which proxy leads to a server, and leads connections through its tunnels.
 //! - [`prometheus`] writes and reads the text format of `/metrics`.
 
 mod connection;
@@ -19,6 +20,7 @@ mod write_buffer;
 pub mod client;
 pub mod pages;
 pub mod prometheus;
+pub mod proxy;
 
 pub use connection::Connection;
 pub use connections::Connections;

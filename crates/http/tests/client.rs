@@ -5,8 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
-use inferometer_http::client::{Client, KeepAliveClient};
-use inferometer_net::tls::Trust;
+use inferometer_http::client::{Access, Client, KeepAliveClient};
 use inferometer_plan::Url;
 
 /// The length of a body that the server sends in these parts.
@@ -15,11 +14,12 @@ fn received(parts: &[&'static str], deadline: Duration) -> Result<usize, String>
     let address = listener.local_addr().unwrap();
     let client = Client {
         url: Url::plain("127.0.0.1", address.port()),
-        address,
+        address: address.into(),
         headers: Vec::new(),
         timeout: Duration::from_secs(60),
         deadline,
         tls: None,
+        proxy: None,
     };
     let parts = parts.to_vec();
     let serving = std::thread::spawn(move || {
@@ -51,7 +51,8 @@ fn a_response_that_trickles_is_given_up_at_its_deadline() {
 fn every_client_has_a_deadline_of_its_own() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = Url::plain("127.0.0.1", listener.local_addr().unwrap().port());
-    let client = Client::reach(&url, Vec::new(), Duration::from_secs(10), &Trust::Known).unwrap();
+    let client =
+        Client::reach(&url, Vec::new(), Duration::from_secs(10), &Access::default()).unwrap();
     assert!(client.deadline <= Duration::from_secs(60), "{:?}", client.deadline);
 }
 
@@ -70,11 +71,12 @@ fn a_quoted_header_is_shown_as_stars_in_errors_and_stays_in_what_is_computed_wit
     });
     let client = Client {
         url: Url::plain("127.0.0.1", address.port()),
-        address,
+        address: address.into(),
         headers: vec![("x-team".to_owned(), "research".to_owned())],
         timeout: Duration::from_secs(60),
         deadline: Duration::from_secs(60),
         tls: None,
+        proxy: None,
     };
     assert_eq!(client.get("/version").unwrap().body, b"\"about research\"");
     let words = KeepAliveClient::new(&client).post("/detokenize", &serde_json::json!({})).unwrap();

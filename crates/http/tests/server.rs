@@ -85,7 +85,7 @@ impl Actor<VirtualNet> for Client {
         {
             self.plan.remove(0);
             if index == self.connections.len() {
-                self.connections.push(net.connect(self.to).unwrap());
+                self.connections.push(net.connect(&self.to.into()).unwrap());
             }
             // The server may have closed it.
             let _ = net.write(self.connections[index], text.as_bytes());

@@ -11,8 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use inferometer_drive::probe::probe;
-use inferometer_http::client::Client;
-use inferometer_net::tls::Trust;
+use inferometer_http::client::{Access, Client};
 use inferometer_net::{free_port, monotonic_now};
 use inferometer_plan::{LaunchPlan, Url, shell};
 
@@ -185,7 +184,7 @@ impl LaunchedServer {
             return Some(format!("no line of its log held `{line}`"));
         }
         let path = self.plan.ready_url.as_deref()?;
-        let answer = Client::reach(&self.url, Vec::new(), CHECK_TIMEOUT, &Trust::Known)
+        let answer = Client::reach(&self.url, Vec::new(), CHECK_TIMEOUT, &Access::default())
             .and_then(|server| server.get(path));
         match answer {
             Ok(answer) if (200..300).contains(&answer.status) => None,
@@ -314,7 +313,7 @@ fn address(plan: &LaunchPlan) -> Result<Url, LaunchError> {
             .map_err(|source| LaunchError::NoPort { host: plan.host.clone(), source })?,
     };
     let url = Url::plain(host, port);
-    let Ok(other) = Client::reach(&url, Vec::new(), CHECK_TIMEOUT, &Trust::Known) else {
+    let Ok(other) = Client::reach(&url, Vec::new(), CHECK_TIMEOUT, &Access::default()) else {
         return Ok(url);
     };
     let by = probe(&other).map_or_else(|_| "another program".to_owned(), |found| found.line());

@@ -1,21 +1,21 @@
-//! The event loop's state of a connection. It makes no system call.
+//! The event loop's state of its connections. It makes no system call.
 
 use std::io;
-use std::net::TcpStream;
 
 use inferometer_model::time::Nanos;
 
 use crate::ConnId;
+use crate::socket::Socket;
 
 /// A place for a connection.
-pub(crate) struct Slot {
-    pub generation: u32,
-    pub conn: Option<Conn>,
+struct Slot {
+    generation: u32,
+    conn: Option<Conn>,
 }
 
 /// An open or opening connection.
 pub(crate) struct Conn {
-    pub stream: TcpStream,
+    pub socket: Socket,
     pub state: State,
     /// Whether it did not take all of a write, and has not been reported as writable since.
     pub watching_writes: bool,
@@ -31,17 +31,66 @@ pub(crate) struct Conn {
     pub empty_before: Nanos,
 }
 
+impl Conn {
+    /// A connection of which nothing has been read.
+    pub fn new(socket: Socket, state: State, now: Nanos) -> Self {
+        Self {
+            socket,
+            state,
+            watching_writes: false,
+            wrote: false,
+            drained_at: Some(now),
+            reported: false,
+            ended: false,
+            empty_before: now,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
+    /// It could not begin to connect yet, and is not watched.
+    Queued,
     Connecting,
     Open,
 }
 
-/// The connection of an id, if it is still open. Apart from the net, so that its other fields
-/// stay free to use.
-pub(crate) fn find(slots: &mut [Slot], id: ConnId) -> Option<&mut Conn> {
-    let slot = slots.get_mut(id.slot())?;
-    if slot.generation == id.generation { slot.conn.as_mut() } else { None }
+/// The connections of an event loop.
+#[derive(Default)]
+pub(crate) struct Slots {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+}
+
+impl Slots {
+    /// The connection of an id, if it is still open.
+    pub fn find(&mut self, id: ConnId) -> Option<&mut Conn> {
+        let slot = self.slots.get_mut(id.slot())?;
+        if slot.generation == id.generation { slot.conn.as_mut() } else { None }
+    }
+
+    /// Adds a connection.
+    pub fn put(&mut self, conn: Conn) -> ConnId {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot { generation: 0, conn: None });
+            (self.slots.len() - 1) as u32
+        });
+        let place = &mut self.slots[slot as usize];
+        place.generation += 1;
+        place.conn = Some(conn);
+        ConnId { slot, generation: place.generation }
+    }
+
+    /// Takes a connection out, if it is still open.
+    pub fn take(&mut self, id: ConnId) -> Option<Conn> {
+        let place = self.slots.get_mut(id.slot())?;
+        if place.generation != id.generation {
+            return None;
+        }
+        let conn = place.conn.take()?;
+        self.free.push(id.slot);
+        Some(conn)
+    }
 }
 
 /// The number under which the kernel reports a connection.

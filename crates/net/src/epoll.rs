@@ -4,20 +4,23 @@
 //! connection is remembered here and reported again, so that for an actor a connection is readable
 //! until it has read everything.
 
-use std::io::{self, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use inferometer_model::time::Nanos;
 
-use crate::conn::{Conn, Slot, State, find, gone, token};
+use crate::conn::{Conn, Slots, State, gone, token};
 use crate::emptiness::Emptiness;
 use crate::loop_stats::LoopStats;
 use crate::run_delay::RunDelay;
+use crate::socket::{Begun, Socket};
 use crate::stamp::{Converter, StampKeeper, StampStats};
 use crate::sys::{self, Epoll, Received, Trigger};
-use crate::{Actor, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake, Waker};
+use crate::{Actor, Address, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake, Waker};
 
 /// The token of the waker; slots of connections never reach it.
 const WAKER_TOKEN: u64 = u64::MAX;
@@ -31,13 +34,17 @@ const LONG_WAIT: Duration = Duration::from_millis(1);
 /// noticed even when nothing is due.
 const HEARTBEAT: Duration = Duration::from_millis(50);
 
+/// How soon a Unix socket is tried again whose server had no room. The kernel tells nobody when there is.
+const QUEUED: Duration = Duration::from_millis(1);
+
 /// Sockets of this process, and the monotonic clock.
 pub struct EpollNet {
     epoll: Epoll,
     waker: Waker,
     listeners: Vec<TcpListener>,
-    slots: Vec<Slot>,
-    free: Vec<u32>,
+    slots: Slots,
+    /// Unix sockets whose server has no room for one more that waits to be accepted.
+    queued: Vec<(ConnId, Arc<Path>)>,
     /// Connections whose last read may have left bytes.
     unread: Vec<ConnId>,
     stamps: Converter,
@@ -72,8 +79,8 @@ impl EpollNet {
             epoll,
             waker,
             listeners: Vec::new(),
-            slots: Vec::new(),
-            free: Vec::new(),
+            slots: Slots::default(),
+            queued: Vec::new(),
             unread: Vec::new(),
             stamps: Converter::new(),
             use_kernel_stamps: true,
@@ -139,7 +146,7 @@ impl EpollNet {
     fn wait(&mut self, until: Option<Nanos>, ready: &mut Vec<Ready>) -> io::Result<()> {
         let now = self.now();
         self.loop_stats.turn(now.since(self.returned));
-        let heartbeat = now + HEARTBEAT;
+        let heartbeat = now + if self.queued.is_empty() { HEARTBEAT } else { QUEUED };
         let (end, spin) = match until {
             _ if !self.unread.is_empty() => (now, Duration::ZERO),
             Some(at) if at < heartbeat => (at, self.spin),
@@ -163,13 +170,14 @@ impl EpollNet {
             }
         }
         self.report_unread(ready);
+        self.begin_queued(ready);
         Ok(())
     }
 
     /// Reports again what was not read to its end, unless something new has just been reported.
     fn report_unread(&mut self, ready: &mut Vec<Ready>) {
         for id in self.unread.drain(..) {
-            if let Some(conn) = find(&mut self.slots, id).filter(|conn| !conn.reported) {
+            if let Some(conn) = self.slots.find(id).filter(|conn| !conn.reported) {
                 conn.reported = true;
                 ready.push(Ready::Readable(id));
             }
@@ -215,18 +223,18 @@ impl EpollNet {
 
     fn report(&mut self, event: sys::Readiness, ready: &mut Vec<Ready>) {
         let id = ConnId { slot: event.token as u32, generation: (event.token >> 32) as u32 };
-        let Some(conn) = find(&mut self.slots, id) else { return };
+        let Some(conn) = self.slots.find(id) else { return };
         if conn.state == State::Connecting {
             if !(event.writable || event.readable) {
                 return;
             }
-            match conn.stream.take_error() {
+            match conn.socket.take_error() {
                 Ok(None) => {
                     conn.state = State::Open;
                     ready.push(Ready::Connected(id));
                 }
                 Ok(Some(error)) | Err(error) => {
-                    self.free_slot(id);
+                    self.slots.take(id);
                     ready.push(Ready::ConnectFailed(id, error));
                     return;
                 }
@@ -251,7 +259,7 @@ impl EpollNet {
             match self.listeners[listener].accept() {
                 Ok((stream, _)) => {
                     stream.set_nonblocking(true)?;
-                    ready.push(Ready::Accepted(self.adopt(stream, State::Open)?));
+                    ready.push(Ready::Accepted(self.adopt(Socket::Tcp(stream), State::Open)?));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 // The client went away, or descriptors ran out: the next wait tries again.
@@ -261,42 +269,41 @@ impl EpollNet {
     }
 
     /// Adds a socket and watches it.
-    fn adopt(&mut self, stream: TcpStream, state: State) -> io::Result<ConnId> {
-        stream.set_nodelay(true)?;
-        if self.use_kernel_stamps {
+    fn adopt(&mut self, socket: Socket, state: State) -> io::Result<ConnId> {
+        socket.send_at_once()?;
+        // A Unix socket takes the option and has no stamps all the same.
+        if self.use_kernel_stamps && matches!(socket, Socket::Tcp(_)) {
             // A kernel without stamps is no error: reads then have none.
-            self.use_kernel_stamps = sys::enable_receive_stamps(&stream).is_ok();
+            self.use_kernel_stamps = sys::enable_receive_stamps(&socket).is_ok();
         }
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot { generation: 0, conn: None });
-            (self.slots.len() - 1) as u32
-        });
-        let place = &mut self.slots[slot as usize];
-        place.generation += 1;
-        let id = ConnId { slot, generation: place.generation };
-        self.epoll.add(stream.as_raw_fd(), token(id), Trigger::Edge)?;
-        let now = Nanos(sys::monotonic_ns());
-        place.conn = Some(Conn {
-            stream,
-            state,
-            watching_writes: false,
-            wrote: false,
-            drained_at: Some(now),
-            reported: false,
-            ended: false,
-            empty_before: now,
-        });
+        let fd = socket.as_raw_fd();
+        let id = self.slots.put(Conn::new(socket, state, Nanos(sys::monotonic_ns())));
+        if state != State::Queued
+            && let Err(error) = self.epoll.add(fd, token(id), Trigger::Edge)
+        {
+            self.slots.take(id);
+            return Err(error);
+        }
         Ok(id)
     }
 
-    fn free_slot(&mut self, id: ConnId) -> Option<Conn> {
-        let place = self.slots.get_mut(id.slot())?;
-        if place.generation != id.generation {
-            return None;
-        }
-        let conn = place.conn.take()?;
-        self.free.push(id.slot);
-        Some(conn)
+    /// Begins the connections again for which a server had no room.
+    fn begin_queued(&mut self, ready: &mut Vec<Ready>) {
+        let Self { queued, slots, epoll, .. } = self;
+        queued.retain(|(id, path)| {
+            let Some(conn) = slots.find(*id) else { return false };
+            let begun = match conn.socket.begin_queued(path) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
+                begun => begun,
+            };
+            conn.state = State::Connecting;
+            let fd = conn.socket.as_raw_fd();
+            if let Err(error) = begun.and_then(|()| epoll.add(fd, token(*id), Trigger::Edge)) {
+                slots.take(*id);
+                ready.push(Ready::ConnectFailed(*id, error));
+            }
+            false
+        });
     }
 }
 
@@ -307,7 +314,7 @@ impl Net for EpollNet {
 
     fn listen(&mut self, at: SocketAddr) -> io::Result<SocketAddr> {
         let listener = TcpListener::bind(at)?;
-        sys::lengthen_backlog(&listener)?;
+        sys::set_backlog(&listener, i32::MAX)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let token = LISTENER_BIT | self.listeners.len() as u64;
@@ -316,22 +323,28 @@ impl Net for EpollNet {
         Ok(address)
     }
 
-    fn connect(&mut self, to: SocketAddr) -> io::Result<ConnId> {
-        let stream = sys::begin_connect(to)?;
-        self.adopt(stream, State::Connecting)
+    fn connect(&mut self, to: &Address) -> io::Result<ConnId> {
+        match Socket::begin(to)? {
+            Begun::Connecting(socket) => self.adopt(socket, State::Connecting),
+            Begun::NoRoom(socket, path) => {
+                let id = self.adopt(socket, State::Queued)?;
+                self.queued.push((id, path));
+                Ok(id)
+            }
+        }
     }
 
     fn read(&mut self, id: ConnId, buffer: &mut [u8]) -> ReadResult {
-        let Some(conn) = find(&mut self.slots, id) else { return ReadResult::Failed(gone()) };
+        let Some(conn) = self.slots.find(id) else { return ReadResult::Failed(gone()) };
         let called = self.last_now;
         conn.reported = false;
-        match sys::receive(&conn.stream, buffer) {
+        match sys::receive(&conn.socket, buffer) {
             Ok(Received { bytes: 0, .. }) => ReadResult::Closed,
             Ok(Received { bytes, wall_stamp, truncated }) => {
                 let user = Nanos(sys::monotonic_ns());
                 self.last_now = user;
                 if std::mem::take(&mut conn.wrote) {
-                    sys::acknowledge_at_once(&conn.stream);
+                    conn.socket.acknowledge_at_once();
                 }
                 self.loop_stats.truncated_control += u64::from(truncated);
                 // Of a socket that had not been drained nothing new is known.
@@ -363,8 +376,8 @@ impl Net for EpollNet {
     }
 
     fn write(&mut self, id: ConnId, bytes: &[u8]) -> io::Result<usize> {
-        let conn = find(&mut self.slots, id).ok_or_else(gone)?;
-        let written = match conn.stream.write(bytes) {
+        let conn = self.slots.find(id).ok_or_else(gone)?;
+        let written = match conn.socket.write(bytes) {
             Ok(written) => written,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
@@ -376,11 +389,11 @@ impl Net for EpollNet {
     }
 
     fn close(&mut self, id: ConnId, how: Close) {
-        if let Some(conn) = self.free_slot(id)
+        if let Some(conn) = self.slots.take(id)
             && how == Close::Reset
         {
             // If the option cannot be set the other side sees an ordinary end.
-            let _ = sys::reset_on_close(&conn.stream);
+            let _ = conn.socket.reset_on_close();
         }
     }
 }

@@ -8,6 +8,7 @@
 //!
 //! Nothing here knows HTTP, requests or metrics.
 
+mod address;
 mod conn;
 mod emptiness;
 mod epoll;
@@ -15,6 +16,7 @@ pub mod file;
 mod free_port;
 mod loop_stats;
 mod run_delay;
+mod socket;
 mod stamp;
 mod sys;
 pub mod thread;
@@ -25,6 +27,7 @@ mod waker;
 use std::io;
 use std::net::SocketAddr;
 
+pub use address::Address;
 pub use epoll::EpollNet;
 pub use free_port::free_port;
 pub use inferometer_model::time::Nanos;
@@ -116,7 +119,7 @@ pub trait Net {
     ///
     /// # Errors
     /// When the attempt fails at once: no route, no more file descriptors.
-    fn connect(&mut self, to: SocketAddr) -> io::Result<ConnId>;
+    fn connect(&mut self, to: &Address) -> io::Result<ConnId>;
 
     /// Reads what is there, up to the buffer's size.
     fn read(&mut self, conn: ConnId, buffer: &mut [u8]) -> ReadResult;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use inferometer_model::time::Nanos;
 
-use crate::{Actor, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake};
+use crate::{Actor, Address, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake};
 
 /// A host's view of the virtual world: its sockets, and the clock that all hosts share.
 #[derive(Clone)]
@@ -183,10 +183,14 @@ impl Net for VirtualNet {
         Ok(at)
     }
 
-    fn connect(&mut self, to: SocketAddr) -> io::Result<ConnId> {
+    fn connect(&mut self, to: &Address) -> io::Result<ConnId> {
+        let Address::Internet(to) = to else {
+            let what = "there are no Unix sockets in the virtual network";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+        };
         let mut world = self.world.borrow_mut();
         let index = world.ends.len();
-        match world.listeners.get(&to).copied() {
+        match world.listeners.get(to).copied() {
             Some(server) => {
                 world.ends.push(end(self.host, Pending::Connected));
                 world.ends.push(end(server, Pending::Accepted));
@@ -295,7 +299,7 @@ mod tests {
     impl Actor<VirtualNet> for Caller {
         fn turn(&mut self, net: &mut VirtualNet, ready: &[Ready]) -> Wake {
             if self.conn.is_none() {
-                self.conn = Some(net.connect(self.to).unwrap());
+                self.conn = Some(net.connect(&self.to.into()).unwrap());
             }
             for event in ready {
                 match *event {

@@ -79,7 +79,7 @@ impl Actor<EpollNet> for Client {
 fn a_server_that_waits_for_acknowledgements_need_not_wait_on_a_connection_that_is_used_again() {
     let server = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let mut net = EpollNet::new().unwrap();
-    let conn = net.connect(server.local_addr().unwrap()).unwrap();
+    let conn = net.connect(&server.local_addr().unwrap().into()).unwrap();
     let first_at = net.now();
     let mut client = Client {
         server,

@@ -156,7 +156,7 @@ impl<N: Net> Actor<N> for Client {
         }
         if !self.began {
             self.began = true;
-            net.connect(ADDRESS.parse::<SocketAddr>().unwrap()).unwrap();
+            net.connect(&ADDRESS.parse::<SocketAddr>().unwrap().into()).unwrap();
         }
         for event in ready {
             match event {
@@ -183,7 +183,7 @@ fn talk(bytes: Vec<u8>, room: usize, host: &str, trust: &Trust) -> Client {
 
 fn talk_to(mut echo: Echo, bytes: Vec<u8>, room: usize, host: &str, trust: &Trust) -> Client {
     let client = Client { bytes, room, ..Client::default() };
-    let mut secured = Secured::new(client, TlsClient::new(host, trust).unwrap());
+    let mut secured = Secured::new(client, TlsClient::new(host, trust, None).unwrap());
     let mut hosts = virtual_net::hosts(2).into_iter();
     let (client_net, server_net) = (hosts.next().unwrap(), hosts.next().unwrap());
     virtual_net::play(&mut [(&mut secured, client_net), (&mut echo, server_net)]);
@@ -239,18 +239,18 @@ fn a_server_with_a_certificate_of_its_own_is_trusted_where_that_was_given() {
 
 #[test]
 fn what_holds_no_certificate_is_refused() {
-    let refused = |pem: &[u8]| TlsClient::new("a", &Trust::Also(pem.to_vec())).unwrap_err();
+    let refused = |pem: &[u8]| TlsClient::new("a", &Trust::Also(pem.to_vec()), None).unwrap_err();
     assert!(refused(b"nothing").to_string().contains("holds none"));
     assert!(refused(b"").to_string().contains("it is empty"));
     assert!(refused(KEY).to_string().contains("holds none"));
-    assert!(TlsClient::new("not a name", &Trust::Known).is_err());
+    assert!(TlsClient::new("not a name", &Trust::Known, None).is_err());
 }
 
 #[test]
 fn a_server_that_accepts_and_never_answers_is_given_up_when_the_time_of_the_handshake_is_over() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let connect = || std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let tls = TlsClient::new("localhost", &Trust::Anybody).unwrap();
+    let tls = TlsClient::new("localhost", &Trust::Anybody, None).unwrap();
     // The time is over when the first answer is asked for.
     let error = tls.over(connect(), Duration::ZERO).err().unwrap();
     assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);

@@ -6,9 +6,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use inferometer_drive::probe::{Found, probe, probe_if_ready};
-use inferometer_http::client::{Client, ClientError};
+use inferometer_http::client::{Access, Client, ClientError};
 use inferometer_net::monotonic_now;
-use inferometer_net::tls::Trust;
 use inferometer_plan::Url;
 
 use crate::error::RunError;
@@ -36,7 +35,7 @@ pub(crate) struct Reached {
 pub(crate) struct Wanted<'a> {
     pub(crate) url: &'a Url,
     pub(crate) headers: &'a [(String, String)],
-    pub(crate) trust: &'a Trust,
+    pub(crate) access: &'a Access,
     /// Whether it has to list a model, because the plan names none.
     pub(crate) lists_a_model: bool,
     /// Whether the plan names dialect and model, so that the server need not say them.
@@ -103,9 +102,9 @@ pub(crate) fn wait_for(
 }
 
 fn attempt(wanted: Wanted<'_>, waits: bool) -> Attempt {
-    let Wanted { url, headers, trust, lists_a_model, is_named, is_launched } = wanted;
+    let Wanted { url, headers, access, lists_a_model, is_named, is_launched } = wanted;
     let ask = if waits { probe_if_ready } else { probe };
-    let reached = Client::reach(url, headers.to_vec(), PROBE_TIMEOUT, trust)
+    let reached = Client::reach(url, headers.to_vec(), PROBE_TIMEOUT, access)
         .and_then(|server| ask(&server).map(|found| Reached { server, found }));
     let reached = match reached {
         Ok(reached) => reached,

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use inferometer_http::client::Access;
 use inferometer_model::cell::CellPlan;
-use inferometer_net::tls::Trust;
 use inferometer_store::LoggedPass;
 
 use crate::interrupt::Interrupt;
@@ -21,8 +21,8 @@ pub struct Context {
     pub salt: String,
     /// Further headers of each request with their values, which may be secrets.
     pub headers: Vec<(String, String)>,
-    /// Which certificate authorities are trusted.
-    pub trust: Trust,
+    /// How a server that runs elsewhere is reached: who is trusted, what is shown, by which proxy.
+    pub access: Access,
     /// How long to wait for a server that runs elsewhere to become ready; absent: not at all.
     pub wait: Option<Duration>,
     /// The database.

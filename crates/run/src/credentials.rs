@@ -1,12 +1,8 @@
-//! Who may speak to the server and whom to believe that it is the server: the key, as a header, and
-//! the certificate authorities. Secrets are never stored.
+//! Who may speak to the server: the key, as a header. Secrets are never stored.
 
-use std::path::Path;
-
+use inferometer_http::proxy::Proxies;
 use inferometer_model::secrets::{Secrets, names_a_secret};
 use inferometer_model::visible;
-use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
-use inferometer_net::tls::{TlsClient, Trust};
 use inferometer_plan::spec::Spec;
 use inferometer_wire::dialect::dialect;
 use serde_json::Value;
@@ -14,7 +10,7 @@ use serde_json::Value;
 use crate::error::PlanError;
 
 /// The values of environment variables, as the calling program hands them over.
-pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub use inferometer_http::proxy::Variables;
 
 /// The variable that holds the key, unless another one is named.
 const USUAL_VARIABLE: &str = "OPENAI_API_KEY";
@@ -63,7 +59,8 @@ pub fn authorization(
 
 /// All that is secret in a spec and in the variable that holds the key, whether or not it is sent.
 pub fn secrets(spec: &Spec, variables: Variables<'_>) -> Secrets {
-    Secrets::of_headers(&sent(spec, variables))
+    let proxies = Proxies::of_variables(variables).secret_headers();
+    Secrets::of_headers(&[sent(spec, variables), proxies].concat())
 }
 
 fn sent(spec: &Spec, variables: Variables<'_>) -> Vec<(String, String)> {
@@ -143,24 +140,6 @@ fn is_usual_name(name: &str) -> bool {
     let is_upper = |c: char| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit();
     name.chars().all(is_upper)
         && (name.contains('_') || !name.contains(|c: char| c.is_ascii_digit()))
-}
-
-/// Which certificate authorities are trusted.
-///
-/// # Errors
-/// When the file of authorities cannot be read.
-pub fn trust(spec: &Spec) -> Result<Trust, PlanError> {
-    let Some(path) = &spec.ca_cert else {
-        return Ok(if spec.insecure == Some(true) { Trust::Anybody } else { Trust::Known });
-    };
-    let wrong = |why: String| PlanError::new(format!("ca_cert (--ca-cert): {path}: {why}"));
-    let trust = Trust::Also(
-        file::read(Path::new(path), MAX_SETTINGS_BYTES)
-            .map_err(|error| wrong(error.to_string()))?,
-    );
-    // A file without a certificate is refused before anything is sent.
-    TlsClient::new("localhost", &trust).map_err(|error| wrong(error.to_string()))?;
-    Ok(trust)
 }
 
 #[cfg(test)]

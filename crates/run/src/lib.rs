@@ -40,6 +40,7 @@ pub mod estimate;
 mod search_bound;
 pub mod search_text;
 
+mod access;
 mod connect;
 mod embedded_noise;
 mod embedded_server;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_http::client::Client;
+use inferometer_http::client::{Access, Client};
 use inferometer_net::tls::Trust;
 use inferometer_observe::{
     CardSource, Dcgm, MetricNames, MissingMetrics, Observer, Scrape, local_cards, select_cards,
@@ -36,12 +36,12 @@ pub struct Asked {
 ///
 /// # Errors
 /// When metrics or cards were asked for that do not answer.
-pub fn observer(plan: &Plan, trust: &Trust, ready: &mut ReadyTarget) -> Result<Asked, RunError> {
-    let (scrape, again) = match scrape(plan, trust, ready)? {
+pub fn observer(plan: &Plan, access: &Access, ready: &mut ReadyTarget) -> Result<Asked, RunError> {
+    let (scrape, again) = match scrape(plan, access, ready)? {
         Some((_, Err(MissingMetrics::NotYet(_)))) => (None, true),
         found => (used(plan, found, ready)?, false),
     };
-    let cards = cards(plan, trust, ready)?;
+    let cards = cards(plan, access, ready)?;
     let cards_named = plan.observe.cards.is_some();
     let period = plan.observe.period;
     Ok(Asked { observer: Observer { scrape, cards, cards_named, period, on_sample: None }, again })
@@ -53,10 +53,10 @@ pub fn observer(plan: &Plan, trust: &Trust, ready: &mut ReadyTarget) -> Result<A
 /// When metrics were asked for that are not there.
 pub fn ask_again(
     plan: &Plan,
-    trust: &Trust,
+    access: &Access,
     ready: &mut ReadyTarget,
 ) -> Result<Option<Scrape>, RunError> {
-    let found = scrape(plan, trust, ready)?;
+    let found = scrape(plan, access, ready)?;
     used(plan, found, ready)
 }
 
@@ -64,7 +64,7 @@ pub fn ask_again(
 type Looked = Option<(Scrape, Result<(), MissingMetrics>)>;
 
 /// Looks for the server's metrics; `None` where nobody asks for them.
-fn scrape(plan: &Plan, trust: &Trust, ready: &ReadyTarget) -> Result<Looked, RunError> {
+fn scrape(plan: &Plan, access: &Access, ready: &ReadyTarget) -> Result<Looked, RunError> {
     let names = MetricNames::with(&plan.observe.names).map_err(RunError::target)?;
     let Some(server) = ready.server.clone() else { return Ok(None) };
     let server = Client { timeout: TIMEOUT, ..server };
@@ -74,7 +74,7 @@ fn scrape(plan: &Plan, trust: &Trust, ready: &ReadyTarget) -> Result<Looked, Run
         MetricsAt::Path(path) => Scrape::new(server, path, names),
         MetricsAt::Address(url) => {
             let told = |why| RunError::target(format!("metrics_url (--metrics-url): {why}"));
-            Scrape::new(other(url, trust, ready).map_err(told)?, "", names)
+            Scrape::new(other(url, access, ready).map_err(told)?, "", names)
         }
     };
     let found = scrape.check();
@@ -106,19 +106,20 @@ fn used(plan: &Plan, found: Looked, ready: &mut ReadyTarget) -> Result<Option<Sc
 
 fn cards(
     plan: &Plan,
-    trust: &Trust,
+    access: &Access,
     ready: &mut ReadyTarget,
 ) -> Result<Vec<Box<dyn CardSource>>, RunError> {
     // A server elsewhere uses none of the cards of this machine.
-    let is_here = ready.address.ip().is_loopback();
+    let is_here = ready.server.as_ref().is_some_and(|server| server.proxy.is_none())
+        && ready.address.is_here();
     let seen: Vec<Box<dyn CardSource>> = match &plan.observe.dcgm {
         Some(url) => {
             let told = |why| RunError::target(format!("dcgm_url (--dcgm-url): {why}"));
             let scrape =
-                Scrape::new(other(url, trust, ready).map_err(told)?, "", MetricNames::known());
+                Scrape::new(other(url, access, ready).map_err(told)?, "", MetricNames::known());
             vec![Box::new(Dcgm::reach(scrape).map_err(told)?)]
         }
-        None if is_here && ready.server.is_some() && !ready.target.simulated => local_cards(),
+        None if is_here && !ready.target.simulated => local_cards(),
         None => Vec::new(),
     };
     let is_asked_for = plan.observe.dcgm.is_some() || plan.observe.cards.is_some();
@@ -135,13 +136,12 @@ fn cards(
 
 /// Another address than the target's. It gets the target's headers, which may hold a key, only
 /// where it is the same server, spoken to in the same way.
-fn other(url: &Url, trust: &Trust, ready: &ReadyTarget) -> Result<Client, String> {
-    let is_same = |target: &&Client| {
-        url.authority() == target.url.authority() && url.secure == target.url.secure
-    };
-    let target = ready.server.as_ref().filter(is_same);
+fn other(url: &Url, access: &Access, ready: &ReadyTarget) -> Result<Client, String> {
+    let target = ready.server.as_ref().filter(|target| url.is_same_server(&target.url));
     let headers = target.map_or_else(Vec::new, |target| target.headers.clone());
     // That nobody checks the target's certificate says nothing of other servers.
-    let trust = if *trust == Trust::Anybody && target.is_none() { &Trust::Known } else { trust };
-    Client::reach(url, headers, TIMEOUT, trust).map_err(|error| error.to_string())
+    let is_unchecked = access.trust == Trust::Anybody && target.is_none();
+    let trust = if is_unchecked { Trust::Known } else { access.trust.clone() };
+    let access = Access { trust, ..access.clone() };
+    Client::reach(url, headers, TIMEOUT, &access).map_err(|error| error.to_string())
 }

@@ -2,19 +2,19 @@
 //! stores nothing itself.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
+use inferometer_http::proxy::{Proxy, Tunnelled};
 use inferometer_load::{PassPlan, load_model};
 use inferometer_model::process::Process;
 use inferometer_model::request::Sampling;
 use inferometer_model::source::Source;
 use inferometer_model::time::Nanos;
 use inferometer_net::tls::{Secured, TlsClient};
-use inferometer_net::{Actor, Net, Ready, Wake};
+use inferometer_net::{Actor, Address, Net, Ready, Wake};
 use inferometer_plan::Plan;
 use inferometer_plan::spec::limits::MAX_IN_FLIGHT;
 use inferometer_store::PassBegin;
@@ -29,9 +29,11 @@ pub struct PassRunner<N> {
     /// Set when the user interrupts.
     pub stop: Arc<AtomicBool>,
     /// Where the server listens.
-    pub address: SocketAddr,
+    pub address: Address,
     /// How TLS is spoken to it, if it is.
     pub tls: Option<TlsClient>,
+    /// The proxy that leads to it by a tunnel, and the server's `host:port`.
+    pub tunnel: Option<(Proxy, String)>,
     /// How it is spoken to.
     pub endpoint: Endpoint,
     /// Whether `ignore_eos` is sent where the plan asks for it.
@@ -79,7 +81,7 @@ impl<N: Network> PassRunner<N> {
             load: load_model(pass, begin.seed(plan.seed)),
             stages: pass.stages(),
             encoder: Encoder::new(source, self.endpoint.clone(), sampling, self.keep_text),
-            address: self.address,
+            address: self.address.clone(),
             timeouts: plan.timeouts,
             planned: pass.requests(),
             max_in_flight: pass.limit().0,
@@ -103,7 +105,15 @@ impl<N: Network> PassRunner<N> {
             None => self.net.play(&mut driver),
             Some(tls) => {
                 let mut secured = Secured::new(driver, tls.clone());
-                let played = self.net.play(&mut secured);
+                let played = match &self.tunnel {
+                    None => self.net.play(&mut secured),
+                    Some((proxy, server)) => {
+                        let mut tunnelled = Tunnelled::new(secured, proxy, server);
+                        let played = self.net.play(&mut tunnelled);
+                        secured = tunnelled.into_inner();
+                        played
+                    }
+                };
                 driver = secured.into_inner();
                 played
             }

@@ -12,6 +12,7 @@ use inferometer_plan::spec::{Known, Spec, SpecError};
 use inferometer_plan::template::Template;
 use inferometer_plan::{Plan, TargetPlan};
 
+use crate::access;
 use crate::context::{Context, Host, ReportFiles};
 use crate::credentials::{self, Variables};
 use crate::error::PlanError;
@@ -78,7 +79,7 @@ fn checked(
         host: Host::default(),
         salt: spec.salt.clone().unwrap_or_else(fresh_salt),
         headers,
-        trust: credentials::trust(spec)?,
+        access: access::access(spec, &plan, variables)?,
         wait: spec.wait().map_err(|error| mistakes(vec![error]))?,
         store: spec.store.clone().unwrap_or_else(|| "inferometer.db".to_owned()).into(),
         out: spec.out.clone().map(PathBuf::from),

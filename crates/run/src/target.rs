@@ -2,16 +2,18 @@
 //! not measured here.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::time::Duration;
 
 use inferometer_drive::Endpoint;
-use inferometer_drive::probe::{Found, find_local};
-use inferometer_http::client::Client;
+use inferometer_drive::probe::{Found, USUAL_PORTS, find_local};
+use inferometer_http::client::{Access, Client};
+use inferometer_http::proxy::Proxy;
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::secrets::{REDACTED, Secrets};
 use inferometer_model::target::Target;
 use inferometer_model::visible;
-use inferometer_net::tls::{TlsClient, Trust};
+use inferometer_net::Address;
+use inferometer_net::tls::TlsClient;
 use inferometer_plan::spec::limits::MAX_NAME;
 use inferometer_plan::{Grid, Plan, TargetPlan, Url};
 use inferometer_wire::dialect::{Dialect, dialect};
@@ -30,10 +32,15 @@ use crate::servers::{self, Servers, Start};
 /// as those of the published record.
 const END_OF_TEXT_WITHIN: u32 = 1_000;
 
+/// How long the servers on the usual ports of this machine are waited for.
+const LOCAL_WITHIN: Duration = Duration::from_millis(200);
+
 /// A server that is ready to be measured.
 pub struct ReadyTarget {
-    /// Where it listens.
-    pub address: SocketAddr,
+    /// Where it listens, or the proxy that leads to it.
+    pub address: Address,
+    /// The proxy that leads to it by a tunnel, and the server's `host:port`.
+    pub tunnel: Option<(Proxy, String)>,
     /// How TLS is spoken to it, if it is.
     pub tls: Option<TlsClient>,
     /// Asks it questions beside the measurement; absent where there is nobody to ask, as on a
@@ -62,7 +69,8 @@ pub fn prepare(
     let mut ready = match &plan.launch {
         Some(launch) => {
             let url = servers.get(launch, start)?;
-            let wanted = wanted(&url, &context.headers, &Trust::Known);
+            let straight = Access::default();
+            let wanted = wanted(&url, &context.headers, &straight);
             let wanted = Wanted { is_named: names_all(plan), is_launched: true, ..wanted };
             let mut ready = describe(plan, connect(wanted)?)?;
             ready.target.facts.extend(servers::facts(launch));
@@ -84,7 +92,7 @@ fn unlaunched(plan: &Plan, context: &Context, start: Start<'_>) -> Result<ReadyT
             let noise = noise_of(plan, context)?;
             let profile = profile.as_deref();
             let engine = EmbeddedServer::start(program, model, profile, *speed, within, noise)?;
-            let mut ready = describe(plan, connect(wanted(&engine.url, &[], &Trust::Known))?)?;
+            let mut ready = describe(plan, connect(wanted(&engine.url, &[], &Access::default()))?)?;
             ready.embedded = Some(engine);
             if ends {
                 let message = format!(
@@ -100,7 +108,7 @@ fn unlaunched(plan: &Plan, context: &Context, start: Start<'_>) -> Result<ReadyT
         }
         TargetPlan::Server { url, insecure, model, .. } => {
             let lists_a_model = model.is_none();
-            let wanted = wanted(url, &context.headers, &context.trust);
+            let wanted = wanted(url, &context.headers, &context.access);
             let wanted = Wanted { lists_a_model, is_named: names_all(plan), ..wanted };
             let reached = match context.wait {
                 None => connect(wanted),
@@ -115,8 +123,8 @@ fn unlaunched(plan: &Plan, context: &Context, start: Start<'_>) -> Result<ReadyT
     }
 }
 
-fn wanted<'a>(url: &'a Url, headers: &'a [(String, String)], trust: &'a Trust) -> Wanted<'a> {
-    Wanted { url, headers, trust, lists_a_model: false, is_named: false, is_launched: false }
+fn wanted<'a>(url: &'a Url, headers: &'a [(String, String)], access: &'a Access) -> Wanted<'a> {
+    Wanted { url, headers, access, lists_a_model: false, is_named: false, is_launched: false }
 }
 
 /// Whether a plan names dialect and model, so that a server need not say them.
@@ -132,9 +140,20 @@ fn unchecked(url: &Url) -> Finding {
     Finding::of(code::CERTIFICATE_UNCHECKED, message)
 }
 
+fn through(proxy: &Proxy, Client { url, tls, .. }: &Client) -> Finding {
+    let how = if tls.is_some() { "a tunnel of" } else { "" };
+    let message = format!(
+        "requests to {url} went through {how}{}the proxy {proxy} ({}): latencies and failures are those \
+         of the proxy and the server together",
+        if how.is_empty() { "" } else { " " },
+        proxy.named_by
+    );
+    Finding::of(code::THROUGH_A_PROXY, message)
+}
+
 /// Says how to benchmark a server that runs on this machine. It is only asked what it is.
 fn suggest_local(start: Start<'_>) {
-    for (url, found) in find_local() {
+    for (url, found) in find_local(&USUAL_PORTS, LOCAL_WITHIN) {
         if !found.simulated && found.serves_only.is_none() {
             let line = found.line();
             start.events.emit(Event::Warning(&format!(
@@ -171,16 +190,23 @@ fn describe(plan: &Plan, Reached { server, found }: Reached) -> Result<ReadyTarg
             headers.push(((*name).to_owned(), (*value).to_owned()));
         }
     }
+    let (before, authorization) = server.forwarding();
+    headers.extend(authorization);
     let endpoint = Endpoint {
         dialect,
         authority: server.url.host_field(),
-        path: format!("{}{path}", server.url.prefix),
+        path: format!("{before}{}{path}", server.url.prefix),
         headers,
         model: model.clone(),
     };
-    let target = target(plan, &server.url, dialect, &model, found);
+    let mut target = target(plan, &server.url, dialect, &model, found);
+    if let Some(proxy) = &server.proxy {
+        target.facts.insert("proxy".to_owned(), proxy.to_string());
+        findings.push(through(proxy, &server));
+    }
     Ok(ReadyTarget {
-        address: server.address,
+        address: server.address.clone(),
+        tunnel: server.tunnel().map(|(proxy, server)| (proxy.clone(), server)),
         tls: server.tls.clone(),
         server: Some(server),
         endpoint,

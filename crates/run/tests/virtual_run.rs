@@ -82,7 +82,16 @@ fn measure(
         ..Target::default()
     };
     let (tls, server, findings, embedded) = (None, None, Vec::new(), None);
-    let ready = ReadyTarget { address, tls, server, endpoint, target, findings, embedded };
+    let ready = ReadyTarget {
+        address: address.into(),
+        tls,
+        tunnel: None,
+        server,
+        endpoint,
+        target,
+        findings,
+        embedded,
+    };
     let network = VirtualNetwork::new(client, Server::new(front), server_net);
     let request = RunRequest { plan, context, events };
     carry_out_over(network, request, &mut Servers::default(), |_, _| Ok(ready))

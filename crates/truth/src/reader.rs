@@ -75,7 +75,7 @@ impl BareReader {
 
     fn connect<N: Net>(&mut self, net: &mut N) {
         for _ in 0..self.streams.min(self.left) {
-            if let Err(error) = net.connect(self.server) {
+            if let Err(error) = net.connect(&self.server.into()) {
                 self.failed = Some(format!("cannot connect: {error}"));
             }
         }

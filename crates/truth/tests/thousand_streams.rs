@@ -55,7 +55,7 @@ fn job(address: std::net::SocketAddr, requests: u32) -> Job {
         load: load_model(&pass, 0),
         stages: pass.stages(),
         encoder: Encoder::new(source, endpoint, sampling, true),
-        address,
+        address: address.into(),
         timeouts: Timeouts { connect: None, first_token: None, between_events: None, total: None },
         planned: Some(requests),
         max_in_flight: None,

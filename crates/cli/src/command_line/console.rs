@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use inferometer_http::proxy::Proxies;
 use inferometer_model::secrets::{Secrets, is_key_header};
 use inferometer_model::visible;
 use inferometer_report::terminal::{Colour, shown};
@@ -102,7 +103,8 @@ pub fn secrets() -> &'static Secrets {
         // Other headers may hold ordinary words, such as the name of the model.
         let headers = headers.filter(|(name, _)| is_key_header(name));
         let keys = keys.map(|key| ("authorization".to_owned(), key));
-        Secrets::of_headers(&headers.chain(keys).collect::<Vec<_>>())
+        let proxies = Proxies::of_variables(&variable).secret_headers();
+        Secrets::of_headers(&headers.chain(keys).chain(proxies).collect::<Vec<_>>())
     })
 }
 

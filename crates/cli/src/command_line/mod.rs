@@ -52,10 +52,13 @@ pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
         failure.print();
         return failure.code();
     }
-    let parsed = command()
+    let settings = command::settings::Settings::read();
+    let store = settings.as_ref().ok().and_then(|settings| settings.store());
+    let parsed = with_store(command(), store)
         .try_get_matches_from(&arguments)
         .and_then(|matches| Arguments::from_arg_matches(&matches));
-    match parsed.map(|arguments| arguments.command.run()) {
+    // What is wrong with the settings is no reason not to print help.
+    match parsed.map(|arguments| settings.and_then(|_| arguments.command.run())) {
         Ok(Ok(())) => 0,
         Ok(Err(failure)) => {
             failure.print();
@@ -68,6 +71,22 @@ pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
 /// Every command with its flags.
 fn command() -> clap::Command {
     with_negative_numbers(Arguments::command())
+}
+
+/// The store of the settings, for the commands that only read and write stores: those that read plans look
+/// at them for themselves.
+fn with_store(command: clap::Command, store: Option<&str>) -> clap::Command {
+    let Some(store) = store else { return command };
+    // A process has one command line, so that this is kept once.
+    let store: &'static str = store.to_owned().leak();
+    command.mut_subcommands(|command| {
+        let of_plans = ["run", "search", "predict"].contains(&command.get_name());
+        let has_store = command.get_arguments().any(|argument| argument.get_id() == "store");
+        match has_store && !of_plans {
+            true => command.mut_arg("store", |argument| argument.default_value(store)),
+            false => command,
+        }
+    })
 }
 
 /// Prints help, or what is wrong with the arguments, and gives the exit code. A key among these is

@@ -44,7 +44,7 @@ impl Sipper {
 impl Actor<EpollNet> for Sipper {
     fn turn(&mut self, net: &mut EpollNet, ready: &[Ready]) -> Wake {
         if !std::mem::replace(&mut self.begun, true) {
-            net.connect(self.to).expect("the system connects");
+            net.connect(&self.to.into()).expect("the system connects");
         }
         for event in ready {
             match *event {

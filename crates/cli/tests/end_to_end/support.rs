@@ -61,9 +61,7 @@ pub struct Running(Option<Child>);
 impl Running {
     /// Starts it in a folder; what it prints is kept for [`Running::finish`].
     pub fn start(folder: &Path, arguments: &[&str]) -> Self {
-        let child = Command::new(BINARY)
-            .current_dir(folder)
-            .env_remove("OPENAI_API_KEY")
+        let child = command(folder)
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -207,14 +205,23 @@ pub fn wait_until(what: &str, mut has_come: impl FnMut() -> bool) {
 /// idle machine the first is enough, and on the busiest the last.
 pub const PATIENCE_S: [u32; 3] = [1, 15, 240];
 
-/// A command of the binary in a folder of its own, without any key from the environment.
+/// The binary in a folder of its own, without keys, proxies and settings of whoever runs the tests.
+pub fn command(folder: &Path) -> Command {
+    let mut command = Command::new(BINARY);
+    command.current_dir(folder).env("XDG_CONFIG_HOME", folder);
+    for (name, _) in std::env::vars_os() {
+        let name_text = name.to_string_lossy();
+        let is_ours = name_text.starts_with("INFEROMETER_") || name_text.starts_with("OPENAI_");
+        if is_ours || name_text.to_lowercase().ends_with("_proxy") {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
+/// A command of the binary in a folder of its own.
 pub fn inferometer(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(BINARY)
-        .current_dir(folder)
-        .env_remove("OPENAI_API_KEY")
-        .args(arguments)
-        .output()
-        .expect("the binary runs")
+    command(folder).args(arguments).output().expect("the binary runs")
 }
 
 /// A small measurement of a server: one cell, six requests at once.
@@ -225,13 +232,22 @@ pub fn measure(url: &str, more: &[&str]) -> (Output, Option<Value>) {
 /// The same for a cell of one's own.
 pub fn measure_cell(url: &str, cell: (&str, &str), more: &[&str]) -> (Output, Option<Value>) {
     let folder = folder();
-    let mut arguments = vec!["run", "--target", url, "--input-lengths", cell.0];
-    arguments.extend(["--output-lengths", cell.1, "--passes", "saturated", "--requests", "6"]);
-    arguments.extend(["--warmup", "0", "--json"]);
-    arguments.extend(more);
+    let arguments = [&small_run_of(url, cell), more].concat();
     let output = inferometer(folder.path(), &arguments);
     let summary = serde_json::from_slice(&output.stdout).ok();
     (output, summary)
+}
+
+/// The arguments of a small measurement of a server.
+pub fn small_run(url: &str) -> Vec<&str> {
+    small_run_of(url, ("24", "12"))
+}
+
+fn small_run_of<'a>(url: &'a str, cell: (&'a str, &'a str)) -> Vec<&'a str> {
+    let mut arguments = vec!["run", "--target", url, "--input-lengths", cell.0];
+    arguments.extend(["--output-lengths", cell.1, "--passes", "saturated", "--requests", "6"]);
+    arguments.extend(["--warmup", "0", "--json"]);
+    arguments
 }
 
 /// A folder that is gone after the test.

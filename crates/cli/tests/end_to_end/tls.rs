@@ -7,31 +7,49 @@ use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection};
 
 use crate::support::{Engine, folder, inferometer, measure, told};
 
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../net/fixtures/tls/");
+pub const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../net/fixtures/tls/");
 
 /// A gate that speaks TLS to its clients and passes on what is inside; returns its address.
-fn gate(to: &str) -> String {
+pub fn gate(to: &str) -> String {
     gate_that_shows("server", to)
 }
 
 /// The same with a certificate and a key of this name.
 fn gate_that_shows(name: &str, to: &str) -> String {
+    gate_by(name, to, None)
+}
+
+/// The same, for clients that the authority of clients vouches for.
+pub fn gate_for_known_clients(to: &str) -> String {
+    let pem = std::fs::read(format!("{FIXTURES}client-authority.pem")).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(&pem).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+    gate_by("server", to, Some(verifier.unwrap()))
+}
+
+fn gate_by(name: &str, to: &str, clients: Option<Arc<dyn ClientCertVerifier>>) -> String {
     let file = |name: &str| std::fs::read(format!("{FIXTURES}{name}")).unwrap();
     let certificates = CertificateDer::pem_slice_iter(&file(&format!("{name}.pem")))
         .collect::<Result<_, _>>()
         .unwrap();
     let key = PrivateKeyDer::from_pem_slice(&file(&format!("{name}.key"))).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
+    let builder = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(certificates, key)
         .unwrap();
+    let builder = match clients {
+        None => builder.with_no_client_auth(),
+        Some(verifier) => builder.with_client_cert_verifier(verifier),
+    };
+    let config = builder.with_single_cert(certificates, key).unwrap();
     let config = Arc::new(config);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("https://{}", listener.local_addr().unwrap());

@@ -94,8 +94,8 @@ const ONLY_IN: [(&str, &[&str]); 6] = [
     (
         "TcpStream",
         &[
-            "net/src/conn.rs",
             "net/src/epoll.rs",
+            "net/src/socket.rs",
             "net/src/sys/socket.rs",
             "net/src/tls/client.rs",
             "http/src/client/stream.rs",

@@ -77,7 +77,7 @@ impl<R: Recorder> Driver<R> {
             self.carry(net, conn, exchange);
             return;
         }
-        match net.connect(self.job.address) {
+        match net.connect(&self.job.address) {
             Ok(conn) => {
                 self.arm(conn, &exchange);
                 self.connections.put(conn, Purpose::OpeningFor(exchange));

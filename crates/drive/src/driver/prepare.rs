@@ -41,7 +41,7 @@ impl<R: Recorder> Driver<R> {
 
     /// Begins to open a connection; false when that fails at once.
     pub(super) fn open_ahead<N: Net>(&mut self, net: &mut N) -> bool {
-        match net.connect(self.job.address) {
+        match net.connect(&self.job.address) {
             Ok(conn) => {
                 self.connections.put(conn, Purpose::Opening);
                 true

@@ -4,22 +4,17 @@
 mod answer;
 mod engines;
 mod found;
-
-use std::time::Duration;
+mod local;
 
 use inferometer_http::client::{Client, ClientError};
 use inferometer_model::secrets::Secrets;
-use inferometer_net::tls::Trust;
-use inferometer_plan::Url;
 use serde_json::Value;
 
 pub use answer::Instead;
 pub use found::Found;
+pub use local::{USUAL_PORTS, find_local};
 
 use answer::Asker;
-
-/// Ports that engines listen on by default.
-pub const USUAL_PORTS: [u16; 7] = [8000, 8080, 30000, 3000, 11434, 1234, 23333];
 
 /// Where the models of a server are listed.
 const MODELS: &str = "/v1/models";
@@ -139,16 +134,4 @@ fn sglang_version(asker: &mut Asker<'_>, found: &mut Found) -> Result<(), Client
         }
     }
     Ok(())
-}
-
-/// Probes the usual ports of this machine.
-pub fn find_local() -> Vec<(Url, Found)> {
-    let timeout = Duration::from_millis(300);
-    let probe_port = |port: u16| {
-        let url = Url::plain("127.0.0.1", port);
-        let client = Client::reach(&url, Vec::new(), timeout, &Trust::Known).ok()?;
-        let found = probe(&client).ok()?;
-        found.engine.is_some().then_some((url, found))
-    };
-    USUAL_PORTS.into_iter().filter_map(probe_port).collect()
 }

@@ -1,6 +1,7 @@
 //! What is asked beside the measurement, over real sockets. Nothing here waits for a clock.
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
+mod local;
 mod probe;
 mod support;
 #[path = "../../../cli/tests/end_to_end/tiny_server.rs"]

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use inferometer_http::client::Client;
-use inferometer_net::tls::Trust;
+use inferometer_http::client::{Access, Client};
 use inferometer_plan::Url;
 
 use crate::tiny_server::{serve, whole};
@@ -17,5 +16,5 @@ pub fn server(say: impl Fn(&str, &str) -> String + Send + Sync + 'static) -> Cli
     });
     let port = url.rsplit(':').next().and_then(|port| port.parse().ok()).unwrap();
     let url = Url::plain("127.0.0.1", port);
-    Client::reach(&url, Vec::new(), Duration::from_secs(600), &Trust::Known).unwrap()
+    Client::reach(&url, Vec::new(), Duration::from_secs(600), &Access::default()).unwrap()
 }

@@ -241,7 +241,7 @@ impl Setup {
             load: load_model(&self.pass, 1),
             stages: self.pass.stages(),
             encoder: Encoder::new(source, endpoint, sampling, self.keep_text),
-            address,
+            address: address.into(),
             timeouts: self.timeouts,
             planned: self.pass.requests(),
             max_in_flight,

@@ -83,7 +83,7 @@ impl Actor<VirtualNet> for Client {
         for call in &mut self.calls {
             match call.conn {
                 None if call.at <= now => {
-                    let conn = net.connect(self.to).expect("the server listens");
+                    let conn = net.connect(&self.to.into()).expect("the server listens");
                     net.write(conn, &call.send).expect("the server reads");
                     call.conn = Some(conn);
                 }

@@ -26,6 +26,14 @@ pub enum ClientError {
         /// The system's reason.
         source: io::Error,
     },
+    /// The proxy that leads to the server cannot be used.
+    #[error("{url}: {what}")]
+    Proxy {
+        /// The address as given.
+        url: String,
+        /// What is wrong with it, and what to do.
+        what: String,
+    },
     /// The server's certificate is not trusted, or it does not speak TLS.
     #[error("{url}: no TLS connection: {what}{advice}")]
     NoTls {

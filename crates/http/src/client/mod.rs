@@ -13,13 +13,14 @@ mod protocol;
 mod stream;
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::ToSocketAddrs;
+use std::path::Path;
 use std::time::Duration;
 
 use inferometer_model::json::parsed_bytes;
 use inferometer_model::secrets::Secrets;
-use inferometer_net::monotonic_now;
-use inferometer_net::tls::{TlsClient, Trust};
+use inferometer_net::tls::{Identity, TlsClient, Trust, distrust};
+use inferometer_net::{Address, monotonic_now};
 use inferometer_plan::Url;
 use inferometer_wire::error_message;
 use inferometer_wire::http::{Ended, HttpError, Piece, ResponseParser, request_head};
@@ -31,6 +32,8 @@ use error::no_tls;
 use protocol::{HTTP1_IS_NEEDED, Other, other_protocol};
 use stream::Stream;
 
+use crate::proxy::{Proxies, Proxy, advice};
+
 /// The longest response body that is read, in bytes.
 const MAX_BODY_BYTES: usize = 64 << 20;
 /// Memory that a response may take once it is parsed, in bytes.
@@ -38,13 +41,25 @@ const MAX_PARSED_BYTES: usize = 256 << 20;
 /// A whole response may take as many timeouts, unless a caller sets another deadline.
 const DEADLINE_TIMEOUTS: u32 = 6;
 
+/// How servers are reached. The default: without a proxy, trusting the authorities that Mozilla trusts,
+/// without a certificate of one's own.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// Which certificate authorities are trusted.
+    pub trust: Trust,
+    /// What is shown to a server that asks for a certificate.
+    pub identity: Option<Identity>,
+    /// Which proxy leads to which server.
+    pub proxies: Proxies,
+}
+
 /// A client of one server.
 #[derive(Clone)]
 pub struct Client {
     /// The server's address, as the user gave it.
     pub url: Url,
-    /// The address that its name was resolved to.
-    pub address: SocketAddr,
+    /// Where it is connected to: what the server's name was resolved to, or the proxy's.
+    pub address: Address,
     /// Further headers, such as the authorization. Never shown.
     pub headers: Vec<(String, String)>,
     /// Longest wait for the connection, for each write and for each read.
@@ -54,6 +69,8 @@ pub struct Client {
     pub deadline: Duration,
     /// TLS, if the server speaks it.
     pub tls: Option<TlsClient>,
+    /// The proxy that leads to it, if one does: by a tunnel where TLS is spoken.
+    pub proxy: Option<Proxy>,
 }
 
 /// A response with its whole body. Where the server quotes a secret of the request's headers, `***`
@@ -91,25 +108,45 @@ impl Client {
         url: &Url,
         headers: Vec<(String, String)>,
         timeout: Duration,
-        trust: &Trust,
+        access: &Access,
     ) -> Result<Self, ClientError> {
-        let tls = url.secure.then(|| TlsClient::new(&url.host, trust)).transpose();
+        let identity = access.identity.as_ref();
+        let tls =
+            url.secure.then(|| TlsClient::new(&url.host, &access.trust, identity)).transpose();
         let tls = tls.map_err(|error| no_tls(url, io::Error::other(error)))?;
-        let resolve = |source| ClientError::Resolve { url: url.to_string(), source };
-        let addresses: Vec<SocketAddr> =
-            (url.host.as_str(), url.port).to_socket_addrs().map_err(resolve)?.collect();
+        let proxy = access
+            .proxies
+            .for_url(url)
+            .map_err(|what| ClientError::Proxy { url: url.to_string(), what })?;
         let nowhere = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
         let mut last = ClientError::Unreachable { url: url.to_string(), source: nowhere };
-        for address in addresses {
-            let (headers, tls) = (headers.clone(), tls.clone());
+        for address in addresses(url, proxy)? {
+            let (headers, tls, proxy) = (headers.clone(), tls.clone(), proxy.cloned());
             let (url, deadline) = (url.clone(), timeout * DEADLINE_TIMEOUTS);
-            let client = Self { url, address, headers, timeout, deadline, tls };
+            let client = Self { url, address, headers, timeout, deadline, tls, proxy };
             match Stream::connect(&client) {
                 Ok(_) => return Ok(client),
                 Err(error) => last = error,
             }
         }
         Err(last)
+    }
+
+    /// What stands before the path in a request, and the headers beside those of the server: a proxy
+    /// without a tunnel has to be told the server, and who asks.
+    pub fn forwarding(&self) -> (String, Option<(String, String)>) {
+        match &self.proxy {
+            Some(proxy) if self.tls.is_none() => {
+                (format!("http://{}", self.url.host_field()), proxy.header())
+            }
+            _ => (String::new(), None),
+        }
+    }
+
+    /// The proxy and the server, where a tunnel leads to it.
+    pub fn tunnel(&self) -> Option<(&Proxy, String)> {
+        let proxy = self.proxy.as_ref().filter(|_| self.tls.is_some())?;
+        Some((proxy, self.url.authority()))
     }
 
     /// Gets a path; any status is a response.
@@ -166,7 +203,8 @@ impl Client {
 
     /// What is secret in its headers.
     fn secrets(&self) -> Secrets {
-        Secrets::of_headers(&self.headers)
+        let (_, proxy) = self.forwarding();
+        Secrets::of_headers(&self.headers.iter().cloned().chain(proxy).collect::<Vec<_>>())
     }
 
     /// Sends a request on an open connection. Returns the response, and whether the connection can
@@ -183,12 +221,20 @@ impl Client {
         let mut headers = self.headers.clone();
         headers.retain(|(name, _)| !name.eq_ignore_ascii_case("connection"));
         headers.push(("connection".to_owned(), connection.to_owned()));
-        let full_path = format!("{}{path}", self.url.prefix);
+        let (before, authorization) = self.forwarding();
+        headers.extend(authorization);
+        let full_path = format!("{before}{}{path}", self.url.prefix);
         let authority = self.url.host_field();
         let mut bytes = request_head(method, &full_path, &authority, &headers, body.map(str::len));
         bytes.extend_from_slice(body.unwrap_or_default().as_bytes());
         stream.write_all(&bytes).map_err(|source| self.broken(path, source))?;
-        self.read_response(path, stream)
+        let (response, reusable) = self.read_response(path, stream)?;
+        // Only a proxy answers that.
+        if let Some(proxy) = self.proxy.as_ref().filter(|_| response.status == 407) {
+            let what = format!("the proxy {proxy} answered 407{}", advice(407, proxy));
+            return Err(ClientError::Proxy { url: self.url.to_string(), what });
+        }
+        Ok((response, reusable))
     }
 
     fn read_response(
@@ -241,7 +287,7 @@ impl Client {
 
     /// Whether the server takes a TLS connection. Nothing is sent over it.
     pub fn takes_tls(&self) -> bool {
-        let Ok(tls) = TlsClient::new(&self.url.host, &Trust::Anybody) else { return false };
+        let Ok(tls) = TlsClient::new(&self.url.host, &Trust::Anybody, None) else { return false };
         Stream::connect(&Self { tls: Some(tls), ..self.clone() }).is_ok()
     }
 
@@ -270,6 +316,10 @@ impl Client {
     }
 
     fn broken(&self, path: &str, source: io::Error) -> ClientError {
+        // TLS 1.3 tells a client that it is refused only after the handshake.
+        if distrust(&source).is_some() {
+            return no_tls(&self.url, source);
+        }
         ClientError::Broken { url: self.url.to_string(), path: path.to_owned(), source }
     }
 
@@ -280,4 +330,26 @@ impl Client {
             what: what.to_string(),
         }
     }
+}
+
+/// Where to connect to reach a server.
+fn addresses(url: &Url, proxy: Option<&Proxy>) -> Result<Vec<Address>, ClientError> {
+    if let Some(path) = &url.unix {
+        return Ok(vec![Address::Unix(Path::new(path).into())]);
+    }
+    let (host, port) = match proxy {
+        Some(proxy) => (proxy.host.as_str(), proxy.port),
+        None => (url.host.as_str(), url.port),
+    };
+    let found = (host, port).to_socket_addrs().map_err(|source| match proxy {
+        Some(proxy) => ClientError::Proxy {
+            url: url.to_string(),
+            what: format!(
+                "the name of the proxy {proxy} ({}) cannot be resolved: {source}",
+                proxy.named_by
+            ),
+        },
+        None => ClientError::Resolve { url: url.to_string(), source },
+    })?;
+    Ok(found.map(Address::from).collect())
 }

@@ -1,33 +1,73 @@
-//! A blocking connection, plain or with TLS.
+//! A blocking connection: TCP or a Unix socket, through a proxy's tunnel or straight, plain or with TLS.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 
+use inferometer_net::Address;
 use inferometer_net::tls::TlsStream;
 
 use super::Client;
 use super::error::{ClientError, no_tls};
+use crate::proxy::tunnel_through;
 
 /// An open connection.
 pub(super) enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream>),
+    Unix(UnixStream),
 }
 
 impl Stream {
-    /// Connects to a client's server. The TLS handshake is done before it returns.
+    /// Connects to a client's server. Tunnel and TLS handshake are done before it returns.
     pub(super) fn connect(client: &Client) -> Result<Self, ClientError> {
-        let unreachable = |source| ClientError::Unreachable { url: client.url.to_string(), source };
-        let stream =
-            TcpStream::connect_timeout(&client.address, client.timeout).map_err(unreachable)?;
-        stream.set_read_timeout(Some(client.timeout)).map_err(unreachable)?;
-        stream.set_write_timeout(Some(client.timeout)).map_err(unreachable)?;
-        stream.set_nodelay(true).map_err(unreachable)?;
+        let unreachable = |source| {
+            let url = client.url.to_string();
+            match &client.proxy {
+                None => ClientError::Unreachable { url, source },
+                Some(proxy) => ClientError::Proxy {
+                    url,
+                    what: format!(
+                        "cannot connect to the proxy {proxy} ({}): {source}; NO_PROXY or --proxy \
+                         none reaches the server without it",
+                        proxy.named_by
+                    ),
+                },
+            }
+        };
+        let mut stream = match &client.address {
+            Address::Unix(path) => {
+                return unix(path, client).map(Self::Unix).map_err(unreachable);
+            }
+            Address::Internet(address) => tcp(*address, client).map_err(unreachable)?,
+        };
         let Some(tls) = &client.tls else { return Ok(Self::Plain(stream)) };
+        if let Some((proxy, authority)) = client.tunnel() {
+            tunnel_through(&mut stream, proxy, &authority, client.timeout).map_err(|error| {
+                ClientError::Proxy { url: client.url.to_string(), what: error.to_string() }
+            })?;
+        }
         let stream =
             tls.over(stream, client.timeout).map_err(|source| no_tls(&client.url, source))?;
         Ok(Self::Tls(Box::new(stream)))
     }
+}
+
+fn tcp(address: SocketAddr, client: &Client) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(&address, client.timeout)?;
+    stream.set_read_timeout(Some(client.timeout))?;
+    stream.set_write_timeout(Some(client.timeout))?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// The kernel connects at once, or waits until the server has room for one more.
+fn unix(path: &Path, client: &Client) -> io::Result<UnixStream> {
+    let stream = UnixStream::connect(path)?;
+    stream.set_read_timeout(Some(client.timeout))?;
+    stream.set_write_timeout(Some(client.timeout))?;
+    Ok(stream)
 }
 
 impl Read for Stream {
@@ -35,6 +75,7 @@ impl Read for Stream {
         match self {
             Self::Plain(stream) => stream.read(buffer),
             Self::Tls(stream) => stream.read(buffer),
+            Self::Unix(stream) => stream.read(buffer),
         }
     }
 }
@@ -44,6 +85,7 @@ impl Write for Stream {
         match self {
             Self::Plain(stream) => stream.write(bytes),
             Self::Tls(stream) => stream.write(bytes),
+            Self::Unix(stream) => stream.write(bytes),
         }
     }
 
@@ -51,6 +93,7 @@ impl Write for Stream {
         match self {
             Self::Plain(stream) => stream.flush(),
             Self::Tls(stream) => stream.flush(),
+            Self::Unix(stream) => stream.flush(),
         }
     }
 }

@@ -33,6 +33,9 @@ codes! {
     CERTIFICATE_UNCHECKED = "certificate_unchecked", Warning,
         "The server's certificate was not checked."
         => "give the authority that vouches for it with --ca-cert instead of --insecure";
+    THROUGH_A_PROXY = "through_a_proxy", Warning,
+        "Requests went through a proxy: latencies are those of the proxy and the server together."
+        => "name the server in NO_PROXY, or give --proxy none, to measure the server alone";
     MODEL_NOT_LISTED = "model_not_listed", Warning,
         "The server does not list the model that was named.";
     IGNORE_EOS_NOT_SUPPORTED = "ignore_eos_not_supported", Warning,

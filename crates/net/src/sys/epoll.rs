@@ -1,4 +1,8 @@
 //! Epoll with nanosecond timeouts, and the event counter that wakes it.
+//!
+//! `epoll_pwait2` takes such a timeout. Kernels before 5.11 do not have it, and the filters of old
+//! container runtimes refuse it. There a timer descriptor ends the wait, which costs one more call for
+//! each wait that sleeps.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
@@ -17,10 +21,15 @@ pub enum Trigger {
     Edge,
 }
 
+/// The token of the timer descriptor. It is never reported.
+const TIMER_TOKEN: u64 = u64::MAX - 1;
+
 /// An epoll instance: readiness with nanosecond timeouts.
 pub struct Epoll {
     fd: OwnedFd,
     events: Vec<libc::epoll_event>,
+    /// Ends a wait where the kernel offers no `epoll_pwait2`.
+    timer: Option<OwnedFd>,
 }
 
 /// One descriptor's readiness.
@@ -44,7 +53,18 @@ impl Epoll {
     pub fn new() -> io::Result<Self> {
         // SAFETY: takes a flag; the descriptor it returns is ours alone.
         let fd = unsafe { OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
-        Ok(Self { fd, events: Vec::with_capacity(Self::BATCH) })
+        // One more than a batch: the timer's own event takes the place of no other.
+        let mut epoll = Self { fd, events: Vec::with_capacity(Self::BATCH + 1), timer: None };
+        // The call itself gives neither error: the kernel does not know it, or a filter refuses it.
+        match epoll.wait_exactly(Duration::ZERO) {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
+                let timer = timer()?;
+                epoll.add(timer.as_raw_fd(), TIMER_TOKEN, Trigger::Edge)?;
+                epoll.timer = Some(timer);
+            }
+            _ => {}
+        }
+        Ok(epoll)
     }
 
     /// Watches a descriptor for reading. With [`Trigger::Edge`] also for writing, which costs nothing
@@ -64,10 +84,19 @@ impl Epoll {
     /// Waits until something is ready or the time is up, and returns how many descriptors are ready.
     /// An interruption by a signal returns 0.
     pub fn wait(&mut self, timeout: Duration) -> io::Result<usize> {
-        let spec = libc::timespec {
-            tv_sec: timeout.as_secs().min(1 << 30) as libc::time_t,
-            tv_nsec: c_long::from(timeout.subsec_nanos()),
+        let found = match self.timer {
+            None => self.wait_exactly(timeout),
+            Some(_) => self.wait_by_timer(timeout),
         };
+        match found {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
+            found => found,
+        }
+    }
+
+    /// A wait by `epoll_pwait2`.
+    fn wait_exactly(&mut self, timeout: Duration) -> io::Result<usize> {
+        let spec = timespec(timeout);
         self.events.clear();
         // SAFETY: the vector has room for BATCH events, and as many as the call returns are
         // initialised by it; the timeout outlives the call; no signal mask is given.
@@ -82,15 +111,39 @@ impl Epoll {
                 0 as c_long,
             )
         };
-        match check(found as libc::c_int) {
-            Ok(found) => {
-                // SAFETY: see above.
-                unsafe { self.events.set_len(found as usize) };
-                Ok(found as usize)
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
-            Err(error) => Err(error),
+        let found = check(found as libc::c_int)? as usize;
+        // SAFETY: see above.
+        unsafe { self.events.set_len(found) };
+        Ok(found)
+    }
+
+    /// A wait by `epoll_pwait`, whose own timeout counts milliseconds: the timer ends it.
+    fn wait_by_timer(&mut self, timeout: Duration) -> io::Result<usize> {
+        let sleeps = timeout > Duration::ZERO;
+        if let Some(timer) = self.timer.as_ref().filter(|_| sleeps) {
+            // It also forgets that the timer went off before, which would end this wait.
+            set_timer(timer, timeout)?;
         }
+        self.events.clear();
+        let (most, forever) = (Self::BATCH as c_long + 1, -1 as c_long);
+        // SAFETY: the vector has room for BATCH + 1 events, and as many as the call returns are
+        // initialised by it; no signal mask is given.
+        let found = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait,
+                self.fd.as_raw_fd() as c_long,
+                self.events.as_mut_ptr(),
+                most,
+                if sleeps { forever } else { 0 as c_long },
+                ptr::null::<libc::sigset_t>(),
+                0 as c_long,
+            )
+        };
+        let found = check(found as libc::c_int)? as usize;
+        // SAFETY: see above.
+        unsafe { self.events.set_len(found) };
+        self.events.retain(|event| event.u64 != TIMER_TOKEN);
+        Ok(self.events.len())
     }
 
     /// A ready descriptor of the last wait, by position.
@@ -107,10 +160,140 @@ impl Epoll {
     }
 }
 
+fn timespec(span: Duration) -> libc::timespec {
+    libc::timespec {
+        tv_sec: span.as_secs().min(1 << 30) as libc::time_t,
+        tv_nsec: c_long::from(span.subsec_nanos()),
+    }
+}
+
+/// A timer of the monotonic clock that is not running.
+fn timer() -> io::Result<OwnedFd> {
+    let flags = libc::TFD_NONBLOCK | libc::TFD_CLOEXEC;
+    // SAFETY: takes numbers only; the descriptor it returns is ours alone.
+    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags))?)) }
+}
+
+/// Has a timer go off once, after a time that is not 0.
+fn set_timer(timer: &OwnedFd, after: Duration) -> io::Result<()> {
+    let once =
+        libc::itimerspec { it_interval: timespec(Duration::ZERO), it_value: timespec(after) };
+    // SAFETY: the pointer is valid for the call; the earlier setting is not asked for.
+    check(unsafe {
+        libc::timerfd_settime(timer.as_raw_fd(), 0, &raw const once, ptr::null_mut())
+    })?;
+    Ok(())
+}
+
 /// An event counter of the kernel, for waking a waiting thread.
 pub fn event_counter() -> io::Result<OwnedFd> {
     // SAFETY: takes numbers only; the descriptor it returns is ours alone.
     let fd = check(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) })?;
     // SAFETY: as above.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Write;
+    use std::thread;
+
+    use super::*;
+    use crate::sys::monotonic_ns;
+
+    /// Has the kernel give an error for each call of this thread that Linux 4.18 does not have: their
+    /// numbers are the same on all processors, from 424 on.
+    fn refuse_newer_calls(errno: libc::c_int) {
+        let statement =
+            |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
+        let number_at = 0;
+        let filter = [
+            statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, number_at),
+            libc::sock_filter {
+                code: (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16,
+                jt: 0,
+                jf: 1,
+                k: 424,
+            },
+            statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ERRNO | errno as u32),
+            statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW),
+        ];
+        let program =
+            libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
+        // SAFETY: the filter outlives the call, which copies it. It holds for this thread only.
+        unsafe {
+            check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)).unwrap();
+            let mode = libc::SECCOMP_MODE_FILTER;
+            check(libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program)).unwrap();
+        }
+    }
+
+    /// Runs a test as on Linux 4.18, and in a container whose filter refuses what it does not know.
+    fn on_old_systems(test: impl Fn() + Send + Sync + Copy + 'static) {
+        for errno in [libc::ENOSYS, libc::EPERM] {
+            let as_there = move || {
+                refuse_newer_calls(errno);
+                test();
+            };
+            thread::spawn(as_there).join().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_kernel_without_the_exact_wait_and_a_filter_that_refuses_it_get_a_timer() {
+        on_old_systems(|| assert!(Epoll::new().unwrap().timer.is_some()));
+    }
+
+    #[test]
+    fn a_wait_by_timer_ends_when_its_time_is_up_and_not_before() {
+        on_old_systems(|| {
+            let mut epoll = Epoll::new().unwrap();
+            for wait_us in [1, 300, 1_500] {
+                let began = monotonic_ns();
+                assert_eq!(epoll.wait(Duration::from_micros(wait_us)).unwrap(), 0);
+                assert!(monotonic_ns() - began >= wait_us * 1_000, "{wait_us}");
+                assert_eq!(epoll.wait(Duration::ZERO).unwrap(), 0, "the timer is not reported");
+            }
+        });
+    }
+
+    #[test]
+    fn a_wait_by_timer_reports_what_is_ready_and_an_old_timer_ends_no_later_wait() {
+        on_old_systems(|| {
+            let mut epoll = Epoll::new().unwrap();
+            let counter = File::from(event_counter().unwrap());
+            epoll.add(counter.as_raw_fd(), 7, Trigger::Level).unwrap();
+            (&counter).write_all(&1u64.to_ne_bytes()).unwrap();
+            // The wait ends at once; its timer goes off afterwards, while nobody waits.
+            assert_eq!(epoll.wait(Duration::from_millis(1)).unwrap(), 1);
+            assert_eq!(epoll.found(0).token, 7);
+            io::Read::read(&mut &counter, &mut [0; 8]).unwrap();
+            let began = monotonic_ns();
+            while monotonic_ns() - began < 2_000_000 {
+                std::hint::spin_loop();
+            }
+            assert_eq!(epoll.wait(Duration::from_millis(3)).unwrap(), 0);
+            assert!(monotonic_ns() - began >= 5_000_000, "the old timer ended the wait");
+        });
+    }
+
+    #[test]
+    fn an_actor_is_played_without_the_calls_of_newer_kernels() {
+        use crate::{Actor, EpollNet, Net, Ready, Wake};
+
+        struct TwoTurns(u32);
+        impl<N: Net> Actor<N> for TwoTurns {
+            fn turn(&mut self, net: &mut N, _: &[Ready]) -> Wake {
+                self.0 += 1;
+                let soon = net.now() + Duration::from_micros(200);
+                if self.0 < 3 { Wake::At(soon) } else { Wake::Done }
+            }
+        }
+        on_old_systems(|| {
+            let mut actor = TwoTurns(0);
+            EpollNet::new().unwrap().play(&mut actor).unwrap();
+            assert_eq!(actor.0, 3);
+        });
+    }
 }

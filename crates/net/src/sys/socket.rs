@@ -2,17 +2,20 @@
 
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::{io, mem, ptr};
 
 use libc::c_long;
 
 use super::{check, timespec_ns};
 
-/// Lets as many connections wait to be accepted as the system allows. The standard library allows
-/// 128, which are full when a thousand clients connect at once; the rest would retry a second later.
-pub fn lengthen_backlog(listener: &impl AsRawFd) -> io::Result<()> {
+/// Lets so many connections wait to be accepted, or as many as the system allows. The standard library
+/// allows 128, which are full when a thousand clients connect at once; the rest would retry a second later.
+pub fn set_backlog(listener: &impl AsRawFd, most: i32) -> io::Result<()> {
     // SAFETY: takes numbers only.
-    check(unsafe { libc::listen(listener.as_raw_fd(), libc::c_int::MAX) })?;
+    check(unsafe { libc::listen(listener.as_raw_fd(), most) })?;
     Ok(())
 }
 
@@ -34,6 +37,34 @@ pub fn begin_connect(to: SocketAddr) -> io::Result<TcpStream> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// A Unix socket that is not connected, and whose calls return at once.
+pub fn unix_socket() -> io::Result<UnixStream> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: takes numbers only; the descriptor it returns is ours alone.
+    unsafe { Ok(UnixStream::from_raw_fd(check(libc::socket(libc::AF_UNIX, kind, 0))?)) }
+}
+
+/// Connects a Unix socket. The kernel does it at once, or says that as many as the server allows wait to
+/// be accepted ([`io::ErrorKind::WouldBlock`]): then it may be tried again.
+pub fn connect_unix(stream: &UnixStream, path: &Path) -> io::Result<()> {
+    // SAFETY: all zeroes is a valid sockaddr_un.
+    let mut address: libc::sockaddr_un = unsafe { mem::zeroed() };
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    let bytes = path.as_os_str().as_bytes();
+    // The last byte stays 0.
+    if bytes.len() >= address.sun_path.len() || bytes.is_empty() || bytes.contains(&0) {
+        let what = "the path of a Unix socket has 1 to 107 bytes";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
+    for (place, &byte) in address.sun_path.iter_mut().zip(bytes) {
+        *place = byte as libc::c_char;
+    }
+    let length = size_of::<libc::sockaddr_un>() as libc::socklen_t;
+    // SAFETY: the address is valid for `length` bytes during the call.
+    check(unsafe { libc::connect(stream.as_raw_fd(), (&raw const address).cast(), length) })?;
+    Ok(())
 }
 
 fn socket_address(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {

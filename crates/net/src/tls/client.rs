@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
+use super::error::TlsError;
+use super::identity::Identity;
+use super::pem::authorities;
 use super::verify::Verifier;
 
 use inferometer_model::time::Nanos;
@@ -29,26 +31,6 @@ pub enum Trust {
     Anybody,
 }
 
-/// Why TLS cannot be prepared.
-#[derive(Debug, thiserror::Error)]
-pub enum TlsError {
-    /// A name that no certificate can be for.
-    #[error("`{host}` is not a name that a certificate can be for")]
-    Name {
-        /// The host.
-        host: String,
-    },
-    /// Not a list of certificates.
-    #[error("not a list of certificates in PEM form: {what}")]
-    Authorities {
-        /// What is wrong with it.
-        what: String,
-    },
-    /// The library refused.
-    #[error("TLS cannot be set up: {0}")]
-    Setup(#[from] rustls::Error),
-}
-
 /// How to speak TLS to one server.
 #[derive(Clone, Debug)]
 pub struct TlsClient {
@@ -57,11 +39,12 @@ pub struct TlsClient {
 }
 
 impl TlsClient {
-    /// TLS 1.2 or 1.3 with HTTP/1.1 in it, to the server of this name or address.
+    /// TLS 1.2 or 1.3 with HTTP/1.1 in it, to the server of this name or address. `identity` is shown to a
+    /// server that asks for a certificate.
     ///
     /// # Errors
     /// When the name or the further authorities cannot be used.
-    pub fn new(host: &str, trust: &Trust) -> Result<Self, TlsError> {
+    pub fn new(host: &str, trust: &Trust, identity: Option<&Identity>) -> Result<Self, TlsError> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| TlsError::Name { host: host.to_owned() })?;
         let provider = Arc::new(ring::default_provider());
@@ -82,7 +65,10 @@ impl TlsClient {
                 builder.dangerous().with_custom_certificate_verifier(verifier)
             }
         };
-        let mut config = builder.with_no_client_auth();
+        let mut config = match identity {
+            None => builder.with_no_client_auth(),
+            Some(identity) => identity.shown_by(builder)?,
+        };
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self { config: Arc::new(config), name })
     }
@@ -162,22 +148,4 @@ impl Write for TlsStream {
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
-}
-
-/// Mozilla's authorities, and the certificates of a PEM text: those that can be an authority are one.
-fn authorities(pem: &[u8]) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), TlsError> {
-    let refused = |what: String| TlsError::Authorities { what };
-    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    let mut further = Vec::new();
-    for certificate in CertificateDer::pem_slice_iter(pem) {
-        let certificate = certificate.map_err(|error| refused(error.to_string()))?;
-        roots.add(certificate.clone()).map_err(|error| refused(error.to_string()))?;
-        further.push(certificate);
-    }
-    if further.is_empty() {
-        return Err(refused(
-            if pem.is_empty() { "it is empty" } else { "it holds none" }.to_owned(),
-        ));
-    }
-    Ok((roots, further))
 }

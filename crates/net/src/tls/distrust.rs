@@ -25,6 +25,10 @@ pub enum Distrust {
     NotTls,
     /// It speaks TLS, but no HTTP/1.1 in it.
     NoHttp1,
+    /// It wants a certificate of its client, and got none.
+    WantsCertificate,
+    /// It does not take the certificate that its client shows, in the library's word for why.
+    RefusesCertificate(String),
 }
 
 /// Why a server is not trusted, or speaks another protocol, where that is what an error is about.
@@ -34,6 +38,18 @@ pub fn distrust(error: &io::Error) -> Option<Distrust> {
         Error::InvalidMessage(_) => Some(Distrust::NotTls),
         Error::NoApplicationProtocol
         | Error::AlertReceived(AlertDescription::NoApplicationProtocol) => Some(Distrust::NoHttp1),
+        Error::AlertReceived(AlertDescription::CertificateRequired) => {
+            Some(Distrust::WantsCertificate)
+        }
+        Error::AlertReceived(
+            why @ (AlertDescription::BadCertificate
+            | AlertDescription::UnsupportedCertificate
+            | AlertDescription::CertificateRevoked
+            | AlertDescription::CertificateExpired
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::UnknownCA
+            | AlertDescription::AccessDenied),
+        ) => Some(Distrust::RefusesCertificate(format!("{why:?}"))),
         Error::InvalidCertificate(why) => Some(match why {
             CertificateError::UnknownIssuer => Distrust::UnknownAuthority,
             CertificateError::NotValidForName => Distrust::OtherName(Vec::new()),
@@ -73,6 +89,10 @@ impl Distrust {
             Self::Other(why) => why.clone(),
             Self::NotTls => "it does not speak TLS".to_owned(),
             Self::NoHttp1 => "it speaks no HTTP/1.1 over TLS".to_owned(),
+            Self::WantsCertificate => "it wants a certificate of its client".to_owned(),
+            Self::RefusesCertificate(why) => {
+                format!("it does not take the certificate of its client ({why})")
+            }
         }
     }
 
@@ -91,6 +111,11 @@ impl Distrust {
             }
             Self::NotTls => "give its address with http://",
             Self::NoHttp1 => "have it offer HTTP/1.1",
+            Self::WantsCertificate => "give it with --client-cert and --client-key",
+            Self::RefusesCertificate(_) => {
+                "give one that an authority of the server vouches for, with --client-cert and \
+                 --client-key"
+            }
             _ => "--insecure takes whoever answers",
         }
     }

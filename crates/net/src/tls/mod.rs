@@ -6,9 +6,14 @@
 
 mod client;
 mod distrust;
+mod error;
+mod identity;
+mod pem;
 mod secured;
 mod verify;
 
-pub use client::{TlsClient, TlsError, TlsStream, Trust};
+pub use client::{TlsClient, TlsStream, Trust};
 pub use distrust::{Distrust, distrust};
+pub use error::TlsError;
+pub use identity::Identity;
 pub use secured::{Secret, Secured};

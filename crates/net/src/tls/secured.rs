@@ -8,7 +8,7 @@ use inferometer_model::time::Nanos;
 use rustls::ClientConnection;
 
 use super::TlsClient;
-use crate::{Actor, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake};
+use crate::{Actor, Address, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake};
 
 /// Room for what comes in one read.
 const READ_BUFFER: usize = 64 << 10;
@@ -239,7 +239,7 @@ impl<N: Net> Net for Secret<'_, N> {
         self.net.listen(at)
     }
 
-    fn connect(&mut self, to: SocketAddr) -> io::Result<ConnId> {
+    fn connect(&mut self, to: &Address) -> io::Result<ConnId> {
         self.net.connect(to)
     }
 

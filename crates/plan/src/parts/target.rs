@@ -52,10 +52,22 @@ pub struct Url {
     pub port: u16,
     /// A path in front of the dialect's own, without a final slash; usually empty.
     pub prefix: String,
+    /// The file of the Unix socket on which the server listens, where it is one: host and port say
+    /// nothing then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unix: Option<String>,
 }
 
 impl std::fmt::Display for Url {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.unix {
+            Some(path) if self.prefix.is_empty() => return write!(f, "unix:{path}"),
+            Some(path) => {
+                let path = path.replace('%', "%25").replace('/', "%2F");
+                return write!(f, "http+unix://{path}{}", self.prefix);
+            }
+            None => {}
+        }
         let scheme = if self.secure { "https" } else { "http" };
         write!(f, "{scheme}://{}{}", self.authority(), self.prefix)
     }
@@ -64,7 +76,18 @@ impl std::fmt::Display for Url {
 impl Url {
     /// A server without TLS and without a path.
     pub fn plain(host: impl Into<String>, port: u16) -> Self {
-        Self { secure: false, host: host.into(), port, prefix: String::new() }
+        Self { secure: false, host: host.into(), port, prefix: String::new(), unix: None }
+    }
+
+    /// A server on a Unix socket.
+    pub fn unix(path: impl Into<String>, prefix: impl Into<String>) -> Self {
+        Self { unix: Some(path.into()), prefix: prefix.into(), ..Self::plain("localhost", 80) }
+    }
+
+    /// Whether it is the same server, spoken to in the same way, whatever the path.
+    pub fn is_same_server(&self, other: &Self) -> bool {
+        let place = |url: &Self| (url.secure, url.authority(), url.unix.clone());
+        place(self) == place(other)
     }
 
     /// What the `host` field of a request says: the port only where it is not the usual one.

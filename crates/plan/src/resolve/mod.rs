@@ -53,6 +53,7 @@ impl Spec {
             search,
             asked: Box::new(Self {
                 header: None,
+                proxy: None,
                 store: None,
                 dump_workload: None,
                 ..self.clone()

@@ -126,13 +126,28 @@ impl Spec {
             |headers| headers.into_iter().map(|(name, _)| name).collect(),
         );
         let insecure = self.insecure.unwrap_or(false);
-        for (key, given) in [("ca_cert", self.ca_cert.is_some()), ("insecure", insecure)] {
+        let certificate = self.client_cert.is_some();
+        for (key, given) in [
+            ("ca_cert", self.ca_cert.is_some()),
+            ("insecure", insecure),
+            ("client_cert", certificate),
+            ("client_key", self.client_key.is_some()),
+        ] {
             if given && !url.secure {
                 mistakes.add(key, "is about certificates; the target has no https:// address");
             }
         }
         if insecure && self.ca_cert.is_some() {
             mistakes.add("insecure", "trusts anybody; leave it out, or ca_cert");
+        }
+        if self.client_key.is_some() && !certificate {
+            mistakes.add("client_key", "needs the certificate that it is the key of: client_cert");
+        }
+        if self.proxy.is_some() && self.server.is_some() {
+            mistakes.add(
+                "proxy",
+                "leads to a server elsewhere; one that the plan starts is reached without",
+            );
         }
         TargetPlan::Server {
             url,
@@ -151,6 +166,9 @@ impl Spec {
             ("api_key_env", self.api_key_env.is_some()),
             ("ca_cert", self.ca_cert.is_some()),
             ("insecure", self.insecure.is_some()),
+            ("client_cert", self.client_cert.is_some()),
+            ("client_key", self.client_key.is_some()),
+            ("proxy", self.proxy.is_some()),
         ] {
             if given {
                 mistakes.add(key, "needs a target; the embedded engine has no use for it");

@@ -13,6 +13,7 @@ mod search;
 mod server;
 mod serving;
 mod trace;
+mod unix;
 pub(crate) mod values;
 mod variants;
 mod workload;
@@ -151,6 +152,16 @@ pub struct Spec {
     pub ca_cert: Option<String>,
     /// Trust whoever answers, whatever certificate it shows.
     pub insecure: Option<bool>,
+    /// PEM file with the certificate by which the server knows the client, and perhaps its key. A plan
+    /// without it is written as it was before there were such certificates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_cert: Option<String>,
+    /// PEM file with the key of that certificate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_key: Option<String>,
+    /// The proxy that leads to the server, or `none`; absent: as the usual variables say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<String>,
     /// How long to wait for the target to become ready. A plan without it is written as it was
     /// before there was such waiting.
     #[serde(skip_serializing_if = "Option::is_none")]

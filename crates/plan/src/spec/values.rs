@@ -130,6 +130,9 @@ pub fn rate(value: &Value) -> Result<f64, &'static str> {
 
 /// The address of a server, with or without `/v1` at the end.
 pub fn url(text: &str) -> Result<Url, String> {
+    if let Some(url) = super::unix::unix(text) {
+        return url;
+    }
     let secure = text.starts_with("https://");
     let scheme = if secure { "https://" } else { "http://" };
     let Some(rest) = text.strip_prefix(scheme) else {
@@ -158,7 +161,7 @@ pub fn url(text: &str) -> Result<Url, String> {
     let is_query = query.starts_with('?');
     let call = api_call(path, is_query);
     let before = call.as_ref().map_or(path, |(before, _)| *before);
-    let url = Url { secure, host, port, prefix: before.to_owned() };
+    let url = Url { secure, prefix: before.to_owned(), ..Url::plain(host, port) };
     match call {
         None if query.is_empty() => {
             let prefix = path.strip_suffix("/v1").unwrap_or(path).to_owned();

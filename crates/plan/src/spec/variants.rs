@@ -40,6 +40,12 @@ pub struct TargetSpec {
     /// As in a plan.
     pub insecure: Option<bool>,
     /// As in a plan.
+    pub client_cert: Option<String>,
+    /// As in a plan.
+    pub client_key: Option<String>,
+    /// As in a plan.
+    pub proxy: Option<String>,
+    /// As in a plan.
     pub wait: Option<Value>,
     /// As in a plan.
     pub extra_body: Option<Map<String, Json>>,
@@ -134,6 +140,8 @@ impl TargetSpec {
     fn laid_over(&self, base: &Spec, number: u32) -> (String, Spec) {
         let preset = self.server.as_ref().and_then(|server| server.preset.clone());
         let name = self.name.clone().or(preset).or_else(|| self.url.clone());
+        // What leads to a server elsewhere has no use for one that is started.
+        let elsewhere = |value: &Option<String>| self.url.as_ref().and_then(|_| value.clone());
         let spec = Spec {
             target: self.url.clone(),
             server: self.server.clone(),
@@ -147,6 +155,9 @@ impl TargetSpec {
             api_key_env: self.api_key_env.clone().or_else(|| base.api_key_env.clone()),
             ca_cert: self.ca_cert.clone().or_else(|| base.ca_cert.clone()),
             insecure: self.insecure.or(base.insecure),
+            client_cert: self.client_cert.clone().or_else(|| elsewhere(&base.client_cert)),
+            client_key: self.client_key.clone().or_else(|| elsewhere(&base.client_key)),
+            proxy: self.proxy.clone().or_else(|| elsewhere(&base.proxy)),
             // One that is started, or is the embedded engine, has its own time to become ready.
             wait: self.wait.clone().or_else(|| self.url.as_ref().and(base.wait.clone())),
             extra_body: self.extra_body.clone().or_else(|| base.extra_body.clone()),

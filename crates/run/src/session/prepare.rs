@@ -73,7 +73,7 @@ pub(super) fn prepare<'a, N: Network>(
     let Checked { tokenizer, outputs, store, longest, estimate } = Checked::of(request)?;
     let mut ready = connected(&net, request, servers, &outputs, connect)?;
     let too_long = model_limit::check(plan, &ready.target.facts)?;
-    let mut asked = observers::observer(plan, &context.trust, &mut ready)?;
+    let mut asked = observers::observer(plan, &context.access, &mut ready)?;
     let mut findings = ready.findings.clone();
     findings.extend(too_long);
     let tokenizer = match tokenizer {
@@ -92,7 +92,7 @@ pub(super) fn prepare<'a, N: Network>(
         return Err(RunError::Interrupted("anything was measured"));
     }
     if asked.again {
-        asked.observer.scrape = observers::ask_again(plan, &context.trust, &mut ready)?;
+        asked.observer.scrape = observers::ask_again(plan, &context.access, &mut ready)?;
     }
     let observer = asked.observer;
     let estimate = estimate_after(&longest, estimate, &prompts, &seen);
@@ -211,7 +211,8 @@ fn runner<N: Network>(
     PassRunner {
         net,
         stop: context.host.interrupt.flag(),
-        address: ready.address,
+        address: ready.address.clone(),
+        tunnel: ready.tunnel.clone(),
         tls: ready.tls.clone(),
         endpoint: ready.endpoint.clone(),
         sends_ignore_eos: true,

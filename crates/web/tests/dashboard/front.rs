@@ -25,7 +25,7 @@ struct Reader {
 impl Actor<VirtualNet> for Reader {
     fn turn(&mut self, net: &mut VirtualNet, ready: &[Ready]) -> Wake {
         if self.conn.is_none() {
-            self.conn = Some(net.connect(self.to).unwrap());
+            self.conn = Some(net.connect(&self.to.into()).unwrap());
         }
         for event in ready {
             match *event {
@@ -148,7 +148,7 @@ fn a_connection_without_a_whole_request_is_closed_after_some_seconds() {
     let to = server.listen("127.0.0.1:0".parse().unwrap()).unwrap();
     let mut front = serve(&made, Access::Loopback);
     let until = Nanos(90_000_000_000);
-    let conn = Some(client.connect(to).unwrap());
+    let conn = Some(client.connect(&to.into()).unwrap());
     let mut reader = Reader { to, text: "GET / HT".to_owned(), conn, until, came: Vec::new() };
     let clock = server.clone();
     play(&mut [(&mut reader, client), (&mut front, server)]);

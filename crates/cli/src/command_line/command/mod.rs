@@ -26,6 +26,7 @@ mod run_flags;
 mod runs;
 mod scenarios;
 mod search;
+pub mod settings;
 mod show;
 mod tag;
 mod web;
@@ -105,10 +106,10 @@ impl Command {
     /// As the exit codes say.
     pub fn run(self) -> Result<(), Failure> {
         match self {
-            Self::Run(arguments) => run::run(&arguments),
+            Self::Run(arguments) => run::run(*arguments),
             Self::Bench(arguments) => bench::bench(&arguments),
             Self::Predict(arguments) => predict::predict(&arguments),
-            Self::Search(arguments) => search::search(&arguments),
+            Self::Search(arguments) => search::search(*arguments),
             Self::Calibrate(arguments) => calibrate::calibrate(&arguments),
             Self::Engine(arguments) => engine::engine(*arguments),
             Self::Check(arguments) => check::check(&arguments),

@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 use super::engine_flags::{EngineFlags, config};
 use super::load_flags::LoadFlags;
 use super::run_flags::given;
+use super::settings::Settings;
 use super::workload_flags::WorkloadFlags;
 use crate::command_line::console::{colour, tell, variable};
 use crate::command_line::exit::{Failure, print};
@@ -110,7 +111,11 @@ impl PredictArgs {
 /// Predicts a grid.
 pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     interrupt::handle_signals();
-    let mut spec: Spec = plan_file::merge(arguments.plan.as_deref(), arguments.keys()?)?;
+    let plan = arguments.plan.as_deref();
+    let mut keys = arguments.keys()?;
+    // Only where results go: what is predicted is the embedded engine, and no server.
+    Settings::read()?.add_store(plan, &mut keys)?;
+    let mut spec: Spec = plan_file::merge(plan, keys)?;
     refuse_servers(&spec)?;
     let own_lengths = spec.input_lengths.is_some() || spec.output_lengths.is_some();
     let (model, profile) = (spec.model.clone(), spec.profile.clone());

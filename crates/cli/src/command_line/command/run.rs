@@ -11,9 +11,10 @@ use inferometer_run::{
     Clock, Events, Finished, FinishedGroup, Form, Group, Host, RunError, dry_run, judge, resolve,
     search_text, variants,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::run_flags::RunArgs;
+use super::settings::{Applied, Origins, Settings};
 use crate::command_line::console::{colour, tell, variable};
 use crate::command_line::exit::{Failure, print};
 use crate::command_line::prometheus::Exposed;
@@ -21,13 +22,16 @@ use crate::command_line::terminal::{View, show};
 use crate::command_line::tui;
 
 /// Benchmarks a target.
-pub fn run(arguments: &RunArgs) -> Result<(), Failure> {
-    let keys = arguments.keys()?;
-    run_with(arguments, keys)
+pub fn run(arguments: RunArgs) -> Result<(), Failure> {
+    let settings = Settings::read()?;
+    let arguments = settings.switched(arguments);
+    let applied = settings.apply(arguments.plan(), arguments.keys()?, &arguments)?;
+    run_with(&arguments, applied)
 }
 
-/// The same, with the keys that flags give.
-pub fn run_with(arguments: &RunArgs, mut keys: Map<String, Value>) -> Result<(), Failure> {
+/// The same, with the keys that flags and settings give.
+pub fn run_with(arguments: &RunArgs, applied: Applied) -> Result<(), Failure> {
+    let Applied { mut keys, origins } = applied;
     let (group, run) = match arguments.resume.as_deref() {
         Some(name) if name.starts_with(GROUP) => (Some(name), None),
         run => (None, run),
@@ -39,7 +43,9 @@ pub fn run_with(arguments: &RunArgs, mut keys: Map<String, Value>) -> Result<(),
                  (--resume group-...)",
             ));
         }
-        Some(run) => Some(EarlierRun::find(store_of(arguments.store()), run)?),
+        Some(run) => {
+            Some(EarlierRun::find(store_of(keys.get("store").and_then(Value::as_str)), run)?)
+        }
         None => None,
     };
     if let Some(earlier) = &earlier {
@@ -53,7 +59,7 @@ pub fn run_with(arguments: &RunArgs, mut keys: Map<String, Value>) -> Result<(),
     // The plan may say in which store its runs are.
     let store = store_of(spec.store.as_deref());
     let group = group.map(|name| EarlierGroup::find(store, name)).transpose()?;
-    measure(arguments, &spec, &multi, earlier.as_ref(), group)
+    measure(arguments, &spec, &multi, earlier.as_ref(), group, &origins)
 }
 
 fn store_of(given: Option<&str>) -> &Path {
@@ -66,6 +72,7 @@ fn measure(
     multi: &MultiTarget,
     earlier: Option<&EarlierRun>,
     group: Option<EarlierGroup>,
+    origins: &Origins,
 ) -> Result<(), Failure> {
     let mut variants = variants(spec, &multi.targets)?;
     let is_group = earlier.is_none() && (variants.len() > 1 || multi.rounds > 1);
@@ -81,7 +88,7 @@ fn measure(
             ));
         }
         let group = Group::resolve(variants, multi.rounds, group, &host, &variable)?;
-        return measure_group(arguments, group, &events);
+        return measure_group(arguments, group, &events, origins);
     }
     if let Some(group) = group {
         return Err(Failure::usage(format!(
@@ -90,7 +97,7 @@ fn measure(
         )));
     }
     let only = variants.pop().ok_or_else(|| Failure::usage("target: there is none"))?;
-    measure_one(arguments, &only, earlier, &events, host)
+    measure_one(arguments, &only, earlier, &events, host, origins)
 }
 
 fn measure_one(
@@ -99,6 +106,7 @@ fn measure_one(
     earlier: Option<&EarlierRun>,
     events: &Events,
     host: Host,
+    origins: &Origins,
 ) -> Result<(), Failure> {
     let (plan, mut context) = resolve(&only.spec, &variable)?;
     context.host = host;
@@ -107,7 +115,8 @@ fn measure_one(
         context.facts = earlier.facts.clone();
     }
     if arguments.dry_run {
-        return print(&dry_run(&plan, form(arguments), Clock::Real)?);
+        let plan = dry_run(&plan, form(arguments), Clock::Real)?;
+        return print(&origins.shown_with(plan));
     }
     let finished = crate::run(&plan, &context, events)?;
     let summary = &finished.summary;
@@ -146,13 +155,19 @@ fn expose(arguments: &RunArgs, events: &Events) -> Result<Option<Exposed>, Failu
     Ok(Some(exposed))
 }
 
-fn measure_group(arguments: &RunArgs, group: Group, events: &Events) -> Result<(), Failure> {
+fn measure_group(
+    arguments: &RunArgs,
+    group: Group,
+    events: &Events,
+    origins: &Origins,
+) -> Result<(), Failure> {
     if arguments.dry_run {
         return group.members().iter().try_for_each(|member| {
             if !arguments.json {
                 print(&format!("# {}; rounds: {}\n", member.variant.name, group.rounds()))?;
             }
-            print(&dry_run(&member.plan, form(arguments), Clock::Real)?)
+            let plan = dry_run(&member.plan, form(arguments), Clock::Real)?;
+            print(&origins.shown_with(plan))
         });
     }
     let finished = group.run(events, arguments.strictness())?;

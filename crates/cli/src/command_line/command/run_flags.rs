@@ -70,7 +70,8 @@ pub struct RunArgs {
 /// The flags that are keys of a plan, by the same names.
 #[derive(Args, Serialize)]
 struct SpecArgs {
-    /// Server under test, such as http://127.0.0.1:8000 [default: the embedded engine]
+    /// Server under test, such as http://127.0.0.1:8000 or unix:/path/to.sock [default: OPENAI_BASE_URL, else
+    /// the embedded engine]
     #[arg(long, value_name = "URL", help_heading = "Target")]
     target: Option<String>,
     /// How to speak with the server; `auto` asks it
@@ -119,6 +120,16 @@ struct SpecArgs {
     /// Take whoever answers for the server, whatever certificate it shows
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Target")]
     insecure: Option<bool>,
+    /// PEM file with the certificate by which the server knows its client
+    #[arg(long, value_name = "FILE", help_heading = "Target")]
+    client_cert: Option<String>,
+    /// PEM file with the key of that certificate [default: the same file]
+    #[arg(long, value_name = "FILE", help_heading = "Target")]
+    client_key: Option<String>,
+    /// HTTP proxy that leads to the server, or `none` [default: as HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and
+    /// NO_PROXY say]
+    #[arg(long, value_name = "URL|none", help_heading = "Target")]
+    proxy: Option<String>,
     /// Wait so long until the server is ready: until it takes connections, has loaded its model and
     /// lists it
     #[arg(long, value_name = "TIME", help_heading = "Target")]
@@ -225,9 +236,20 @@ impl RunArgs {
         self.plan.as_deref()
     }
 
-    /// The store that a flag names.
-    pub fn store(&self) -> Option<&str> {
-        self.spec.store.as_deref()
+    /// Adds the flags that are no keys of a plan, as others say, unless these say the opposite.
+    pub fn switch(&mut self, lower: &Self) {
+        let (shows_all, shows_less) = (self.tui, self.quiet || self.no_progress);
+        self.tui |= lower.tui && !shows_less;
+        self.quiet |= lower.quiet && !shows_all;
+        self.no_progress |= lower.no_progress && !shows_all;
+        self.json |= lower.json;
+        self.yes |= lower.yes;
+        self.strict |= lower.strict;
+        self.dry_run |= lower.dry_run;
+        self.metrics_listen = self.metrics_listen.or(lower.metrics_listen);
+        if self.resume.is_none() {
+            self.resume.clone_from(&lower.resume);
+        }
     }
 
     /// How it is shown.

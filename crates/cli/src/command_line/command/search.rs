@@ -18,6 +18,7 @@ use serde_json::Value;
 use super::engine_flags::{EngineFlags, config};
 use super::run::{form, run_with};
 use super::run_flags::{RunArgs, given};
+use super::settings::{Applied, Settings};
 use crate::command_line::console::{colour, tell, variable};
 use crate::command_line::exit::{Failure, print};
 
@@ -81,12 +82,17 @@ struct SearchFlags {
 }
 
 /// Searches.
-pub fn search(arguments: &SearchArgs) -> Result<(), Failure> {
+pub fn search(mut arguments: SearchArgs) -> Result<(), Failure> {
+    let settings = Settings::read()?;
+    arguments.run = settings.switched(arguments.run);
+    let arguments = &arguments;
     let mut keys = arguments.run.keys()?;
     keys.insert("search".to_owned(), given(&arguments.search)?.into());
+    let Applied { mut keys, origins } =
+        settings.apply(arguments.run.plan(), keys, &arguments.run)?;
     if arguments.run.resume.is_some() {
         arguments.only_resumes()?;
-        return run_with(&arguments.run, keys);
+        return run_with(&arguments.run, Applied { keys, origins });
     }
     let (spec, multi) = plan_file::merge_multi_target(arguments.run.plan(), keys.clone())?;
     let is_one = multi.targets.is_empty();
@@ -119,7 +125,7 @@ pub fn search(arguments: &SearchArgs) -> Result<(), Failure> {
         search.insert("start".to_owned(), load.into());
         search.entry("stride").or_insert_with(|| NEAR.into());
     }
-    run_with(&arguments.run, keys)
+    run_with(&arguments.run, Applied { keys, origins })
 }
 
 /// Searches in virtual time, and prints the answers.
@@ -236,6 +242,9 @@ fn as_embedded(spec: &Spec, profile: Option<&str>) -> Spec {
         api_key_env: None,
         ca_cert: None,
         insecure: None,
+        client_cert: None,
+        client_key: None,
+        proxy: None,
         wait: None,
         dialect: None,
         profile: profile.map(str::to_owned),

@@ -1,0 +1,102 @@
+//! Which settings fit a run. A setting is made once for many runs: where a run has no use for it, or says
+//! the opposite in another way, it is left out instead of refused. What a flag or a plan says is refused.
+
+use serde_json::Value;
+
+/// What leads to a server, and has no use where there is none.
+const OF_SERVERS: [&str; 8] =
+    ["endpoint", "header", "api_key_env", "wait", "proxy", "metrics_url", "dcgm_url", "cards"];
+/// The same, of servers behind TLS.
+const OF_TLS: [&str; 4] = ["ca_cert", "insecure", "client_cert", "client_key"];
+/// What each of several targets says of itself.
+const OF_EACH_TARGET: [&str; 3] = ["endpoint", "header", "metrics_url"];
+/// What only the embedded engine has.
+const OF_EMBEDDED: [&str; 3] = ["profile", "speed", "noise"];
+/// What says which load is measured: one of them replaces the others.
+const LOADS: [&str; 5] = ["passes", "concurrency", "rate", "stages", "replay"];
+
+/// Why a setting does not fit a run with these keys so far; absent: it does. Settings are looked at in an
+/// order in which the target comes first.
+pub(super) fn misfit<'a>(
+    key: &str,
+    given: &impl Fn(&str) -> Option<&'a Value>,
+) -> Option<&'static str> {
+    let has = |names: &[&str]| names.iter().any(|name| given(name).is_some());
+    let launched = given("server").is_some();
+    let target = given("target");
+    let is_embedded = target.is_none_or(|target| target.as_str() == Some(super::EMBEDDED));
+    if key == "target" && launched {
+        return Some("the plan starts the server");
+    }
+    if key == "target" && has(&OF_EMBEDDED) {
+        return Some("the run has keys of the embedded engine");
+    }
+    if OF_EACH_TARGET.contains(&key) && target.is_some_and(Value::is_array) {
+        return Some("each of several targets says it of itself");
+    }
+    if OF_SERVERS.contains(&key) && is_embedded && !launched {
+        return Some("there is no target");
+    }
+    if ["wait", "proxy"].contains(&key) && launched {
+        return Some("the plan starts the server");
+    }
+    let is_secure = |target: &Value| match target {
+        Value::String(url) => url.starts_with("https://"),
+        // Several targets say it of themselves.
+        _ => false,
+    };
+    if OF_TLS.contains(&key) && !target.is_some_and(is_secure) {
+        return Some("the target has no https:// address");
+    }
+    if key == "insecure" && has(&["ca_cert"]) || key == "ca_cert" && has(&["insecure"]) {
+        return Some("the run trusts in another way");
+    }
+    if OF_EMBEDDED.contains(&key) && (!is_embedded || launched) {
+        return Some("the target is no embedded engine");
+    }
+    if LOADS.contains(&key) && (has(&LOADS) || given("search").is_some()) {
+        return Some("the run has a load of its own");
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_setting_fits_a_run_that_has_a_use_for_it_and_says_nothing_against_it() {
+        let (plain, secure) = (json!("http://h:1"), json!("https://h:1"));
+        let (several, server) = (json!([{"url": "http://h:1"}]), json!({"preset": "vllm"}));
+        let (load, embedded) = (json!([1]), json!("embedded"));
+        for (key, given, fits) in [
+            ("target", &[][..], true),
+            ("target", &[("server", &server)], false),
+            ("target", &[("speed", &load)], false),
+            ("proxy", &[], false),
+            ("proxy", &[("target", &embedded)], false),
+            ("proxy", &[("target", &plain)], true),
+            ("proxy", &[("server", &server)], false),
+            ("header", &[("server", &server)], true),
+            ("header", &[("target", &several)], false),
+            ("api_key_env", &[("target", &several)], true),
+            ("ca_cert", &[("target", &plain)], false),
+            ("ca_cert", &[("target", &secure)], true),
+            ("ca_cert", &[("target", &secure), ("insecure", &load)], false),
+            ("client_cert", &[("target", &secure)], true),
+            ("speed", &[("target", &plain)], false),
+            ("speed", &[], true),
+            ("rate", &[("concurrency", &load)], false),
+            ("rate", &[("search", &load)], false),
+            ("rate", &[], true),
+            ("store", &[("target", &plain)], true),
+        ] {
+            let value = |name: &str| {
+                given.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+            };
+            assert_eq!(misfit(key, &value).is_none(), fits, "{key} {given:?}");
+        }
+    }
+}

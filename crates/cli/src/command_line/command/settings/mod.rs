@@ -1,0 +1,197 @@
+//! Settings: what variables of the environment and the user's file say where neither a flag nor the plan
+//! file does. A flag comes first, then the plan file, the variable `INFEROMETER_NAME` of a flag `--name`,
+//! the user's file, and `OPENAI_BASE_URL` for the target; what nobody says has its default.
+
+mod fitting;
+mod origins;
+mod user_file;
+mod variables;
+
+use std::path::Path;
+
+use clap::{Args, Command, FromArgMatches};
+use inferometer_run::PlanError;
+use serde_json::{Map, Value};
+
+use super::run_flags::RunArgs;
+use crate::command_line::console::{tell, variable};
+use crate::command_line::exit::Failure;
+use crate::plan_file;
+
+pub use origins::Origins;
+
+/// The target that leaves out the one of the settings.
+const EMBEDDED: &str = "embedded";
+
+/// What a run that goes on takes of the settings: where its results are and how its server is reached. The
+/// rest is in its own plan.
+const OF_RESUMED: [&str; 5] = ["store", "out", "header", "proxy", "api_key_env"];
+
+/// A key of a plan with its value, and who says so.
+struct Setting {
+    key: String,
+    value: Value,
+    origin: String,
+}
+
+/// What the environment and the user's file say, the first of equal keys first.
+#[derive(Default)]
+pub struct Settings {
+    keys: Vec<Setting>,
+    /// Flags that are no keys of a plan.
+    switches: Vec<RunArgs>,
+    /// Flags that a variable switches off, by their names with underscores.
+    off: Vec<String>,
+    /// Variables that have the name of no flag.
+    warnings: Vec<String>,
+}
+
+/// The keys of a run with the settings in their places.
+pub struct Applied {
+    /// The keys, to be laid over those of the plan file.
+    pub keys: Map<String, Value>,
+    /// Who says what.
+    pub origins: Origins,
+}
+
+impl Settings {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// When a variable or the file holds what a flag would not take.
+    pub fn read() -> Result<Self, Failure> {
+        let mut settings = Self::default();
+        variables::add(&mut settings)?;
+        user_file::add(&mut settings)?;
+        if let Some(url) = variable("OPENAI_BASE_URL").filter(|url| !url.trim().is_empty()) {
+            settings.add("target", Value::String(url), "OPENAI_BASE_URL");
+        }
+        Ok(settings)
+    }
+
+    fn add(&mut self, key: &str, value: Value, origin: &str) {
+        if self.value(key).is_none() {
+            let (key, origin) = (key.to_owned(), origin.to_owned());
+            self.keys.push(Setting { key, value, origin });
+        }
+    }
+
+    /// The value of a key.
+    pub fn value(&self, key: &str) -> Option<&Value> {
+        self.keys.iter().find(|setting| setting.key == key).map(|setting| &setting.value)
+    }
+
+    /// The name of the store, if they say it.
+    pub fn store(&self) -> Option<&str> {
+        self.value("store")?.as_str()
+    }
+
+    /// Adds the store, where neither the keys nor the plan file name one.
+    ///
+    /// # Errors
+    /// When the plan file cannot be read.
+    pub fn add_store(
+        &self,
+        plan: Option<&Path>,
+        keys: &mut Map<String, Value>,
+    ) -> Result<(), PlanError> {
+        let of_file = plan.map_or_else(|| Ok(Map::new()), plan_file::read)?;
+        if let (Some(store), false) = (self.value("store"), of_file.contains_key("store")) {
+            keys.entry("store").or_insert_with(|| store.clone());
+        }
+        Ok(())
+    }
+
+    /// Arguments with the flags that are no keys of a plan, as the settings say.
+    pub fn switched(&self, mut arguments: RunArgs) -> RunArgs {
+        self.switches.iter().for_each(|lower| arguments.switch(lower));
+        arguments
+    }
+
+    /// Adds to the keys that flags give those that neither these nor the plan file have, as far as they
+    /// fit. The user is told of them.
+    ///
+    /// # Errors
+    /// When the plan file cannot be read.
+    pub fn apply(
+        &self,
+        plan: Option<&Path>,
+        mut keys: Map<String, Value>,
+        arguments: &RunArgs,
+    ) -> Result<Applied, PlanError> {
+        let of_file = plan.map_or_else(|| Ok(Map::new()), plan_file::read)?;
+        let mut origins = Origins::of(plan, &of_file, &keys);
+        let is_embedded = |keys: &Map<String, Value>| {
+            keys.get("target").and_then(Value::as_str) == Some(EMBEDDED)
+        };
+        let wants_embedded =
+            is_embedded(&keys) || !keys.contains_key("target") && is_embedded(&of_file);
+        let is_given = |key: &str, keys: &Map<String, Value>| {
+            keys.contains_key(key) || of_file.contains_key(key)
+        };
+        let (mut told, resumes) = (Vec::new(), arguments.resume.is_some());
+        for Setting { key, value, origin } in &self.keys {
+            if is_given(key, &keys) || resumes && !OF_RESUMED.contains(&key.as_str()) {
+                continue;
+            }
+            let all = |name: &str| keys.get(name).or_else(|| of_file.get(name));
+            if let Some(why) = fitting::misfit(key, &all) {
+                origins.unused(key, origin, why);
+                continue;
+            }
+            told.push((key, value, origin));
+            origins.add(key, origin);
+            keys.insert(key.clone(), value.clone());
+        }
+        if wants_embedded || is_embedded(&keys) {
+            // An absent target is the embedded engine.
+            keys.insert("target".to_owned(), Value::Null);
+        }
+        if !arguments.quiet {
+            self.warnings.iter().for_each(|warning| tell(warning));
+            tell_of(&told);
+        }
+        Ok(Applied { keys, origins })
+    }
+}
+
+/// Says which server is measured that nobody named in the command, and what else the settings say.
+fn tell_of(settings: &[(&String, &Value, &String)]) {
+    let mut by_origin: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (key, value, origin) in settings {
+        if let (true, Some(url)) = (*key == "target", value.as_str()) {
+            let url = inferometer_plan::spec::shown_address(url);
+            tell(&format!("target: {url}, by {origin} (--target embedded leaves it out)"));
+            continue;
+        }
+        match by_origin.iter_mut().find(|(known, _)| known == origin) {
+            Some((_, keys)) => keys.push(key),
+            None => by_origin.push((origin, vec![key])),
+        }
+    }
+    for (origin, keys) in by_origin {
+        if origin.starts_with(variables::PREFIX) {
+            tell(&format!("setting: {origin}"));
+        } else {
+            tell(&format!("settings of {origin}: {}", keys.join(", ")));
+        }
+    }
+}
+
+/// The flags of `run`, from nothing but these words.
+fn parsed(words: &[String]) -> Result<RunArgs, String> {
+    let command = run_command();
+    let argv = std::iter::once("run".to_owned()).chain(words.iter().cloned());
+    let matches = command.try_get_matches_from(argv);
+    matches.and_then(|matches| RunArgs::from_arg_matches(&matches)).map_err(|error| {
+        // The value may be a secret; clap repeats it in quotation marks.
+        let text = error.to_string();
+        let line = text.lines().next().unwrap_or_default();
+        let why = line.rsplit("': ").next().filter(|why| *why != line);
+        why.map_or_else(|| "is not a value that its flag takes".to_owned(), str::to_owned)
+    })
+}
+
+fn run_command() -> Command {
+    RunArgs::augment_args(Command::new("run").no_binary_name(false))
+}

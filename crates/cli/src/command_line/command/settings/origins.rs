@@ -1,0 +1,78 @@
+//! Where the values of a plan come from, for `--dry-run`.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+/// Who says which key.
+#[derive(Default)]
+pub struct Origins {
+    /// Keys and who says them, in order.
+    said: Vec<(String, String)>,
+    /// Settings that do not fit the run, who says them, and why not.
+    unused: Vec<(String, String, &'static str)>,
+}
+
+impl Origins {
+    /// Those of a plan file and of flags over it.
+    pub(super) fn of(
+        plan: Option<&Path>,
+        of_file: &Map<String, Value>,
+        flags: &Map<String, Value>,
+    ) -> Self {
+        let flag = |key: &String| (key.clone(), flag_of(key, flags));
+        let said: Vec<_> = flags.keys().map(flag).collect();
+        let mut origins = Self { said, unused: Vec::new() };
+        if let Some(plan) = plan {
+            let plan = plan.display().to_string();
+            let kept = of_file.keys().filter(|key| !flags.contains_key(*key));
+            origins.said.extend(kept.map(|key| (key.clone(), plan.clone())));
+        }
+        origins
+    }
+
+    /// A setting that is used.
+    pub(super) fn add(&mut self, key: &str, origin: &str) {
+        self.said.push((key.to_owned(), origin.to_owned()));
+    }
+
+    /// A setting that is not.
+    pub(super) fn unused(&mut self, key: &str, origin: &str, why: &'static str) {
+        self.unused.push((key.to_owned(), origin.to_owned(), why));
+    }
+
+    /// A shown plan with them: comments behind a plan file, keys of a JSON document.
+    pub fn shown_with(&self, plan: String) -> String {
+        if let Ok(Value::Object(mut document)) = serde_json::from_str(&plan) {
+            let said = self.said.iter().map(|(key, origin)| (key.clone(), json!(origin)));
+            document.insert("origins".to_owned(), said.collect::<Map<_, _>>().into());
+            if !self.unused.is_empty() {
+                let unused = self
+                    .unused
+                    .iter()
+                    .map(|(key, origin, why)| (key.clone(), json!({"origin": origin, "why": why})));
+                document.insert("unused".to_owned(), unused.collect::<Map<_, _>>().into());
+            }
+            return format!("{:#}\n", Value::Object(document));
+        }
+        let mut text = plan;
+        for (key, origin) in &self.said {
+            text += &format!("# {key}: by {origin}\n");
+        }
+        for (key, origin, why) in &self.unused {
+            text += &format!("# {key}: not by {origin}, because {why}\n");
+        }
+        text += match self.said.is_empty() {
+            true => "# all values are defaults\n",
+            false => "# all other values are defaults\n",
+        };
+        text
+    }
+}
+
+/// The flag that gives a key.
+fn flag_of(key: &str, flags: &Map<String, Value>) -> String {
+    let is_off = flags.get(key) == Some(&Value::Bool(false));
+    let no = if is_off { "no-" } else { "" };
+    format!("--{no}{}", key.replace('_', "-"))
+}

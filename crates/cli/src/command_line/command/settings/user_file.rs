@@ -1,0 +1,83 @@
+//! Settings by the user's own file, in TOML: the keys of a plan file that are flags of `run`, and its other
+//! flags as `quiet = true`.
+
+use std::path::PathBuf;
+
+use inferometer_model::suggest::did_you_mean;
+use serde_json::Value;
+
+use super::{Settings, parsed, run_command};
+use crate::command_line::console::variable;
+use crate::command_line::exit::Failure;
+use crate::plan_file;
+
+/// The variable that names the file.
+const VARIABLE: &str = "INFEROMETER_CONFIG";
+
+/// Keys of a plan whose flags say the opposite.
+const WITHOUT_FLAG: [&str; 3] = ["ignore_eos", "stream", "server_metrics"];
+
+/// Adds what the file says, if there is one.
+pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
+    let Some(path) = path() else { return Ok(()) };
+    let origin = path.display().to_string();
+    let keys = plan_file::read(&path)?;
+    let command = run_command();
+    let flags: Vec<String> = command
+        .get_arguments()
+        .filter_map(|flag| flag.get_long())
+        .map(|flag| flag.replace('-', "_"))
+        .collect();
+    let known = || flags.iter().map(String::as_str).chain(WITHOUT_FLAG);
+    let of_plans = plan_file::known_keys();
+    let mut mistakes = Vec::new();
+    for (key, value) in keys {
+        if settings.off.contains(&key) {
+            continue;
+        }
+        let is_of_plan = of_plans.contains(&key);
+        if !known().any(|name| name == key) {
+            let what = if is_of_plan { "is for a plan file alone" } else { "is no setting" };
+            mistakes.push(format!("{origin}: `{key}` {what}{}", did_you_mean(&key, known())));
+        } else if is_of_plan {
+            match plan_file::wrong_kind(&key, &value) {
+                Some(mistake) => mistakes.push(format!("{origin}: {mistake}")),
+                None => settings.add(&key, value, &origin),
+            }
+        } else {
+            match switch(&key, &value) {
+                Ok(None) => {}
+                Ok(Some(word)) => match parsed(&[word]) {
+                    Ok(arguments) => settings.switches.push(arguments),
+                    Err(why) => mistakes.push(format!("{origin}: `{key}`: {why}")),
+                },
+                Err(why) => mistakes.push(format!("{origin}: `{key}` {why}")),
+            }
+        }
+    }
+    if mistakes.is_empty() { Ok(()) } else { Err(Failure::Usage(mistakes)) }
+}
+
+/// A flag that is no key of a plan, as an argument; absent where it is switched off.
+fn switch(key: &str, value: &Value) -> Result<Option<String>, String> {
+    let long = key.replace('_', "-");
+    match value {
+        Value::Bool(true) => Ok(Some(format!("--{long}"))),
+        Value::Bool(false) => Ok(None),
+        Value::String(text) => Ok(Some(format!("--{long}={text}"))),
+        Value::Number(number) => Ok(Some(format!("--{long}={number}"))),
+        _ => Err("has a value of the wrong kind".to_owned()),
+    }
+}
+
+/// The user's file. One that is named has to be there.
+fn path() -> Option<PathBuf> {
+    let value = |name| variable(name).filter(|value| !value.is_empty());
+    if let Some(named) = value(VARIABLE) {
+        return Some(PathBuf::from(named));
+    }
+    let folder = value("XDG_CONFIG_HOME").map(PathBuf::from);
+    let folder = folder.or_else(|| Some(PathBuf::from(value("HOME")?).join(".config")))?;
+    let file = folder.join("inferometer/config.toml");
+    file.exists().then_some(file)
+}

@@ -1,0 +1,66 @@
+//! Settings by variables of the environment: `INFEROMETER_STORE` is `--store`, and so on for each flag of
+//! `run`.
+
+use inferometer_model::suggest::did_you_mean;
+use inferometer_model::visible;
+
+use super::{Settings, parsed, run_command};
+use crate::command_line::exit::Failure;
+
+/// What our variables begin with.
+pub(super) const PREFIX: &str = "INFEROMETER_";
+
+/// Variables of ours that are no flags of `run`: other commands, tests and this module read them.
+const OTHERS: [&str; 5] = ["CONFIG", "CACHE", "MIRROR", "WEB_TOKEN", "WRITE_SCHEMAS"];
+
+/// Adds what the variables say, and a warning for each that has the name of no flag.
+pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
+    let mut variables: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+        .filter(|(name, _)| name.starts_with(PREFIX))
+        .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
+        .collect();
+    variables.sort();
+    let command = run_command();
+    let flags: Vec<&str> = command.get_arguments().filter_map(|flag| flag.get_long()).collect();
+    for (name, value) in &variables {
+        let key = &name[PREFIX.len()..];
+        if value.is_empty() || OTHERS.contains(&key) || key.starts_with("TEST_") {
+            continue;
+        }
+        let long = key.to_lowercase().replace('_', "-");
+        let flag = command.get_arguments().find(|flag| flag.get_long() == Some(&long));
+        let Some(flag) = flag else {
+            let names = flags.iter().map(|flag| flag.replace('-', "_").to_uppercase());
+            let names: Vec<String> = names
+                .chain(OTHERS.map(str::to_owned))
+                .map(|name| PREFIX.to_owned() + &name)
+                .collect();
+            settings.warnings.push(format!(
+                "warning: the variable {} is no setting{}; it is left out",
+                visible::name(name),
+                did_you_mean(name, names.iter().map(String::as_str))
+            ));
+            continue;
+        };
+        let takes_value = flag.get_num_args().is_some_and(|range| range.takes_values())
+            || flag.get_action().takes_values() && flag.get_num_args().is_none();
+        let word = match (takes_value, value.to_lowercase().as_str()) {
+            (true, _) => format!("--{long}={value}"),
+            (false, "1" | "true" | "yes" | "on") => format!("--{long}"),
+            (false, "0" | "false" | "no" | "off") => {
+                settings.off.push(key.to_lowercase());
+                continue;
+            }
+            (false, _) => {
+                return Err(Failure::usage(format!("{name}: is neither `true` nor `false`")));
+            }
+        };
+        let arguments = parsed(&[word]).map_err(|why| Failure::usage(format!("{name}: {why}")))?;
+        for (key, value) in arguments.keys().map_err(|failure| failure.of(name))? {
+            settings.add(&key, value, name);
+        }
+        settings.switches.push(arguments);
+    }
+    Ok(())
+}

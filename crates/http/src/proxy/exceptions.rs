@@ -1,0 +1,92 @@
+//! `NO_PROXY`: the servers that are reached without a proxy, as curl and others read it. Names are
+//! compared as they are written, and never looked up.
+
+use std::net::IpAddr;
+
+/// The servers that are reached without a proxy.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Exceptions(Vec<(Hosts, Option<u16>)>);
+
+#[derive(Clone, Debug)]
+enum Hosts {
+    All,
+    /// A name, and all names that end with it behind a dot.
+    Name(String),
+    /// Addresses that agree in so many first bits.
+    Network(IpAddr, u32),
+}
+
+impl Exceptions {
+    /// Reads hosts, suffixes of names, addresses and networks (`10.0.0.0/8`), each with a port or without,
+    /// and `*` for all. Commas or spaces stand between them. What is none of these names no server.
+    pub(super) fn parse(text: &str) -> Self {
+        let entries = text.split(|c: char| c == ',' || c.is_whitespace());
+        Self(entries.filter(|entry| !entry.is_empty()).filter_map(entry).collect())
+    }
+
+    /// Whether a server is one of them.
+    pub(super) fn names(&self, host: &str, port: u16) -> bool {
+        let name = host.trim_end_matches('.').to_ascii_lowercase();
+        let address = name.parse::<IpAddr>().ok();
+        self.0.iter().any(|(hosts, only)| {
+            only.is_none_or(|only| only == port)
+                && match hosts {
+                    Hosts::All => true,
+                    Hosts::Name(suffix) => {
+                        let before = name.strip_suffix(suffix.as_str());
+                        before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
+                    }
+                    Hosts::Network(network, bits) => {
+                        address.is_some_and(|address| agree(address, *network, *bits))
+                    }
+                }
+        })
+    }
+}
+
+fn entry(text: &str) -> Option<(Hosts, Option<u16>)> {
+    if text == "*" {
+        return Some((Hosts::All, None));
+    }
+    if let Some((address, bits)) = text.split_once('/') {
+        let address: IpAddr = without_brackets(address).parse().ok()?;
+        let bits = bits.parse().ok().filter(|&bits| bits <= width(address))?;
+        return Some((Hosts::Network(address, bits), None));
+    }
+    let (host, port) = match text.rsplit_once(':') {
+        // Of an address of IPv6 without brackets all colons are its own.
+        Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
+            (host, Some(port.parse().ok()?))
+        }
+        _ => (text, None),
+    };
+    let host = without_brackets(host);
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Some((Hosts::Network(address, width(address)), port));
+    }
+    let suffix = host.trim_start_matches("*.").trim_start_matches('.').trim_end_matches('.');
+    let is_name = !suffix.is_empty();
+    is_name.then(|| (Hosts::Name(suffix.to_ascii_lowercase()), port))
+}
+
+fn without_brackets(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
+}
+
+fn width(address: IpAddr) -> u32 {
+    if address.is_ipv4() { 32 } else { 128 }
+}
+
+/// Whether two addresses agree in their first bits.
+fn agree(one: IpAddr, other: IpAddr, bits: u32) -> bool {
+    // Of no bits at all, all are shifted out.
+    match (one, other) {
+        (IpAddr::V4(one), IpAddr::V4(other)) => {
+            (one.to_bits() ^ other.to_bits()).checked_shr(32 - bits).unwrap_or(0) == 0
+        }
+        (IpAddr::V6(one), IpAddr::V6(other)) => {
+            (one.to_bits() ^ other.to_bits()).checked_shr(128 - bits).unwrap_or(0) == 0
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,182 @@
+//! HTTP proxies: which one leads to a server, by the variables that other programs read too, and how it
+//! is asked for a tunnel. It reads no environment.
+
+mod exceptions;
+mod tunnel;
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use inferometer_plan::Url;
+
+use exceptions::Exceptions;
+pub use tunnel::Tunnelled;
+pub(crate) use tunnel::{advice, tunnel_through};
+
+/// The value of a variable of the environment, as the calling program hands it over.
+pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// An HTTP proxy. Its user and password are never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Proxy {
+    /// Host name or address, IPv6 without brackets.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+    /// What says to the proxy who asks: the value of `Proxy-Authorization`.
+    authorization: Option<String>,
+    /// The password in it.
+    password: Option<String>,
+    /// The flag or the variable that names it.
+    pub named_by: &'static str,
+}
+
+impl fmt::Display for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "http://{}", Url::plain(&*self.host, self.port).authority())
+    }
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Proxy({self}, {})", self.named_by)
+    }
+}
+
+impl Proxy {
+    /// Reads `http://user:password@host:port`; the scheme, the user and the port (80) may be missing. What
+    /// is wrong is told without the value, which may hold a password.
+    ///
+    /// # Errors
+    /// When it is no address of an HTTP proxy.
+    pub fn parse(text: &str, named_by: &'static str) -> Result<Self, String> {
+        let text = text.trim();
+        let rest = match text.split_once("://") {
+            None => text,
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
+            Some((scheme, _)) if scheme.to_ascii_lowercase().starts_with("socks") => {
+                return Err("names a SOCKS proxy; only proxies of http:// are spoken to".to_owned());
+            }
+            Some(_) => {
+                return Err(
+                    "names a proxy that is not one of http://, the only ones that are spoken \
+                            to; write it as http://HOST:PORT"
+                        .to_owned(),
+                );
+            }
+        };
+        let rest = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let (user, place) =
+            rest.rsplit_once('@').map_or((None, rest), |(user, at)| (Some(user), at));
+        // Whatever it says is refused by the rules for addresses of servers.
+        let url = inferometer_plan::spec::parse_url(&format!("http://{place}")).map_err(|_| {
+            "is not the address of a proxy; write it as http://HOST:PORT".to_owned()
+        })?;
+        let user = user.map(|user| {
+            percent_decoded(user)
+                .ok_or("has a user or a password with a % that no two hex digits follow")
+        });
+        let user = user.transpose()?;
+        let authorization = user.as_ref().map(|user| format!("Basic {}", STANDARD.encode(user)));
+        let password = user
+            .and_then(|user| Some(String::from_utf8_lossy(&user).split_once(':')?.1.to_owned()));
+        Ok(Self { host: url.host, port: url.port, authorization, password, named_by })
+    }
+
+    /// The header by which the proxy knows who asks, if it has to know.
+    pub fn header(&self) -> Option<(String, String)> {
+        let value = self.authorization.clone()?;
+        Some(("proxy-authorization".to_owned(), value))
+    }
+}
+
+/// The bytes of a text in which `%41` stands for `A`.
+fn percent_decoded(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = text.bytes();
+    let mut decoded = Vec::new();
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'%' => {
+                let mut digit = || (bytes.next()? as char).to_digit(16);
+                (digit()? * 16 + digit()?) as u8
+            }
+            byte => byte,
+        });
+    }
+    Some(decoded)
+}
+
+/// A proxy as it was named: what is wrong with it counts only where it would be used.
+type Named = Option<Result<Proxy, String>>;
+
+/// Which proxy leads to which server. The default: none.
+#[derive(Clone, Debug, Default)]
+pub struct Proxies {
+    http: Named,
+    https: Named,
+    except: Exceptions,
+}
+
+impl Proxies {
+    /// The proxies that the usual variables name: `http_proxy`, `https_proxy`, and `all_proxy` for either,
+    /// but for the servers of `no_proxy`. Lower case comes before upper case, and an empty variable is
+    /// none. `HTTP_PROXY` does not count where `REQUEST_METHOD` is set: there a web server sets it to the
+    /// header `Proxy` of whoever sends a request.
+    pub fn of_variables(variables: Variables<'_>) -> Self {
+        let value = |name| variables(name).filter(|value| !value.trim().is_empty());
+        let is_cgi = variables("REQUEST_METHOD").is_some();
+        let first = |names: [&'static str; 4]| {
+            names.into_iter().filter(|&name| !(is_cgi && name == "HTTP_PROXY")).find_map(|name| {
+                let told = |why| format!("{name} {why}");
+                value(name).map(|value| Proxy::parse(&value, name).map_err(told))
+            })
+        };
+        Self {
+            http: first(["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"]),
+            https: first(["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]),
+            except: Exceptions::parse(
+                &value("no_proxy").or_else(|| value("NO_PROXY")).unwrap_or_default(),
+            ),
+        }
+    }
+
+    /// One proxy for all servers.
+    pub fn only(proxy: Proxy) -> Self {
+        Self {
+            http: Some(Ok(proxy.clone())),
+            https: Some(Ok(proxy)),
+            except: Exceptions::default(),
+        }
+    }
+
+    /// The proxy that leads to a server; none where it is reached without. A Unix socket always is.
+    ///
+    /// # Errors
+    /// When what names the proxy cannot be used.
+    pub fn for_url(&self, url: &Url) -> Result<Option<&Proxy>, String> {
+        let named = if url.secure { &self.https } else { &self.http };
+        match named {
+            Some(named) if url.unix.is_none() && !self.except.names(&url.host, url.port) => {
+                named.as_ref().map(Some).map_err(|why| {
+                    format!("{why}, or name {} in NO_PROXY, or give --proxy none", url.host)
+                })
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// What is secret in them, as headers.
+    pub fn secret_headers(&self) -> Vec<(String, String)> {
+        let named = [&self.http, &self.https];
+        let secrets = |proxy: &Proxy| {
+            let name = "proxy-authorization".to_owned();
+            let password = proxy.password.clone().map(|password| (name, password));
+            proxy.header().into_iter().chain(password).collect::<Vec<_>>()
+        };
+        named.into_iter().flatten().flatten().flat_map(secrets).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! Which proxy leads where, and what is kept of its password.
+
+use inferometer_plan::spec::parse_url;
+
+use super::*;
+
+/// The proxy to a server, by variables written as `NAME=VALUE`; what is wrong with it otherwise.
+fn proxy_to(url: &str, variables: &[&str]) -> String {
+    let value = |name: &str| {
+        let mut pairs = variables.iter().filter_map(|pair| pair.split_once('='));
+        pairs.find(|(known, _)| *known == name).map(|(_, value)| value.to_owned())
+    };
+    let proxies = Proxies::of_variables(&value);
+    match proxies.for_url(&parse_url(url).unwrap()) {
+        Ok(Some(proxy)) => format!("{proxy} by {}", proxy.named_by),
+        Ok(None) => "none".to_owned(),
+        Err(why) => why,
+    }
+}
+
+#[test]
+fn the_usual_variables_name_the_proxy_of_each_kind_of_server() {
+    let (plain, secure) = ("http://h:8000", "https://h");
+    for (url, variables, expected) in [
+        (plain, &["http_proxy=http://p:1"][..], "http://p:1 by http_proxy"),
+        (plain, &["HTTP_PROXY=http://p:1"], "http://p:1 by HTTP_PROXY"),
+        (plain, &["HTTP_PROXY=http://P:1", "http_proxy=http://p:2"], "http://p:2 by http_proxy"),
+        (plain, &["HTTP_PROXY=http://p:1", "REQUEST_METHOD=GET"], "none"),
+        (plain, &["http_proxy=http://p:1", "REQUEST_METHOD=GET"], "http://p:1 by http_proxy"),
+        (plain, &["HTTPS_PROXY=http://p:1"], "none"),
+        (secure, &["HTTP_PROXY=http://p:1"], "none"),
+        (secure, &["HTTPS_PROXY=http://p:1", "ALL_PROXY=http://a:2"], "http://p:1 by HTTPS_PROXY"),
+        (secure, &["ALL_PROXY=http://a:2"], "http://a:2 by ALL_PROXY"),
+        (plain, &["all_proxy=a:2", "HTTP_PROXY="], "http://a:2 by all_proxy"),
+        (plain, &["http_proxy=p"], "http://p:80 by http_proxy"),
+        (plain, &["http_proxy=http://[::1]:3128/"], "http://[::1]:3128 by http_proxy"),
+        (plain, &["HTTP_PROXY=http://u:s3cret@p:1"], "http://p:1 by HTTP_PROXY"),
+        ("unix:/tmp/s", &["ALL_PROXY=http://p:1"], "none"),
+        (plain, &["http_proxy=http://p:1", "NO_PROXY=h"], "none"),
+        (plain, &["http_proxy=http://p:1", "NO_PROXY=h", "no_proxy=x"], "http://p:1 by http_proxy"),
+        // What is wrong with a proxy that is not used is no mistake.
+        (plain, &["HTTPS_PROXY=socks5://p:1"], "none"),
+        (plain, &["http_proxy=socks5://p:1", "no_proxy=h"], "none"),
+    ] {
+        assert_eq!(proxy_to(url, variables), expected, "{url} {variables:?}");
+    }
+    for value in
+        ["socks5://u:s3cret@p:1", "https://u:s3cret@p:1", "http://u:s3cret@p:x", "u:s3%zz@p"]
+    {
+        let told = proxy_to(plain, &[&format!("HTTP_PROXY={value}")]);
+        assert!(told.starts_with("HTTP_PROXY ") && told.contains("--proxy none"), "{told}");
+        assert!(!told.contains("s3"), "the password is not repeated: {told}");
+    }
+}
+
+#[test]
+fn no_proxy_names_hosts_suffixes_ports_and_networks() {
+    for (list, host, port, is_named) in [
+        ("*", "anything", 80, true),
+        ("example.com", "example.com", 80, true),
+        ("example.com", "a.Example.COM.", 80, true),
+        ("example.com", "notexample.com", 80, false),
+        (".example.com", "a.example.com", 80, true),
+        (".example.com", "example.com", 80, true),
+        ("*.example.com", "a.example.com", 80, true),
+        ("other, example.com", "example.com", 80, true),
+        ("other example.com", "example.com", 80, true),
+        ("example.com:8000", "example.com", 8000, true),
+        ("example.com:8000", "example.com", 80, false),
+        ("example.com:x", "example.com", 80, false),
+        ("127.0.0.1", "127.0.0.1", 80, true),
+        ("127.0.0.1", "127.0.0.2", 80, false),
+        ("127.0.0.1:1", "127.0.0.1", 2, false),
+        ("10.0.0.0/8", "10.200.3.4", 80, true),
+        ("10.0.0.0/8", "11.0.0.1", 80, false),
+        ("10.0.0.0/33", "10.0.0.1", 80, false),
+        ("0.0.0.0/0", "1.2.3.4", 80, true),
+        ("0.0.0.0/0", "a.b", 80, false),
+        ("::1", "::1", 80, true),
+        ("[::1]:8000", "::1", 8000, true),
+        ("[::1]:8000", "::1", 80, false),
+        ("fe80::/10", "fe80::1", 80, true),
+        ("::/0", "1.2.3.4", 80, false),
+        ("", "h", 80, false),
+        (",", "h", 80, false),
+    ] {
+        assert_eq!(Exceptions::parse(list).names(host, port), is_named, "{list} {host}:{port}");
+    }
+}
+
+#[test]
+fn a_user_and_a_password_go_to_the_proxy_and_into_no_text() {
+    let proxy = Proxy::parse("http://us%40er:p%C3%A4ss@p:1", "HTTP_PROXY").unwrap();
+    let (name, value) = proxy.header().unwrap();
+    assert_eq!((name.as_str(), value.as_str()), ("proxy-authorization", "Basic dXNAZXI6cMOkc3M="));
+    assert_eq!(format!("{proxy} {proxy:?}"), "http://p:1 Proxy(http://p:1, HTTP_PROXY)");
+    let secrets = Proxies::only(proxy).secret_headers();
+    assert_eq!((secrets[0].1.as_str(), secrets[1].1.as_str()), (value.as_str(), "päss"));
+}

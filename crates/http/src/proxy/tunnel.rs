@@ -1,0 +1,204 @@
+//! Tunnels of a proxy (`CONNECT`): what is asked, what is answered, and an adapter that leads an actor's
+//! connections through them. A connection is open to the actor when its tunnel is.
+
+use std::io::{self, Read, Write};
+use std::time::Duration;
+
+use inferometer_net::{Actor, Close, ConnId, Net, ReadResult, Ready, Wake, monotonic_now};
+use inferometer_wire::http::request_head;
+
+use super::Proxy;
+
+/// The longest answer of a proxy that is read, in bytes.
+const MAX_ANSWER: usize = 16 << 10;
+
+/// The request for a tunnel to a server, `host:port`.
+fn request(proxy: &Proxy, authority: &str) -> Vec<u8> {
+    let headers: Vec<_> = proxy.header().into_iter().collect();
+    request_head("CONNECT", authority, authority, &headers, None)
+}
+
+/// Whether the answer to it is whole and grants the tunnel.
+///
+/// # Errors
+/// When it does not, or is no answer.
+fn is_granted(answer: &[u8], proxy: &Proxy, authority: &str) -> io::Result<bool> {
+    let refused = |what: &str| Err(io::Error::new(io::ErrorKind::ConnectionRefused, what));
+    let Some(end) = answer.windows(4).position(|four| four == b"\r\n\r\n") else {
+        return match answer.len() < MAX_ANSWER {
+            true => Ok(false),
+            false => refused(&format!("the proxy {proxy} gives no answer of HTTP to CONNECT")),
+        };
+    };
+    let line = answer.get(..12).filter(|line| line.starts_with(b"HTTP/1."));
+    let status = line.and_then(|line| std::str::from_utf8(&line[9..]).ok()?.parse::<u16>().ok());
+    match status {
+        Some(200..300) if answer.len() == end + 4 => Ok(true),
+        Some(200..300) => refused(&format!("the proxy {proxy} speaks inside of the tunnel")),
+        Some(status) => refused(&format!(
+            "the proxy {proxy} answered {status} to CONNECT {authority}{}",
+            advice(status, proxy)
+        )),
+        None => refused(&format!("the proxy {proxy} gives no answer of HTTP to CONNECT")),
+    }
+}
+
+/// What to do where a proxy refuses.
+pub(crate) fn advice(status: u16, proxy: &Proxy) -> String {
+    match (status, proxy.header().is_some()) {
+        (407, false) => {
+            "; it wants a user and a password: give them in HTTP_PROXY or HTTPS_PROXY as \
+                         http://USER:PASSWORD@HOST:PORT"
+                .to_owned()
+        }
+        (407, true) => {
+            format!("; it does not take the user and the password in {}", proxy.named_by)
+        }
+        _ => "; NO_PROXY or --proxy none reaches the server without it".to_owned(),
+    }
+}
+
+/// Has a proxy lead a blocking socket to a server, within a time.
+///
+/// # Errors
+/// When the socket breaks, the time is over, or the proxy refuses.
+pub(crate) fn tunnel_through(
+    socket: &mut (impl Read + Write),
+    proxy: &Proxy,
+    authority: &str,
+    within: Duration,
+) -> io::Result<()> {
+    let until = monotonic_now() + within;
+    socket.write_all(&request(proxy, authority))?;
+    let (mut answer, mut buffer) = (Vec::new(), [0; MAX_ANSWER]);
+    while !is_granted(&answer, proxy, authority)? {
+        if monotonic_now() > until {
+            let what = format!("the proxy {proxy} gives no whole answer in the time that it has");
+            return Err(io::Error::new(io::ErrorKind::TimedOut, what));
+        }
+        match socket.read(&mut buffer) {
+            Ok(0) => return Err(closed(proxy)),
+            Ok(count) => answer.extend_from_slice(&buffer[..count]),
+            // The process was stopped and goes on: the wait begins again.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn closed(proxy: &Proxy) -> io::Error {
+    let what = format!("the proxy {proxy} closed the connection instead of an answer to CONNECT");
+    io::Error::new(io::ErrorKind::UnexpectedEof, what)
+}
+
+/// Leads an actor's connections through tunnels of a proxy: the actor connects to the proxy's address and
+/// does not notice.
+pub struct Tunnelled<A> {
+    actor: A,
+    proxy: Proxy,
+    authority: String,
+    request: Vec<u8>,
+    /// Tunnels that are not open yet, by slot.
+    opening: Vec<Option<Opening>>,
+    buffer: Vec<u8>,
+    ready: Vec<Ready>,
+}
+
+/// A tunnel that is not open yet.
+struct Opening {
+    conn: ConnId,
+    written: usize,
+    answer: Vec<u8>,
+}
+
+impl<A> Tunnelled<A> {
+    /// The actor, with a tunnel to `authority`, a `host:port`, on all of its connections.
+    pub fn new(actor: A, proxy: &Proxy, authority: &str) -> Self {
+        Self {
+            actor,
+            proxy: proxy.clone(),
+            authority: authority.to_owned(),
+            request: request(proxy, authority),
+            opening: Vec::new(),
+            buffer: vec![0; MAX_ANSWER],
+            ready: Vec::new(),
+        }
+    }
+
+    /// Returns the actor.
+    pub fn into_inner(self) -> A {
+        self.actor
+    }
+
+    /// The event that the actor sees; `None` if the event only goes on with a tunnel.
+    fn handle<N: Net>(&mut self, net: &mut N, event: &Ready) -> Option<Ready> {
+        let conn = match *event {
+            Ready::Connected(conn) => {
+                if self.opening.len() <= conn.slot() {
+                    self.opening.resize_with(conn.slot() + 1, || None);
+                }
+                self.opening[conn.slot()] = Some(Opening { conn, written: 0, answer: Vec::new() });
+                conn
+            }
+            Ready::ConnectFailed(conn, ref error) => {
+                let what = format!("the proxy {}: {error}", self.proxy);
+                return Some(Ready::ConnectFailed(conn, io::Error::new(error.kind(), what)));
+            }
+            Ready::Accepted(conn) => return Some(Ready::Accepted(conn)),
+            Ready::Readable(conn) if !self.is_opening(conn) => return Some(Ready::Readable(conn)),
+            Ready::Writable(conn) if !self.is_opening(conn) => return Some(Ready::Writable(conn)),
+            Ready::Readable(conn) | Ready::Writable(conn) => conn,
+        };
+        match self.go_on(net, conn, matches!(event, Ready::Readable(_))) {
+            Ok(false) => None,
+            Ok(true) => {
+                self.opening[conn.slot()] = None;
+                Some(Ready::Connected(conn))
+            }
+            Err(error) => {
+                self.opening[conn.slot()] = None;
+                net.close(conn, Close::Gracefully);
+                Some(Ready::ConnectFailed(conn, error))
+            }
+        }
+    }
+
+    fn is_opening(&self, conn: ConnId) -> bool {
+        let opening = self.opening.get(conn.slot()).and_then(Option::as_ref);
+        opening.is_some_and(|opening| opening.conn == conn)
+    }
+
+    /// Writes what is left of the request, or reads of the answer. Returns whether the tunnel is open.
+    fn go_on<N: Net>(&mut self, net: &mut N, conn: ConnId, reads: bool) -> io::Result<bool> {
+        let Some(opening) = self.opening.get_mut(conn.slot()).and_then(Option::as_mut) else {
+            return Ok(false);
+        };
+        if opening.written < self.request.len() {
+            opening.written += net.write(conn, &self.request[opening.written..])?;
+        }
+        if !reads {
+            return Ok(false);
+        }
+        match net.read(conn, &mut self.buffer) {
+            ReadResult::Data(arrived) => {
+                opening.answer.extend_from_slice(&self.buffer[..arrived.bytes]);
+                is_granted(&opening.answer, &self.proxy, &self.authority)
+            }
+            ReadResult::Empty => Ok(false),
+            ReadResult::Closed => Err(closed(&self.proxy)),
+            ReadResult::Failed(error) => Err(error),
+        }
+    }
+}
+
+impl<N: Net, A: Actor<N>> Actor<N> for Tunnelled<A> {
+    fn turn(&mut self, net: &mut N, ready: &[Ready]) -> Wake {
+        let mut ready_above = std::mem::take(&mut self.ready);
+        ready_above.extend(ready.iter().filter_map(|event| self.handle(net, event)));
+        let wake = self.actor.turn(net, &ready_above);
+        ready_above.clear();
+        self.ready = ready_above;
+        wake
+    }
+}

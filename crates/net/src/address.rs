@@ -1,0 +1,40 @@
+//! Where a server listens: an address of a network, or a socket in the file system.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// An address and a port.
+    Internet(SocketAddr),
+    /// A Unix socket: its file.
+    Unix(Arc<Path>),
+}
+
+impl Address {
+    /// Whether it can only be of this machine.
+    pub fn is_here(&self) -> bool {
+        match self {
+            Self::Internet(address) => address.ip().is_loopback(),
+            Self::Unix(_) => true,
+        }
+    }
+}
+
+impl From<SocketAddr> for Address {
+    fn from(address: SocketAddr) -> Self {
+        Self::Internet(address)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Internet(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}

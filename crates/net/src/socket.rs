@@ -1,0 +1,105 @@
+//! A stream socket of this process: TCP, or a Unix socket, which has no acknowledgements to hurry and
+//! gets no stamps from the kernel.
+
+use std::io::{self, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::{Address, sys};
+
+/// A stream socket.
+pub(crate) enum Socket {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// What became of the beginning of a connection.
+pub(crate) enum Begun {
+    /// It goes on by itself.
+    Connecting(Socket),
+    /// The Unix socket's server has no room for one more that waits to be accepted.
+    NoRoom(Socket, Arc<Path>),
+}
+
+impl Socket {
+    /// Begins to connect, without waiting.
+    pub fn begin(to: &Address) -> io::Result<Begun> {
+        match to {
+            Address::Internet(address) => {
+                sys::begin_connect(*address).map(|stream| Begun::Connecting(Self::Tcp(stream)))
+            }
+            Address::Unix(path) => {
+                let stream = sys::unix_socket()?;
+                match sys::connect_unix(&stream, path) {
+                    Ok(()) => Ok(Begun::Connecting(Self::Unix(stream))),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        Ok(Begun::NoRoom(Self::Unix(stream), Arc::clone(path)))
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+        }
+    }
+
+    /// Begins again where there was no room.
+    pub fn begin_queued(&self, path: &Path) -> io::Result<()> {
+        match self {
+            Self::Tcp(_) => Ok(()),
+            Self::Unix(stream) => sys::connect_unix(stream, path),
+        }
+    }
+
+    /// Has small writes sent at once.
+    pub fn send_at_once(&self) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.set_nodelay(true),
+            Self::Unix(_) => Ok(()),
+        }
+    }
+
+    /// The error that ended an attempt to connect, if one did.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        match self {
+            Self::Tcp(stream) => stream.take_error(),
+            Self::Unix(stream) => stream.take_error(),
+        }
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.write(bytes),
+            Self::Unix(stream) => stream.write(bytes),
+        }
+    }
+
+    /// Has what was received acknowledged now.
+    pub fn acknowledge_at_once(&self) {
+        if let Self::Tcp(stream) = self {
+            sys::acknowledge_at_once(stream);
+        }
+    }
+
+    /// Makes the connection end with a reset when it is closed. A Unix socket always ends at once, and
+    /// the other side sees a reset where it had sent what was not read.
+    pub fn reset_on_close(&self) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => sys::reset_on_close(stream),
+            Self::Unix(_) => Ok(()),
+        }
+    }
+}
+
+impl AsRawFd for Socket {
+    fn as_raw_fd(&self) -> RawFd {
+        match self {
+            Self::Tcp(stream) => stream.as_raw_fd(),
+            Self::Unix(stream) => stream.as_raw_fd(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

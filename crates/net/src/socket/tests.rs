@@ -1,0 +1,127 @@
+//! Unix sockets: an actor against a server in another thread.
+
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+use crate::{
+    Actor, Address, Arrived, Close, ConnId, EpollNet, Nanos, Net, ReadResult, Ready, Wake, sys,
+};
+
+/// Opens connections, sends a word on each, and reads it back.
+struct Client {
+    to: Address,
+    begun: bool,
+    /// How many connections it opens.
+    wanted: usize,
+    opened: Vec<ConnId>,
+    came: Vec<Arrived>,
+    failed: Vec<ErrorKind>,
+    /// What is told when all have begun.
+    all_begun: Option<std::sync::mpsc::Sender<()>>,
+}
+
+impl Client {
+    fn of(path: &Path, wanted: usize) -> Self {
+        let (opened, came, failed) = (Vec::new(), Vec::new(), Vec::new());
+        let to = Address::Unix(path.into());
+        Self { to, begun: false, wanted, opened, came, failed, all_begun: None }
+    }
+}
+
+impl<N: Net> Actor<N> for Client {
+    fn turn(&mut self, net: &mut N, ready: &[Ready]) -> Wake {
+        if !self.begun {
+            self.begun = true;
+            for _ in 0..self.wanted {
+                if let Err(error) = net.connect(&self.to) {
+                    self.failed.push(error.kind());
+                }
+            }
+            self.all_begun.take().into_iter().for_each(|tell| tell.send(()).unwrap());
+        }
+        for event in ready {
+            match *event {
+                Ready::Connected(conn) => {
+                    self.opened.push(conn);
+                    assert_eq!(net.write(conn, b"word").unwrap(), 4);
+                }
+                Ready::ConnectFailed(_, ref error) => self.failed.push(error.kind()),
+                Ready::Readable(conn) => match net.read(conn, &mut [0; 64]) {
+                    ReadResult::Data(arrived) => {
+                        self.came.push(arrived);
+                        net.close(conn, Close::Gracefully);
+                    }
+                    ReadResult::Empty => {}
+                    other => panic!("{other:?}"),
+                },
+                Ready::Writable(_) | Ready::Accepted(_) => {}
+            }
+        }
+        if self.came.len() + self.failed.len() < self.wanted { Wake::WhenReady } else { Wake::Done }
+    }
+}
+
+/// Sends back what comes on so many connections, of which the first is accepted when it is told to.
+fn echo(path: &Path, connections: usize, begin: Receiver<()>) -> thread::JoinHandle<()> {
+    let listener = UnixListener::bind(path).unwrap();
+    sys::set_backlog(&listener, 4).unwrap();
+    thread::spawn(move || {
+        begin.recv().unwrap();
+        for stream in listener.incoming().take(connections) {
+            let mut stream = stream.unwrap();
+            let mut word = [0; 4];
+            stream.read_exact(&mut word).unwrap();
+            stream.write_all(&word).unwrap();
+        }
+    })
+}
+
+#[test]
+fn a_unix_socket_is_read_by_the_clock_of_the_program_within_an_interval() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("server.sock");
+    let (tell, begin) = channel();
+    let server = echo(&path, 1, begin);
+    let mut client = Client::of(&path, 1);
+    client.all_begun = Some(tell);
+    EpollNet::new().unwrap().play(&mut client).unwrap();
+    server.join().unwrap();
+    let [arrived] = client.came[..] else { panic!("{:?}", client.failed) };
+    // The kernel stamps no receives there: what arrived did so between two readings of the clock.
+    assert_eq!((arrived.bytes, arrived.kernel), (4, None));
+    assert!(Nanos::ZERO < arrived.empty_before && arrived.empty_before <= arrived.user);
+}
+
+#[test]
+fn connections_for_which_the_server_has_no_room_are_opened_when_it_has() {
+    let wanted = 40;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("server.sock");
+    let (tell, begin) = channel();
+    let server = echo(&path, wanted, begin);
+    let mut client = Client::of(&path, wanted);
+    client.all_begun = Some(tell);
+    EpollNet::new().unwrap().play(&mut client).unwrap();
+    server.join().unwrap();
+    assert_eq!((client.came.len(), client.failed.len()), (wanted, 0));
+}
+
+#[test]
+fn a_socket_where_nobody_listens_and_a_path_that_is_none_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let gone = folder.path().join("gone.sock");
+    drop(UnixListener::bind(&gone).unwrap());
+    let long = folder.path().join("x".repeat(120));
+    for (path, why) in [
+        (gone, ErrorKind::ConnectionRefused),
+        (folder.path().join("absent.sock"), ErrorKind::NotFound),
+        (long, ErrorKind::InvalidInput),
+    ] {
+        let mut client = Client::of(&path, 1);
+        EpollNet::new().unwrap().play(&mut client).unwrap();
+        assert_eq!(client.failed, [why], "{}", path.display());
+    }
+}

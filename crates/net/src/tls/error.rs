@@ -1,0 +1,27 @@
+//! Why TLS cannot be prepared: one closed enum.
+
+/// Why TLS cannot be prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A name that no certificate can be for.
+    #[error("`{host}` is not a name that a certificate can be for")]
+    Name {
+        /// The host.
+        host: String,
+    },
+    /// Not a list of certificates.
+    #[error("not a list of certificates in PEM form: {what}")]
+    Authorities {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A certificate or a key by which the client is known.
+    #[error("{what}")]
+    Identity {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The library refused.
+    #[error("TLS cannot be set up: {0}")]
+    Setup(#[from] rustls::Error),
+}

@@ -1,0 +1,70 @@
+//! The certificate by which a server knows its client.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::client::WantsClientCert;
+use rustls::pki_types::pem::{Error as PemError, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, ConfigBuilder};
+
+use super::error::TlsError;
+
+/// A certificate with the chain behind it, and its key, which is never shown.
+#[derive(Clone)]
+pub struct Identity(Arc<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>);
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Identity({} certificates)", self.0.0.len())
+    }
+}
+
+impl Identity {
+    /// The certificate is the first of a PEM text, and its key the first of another one or of the same.
+    ///
+    /// # Errors
+    /// When a text does not hold it. That both belong together is checked by [`super::TlsClient::new`].
+    pub fn of(certificates: &[u8], key: &[u8]) -> Result<Self, TlsError> {
+        let wrong = |what: String| TlsError::Identity { what };
+        let chain: Vec<_> = CertificateDer::pem_slice_iter(certificates)
+            .collect::<Result<_, _>>()
+            .map_err(|error| wrong(format!("not certificates in PEM form: {error}")))?;
+        if chain.is_empty() {
+            return Err(wrong("holds no certificate in PEM form".to_owned()));
+        }
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| {
+            let text = String::from_utf8_lossy(key);
+            wrong(match error {
+                _ if text.contains("ENCRYPTED") => {
+                    "holds a key with a passphrase, which is not asked for; give it without \
+                     (`openssl pkey -in FILE -out NEW`)"
+                        .to_owned()
+                }
+                PemError::NoItemsFound => "holds no private key in PEM form".to_owned(),
+                error => format!("not a private key in PEM form: {error}"),
+            })
+        })?;
+        Ok(Self(Arc::new((chain, key))))
+    }
+
+    /// A configuration that shows it to servers that ask for a certificate.
+    ///
+    /// # Errors
+    /// When the key is of a kind that is not known, or belongs to another certificate.
+    pub(super) fn shown_by(
+        &self,
+        builder: ConfigBuilder<ClientConfig, WantsClientCert>,
+    ) -> Result<ClientConfig, TlsError> {
+        let (chain, key) = &*self.0;
+        builder.with_client_auth_cert(chain.clone(), key.clone_key()).map_err(|error| {
+            let what = match error {
+                rustls::Error::InconsistentKeys(_) => {
+                    "the key is not the one of the certificate".to_owned()
+                }
+                error => format!("the certificate and its key cannot be used: {error}"),
+            };
+            TlsError::Identity { what }
+        })
+    }
+}

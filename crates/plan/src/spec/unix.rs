@@ -1,0 +1,72 @@
+//! Addresses of servers on Unix sockets: `unix:/path/to.sock`, and `http+unix://%2Fpath%2Fto.sock/prefix`.
+
+use crate::parts::Url;
+
+/// The longest path of a Unix socket, in bytes: the kernel has no room for more.
+const MAX_PATH: usize = 107;
+
+/// The server of such an address; absent: it is none.
+pub(super) fn unix(text: &str) -> Option<Result<Url, String>> {
+    if let Some(path) = text.strip_prefix("unix:") {
+        // Written as a URL it has an empty host.
+        let path = path.strip_prefix("//").unwrap_or(path);
+        return Some(server(path, ""));
+    }
+    let rest = text.strip_prefix("http+unix://")?;
+    if rest.starts_with('/') {
+        return Some(server(rest, ""));
+    }
+    let (path, prefix) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let decoded = path.replace("%2F", "/").replace("%2f", "/").replace("%25", "%");
+    let prefix = prefix.trim_end_matches('/');
+    Some(server(&decoded, prefix.strip_suffix("/v1").unwrap_or(prefix)))
+}
+
+fn server(path: &str, prefix: &str) -> Result<Url, String> {
+    if path.is_empty() || path.ends_with('/') {
+        return Err("names no socket; write it as unix:/path/to.sock".to_owned());
+    }
+    if path.len() > MAX_PATH {
+        return Err(format!(
+            "is longer than the {MAX_PATH} bytes that the path of a Unix socket may have"
+        ));
+    }
+    if format!("{path}{prefix}").chars().any(char::is_control) || prefix.contains(['?', '#', ' ']) {
+        return Err("is not the address of a server; write it as unix:/path/to.sock".to_owned());
+    }
+    Ok(Url::unix(path, prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::spec::parse_url;
+
+    #[test]
+    fn a_unix_socket_is_named_in_three_ways_and_written_in_one_that_can_be_read_again() {
+        for (text, shown) in [
+            ("unix:/run/vllm.sock", "unix:/run/vllm.sock"),
+            ("unix:///run/vllm.sock", "unix:/run/vllm.sock"),
+            ("unix:vllm.sock", "unix:vllm.sock"),
+            ("http+unix://%2Frun%2Fvllm.sock", "unix:/run/vllm.sock"),
+            ("http+unix:///run/vllm.sock", "unix:/run/vllm.sock"),
+            ("http+unix://%2Frun%2fvllm.sock/v1", "unix:/run/vllm.sock"),
+            ("http+unix://%2Frun%2Fa%25b/api/v1/", "http+unix://%2Frun%2Fa%25b/api"),
+        ] {
+            let url = parse_url(text).unwrap();
+            assert_eq!(url.to_string(), shown, "{text}");
+            assert_eq!(parse_url(shown).unwrap(), url, "{text}");
+            assert_eq!(url.host_field(), "localhost");
+        }
+        let long = format!("unix:/{}", "x".repeat(107));
+        for (text, why) in [
+            ("unix:", "names no socket"),
+            ("unix:/run/", "names no socket"),
+            ("http+unix://", "names no socket"),
+            (&long, "107 bytes"),
+            ("unix:/a\nb", "is not the address"),
+        ] {
+            let told = parse_url(text).unwrap_err();
+            assert!(told.contains(why), "{text}: {told}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! How the server under test is reached: which certificate authorities are trusted, which certificate is
+//! shown, which proxy leads to it. It sends nothing.
+
+use std::path::Path;
+
+use inferometer_http::client::Access;
+use inferometer_http::proxy::{Proxies, Proxy};
+use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
+use inferometer_net::tls::{Identity, TlsClient, Trust};
+use inferometer_plan::spec::Spec;
+use inferometer_plan::{Plan, TargetPlan};
+
+use crate::credentials::Variables;
+use crate::error::PlanError;
+
+/// The value of `--proxy` that leaves out every proxy.
+const NO_PROXY: &str = "none";
+
+/// How the server of a plan is reached. The embedded engine, and a server that the plan starts, are
+/// reached straight.
+///
+/// # Errors
+/// When a file cannot be read or does not hold what it should, or what names a proxy cannot be used.
+pub(crate) fn access(
+    spec: &Spec,
+    plan: &Plan,
+    variables: Variables<'_>,
+) -> Result<Access, PlanError> {
+    let trust = trust(spec)?;
+    let identity = identity(spec)?;
+    let proxies = match spec.proxy.as_deref() {
+        None => Proxies::of_variables(variables),
+        Some(NO_PROXY) => Proxies::default(),
+        Some(text) => Proxies::only(named(text)?),
+    };
+    if let (TargetPlan::Server { url, .. }, None) = (&plan.target, &plan.launch) {
+        proxies.for_url(url).map_err(|why| PlanError::new(format!("target (--target): {why}")))?;
+        if spec.proxy.as_deref().is_some_and(|proxy| proxy != NO_PROXY) && url.unix.is_some() {
+            return Err(PlanError::new("proxy (--proxy): leads to no Unix socket; leave it out"));
+        }
+    }
+    Ok(Access { trust, identity, proxies })
+}
+
+/// A proxy that a flag or a plan names. These are seen by whoever lists the processes, and stored.
+fn named(text: &str) -> Result<Proxy, PlanError> {
+    let wrong = |why: &str| PlanError::new(format!("proxy (--proxy): {why}"));
+    if text.contains('@') {
+        return Err(wrong(
+            "holds a user or a password, which others can see there; set HTTP_PROXY or HTTPS_PROXY instead",
+        ));
+    }
+    Proxy::parse(text, "--proxy").map_err(|why| wrong(&format!("{why}, or `none`")))
+}
+
+/// Which certificate authorities are trusted.
+fn trust(spec: &Spec) -> Result<Trust, PlanError> {
+    let Some(path) = &spec.ca_cert else {
+        return Ok(if spec.insecure == Some(true) { Trust::Anybody } else { Trust::Known });
+    };
+    let wrong = |why: String| PlanError::new(format!("ca_cert (--ca-cert): {path}: {why}"));
+    let trust = Trust::Also(
+        file::read(Path::new(path), MAX_SETTINGS_BYTES)
+            .map_err(|error| wrong(error.to_string()))?,
+    );
+    // A file without a certificate is refused before anything is sent.
+    TlsClient::new("localhost", &trust, None).map_err(|error| wrong(error.to_string()))?;
+    Ok(trust)
+}
+
+/// The certificate by which the server knows its client, and its key, from one file or from two.
+fn identity(spec: &Spec) -> Result<Option<Identity>, PlanError> {
+    let Some(certificate) = &spec.client_cert else { return Ok(None) };
+    let flag = |is_key| match is_key {
+        true => "client_key (--client-key)",
+        false => "client_cert (--client-cert)",
+    };
+    let read = |path: &String, is_key| {
+        file::read(Path::new(path), MAX_SETTINGS_BYTES)
+            .map_err(|error| PlanError::new(format!("{}: {path}: {error}", flag(is_key))))
+    };
+    let key = spec.client_key.as_ref().unwrap_or(certificate);
+    let texts = (read(certificate, false)?, read(key, true)?);
+    // A certificate alone is refused by its own file, before its key is looked at.
+    let identity = Identity::of(&texts.0, &texts.1).map_err(|error| {
+        let why = error.to_string();
+        let is_key = why.contains("key");
+        let path = if is_key { key } else { certificate };
+        let advice = if is_key && spec.client_key.is_none() {
+            "; name its file with --client-key"
+        } else {
+            ""
+        };
+        PlanError::new(format!("{}: {path}: {why}{advice}", flag(is_key)))
+    })?;
+    TlsClient::new("localhost", &Trust::Known, Some(&identity)).map_err(|error| {
+        PlanError::new(format!("{}: {certificate}, {key}: {error}", flag(false)))
+    })?;
+    Ok(Some(identity))
+}
