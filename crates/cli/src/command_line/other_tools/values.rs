@@ -43,7 +43,8 @@ const FOREIGN: [Foreign; 4] = [
     Foreign {
         flag: "--warmup",
         is: |value| value.parse().is_ok_and(|share: f64| 0.0 < share && share < 1.0),
-        told: "is a share of the run in GuideLLM. Give a number of requests or a time, such as 10s",
+        told: "is a share of the run in GuideLLM. Give a number of requests, or a time with its unit, \
+               such as 10s or 0.5s",
     },
 ];
 
