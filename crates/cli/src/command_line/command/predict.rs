@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 use super::engine_flags::{EngineFlags, config};
 use super::load_flags::LoadFlags;
+use super::run::tell_objectives;
 use super::run_flags::given;
 use super::workload_flags::WorkloadFlags;
 use crate::command_line::console::{colour, tell, variable};
@@ -183,6 +184,7 @@ fn files(folder: &Path, store: &Path, run: &str) -> String {
 fn missed(summary: &Summary) -> Result<(), Failure> {
     let missed = missed_objectives(summary);
     if missed.is_empty() {
+        tell_objectives(std::slice::from_ref(summary));
         return Ok(());
     }
     Err(Failure::Objective(format!("predicted not to be met: {}", missed.join("; "))))
