@@ -1,3 +1,5 @@
+//! JUnit documents read by an XML parser and held against the rules of the schema.
+
 use super::*;
 use inferometer_analysis::compare::{Design, Options};
 use inferometer_analysis::verdict::SloResult;
