@@ -13,6 +13,7 @@ use inferometer_formats::import::Import;
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};
 use inferometer_plan::Plan;
 use inferometer_report::comparison::VARIANT;
+use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_run::resume::GROUP;
 use inferometer_store::{Store, StoredRun};
 use serde::Serialize;
@@ -39,6 +40,9 @@ pub struct Judged {
     pub comparison: Comparison,
     /// Whether each condition is met.
     pub gate: Vec<GateResult>,
+    /// The runs of the baseline and of the other, with spaces between them, where they are known.
+    #[serde(skip)]
+    pub runs: [Option<String>; 2],
 }
 
 /// The conditions of a gate, such as `output_tokens_per_s>-3%,ttft_p99<+5%`.
@@ -65,7 +69,8 @@ pub fn compare(
     let comparison = compare_figures(baseline, contender, options).map_err(CompareError::new)?;
     let gate = judge(conditions, &comparison)
         .map_err(|error| CompareError::new(format!("--gate: {error}")))?;
-    Ok(Judged { comparison, gate })
+    let runs = [baseline, contender].map(|subject| subject.runs().map(str::to_owned));
+    Ok(Judged { comparison, gate, runs })
 }
 
 /// The conditions of all gates with a result, in words.
@@ -80,6 +85,29 @@ pub fn with_result(judged: &[Judged], met: Met) -> Vec<String> {
         format!("{} ({}{doubt})", result.condition, result.place)
     };
     found.map(words).collect()
+}
+
+/// What all gates come to; none where there is no condition. `is_strict`: what is open is not met.
+pub fn judgement(judged: &[Judged], is_strict: bool) -> Option<Judgement> {
+    let results = || judged.iter().flat_map(|judged| &judged.gate);
+    let (missed, open) = (with_result(judged, Met::No), with_result(judged, Met::Undecided));
+    let why = || format!("undecided, more repeats would tell: {}", open.join("; "));
+    Some(match (results().next(), missed.is_empty(), open.is_empty()) {
+        (None, ..) => return None,
+        (_, false, _) => Judgement::new(Verdict::Fail, format!("not met: {}", missed.join("; "))),
+        (_, true, false) if is_strict => Judgement::new(Verdict::Fail, why()),
+        (_, true, false) => Judgement::new(Verdict::Undecided, why()),
+        (_, true, true) => {
+            let mut conditions: Vec<&str> = Vec::new();
+            for result in results() {
+                if !conditions.contains(&result.condition.as_str()) {
+                    conditions.push(&result.condition);
+                }
+            }
+            let (conditions, count) = (conditions.join(", "), results().count());
+            Judgement::new(Verdict::Pass, format!("met: {conditions} ({count} of {count} judged)"))
+        }
+    })
 }
 
 /// What can be compared.

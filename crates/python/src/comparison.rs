@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use inferometer::compare::with_result;
 use inferometer::compare::{Met, Options, compare as compare_results, conditions, subject};
-use inferometer_report::difference;
+use inferometer_report::{difference, gate_summary};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -41,7 +41,7 @@ pub fn compare(
         Ok::<_, Error>((
             document.to_string(),
             difference::text(comparison, gate),
-            difference::markdown(comparison, gate),
+            gate_summary::markdown(&[(comparison, gate.as_slice())], None),
             difference::html(comparison),
         ))
     });

@@ -12,13 +12,6 @@ use crate::number::{MISSING, significant};
 use crate::page::escape;
 use crate::text_table::{Align, Table};
 
-/// The comparison as Markdown that reads well unrendered.
-pub fn markdown(comparison: &Comparison, gates: &[GateResult]) -> String {
-    let table = table(comparison).to_markdown();
-    let gate = (!gates.is_empty()).then(|| gate_table(gates).to_markdown());
-    document(comparison, &table, gate.as_deref())
-}
-
 /// The comparison for a terminal.
 pub fn text(comparison: &Comparison, gates: &[GateResult]) -> String {
     let lines = |table: &Table| {
@@ -82,7 +75,7 @@ fn document(comparison: &Comparison, table: &str, gate: Option<&str>) -> String 
 }
 
 /// In which order the two were measured, what that allows to say, and what verdicts mean.
-fn explained(comparison: &Comparison) -> Vec<String> {
+pub(crate) fn explained(comparison: &Comparison) -> Vec<String> {
     if comparison.rows.is_empty() {
         return Vec::new();
     }
@@ -174,7 +167,7 @@ fn meaning(comparison: &Comparison) -> String {
     )
 }
 
-fn table(comparison: &Comparison) -> Table {
+pub(crate) fn table(comparison: &Comparison) -> Table {
     let mut table = Table::new([
         ("Cell", Align::Left),
         ("Load", Align::Left),
@@ -204,7 +197,7 @@ fn table(comparison: &Comparison) -> Table {
     table
 }
 
-fn gate_table(gates: &[GateResult]) -> Table {
+pub(crate) fn gate_table(gates: &[GateResult]) -> Table {
     let mut table = Table::new([
         ("Condition", Align::Left),
         ("Where", Align::Left),
@@ -230,7 +223,7 @@ fn gate_table(gates: &[GateResult]) -> Table {
     table
 }
 
-fn verdict(row: &Row) -> String {
+pub(crate) fn verdict(row: &Row) -> String {
     let chance = match row.p {
         Some(p) if p < 0.001 => " (p < 0.001)".to_owned(),
         Some(p) => format!(" (p = {p:.3})"),
@@ -259,11 +252,11 @@ fn verdict(row: &Row) -> String {
     }
 }
 
-fn signed(pct: f64) -> String {
+pub(crate) fn signed(pct: f64) -> String {
     format!("{pct:+.2}")
 }
 
-fn interval(ends: Option<[f64; 2]>) -> String {
+pub(crate) fn interval(ends: Option<[f64; 2]>) -> String {
     ends.map_or_else(|| MISSING.to_owned(), |ends| ends.map(signed).join(" to "))
 }
 

@@ -29,6 +29,10 @@ pub mod trace;
 pub mod published;
 pub mod search;
 
+pub mod gate_summary;
+pub mod judgement;
+pub mod junit;
+
 pub mod comparison;
 mod content;
 mod document;

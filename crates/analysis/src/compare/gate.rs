@@ -59,6 +59,9 @@ pub enum GateError {
 pub struct GateResult {
     /// The condition, as it was written.
     pub condition: String,
+    /// The figure of the row.
+    #[serde(skip)]
+    pub figure: String,
     /// The row.
     pub place: String,
     /// The difference, in percent.
@@ -168,6 +171,7 @@ impl Condition {
         };
         GateResult {
             condition: self.text.clone(),
+            figure: row.figure.clone(),
             place: row.place(),
             difference_pct: row.difference_pct,
             interval_pct: row.interval_pct,

@@ -140,6 +140,11 @@ impl Subject {
         runs.iter().enumerate().find(is_known).map(|(_, run)| run.name.as_str())
     }
 
+    /// The runs that it is made of, with spaces between them, where they are known.
+    pub fn runs(&self) -> Option<&str> {
+        self.identity.as_deref()
+    }
+
     /// Several runs as one: the repeats of all of them. Facts are those of the first; what the
     /// others did otherwise is a reservation.
     ///

@@ -11,6 +11,7 @@ use crate::report::ReportError;
 use crate::stored::OtherVersion;
 use inferometer_check::CheckError;
 use inferometer_predict::PredictError;
+use inferometer_report::judgement::Verdict;
 use inferometer_run::{PlanError, RunError, Shortfall};
 
 use crate::command_line::console;
@@ -28,6 +29,8 @@ pub enum Failure {
     Suspect(String),
     /// Interrupted by the user.
     Interrupted(String),
+    /// Another failure where objectives were to be judged: they count as not met.
+    Judged(Box<Self>),
 }
 
 impl Failure {
@@ -49,6 +52,7 @@ impl Failure {
             Self::Objective(_) => 3,
             Self::Suspect(_) => 4,
             Self::Interrupted(_) => 130,
+            Self::Judged(failure) => failure.code(),
         }
     }
 
@@ -60,6 +64,19 @@ impl Failure {
             Self::RunFailed(_) => 2,
             Self::Objective(_) => 3,
             Self::Suspect(_) => 4,
+            Self::Judged(failure) => failure.gravity(),
+        }
+    }
+
+    /// The same where objectives or a gate were to be judged: its line then begins with FAIL, as the
+    /// line of what is met begins with PASS. Wrong usage stays what it is: nothing was sent.
+    #[must_use]
+    pub fn judged(self) -> Self {
+        match self {
+            Self::RunFailed(_) | Self::Suspect(_) | Self::Interrupted(_) => {
+                Self::Judged(Box::new(self))
+            }
+            Self::Usage(_) | Self::Objective(_) | Self::Judged(_) => self,
         }
     }
 
@@ -76,6 +93,7 @@ impl Failure {
             Self::Objective(line) => Self::Objective(named(line)),
             Self::Suspect(line) => Self::Suspect(named(line)),
             Self::Interrupted(line) => Self::Interrupted(named(line)),
+            Self::Judged(failure) => Self::Judged(Box::new(failure.of(name))),
         }
     }
 
@@ -86,13 +104,18 @@ impl Failure {
             | Self::Objective(line)
             | Self::Suspect(line)
             | Self::Interrupted(line) => std::slice::from_ref(line),
+            Self::Judged(failure) => failure.lines(),
         }
     }
 
-    /// Prints it to standard error.
+    /// Prints it to standard error, as its last line.
     pub fn print(&self) {
+        let word = match self {
+            Self::Objective(_) | Self::Judged(_) => Verdict::Fail.word(),
+            _ => "error",
+        };
         for line in self.lines() {
-            console::tell(&format!("error: {line}"));
+            console::tell(&format!("{word}: {line}"));
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod console;
 mod exit;
+mod files;
 
 mod interrupt;
 mod lifeline;

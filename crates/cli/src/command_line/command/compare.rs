@@ -2,13 +2,18 @@
 
 use std::path::PathBuf;
 
-use crate::compare::{Judged, compare as compare_results, conditions, subject, with_result};
+use crate::compare::{Judged, compare as compare_results, conditions, judgement, subject};
 use clap::Args;
-use inferometer_analysis::compare::{Met, Options};
-use inferometer_report::difference;
+use inferometer_analysis::compare::Options;
+use inferometer_report::judgement::{Judgement, Verdict};
+use inferometer_report::{difference, gate_summary, junit};
 
 use crate::command_line::console::tell;
 use crate::command_line::exit::{Failure, print};
+use crate::command_line::files;
+
+/// The name of standard output.
+const STDOUT: &str = "-";
 
 /// The flags of `compare`.
 #[derive(Args)]
@@ -42,14 +47,21 @@ pub struct CompareArgs {
     /// Print one JSON document on stdout and nothing else there
     #[arg(long)]
     json: bool,
-    /// Print Markdown
-    #[arg(long, conflicts_with = "json")]
-    markdown: bool,
+    /// Print Markdown that begins with the answer, in place of the text; with =FILE, write it there.
+    /// The file that GITHUB_STEP_SUMMARY names is appended to
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "-")]
+    markdown: Option<PathBuf>,
+    /// Write JUnit XML, a test case for each figure under each load: failed where the gate is not met
+    /// (without --gate: where it is worse beyond the margin), skipped where nothing is decided
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
 }
 
 /// Compares.
 pub fn compare(arguments: &CompareArgs) -> Result<(), Failure> {
     let conditions = conditions(arguments.gate.as_deref())?;
+    arguments.check_files()?;
     let options = Options { margin: arguments.margin / 100.0, seed: arguments.seed };
     let baseline = subject(&arguments.baseline, &arguments.store)?;
     let mut judged = Vec::new();
@@ -57,8 +69,59 @@ pub fn compare(arguments: &CompareArgs) -> Result<(), Failure> {
         let contender = subject(name, &arguments.store)?;
         judged.push(compare_results(&baseline, &contender, options, &conditions)?);
     }
-    show(arguments, &judged)?;
-    verdict(arguments, &judged)
+    let judgement = judgement(&judged, arguments.strict);
+    write_files(arguments, &judged, judgement.as_ref())?;
+    show(arguments, &judged, judgement.as_ref())?;
+    match judgement {
+        Some(Judgement { verdict: Verdict::Fail, sentence }) => Err(Failure::Objective(sentence)),
+        Some(judgement) => {
+            tell(&judgement.to_string());
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+impl CompareArgs {
+    fn prints_markdown(&self) -> bool {
+        self.markdown.as_deref().is_some_and(|file| file == STDOUT)
+    }
+
+    /// Standard output has one document.
+    fn check_files(&self) -> Result<(), Failure> {
+        if self.json && self.prints_markdown() {
+            return Err(Failure::usage(
+                "--json and --markdown: both print to stdout; write --markdown=FILE",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn write_files(
+    arguments: &CompareArgs,
+    judged: &[Judged],
+    judgement: Option<&Judgement>,
+) -> Result<(), Failure> {
+    if let Some(file) = &arguments.junit {
+        let suite = |judged: &Judged| {
+            junit::of_comparison(&judged.comparison, &judged.gate, &judged.runs, arguments.strict)
+        };
+        let suites: Vec<_> = judged.iter().map(suite).collect();
+        files::write("--junit", file, &junit::junit(&suites, judgement))?;
+    }
+    match &arguments.markdown {
+        Some(file) if file != STDOUT => {
+            files::write_summary("--markdown", file, &page(judged, judgement))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn page(judged: &[Judged], judgement: Option<&Judgement>) -> String {
+    let parts: Vec<_> =
+        judged.iter().map(|judged| (&judged.comparison, judged.gate.as_slice())).collect();
+    gate_summary::markdown(&parts, judgement)
 }
 
 /// A percentage, with its sign or without.
@@ -69,29 +132,18 @@ fn percent(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "is not a percentage above 0 and below 100".to_owned())
 }
 
-fn show(arguments: &CompareArgs, judged: &[Judged]) -> Result<(), Failure> {
+fn show(
+    arguments: &CompareArgs,
+    judged: &[Judged],
+    judgement: Option<&Judgement>,
+) -> Result<(), Failure> {
     if arguments.json {
         let document = serde_json::json!({ "comparisons": judged });
         return print(&format!("{document:#}\n"));
     }
-    let one = |judged: &Judged| match arguments.markdown {
-        true => difference::markdown(&judged.comparison, &judged.gate),
-        false => difference::text(&judged.comparison, &judged.gate),
-    };
+    if arguments.prints_markdown() {
+        return print(&page(judged, judgement));
+    }
+    let one = |judged: &Judged| difference::text(&judged.comparison, &judged.gate);
     print(&judged.iter().map(one).collect::<Vec<_>>().join("\n"))
-}
-
-fn verdict(arguments: &CompareArgs, judged: &[Judged]) -> Result<(), Failure> {
-    let (missed, undecided) = (with_result(judged, Met::No), with_result(judged, Met::Undecided));
-    if !missed.is_empty() {
-        return Err(Failure::Objective(format!("not met: {}", missed.join("; "))));
-    }
-    if !undecided.is_empty() {
-        let why = format!("undecided, more repeats would tell: {}", undecided.join("; "));
-        if arguments.strict {
-            return Err(Failure::Objective(why));
-        }
-        tell(&format!("warning: {why}"));
-    }
-    Ok(())
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::plan_file::{self, MultiTarget};
 use inferometer_analysis::summary::Summary;
 use inferometer_plan::spec::{Spec, Variant};
-use inferometer_report::{comparison, json, terminal};
+use inferometer_report::judgement::Judgement;
+use inferometer_report::{comparison, json, junit, terminal};
 use inferometer_run::resume::{EarlierGroup, EarlierRun, GROUP};
 use inferometer_run::{
     Clock, Events, Finished, FinishedGroup, Form, Group, Host, RunError, dry_run, judge, resolve,
@@ -17,6 +18,7 @@ use super::run_flags::RunArgs;
 use super::settings::{Applied, Origins, Settings};
 use crate::command_line::console::{colour, tell, variable};
 use crate::command_line::exit::{Failure, print};
+use crate::command_line::files;
 use crate::command_line::prometheus::Exposed;
 use crate::command_line::terminal::{View, show};
 use crate::command_line::tui;
@@ -74,14 +76,33 @@ fn measure(
     group: Option<EarlierGroup>,
     origins: &Origins,
 ) -> Result<(), Failure> {
-    let mut variants = variants(spec, &multi.targets)?;
+    let variants = variants(spec, &multi.targets)?;
+    let has_objectives =
+        variants.iter().any(|one| one.spec.slo.is_some() || one.spec.search.is_some());
+    if arguments.junit.is_some() && !has_objectives {
+        return Err(Failure::usage(
+            "--junit: there are no objectives to write; give --slo, or use `inferometer search`",
+        ));
+    }
+    let measured = measure_variants(arguments, variants, multi, earlier, group, origins);
+    measured.map_err(|failure| if has_objectives { failure.judged() } else { failure })
+}
+
+fn measure_variants(
+    arguments: &RunArgs,
+    mut variants: Vec<Variant>,
+    multi: &MultiTarget,
+    earlier: Option<&EarlierRun>,
+    group: Option<EarlierGroup>,
+    origins: &Origins,
+) -> Result<(), Failure> {
     let is_group = earlier.is_none() && (variants.len() > 1 || multi.rounds > 1);
     // The later runs of a group begin when nobody is there to be asked.
     let view = View { ask: arguments.view().ask && !is_group, ..arguments.view() };
     let (events, host) = show(view);
     let _exposed = expose(arguments, &events)?;
     if is_group {
-        if spec.dump_workload.is_some() {
+        if variants.iter().any(|one| one.spec.dump_workload.is_some()) {
             return Err(Failure::usage(
                 "dump_workload (--dump-workload): is one file, which each of several runs would \
                  write anew; give it where one server is measured once",
@@ -124,15 +145,34 @@ fn measure_one(
         json::summary(summary) + "\n"
     } else {
         terminal::text(std::slice::from_ref(summary), colour())
-            + &files(&finished, &context.store)
+            + &places(&finished, &context.store)
             + &search_text::answers(&summary.searches)
     };
     print(&text)?;
-    Ok(judge(&plan, &context, &finished, arguments.strictness())?)
+    let runs = std::slice::from_ref(summary);
+    write_junit(arguments, runs)?;
+    judge(&plan, &context, &finished, arguments.strictness())?;
+    tell_objectives(runs);
+    Ok(())
+}
+
+/// Writes the objectives of runs, if that is wanted.
+pub(super) fn write_junit(arguments: &RunArgs, runs: &[Summary]) -> Result<(), Failure> {
+    let Some(file) = &arguments.junit else { return Ok(()) };
+    let suites: Vec<_> = runs.iter().map(junit::of_run).collect();
+    let judged = Judgement::of_objectives(runs);
+    files::write("--junit", file, &junit::junit(&suites, judged.as_ref()))
+}
+
+/// Says as the last line that the objectives of runs are met, which nothing fell short of.
+pub(super) fn tell_objectives(runs: &[Summary]) {
+    if let Some(judged) = Judgement::of_objectives(runs) {
+        tell(&judged.to_string());
+    }
 }
 
 /// Where the files of a run are, in words.
-fn files(finished: &Finished, store: &Path) -> String {
+fn places(finished: &Finished, store: &Path) -> String {
     let Some(folder) = &finished.folder else { return String::new() };
     format!(
         "\nreport: {0}/report.html, {0}/report.md; plots: {0}/*.png\nstore:  {1}, run {2}\n",
@@ -172,7 +212,11 @@ fn measure_group(
     }
     let finished = group.run(events, arguments.strictness())?;
     print(&group_text(arguments, &finished))?;
-    gravest(finished.failures)
+    let runs = &finished.comparison.runs;
+    write_junit(arguments, runs)?;
+    gravest(finished.failures)?;
+    tell_objectives(runs);
+    Ok(())
 }
 
 fn group_text(

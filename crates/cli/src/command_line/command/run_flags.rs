@@ -44,8 +44,12 @@ pub struct RunArgs {
     /// Print one JSON document on stdout and nothing else there
     #[arg(long)]
     pub json: bool,
-    /// Print nothing on stderr but errors, the port that --metrics-listen chose, and that others can
-    /// read what is there
+    /// Write objectives (--slo, the answers of a search) as JUnit XML: a test case for each place where
+    /// one is judged
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Print nothing on stderr but errors, whether objectives are met (PASS), the port that
+    /// --metrics-listen chose, and that others can read what is there
     #[arg(long, short)]
     pub quiet: bool,
     /// No progress bars

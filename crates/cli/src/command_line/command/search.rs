@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::engine_flags::{EngineFlags, config};
-use super::run::{form, run_with};
+use super::run::{form, run_with, tell_objectives, write_junit};
 use super::run_flags::{RunArgs, given};
 use super::settings::{Applied, Settings};
 use crate::command_line::console::{colour, tell, variable};
@@ -103,7 +103,7 @@ pub fn search(mut arguments: SearchArgs) -> Result<(), Failure> {
                  [[target]] and --bracket-from",
             ));
         }
-        return in_virtual_time(&spec, arguments);
+        return in_virtual_time(&spec, arguments).map_err(Failure::judged);
     }
     if !arguments.engine.given().is_empty() && arguments.bracket_from.is_none() {
         return Err(Failure::usage(
@@ -170,7 +170,11 @@ fn in_virtual_time(spec: &Spec, arguments: &SearchArgs) -> Result<(), Failure> {
             search_text::answers(&summary.searches)
         ))?;
     }
-    Ok(search_text::judge(&summary.searches)?)
+    let runs = std::slice::from_ref(summary);
+    write_junit(run, runs)?;
+    search_text::judge(&summary.searches)?;
+    tell_objectives(runs);
+    Ok(())
 }
 
 /// What a search of the embedded engine is predicted to find. Nothing is stored.

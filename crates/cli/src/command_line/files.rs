@@ -1,0 +1,35 @@
+//! Files that a flag names and other programs read: what a CI shows of a result.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
+use crate::command_line::console::variable;
+use crate::command_line::exit::Failure;
+
+/// Writes a file anew. `flag`: who named it.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(flag: &str, file: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(file, text).map_err(|error| refused(flag, file, &error))
+}
+
+/// Writes a page of Markdown anew; the summary of a GitHub job, to which every step adds its own, is
+/// appended to.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_summary(flag: &str, file: &Path, text: &str) -> Result<(), Failure> {
+    let of_job = variable("GITHUB_STEP_SUMMARY").filter(|name| !name.is_empty());
+    if of_job.is_none_or(|name| Path::new(&name) != file) {
+        return write(flag, file, text);
+    }
+    let opened = OpenOptions::new().create(true).append(true).open(file);
+    let written = opened.and_then(|mut opened| opened.write_all(text.as_bytes()));
+    written.map_err(|error| refused(flag, file, &error))
+}
+
+fn refused(flag: &str, file: &Path, error: &std::io::Error) -> Failure {
+    Failure::run_failed(format!("{flag}: {} cannot be written: {error}", file.display()))
+}

@@ -1,0 +1,134 @@
+//! Comparisons as one Markdown page that begins with the answer, as the summary of a CI job shows it.
+
+use std::fmt::Write as _;
+
+use inferometer_analysis::compare::{Comparison, GateResult, RowVerdict};
+
+use crate::difference::{explained, gate_table, table};
+use crate::escape::markdown as escaped;
+use crate::judgement::Judgement;
+
+/// The page. `judged`: what the gates come to; without it the counts of verdicts are the answer.
+pub fn markdown(compared: &[(&Comparison, &[GateResult])], judged: Option<&Judgement>) -> String {
+    let mut out = match judged {
+        Some(Judgement { verdict, sentence }) => {
+            format!("## {}\n\n{}\n", verdict.word(), escaped(sentence))
+        }
+        None => format!("## {}\n", counts(compared.iter().map(|(comparison, _)| *comparison))),
+    };
+    for (comparison, gates) in compared {
+        one(comparison, gates, &mut out);
+    }
+    out
+}
+
+fn one(comparison: &Comparison, gates: &[GateResult], out: &mut String) {
+    let (baseline, contender) = (escaped(&comparison.baseline), escaped(&comparison.contender));
+    let _ = writeln!(out, "\n### {contender} against {baseline} (the baseline)\n");
+    if !gates.is_empty() {
+        let _ = writeln!(out, "{}\n", gate_table(gates).to_markdown().trim_end());
+    }
+    *out += &table(comparison).to_markdown();
+    let warnings =
+        comparison.warnings.iter().map(|warning| format!("**warning:** {}", escaped(warning)));
+    let differing = comparison.differing.iter().map(|[name, ours, theirs]| {
+        format!("differs: {}: {} -> {}", escaped(name), escaped(ours), escaped(theirs))
+    });
+    let unmatched = comparison
+        .unmatched
+        .iter()
+        .map(|group| format!("not compared: {}", escaped(&group.to_string())));
+    let explained = explained(comparison).into_iter().map(|line| escaped(&line));
+    let lines: Vec<String> = warnings.chain(differing).chain(explained).chain(unmatched).collect();
+    if !lines.is_empty() {
+        *out += "\n";
+    }
+    for line in lines {
+        let _ = writeln!(out, "- {line}");
+    }
+}
+
+/// How many figures have which verdict; those that are worse by name.
+fn counts<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> String {
+    let rows: Vec<_> = comparisons.flat_map(|comparison| &comparison.rows).collect();
+    let count = |is: fn(RowVerdict) -> bool| rows.iter().filter(|row| is(row.verdict)).count();
+    let parts = [
+        ("worse", count(|it| it == RowVerdict::Worse)),
+        ("better", count(|it| it == RowVerdict::Better)),
+        ("differ: a change or a drift", count(|it| it == RowVerdict::Differs)),
+        ("no difference", count(|it| it == RowVerdict::NoDifference)),
+        ("without an error", count(|it| it == RowVerdict::WithoutError)),
+        ("not enough data", count(|it| matches!(it, RowVerdict::NotEnoughData { .. }))),
+    ];
+    let found: Vec<String> =
+        parts.iter().filter(|part| part.1 > 0).map(|(word, n)| format!("{n} {word}")).collect();
+    match found.is_empty() {
+        true => "No figure is compared".to_owned(),
+        false => format!("Of {} figures: {}", rows.len(), found.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judgement::Verdict;
+    use inferometer_analysis::compare::{Design, Met, Options, Row};
+
+    #[test]
+    fn the_answer_stands_first_then_the_gate_then_all_figures_then_what_must_be_known() {
+        let row = Row {
+            cell: None,
+            load: "saturated".to_owned(),
+            figure: "ttft_p99".to_owned(),
+            higher_is_better: false,
+            baseline: 1.0,
+            contender: 1.2,
+            repeats: [6, 6],
+            difference_pct: 20.0,
+            interval_pct: Some([18.0, 22.0]),
+            p: Some(0.01),
+            design: Design::Alternated { rounds: 6 },
+            over_time: [None; 2],
+            verdict: RowVerdict::Worse,
+        };
+        let comparison = Comparison {
+            baseline: "group-1/base".to_owned(),
+            contender: "group-1/head".to_owned(),
+            options: Options::default(),
+            design: Design::Alternated { rounds: 6 },
+            warnings: vec!["<img> is *suspect*".to_owned()],
+            differing: vec![["engine version".to_owned(), "1".to_owned(), "2".to_owned()]],
+            rows: vec![row],
+            unmatched: Vec::new(),
+        };
+        let gate = GateResult {
+            condition: "ttft_p99<+5%".to_owned(),
+            figure: "ttft_p99".to_owned(),
+            place: "all cells, saturated".to_owned(),
+            difference_pct: 20.0,
+            interval_pct: Some([18.0, 22.0]),
+            measured_in_turn: true,
+            met: Met::No,
+        };
+        let judged = Judgement::new(Verdict::Fail, "not met: ttft_p99<+5%");
+        let gates = [gate];
+        let text = markdown(&[(&comparison, &gates)], Some(&judged));
+        let order = [
+            "## FAIL\n\nnot met: ttft_p99\\<+5%",
+            "### group-1/head against group-1/base",
+            "Condition",
+            "+18.00 to +22.00",
+            "WORSE",
+            "- **warning:** \\<img\\> is \\*suspect\\*",
+            "- differs: engine version: 1 -> 2",
+            "- measured: in turn, 6 rounds",
+        ];
+        let mut from = 0;
+        for words in order {
+            let at = text[from..].find(words);
+            from += at.unwrap_or_else(|| panic!("{words}: {text}"));
+        }
+        let without = markdown(&[(&comparison, &[])], None);
+        assert!(without.starts_with("## Of 1 figures: 1 worse\n"), "{without}");
+    }
+}

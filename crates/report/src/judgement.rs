@@ -1,0 +1,167 @@
+//! Whether objectives or a gate are met, in one line that begins with PASS, FAIL or UNDECIDED. The
+//! results come from the analysis; nothing is judged anew here.
+
+use std::fmt;
+
+use inferometer_analysis::search::{Outcome, SearchAnswer};
+use inferometer_analysis::summary::Summary;
+
+use crate::search::sentence;
+
+/// The answer in one word. Later ones decide over earlier ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// All is met.
+    Pass,
+    /// Nothing is missed, and not all is known to be met.
+    Undecided,
+    /// Something is missed.
+    Fail,
+}
+
+impl Verdict {
+    /// The word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "PASS",
+            Self::Undecided => "UNDECIDED",
+            Self::Fail => "FAIL",
+        }
+    }
+}
+
+/// The answer, and the sentence that says what it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// The answer.
+    pub verdict: Verdict,
+    /// Why.
+    pub sentence: String,
+}
+
+impl fmt::Display for Judgement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.verdict.word(), self.sentence)
+    }
+}
+
+impl Judgement {
+    /// Of the objectives of runs; none where they have no objectives.
+    pub fn of_objectives(runs: &[Summary]) -> Option<Self> {
+        let of_runs = runs.iter().flat_map(|run| &run.verdict.slo);
+        let mut found: Vec<Self> = of_runs
+            .map(|result| {
+                let words = format!("{} ({})", result.objective, result.place);
+                let notes: Vec<&str> = result.notes().collect();
+                match (result.met, notes.is_empty()) {
+                    (false, _) => Self::new(Verdict::Fail, words),
+                    (true, true) => Self::new(Verdict::Pass, words),
+                    (true, false) => {
+                        Self::new(Verdict::Undecided, format!("{words}: {}", notes.join("; ")))
+                    }
+                }
+            })
+            .collect();
+        let objectives = found.len();
+        found.extend(runs.iter().flat_map(|run| &run.searches).map(Self::of_search));
+        let verdict = found.iter().map(|one| one.verdict).max()?;
+        let decisive: Vec<&str> = found
+            .iter()
+            .filter(|one| one.verdict == verdict)
+            .map(|one| one.sentence.as_str())
+            .collect();
+        let decisive = decisive.join("; ");
+        let sentence = match (verdict, objectives) {
+            (Verdict::Pass, 2..) if objectives == found.len() => all_met(runs, objectives),
+            (_, 0) => decisive,
+            (Verdict::Pass, _) => format!("met: {decisive}"),
+            (Verdict::Undecided, _) => format!("met, and not for sure: {decisive}"),
+            (Verdict::Fail, _) => format!("not met: {decisive}"),
+        };
+        Some(Self::new(verdict, sentence))
+    }
+
+    /// Of one answer of a search.
+    pub(crate) fn of_search(answer: &SearchAnswer) -> Self {
+        let verdict = match (answer.outcome, answer.low) {
+            (Outcome::NotMetAtLowest, _) | (_, None) => Verdict::Fail,
+            (Outcome::Found | Outcome::MetAtHighest, Some(_)) => Verdict::Pass,
+            (_, Some(_)) => Verdict::Undecided,
+        };
+        Self::new(verdict, format!("{}: {}", answer.cell(), sentence(answer)))
+    }
+
+    /// With its parts.
+    pub fn new(verdict: Verdict, sentence: impl Into<String>) -> Self {
+        Self { verdict, sentence: sentence.into() }
+    }
+}
+
+/// Each objective once, for a grid has many places.
+fn all_met(runs: &[Summary], places: usize) -> String {
+    let mut texts: Vec<&str> = Vec::new();
+    for result in runs.iter().flat_map(|run| &run.verdict.slo) {
+        if !texts.contains(&result.objective.as_str()) {
+            texts.push(&result.objective);
+        }
+    }
+    format!("met: {} ({places} of {places} judged)", texts.join(", "))
+}
+
+/// Results of a run with nothing but objectives.
+#[cfg(test)]
+pub(crate) fn run_with_objectives(
+    results: Vec<inferometer_analysis::verdict::SloResult>,
+) -> Summary {
+    let mut summary: Summary = serde_json::from_value(serde_json::json!({
+        "schema": "", "tool": {"name": "inferometer", "version": "1"}, "started_at": "",
+        "run_id": "20261120-074747-5c1c", "plan_hash": "", "predicted": false, "findings": [],
+        "target": inferometer_model::target::Target::default(), "cells": [],
+        "environment": inferometer_model::target::Environment::default(),
+        "verdict": inferometer_analysis::verdict::Verdict::default(),
+        "workload_hash": "", "body_hash": "",
+    }))
+    .expect("a summary");
+    summary.verdict.slo = results;
+    summary
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_analysis::verdict::SloResult;
+
+    fn run(results: &[(&str, bool, Option<&str>)]) -> Vec<Summary> {
+        let results = results
+            .iter()
+            .map(|(objective, met, undecided)| SloResult {
+                objective: (*objective).to_owned(),
+                place: "128 x 32, saturated".to_owned(),
+                met: *met,
+                undecided: undecided.map(str::to_owned),
+                ..SloResult::default()
+            })
+            .collect();
+        vec![run_with_objectives(results)]
+    }
+
+    #[test]
+    fn the_worst_objective_decides_and_the_sentence_names_what_decided() {
+        let (met, missed) = (("a<1ms", true, None), ("b<1ms", false, None));
+        let open = ("c<1ms", true, Some("the client may be off by 2 ms"));
+        for (results, line) in [
+            (vec![met], "PASS: met: a<1ms (128 x 32, saturated)"),
+            (vec![met, met], "PASS: met: a<1ms (2 of 2 judged)"),
+            (vec![met, missed, open], "FAIL: not met: b<1ms (128 x 32, saturated)"),
+            (
+                vec![met, open],
+                "UNDECIDED: met, and not for sure: c<1ms (128 x 32, saturated): the client may be \
+                 off by 2 ms",
+            ),
+        ] {
+            let judged = Judgement::of_objectives(&run(&results)).expect("objectives");
+            assert_eq!(judged.to_string(), line);
+        }
+        assert_eq!(Judgement::of_objectives(&run(&[])), None);
+    }
+}

@@ -1,0 +1,238 @@
+//! Judgements as JUnit XML, as GitHub, GitLab and Jenkins read it: by the rules of the schema of
+//! Jenkins' plugin (`junit-10.xsd`), without a time, for nothing here is a test that took one.
+
+use std::fmt::Write as _;
+
+use inferometer_analysis::compare::{Comparison, GateResult, Met, Row, RowVerdict};
+use inferometer_analysis::summary::Summary;
+
+use crate::difference::{interval, signed, verdict as row_verdict};
+use crate::escape::xml;
+use crate::judgement::Judgement;
+
+/// What became of a test case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Outcome {
+    Passed,
+    /// With why.
+    Failed(String),
+    /// Nothing was decided, with why.
+    Skipped(String),
+}
+
+/// One figure under one load, or one objective.
+struct Case {
+    name: String,
+    outcome: Outcome,
+    /// All that is known of it.
+    said: String,
+}
+
+/// The cases of one comparison, or of one run.
+pub struct Suite {
+    name: String,
+    properties: Vec<(&'static str, String)>,
+    cases: Vec<Case>,
+}
+
+/// A comparison with the results of its gate. `runs`: the runs of the baseline and of the other, as
+/// far as they are known. A row that conditions are on is judged by them, `is_strict` those that are
+/// open too; where there is no gate, what is worse beyond the margin has failed.
+pub fn of_comparison(
+    comparison: &Comparison,
+    gates: &[GateResult],
+    runs: &[Option<String>; 2],
+    is_strict: bool,
+) -> Suite {
+    let Comparison { baseline, contender, .. } = comparison;
+    let mut properties = vec![("baseline", baseline.clone()), ("contender", contender.clone())];
+    let names = ["baseline runs", "contender runs"];
+    properties
+        .extend(names.into_iter().zip(runs).filter_map(|(name, run)| Some((name, run.clone()?))));
+    properties.push(("measured", comparison.design.to_string()));
+    properties.push(("margin", format!("{} %", comparison.options.margin * 100.0)));
+    properties.extend(comparison.warnings.iter().map(|warning| ("warning", warning.clone())));
+    let differing = comparison.differing.iter();
+    properties.extend(
+        differing.map(|[name, ours, theirs]| ("differs", format!("{name}: {ours} -> {theirs}"))),
+    );
+    let case = |row: &Row| {
+        let place = row.place();
+        let is_of = |gate: &&GateResult| gate.figure == row.figure && gate.place == place;
+        let of_row: Vec<&GateResult> = gates.iter().filter(is_of).collect();
+        let said = sentence(row);
+        let outcome = match (gates.is_empty(), of_row.is_empty()) {
+            (true, _) => without_gate(row, comparison.options.margin, &said),
+            (false, true) => Outcome::Passed,
+            (false, false) => gated(&of_row, is_strict),
+        };
+        let unjudged = match !gates.is_empty() && of_row.is_empty() {
+            true => "\nno condition of the gate is on this figure",
+            false => "",
+        };
+        Case { name: format!("{}, {place}", row.figure), outcome, said: said + unjudged }
+    };
+    let cases = comparison.rows.iter().map(case).collect();
+    Suite { name: format!("{contender} against {baseline}"), properties, cases }
+}
+
+/// The objectives of a run, and the answers of a search.
+pub fn of_run(run: &Summary) -> Suite {
+    let target = &run.target;
+    let properties = vec![
+        ("run", run.run_id.clone()),
+        ("target", target.url.clone()),
+        ("model", target.model.clone()),
+        ("engine", target.engine.clone().unwrap_or_default()),
+        ("plan hash", run.plan_hash.clone()),
+    ];
+    let objectives = run.verdict.slo.iter().map(|result| {
+        let measured = match result.measured {
+            Some(measured) => format!("measured: {measured}"),
+            None => "there was nothing to measure".to_owned(),
+        };
+        let notes: Vec<&str> = std::iter::once(measured.as_str()).chain(result.notes()).collect();
+        let said = notes.join("; ");
+        let outcome = match (result.met, result.notes().next()) {
+            (false, _) => Outcome::Failed(format!("not met: {}; {said}", result.objective)),
+            (true, None) => Outcome::Passed,
+            (true, Some(_)) => Outcome::Skipped(format!("met, and not for sure: {said}")),
+        };
+        Case { name: format!("{}, {}", result.objective, result.place), outcome, said }
+    });
+    let searches = run.searches.iter().map(|answer| {
+        let Judgement { verdict, sentence } = Judgement::of_search(answer);
+        let outcome = match verdict {
+            crate::judgement::Verdict::Pass => Outcome::Passed,
+            crate::judgement::Verdict::Undecided => Outcome::Skipped(sentence.clone()),
+            crate::judgement::Verdict::Fail => Outcome::Failed(sentence.clone()),
+        };
+        Case { name: format!("highest load, {}", answer.cell()), outcome, said: sentence }
+    });
+    let cases = objectives.chain(searches).collect();
+    Suite { name: format!("run {}", run.run_id), properties, cases }
+}
+
+/// The document. `judged`: what all of it comes to.
+pub fn junit(suites: &[Suite], judged: Option<&Judgement>) -> String {
+    let total = |count: fn(&Suite) -> usize| suites.iter().map(count).sum::<usize>();
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let _ = writeln!(
+        out,
+        "<testsuites name=\"inferometer\" tests=\"{}\" failures=\"{}\" errors=\"0\">",
+        total(|suite| suite.cases.len()),
+        total(Suite::failures)
+    );
+    for suite in suites {
+        suite.write(judged, &mut out);
+    }
+    out + "</testsuites>\n"
+}
+
+impl Suite {
+    fn failures(&self) -> usize {
+        self.cases.iter().filter(|case| matches!(case.outcome, Outcome::Failed(_))).count()
+    }
+
+    fn write(&self, judged: Option<&Judgement>, out: &mut String) {
+        let skipped = |case: &&Case| matches!(case.outcome, Outcome::Skipped(_));
+        let _ = writeln!(
+            out,
+            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n    \
+             <properties>",
+            xml(&self.name),
+            self.cases.len(),
+            self.failures(),
+            self.cases.iter().filter(skipped).count()
+        );
+        let verdict = judged.map(|judged| ("verdict", judged.to_string()));
+        let properties = verdict.iter().chain(&self.properties);
+        for (name, value) in properties {
+            let _ = writeln!(out, "      <property name=\"{name}\" value=\"{}\"/>", xml(value));
+        }
+        *out += "    </properties>\n";
+        for case in &self.cases {
+            let _ = writeln!(
+                out,
+                "    <testcase classname=\"inferometer\" name=\"{}\">",
+                xml(&case.name)
+            );
+            let _ = match &case.outcome {
+                Outcome::Passed => Ok(()),
+                Outcome::Failed(why) => writeln!(
+                    out,
+                    "      <failure type=\"not met\" message=\"{0}\">{0}</failure>",
+                    xml(why)
+                ),
+                Outcome::Skipped(why) => {
+                    writeln!(out, "      <skipped message=\"{}\"/>", xml(why))
+                }
+            };
+            let said: Vec<String> = case.said.lines().map(xml).collect();
+            let _ = writeln!(
+                out,
+                "      <system-out>{}</system-out>\n    </testcase>",
+                said.join("\n")
+            );
+        }
+        *out += "  </testsuite>\n";
+    }
+}
+
+/// What is known of a row, in one sentence.
+fn sentence(row: &Row) -> String {
+    let interval = match row.interval_pct {
+        Some(_) => format!(", 95 % interval {} %", interval(row.interval_pct)),
+        None => ", no interval".to_owned(),
+    };
+    let [ours, theirs] = row.repeats;
+    format!(
+        "{} % ({} to {}{interval}; {ours} and {theirs} repeats): {}",
+        signed(row.difference_pct),
+        row.baseline,
+        row.contender,
+        row_verdict(row)
+    )
+}
+
+/// A row that a gate has conditions on.
+fn gated(results: &[&GateResult], is_strict: bool) -> Outcome {
+    let with = |met: Met| -> Vec<String> {
+        let found = results.iter().filter(|result| result.met == met);
+        let doubt = |result: &GateResult| match met == Met::No && !result.measured_in_turn {
+            true => "; not measured in turn: a change or a drift",
+            false => "",
+        };
+        found
+            .map(|result| {
+                let (pct, ends) = (signed(result.difference_pct), interval(result.interval_pct));
+                format!("{}: it is {pct} %, interval {ends}{}", result.condition, doubt(result))
+            })
+            .collect()
+    };
+    let (missed, open) = (with(Met::No), with(Met::Undecided));
+    match (missed.is_empty(), open.is_empty()) {
+        (false, _) => Outcome::Failed(format!("not met: {}", missed.join("; "))),
+        (true, true) => Outcome::Passed,
+        (true, false) => {
+            let why = format!("undecided, more repeats would tell: {}", open.join("; "));
+            if is_strict { Outcome::Failed(why) } else { Outcome::Skipped(why) }
+        }
+    }
+}
+
+fn without_gate(row: &Row, margin: f64, said: &str) -> Outcome {
+    let is_worse = (row.difference_pct < 0.0) == row.higher_is_better;
+    let is_beyond = is_worse && row.difference_pct.abs() > margin * 100.0;
+    match row.verdict {
+        RowVerdict::Worse if is_beyond => Outcome::Failed(said.to_owned()),
+        RowVerdict::Better | RowVerdict::NoDifference | RowVerdict::Worse => Outcome::Passed,
+        RowVerdict::Differs if !is_beyond => Outcome::Passed,
+        RowVerdict::Differs | RowVerdict::WithoutError | RowVerdict::NotEnoughData { .. } => {
+            Outcome::Skipped(said.to_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! JUnit documents read by an XML parser and held against the rules of the schema.
+
+use super::*;
+use inferometer_analysis::compare::{Design, Options};
+use inferometer_analysis::verdict::SloResult;
+use resvg::usvg::roxmltree::{Document, Node};
+
+use crate::judgement::{Verdict, run_with_objectives};
+
+fn row(figure: &str, difference_pct: f64, verdict: RowVerdict) -> Row {
+    Row {
+        cell: None,
+        load: "saturated & <more>".to_owned(),
+        figure: figure.to_owned(),
+        higher_is_better: figure == "requests_per_s",
+        baseline: 1.0,
+        contender: 1.0 + difference_pct / 100.0,
+        repeats: [6, 6],
+        difference_pct,
+        interval_pct: Some([difference_pct - 1.0, difference_pct + 1.0]),
+        p: Some(0.5),
+        design: Design::Alternated { rounds: 6 },
+        over_time: [None; 2],
+        verdict,
+    }
+}
+
+fn comparison(rows: Vec<Row>) -> Comparison {
+    Comparison {
+        baseline: "group-1/old".to_owned(),
+        contender: "group-1/\"new\"\u{1}".to_owned(),
+        options: Options { margin: 0.05, seed: 0 },
+        design: Design::Alternated { rounds: 6 },
+        warnings: vec!["one & the other".to_owned()],
+        differing: vec![["engine".to_owned(), "x".to_owned(), "<y>".to_owned()]],
+        rows,
+        unmatched: Vec::new(),
+    }
+}
+
+fn gate(figure: &str, met: Met, measured_in_turn: bool) -> GateResult {
+    GateResult {
+        condition: format!("{figure}<+5%"),
+        figure: figure.to_owned(),
+        place: "all cells, saturated & <more>".to_owned(),
+        difference_pct: 9.0,
+        interval_pct: Some([8.0, 10.0]),
+        measured_in_turn,
+        met,
+    }
+}
+
+/// What `junit-10.xsd` allows: an element's attributes, of which those with `!` must be there, and its
+/// children in their order, of which those with `*` may come several times.
+const RULES: [(&str, &[&str], &[&str]); 8] = [
+    ("testsuites", &["name", "time", "tests", "failures", "errors", "disabled"], &["testsuite*"]),
+    (
+        "testsuite",
+        &[
+            "name!",
+            "tests!",
+            "failures",
+            "errors",
+            "skipped",
+            "time",
+            "timestamp",
+            "hostname",
+            "id",
+        ],
+        &["properties", "testcase*", "system-out", "system-err"],
+    ),
+    ("properties", &[], &["property*"]),
+    ("property", &["name!", "value!"], &[]),
+    (
+        "testcase",
+        &["name!", "classname!", "assertions", "time", "status"],
+        &["skipped", "error*", "failure*", "system-out*", "system-err*"],
+    ),
+    ("failure", &["type", "message"], &[]),
+    ("skipped", &["type", "message"], &[]),
+    ("system-out", &[], &[]),
+];
+
+fn follows_the_rules(node: Node<'_, '_>) {
+    let name = node.tag_name().name();
+    let (_, attributes, children) =
+        RULES.iter().find(|rule| rule.0 == name).unwrap_or_else(|| panic!("<{name}>"));
+    for attribute in node.attributes() {
+        let is_it = |known: &&str| known.trim_end_matches('!') == attribute.name();
+        assert!(attributes.iter().any(|known| is_it(&known)), "{name} {}", attribute.name());
+    }
+    for must in attributes.iter().filter_map(|known| known.strip_suffix('!')) {
+        assert!(node.attribute(must).is_some(), "{name} has no {must}");
+    }
+    let mut place = 0;
+    for child in node.children().filter(Node::is_element) {
+        let found = children[place..]
+            .iter()
+            .position(|known| known.trim_end_matches('*') == child.tag_name().name());
+        place += found.unwrap_or_else(|| panic!("<{}> in <{name}>", child.tag_name().name()));
+        if !children[place].ends_with('*') {
+            place += 1;
+        }
+        follows_the_rules(child);
+    }
+}
+
+/// Counts that the document states, against those of its elements; each case with what became of it.
+fn read(text: &str) -> Vec<(String, &'static str)> {
+    let document = Document::parse(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let root = document.root_element();
+    assert_eq!(root.tag_name().name(), "testsuites");
+    follows_the_rules(root);
+    let has = |node: &Node<'_, '_>, name: &str| node.children().any(|it| it.has_tag_name(name));
+    let mut cases = Vec::new();
+    for suite in root.children().filter(Node::is_element) {
+        let own: Vec<_> = suite.children().filter(|it| it.has_tag_name("testcase")).collect();
+        let count = |name: &str| own.iter().filter(|case| has(case, name)).count().to_string();
+        assert_eq!(suite.attribute("tests"), Some(own.len().to_string().as_str()));
+        assert_eq!(suite.attribute("failures"), Some(count("failure").as_str()));
+        assert_eq!(suite.attribute("skipped"), Some(count("skipped").as_str()));
+        cases.extend(own.iter().map(|case| {
+            let became = match (has(case, "failure"), has(case, "skipped")) {
+                (true, _) => "failed",
+                (_, true) => "skipped",
+                _ => "passed",
+            };
+            (case.attribute("name").expect("a name").to_owned(), became)
+        }));
+    }
+    assert_eq!(root.attribute("tests"), Some(cases.len().to_string().as_str()));
+    cases
+}
+
+#[test]
+fn without_a_gate_what_is_worse_beyond_the_margin_fails_and_what_is_open_is_skipped() {
+    let rows = [
+        ("requests_per_s", -20.0, RowVerdict::Worse, "failed"),
+        ("requests_per_s", -2.0, RowVerdict::Worse, "passed"),
+        ("requests_per_s", 20.0, RowVerdict::Better, "passed"),
+        ("ttft_p99", 20.0, RowVerdict::Worse, "failed"),
+        ("ttft_p99", 0.1, RowVerdict::NoDifference, "passed"),
+        ("ttft_p99", 20.0, RowVerdict::Differs, "skipped"),
+        ("ttft_p99", 20.0, RowVerdict::NotEnoughData { needed: 9 }, "skipped"),
+        ("ttft_p99", 1.0, RowVerdict::WithoutError, "skipped"),
+    ];
+    let made = rows.iter().map(|(figure, pct, verdict, _)| row(figure, *pct, *verdict)).collect();
+    let suite = of_comparison(&comparison(made), &[], &[Some("a b".to_owned()), None], false);
+    let text = junit(&[suite], None);
+    let became: Vec<&str> = read(&text).iter().map(|case| case.1).collect();
+    assert_eq!(became, rows.map(|row| row.3), "{text}");
+    assert!(text.contains("<property name=\"baseline runs\" value=\"a b\"/>"), "{text}");
+    assert!(text.contains("-20.00 %") && text.contains("&lt;y&gt;"), "{text}");
+}
+
+#[test]
+fn a_gate_decides_over_its_figures_and_what_is_open_fails_where_it_is_strict() {
+    let names = ["ttft_p50", "ttft_p99", "tpot_p50", "e2e_p50"];
+    let rows = names.map(|name| row(name, 9.0, RowVerdict::Worse)).to_vec();
+    let gates = [
+        gate("ttft_p50", Met::No, false),
+        gate("ttft_p99", Met::Undecided, true),
+        gate("tpot_p50", Met::Yes, true),
+    ];
+    for (is_strict, open) in [(false, "skipped"), (true, "failed")] {
+        let suite = of_comparison(&comparison(rows.clone()), &gates, &[None, None], is_strict);
+        let judged = Judgement::new(Verdict::Fail, "not met: x");
+        let text = junit(&[suite], Some(&judged));
+        let became: Vec<&str> = read(&text).iter().map(|case| case.1).collect();
+        assert_eq!(became, ["failed", open, "passed", "passed"], "{text}");
+        assert!(text.contains("value=\"FAIL: not met: x\""), "{text}");
+        assert!(text.contains("not measured in turn: a change or a drift"), "{text}");
+        assert!(text.contains("no condition of the gate is on this figure"), "{text}");
+    }
+}
+
+#[test]
+fn objectives_of_a_run_are_cases() {
+    let result = |met: bool, undecided: Option<&str>| SloResult {
+        objective: "ttft_p99<1ms".to_owned(),
+        place: "16 x 4, saturated".to_owned(),
+        measured: met.then_some(0.5),
+        met,
+        undecided: undecided.map(str::to_owned),
+        too_few: None,
+    };
+    let results = vec![result(true, None), result(false, None), result(true, Some("open"))];
+    let run = run_with_objectives(results);
+    let text =
+        junit(&[of_run(&run)], Judgement::of_objectives(std::slice::from_ref(&run)).as_ref());
+    let became: Vec<&str> = read(&text).iter().map(|case| case.1).collect();
+    assert_eq!(became, ["passed", "failed", "skipped"], "{text}");
+    assert!(text.contains(&run.run_id), "{text}");
+}
