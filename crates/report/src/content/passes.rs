@@ -20,6 +20,12 @@ use crate::trace::PassTrace;
 /// Every pass of every cell.
 pub(super) fn passes(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     out.push(Block::Heading(2, "Every pass".to_owned()));
+    if has_effective(input.summary) {
+        out.push(Block::Paragraph(plain(
+            "Requests that follow each other are alike. \"Effective n\" says how many independent \
+             requests would tell the mean as well.",
+        )));
+    }
     let points = charts::points_of_a_pass(input.traces);
     for (at, cell) in input.summary.cells.iter().enumerate() {
         for (index, pass) in cell.passes.iter().enumerate() {
@@ -38,6 +44,12 @@ pub(super) fn passes(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
             out.push(Block::Details(id, cell.place(pass), blocks));
         }
     }
+}
+
+fn has_effective(summary: &Summary) -> bool {
+    let passes = summary.cells.iter().flat_map(|cell| &cell.passes);
+    let measures = passes.flat_map(measures);
+    measures.filter_map(|measure| measure.values).any(|values| values.effective_n.is_some())
 }
 
 /// What a pass looked like, and the requests at its tails.
@@ -117,6 +129,7 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
         ("95 % interval", Align::Right),
         ("Max", Align::Right),
         ("n", Align::Right),
+        ("Effective n", Align::Right),
     ]);
     for measure in measures(pass) {
         let Some(values) = measure.values else { continue };
@@ -138,9 +151,10 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
             figure(Statistic::P90),
             interval(values.p90_ci),
             figure(Statistic::P99),
-            interval(values.p99_ci),
+            p99_interval(values),
             figure(Statistic::Max),
             count(values.n),
+            values.effective_n.map_or(MISSING.to_owned(), |n| count(n.round() as u64)),
         ]);
         let drawn = trace.into_iter().flat_map(|trace| &trace.latencies);
         for latency in drawn.filter(|latency| latency.metric.name == measure.name) {
@@ -149,6 +163,14 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
         }
     }
     table
+}
+
+/// The interval of the 99th percentile, or about how many requests would give it one.
+fn p99_interval(values: &Distribution) -> String {
+    match (values.p99_ci, values.p99_needs) {
+        (None, Some(needs)) => format!("needs {} requests", count(needs)),
+        (found, _) => interval(found),
+    }
 }
 
 /// What the instrument adds to the figures, pass by pass.
