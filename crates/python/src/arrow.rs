@@ -92,17 +92,21 @@ impl Rows {
                 let rows = sender.clone();
                 let open =
                     |fields: Vec<Field>| -> Box<dyn Form> { Box::new(Batches::new(&fields, rows)) };
-                // A log that was cut has the rows before the cut, as every export of it.
-                if let Err(error) = export::rows(&run, what, &|_| (), open) {
-                    // A reader that has gone away needs no reason.
-                    let _ = sender.send(Sent::Failed(error.to_string()));
-                }
+                // A log that was cut has the rows before the cut. Python cannot be told from here: its
+                // lock may be held by the reader that waits for this thread.
+                let say = |text: &str| eprintln!("inferometer: {text}");
+                let end = match export::rows(&run, what, &say, open) {
+                    Ok(_) => Sent::End,
+                    Err(error) => Sent::Failed(error.to_string()),
+                };
+                // A reader that has gone away needs no reason.
+                let _ = sender.send(end);
             })
             .map_err(Error::store)?;
         match batches.recv() {
-            Ok(Sent::Schema(schema)) => Ok(Reader { schema, batches }),
+            Ok(Sent::Schema(schema)) => Ok(Reader { schema, batches, ended: false }),
             Ok(Sent::Failed(why)) => Err(Error::Store(why)),
-            Ok(Sent::Batch(_)) | Err(_) => Err(Error::store("the rows cannot be read")),
+            Ok(Sent::Batch(_) | Sent::End) | Err(_) => Err(Error::store("the rows cannot be read")),
         }
     }
 }
@@ -112,6 +116,8 @@ enum Sent {
     Schema(SchemaRef),
     Batch(RecordBatch),
     Failed(String),
+    /// There are no more rows.
+    End,
 }
 
 /// Makes batches of rows.
@@ -221,17 +227,24 @@ impl Column {
 struct Reader {
     schema: SchemaRef,
     batches: Receiver<Sent>,
+    ended: bool,
 }
 
 impl Iterator for Reader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // The thread that reads ends by closing its end.
-        match self.batches.recv().ok()? {
-            Sent::Batch(batch) => Some(Ok(batch)),
-            Sent::Failed(why) => Some(Err(ArrowError::ExternalError(why.into()))),
-            Sent::Schema(_) => None,
+        let failed = |why: String| Some(Err(ArrowError::ExternalError(why.into())));
+        match self.batches.recv() {
+            Ok(Sent::Batch(batch)) => Some(Ok(batch)),
+            Ok(Sent::Failed(why)) => failed(why),
+            Ok(Sent::End) => {
+                self.ended = true;
+                None
+            }
+            Ok(Sent::Schema(_)) => failed("the rows have two schemas".to_owned()),
+            Err(_) if self.ended => None,
+            Err(_) => failed("the rows end early: the thread that reads them failed".to_owned()),
         }
     }
 }

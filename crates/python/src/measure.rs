@@ -12,7 +12,8 @@ use inferometer::{
 };
 use inferometer_plan::spec::Spec;
 use inferometer_report::{comparison, json};
-use inferometer_run::{Shortfall, missed_objectives, too_many_failures, variants};
+use inferometer_run::{Shortfall, judge_results, missed_objectives, too_many_failures, variants};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -79,13 +80,15 @@ pub fn run(
         let work = move || run_document(&plan, &context, &events, strictness);
         wait(py, sender, listening, &on_signal, work)?
     };
-    let document = result?;
     match raised {
         // What a callback raised is raised; a signal is, where the run is at hand.
-        Some(error) if !error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) => {
+        Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => {
+            if let Err(of_run) = result {
+                error.set_cause(py, Some(of_run.into()));
+            }
             Err(error)
         }
-        raised => Ok((document, raised.is_some())),
+        raised => Ok((result?, raised.is_some())),
     }
 }
 
@@ -121,6 +124,12 @@ fn document(
     format!("{{\"run\":{head},\"summary\":{}}}", json::summary(summary))
 }
 
+/// What the results of a run that was not interrupted fall short of, as a document or `null`.
+pub fn shortfall_of(summary: &Summary, max_failures: f64, strictness: Strictness) -> Value {
+    let shortfall = judge_results(summary, max_failures, strictness).err();
+    shortfall.as_ref().map_or(Value::Null, shortfall_document)
+}
+
 fn shortfall_document(shortfall: &Shortfall) -> Value {
     let (kind, message) = match shortfall {
         Shortfall::Interrupted(message) => ("interrupted", message),
@@ -132,14 +141,24 @@ fn shortfall_document(shortfall: &Shortfall) -> Value {
 }
 
 fn group_document(group: Group, events: &Events, strictness: Strictness) -> Result<String, Error> {
-    let store = group.members().first().map(|member| member.context.store.clone());
+    let first = group.members().first();
+    let store = first.map(|member| member.context.store.clone());
+    let max_failures = first.map_or(1.0, |member| member.plan.max_failures);
     let finished = group.run(events, strictness)?;
     let failures: Vec<Value> = finished
         .failures
         .iter()
         .map(|(server, error)| json!({ "server": server, "message": error.to_string() }))
         .collect();
-    let head = json!({ "store": store, "folder": finished.folder, "failures": failures });
+    let shortfalls: Vec<Value> = finished
+        .comparison
+        .runs
+        .iter()
+        .map(|summary| shortfall_of(summary, max_failures, strictness))
+        .collect();
+    let head = json!({
+        "store": store, "folder": finished.folder, "failures": failures, "shortfalls": shortfalls,
+    });
     Ok(format!("{{\"group\":{head},\"comparison\":{}}}", comparison::json(&finished.comparison)))
 }
 

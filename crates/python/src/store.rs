@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use inferometer::report::Report;
 use inferometer::stored::row_json;
-use inferometer::{PlanError, Store, Summary};
+use inferometer::{PlanError, Store, Strictness, Summary};
 use inferometer_model::calendar::beginning;
 use inferometer_report::plot::Theme;
 use inferometer_report::terminal::Colour;
@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::errors::Error;
+use crate::measure::shortfall_of;
 
 /// Which runs are listed: what is absent fits all.
 #[derive(Default, Deserialize)]
@@ -99,8 +100,19 @@ pub fn run_document(py: Python<'_>, store: PathBuf, name: &str) -> PyResult<Stri
     let document = py.detach(|| {
         let run = stored(&store, name)?;
         let plan: Value = serde_json::from_str(&run.plan_json).unwrap_or(Value::Null);
-        let head = json!({ "row": row_json(&run.row), "plan": plan });
-        let summary = json::summary(&summary_of(&run)?);
+        let summary = summary_of(&run)?;
+        let shortfall = match run.row.state {
+            RunState::Interrupted => {
+                json!({ "kind": "interrupted", "message": "the run was interrupted" })
+            }
+            // Of imported results nobody said how many may fail.
+            _ => {
+                let most = plan["max_failures"].as_f64().unwrap_or(1.0);
+                shortfall_of(&summary, most, Strictness::Lenient)
+            }
+        };
+        let head = json!({ "row": row_json(&run.row), "plan": plan, "shortfall": shortfall });
+        let summary = json::summary(&summary);
         Ok::<_, Error>(format!("{{\"stored\":{head},\"summary\":{summary}}}"))
     });
     Ok(document?)

@@ -27,7 +27,7 @@ pub enum Told<T> {
 pub enum OnSignal<'a> {
     /// The run is asked to end, and is waited for: what it recorded is kept.
     Stop(&'a Interrupt),
-    /// The work is left alone; it has nothing to keep.
+    /// The signal is raised at once; the work cannot be stopped, and ends by itself.
     Leave,
 }
 

@@ -77,6 +77,7 @@ def test_a_comparison_has_rows_a_gate_and_words(small):
     assert "output_tokens_per_s" in str(compared)
     same = im.compare(runs[0], runs[0], gate="output_tokens_per_s>-3%")
     assert same.passed is True
+    assert im.compare(runs[0], runs[0]).passed is None
     with pytest.raises(im.PlanError, match="margin"):
         im.compare(*runs, margin=5)
 

@@ -130,11 +130,23 @@ def test_what_a_callback_raises_ends_the_run_and_is_raised(small):
     assert im.Store(small["store"]).runs()[0]["state"] == "interrupted"
 
 
+def test_what_a_callback_raises_before_the_run_is_raised_too(small):
+    def hear(event):
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        im.run(**dict(small, speed=1, output_lengths=[2000], progress=hear))
+
+
 def test_a_missed_objective_is_a_shortfall_and_raises_only_when_asked(small):
     run = im.run(**dict(small, slo="ttft_p50<0.0001ms"))
     assert run.shortfall.kind == "objective"
     with pytest.raises(im.ShortfallError, match="ttft_p50"):
         run.check()
+    assert im.Store(run.store).run(run.id).shortfall.kind == "objective"
+    targets = [dict(name=name) for name in ("a", "b")]
+    group = im.run(**dict(small, slo="ttft_p50<0.0001ms", target=targets))
+    assert [run.shortfall.kind for run in group.runs] == ["objective", "objective"]
 
 
 def test_a_plan_with_two_servers_gives_a_group(small, tmp_path):
@@ -165,3 +177,7 @@ def test_a_search_in_virtual_time_has_an_answer(small):
     )
     [answer] = run.summary["searches"]
     assert answer["low"] or answer["guess"]
+    plan = dict(slo="ttft_p90<2s", input_lengths=[64], output_lengths=[16], **_files(small))
+    plan["search"] = dict(over="concurrency", max_requests=2000)
+    [answer] = im.search(plan, predict=True).summary["searches"]
+    assert answer["over"] == "concurrency"

@@ -82,4 +82,4 @@ pub use resolve::{CellChoice, Learned, resolve, resolve_with};
 pub use servers::{SERVER_GUARD, Servers, Start};
 pub use session::{Finished, RunRequest, carry_out, carry_out_over};
 pub use target::ReadyTarget;
-pub use verdict::{Strictness, judge, missed_objectives, too_many_failures};
+pub use verdict::{Strictness, judge, judge_results, missed_objectives, too_many_failures};

@@ -41,13 +41,26 @@ pub fn judge(
             resume_command(plan, context, &summary.run_id)
         )));
     }
+    judge_results(summary, plan.max_failures, strictness)
+}
+
+/// Judges the results of a run that was not interrupted. `max_failures` is the share of requests that
+/// may fail.
+///
+/// # Errors
+/// As [`judge`].
+pub fn judge_results(
+    summary: &Summary,
+    max_failures: f64,
+    strictness: Strictness,
+) -> Result<(), Shortfall> {
     if let Some(died) = summary.findings.iter().find(|f| f.is(code::SERVER_DIED)) {
         let place = died.place.as_deref().unwrap_or("the run");
         return Err(Shortfall::Failed(format!("{place}: {}", died.message)));
     }
-    let failed = match &plan.search {
-        Some(_) => search_text::nothing_completed(summary),
-        None => too_many_failures(summary, plan.max_failures),
+    let failed = match summary.searches.is_empty() {
+        false => search_text::nothing_completed(summary),
+        true => too_many_failures(summary, max_failures),
     };
     if let Some(why) = failed {
         return Err(Shortfall::Failed(why));

@@ -14,6 +14,8 @@
 //! A row's noise is its own: repeats of a real server scatter ten times as much in one cell as in
 //! the next, so a variance that is drawn towards that of other cells hides what quiet ones show.
 
+use std::collections::BTreeSet;
+
 use rand_chacha::ChaCha8Rng;
 
 use super::model::{Measured, Model};
@@ -38,18 +40,20 @@ pub(super) struct Judged {
 }
 
 impl Test<'_> {
-    /// The statistic for a difference along a direction with this share of the contrasts.
-    fn statistic(&self, along: f64) -> f64 {
+    /// The square of the statistic for a difference along a direction with this share of the contrasts.
+    fn squared(&self, along: f64) -> f64 {
         // What cancels to within rounding is nothing.
         if along.abs() < 1e-12 {
             return 0.0;
         }
-        let noise = (self.measured.squares - along * along).max(0.0) / self.model.freedom() as f64;
-        along.abs() / noise.sqrt().max(1e-12)
+        let square = along * along;
+        let noise = (self.measured.squares - square).max(0.0) / self.model.freedom() as f64;
+        square / noise.max(1e-24)
     }
 
     fn observed(&self) -> f64 {
-        self.statistic(self.measured.difference * self.model.scale) / self.model.widening
+        let along = self.measured.difference * self.model.scale;
+        self.squared(along).sqrt() / self.model.widening
     }
 }
 
@@ -58,21 +62,30 @@ pub(super) fn judge(tests: &[Test<'_>], rate: f64, seed: u64) -> Judged {
     let observed: Vec<f64> = tests.iter().map(Test::observed).collect();
     let mut order: Vec<usize> = (0..tests.len()).collect();
     order.sort_by(|&a, &b| observed[b].total_cmp(&observed[a]));
-    let longest = tests.iter().map(|test| test.measured.contrasts.len()).max().unwrap_or(0);
+    // Equal but for rounding is equal.
+    let beaten_by: Vec<f64> =
+        order.iter().map(|&at| (observed[at] * (1.0 - 1e-9)).powi(2)).collect();
+    let lengths: BTreeSet<usize> = tests.iter().map(|test| test.measured.contrasts.len()).collect();
+    let longest = lengths.last().copied().unwrap_or(0);
+    let mut norms = vec![1.0; longest + 1];
     let mut rng = seed::rng(seed, &["rotations"]);
     // The given one is one of them.
     let mut beaten = vec![1_u32; tests.len()];
     let mut maxima = Vec::with_capacity(ROTATIONS);
     for _ in 1..ROTATIONS {
         let direction = direction(&mut rng, longest);
+        for &length in &lengths {
+            norms[length] = direction[..length].iter().map(|one| one * one).sum::<f64>().sqrt();
+        }
         let mut largest = 0.0_f64;
         for rank in (0..order.len()).rev() {
             let test = &tests[order[rank]];
-            largest = largest.max(test.statistic(turned(&direction, test)));
-            // Equal but for rounding is equal.
-            beaten[rank] += u32::from(largest >= observed[order[rank]] * (1.0 - 1e-9));
+            let contrasts = &test.measured.contrasts;
+            let along = direction.iter().zip(contrasts).map(|(a, b)| a * b).sum::<f64>();
+            largest = largest.max(test.squared(along / norms[contrasts.len()]));
+            beaten[rank] += u32::from(largest >= beaten_by[rank]);
         }
-        maxima.push(largest);
+        maxima.push(largest.sqrt());
     }
     let mut p = vec![1.0; tests.len()];
     let mut floor = 0.0_f64;
@@ -87,12 +100,4 @@ pub(super) fn judge(tests: &[Test<'_>], rate: f64, seed: u64) -> Judged {
 /// Normal numbers, whose direction is any with the same chance; so is that of the first of them.
 fn direction(rng: &mut ChaCha8Rng, length: usize) -> Vec<f64> {
     (0..length).map(|_| seed::normal(rng)).collect()
-}
-
-/// What the contrasts of a test are along a direction.
-fn turned(direction: &[f64], test: &Test<'_>) -> f64 {
-    let contrasts = &test.measured.contrasts;
-    let direction = &direction[..contrasts.len()];
-    let length = direction.iter().map(|one| one * one).sum::<f64>().sqrt();
-    direction.iter().zip(contrasts).map(|(a, b)| a * b).sum::<f64>() / length
 }

@@ -69,11 +69,12 @@ pub fn colour() -> Colour {
 /// The arguments of this process.
 static ARGUMENTS: OnceLock<Vec<String>> = OnceLock::new();
 
-/// These are the arguments of this process: keys among them are not printed.
-pub fn arguments_are(arguments: &[OsString]) {
+/// These are the arguments of this process, and what its settings add to them: keys among them are not
+/// printed.
+pub fn arguments_are(arguments: &[OsString], of_settings: Vec<String>) {
     let words = arguments.iter().map(|word| word.to_string_lossy().into_owned());
     // A process has one command line.
-    let _ = ARGUMENTS.set(words.collect());
+    let _ = ARGUMENTS.set(words.chain(of_settings).collect());
 }
 
 /// The keys that this process was given, in variables and in headers of its arguments.

@@ -47,19 +47,26 @@ pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     if let Some(file) = program {
         program::is(file);
     }
-    console::arguments_are(&arguments);
+    let settings = command::settings::Settings::read();
+    let words = settings.as_ref().map(|settings| settings.secret_words()).unwrap_or_default();
+    console::arguments_are(&arguments, words);
     if let Some(advice) = other_tools::advice_on_values(&arguments) {
         let failure = exit::Failure::usage(advice);
         failure.print();
         return failure.code();
     }
-    let settings = command::settings::Settings::read();
     let store = settings.as_ref().ok().and_then(|settings| settings.store());
     let parsed = with_store(command(), store)
         .try_get_matches_from(&arguments)
         .and_then(|matches| Arguments::from_arg_matches(&matches));
-    // What is wrong with the settings is no reason not to print help.
-    match parsed.map(|arguments| settings.and_then(|_| arguments.command.run())) {
+    let done = parsed.map(|arguments| {
+        // What is wrong with the settings concerns the commands that they are for.
+        if arguments.command.has_settings() {
+            settings?;
+        }
+        arguments.command.run()
+    });
+    match done {
         Ok(Ok(())) => 0,
         Ok(Err(failure)) => {
             failure.print();

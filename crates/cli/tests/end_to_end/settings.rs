@@ -190,3 +190,35 @@ fn the_store_of_the_settings_is_that_of_all_commands() {
     let listed = with(folder.path(), &variables, &["runs", "--store", "other.db"]);
     assert_eq!(listed.status.code(), Some(2), "a flag comes first");
 }
+
+#[test]
+fn settings_of_a_server_hold_for_the_server_that_the_settings_name() {
+    let folder = folder();
+    let url = ("INFEROMETER_TARGET", "https://127.0.0.1:1");
+    for (name, value, key) in [
+        ("INFEROMETER_HEADER", "x-team: blue", "header"),
+        ("INFEROMETER_INSECURE", "true", "insecure"),
+        ("INFEROMETER_PROXY", "http://127.0.0.1:2", "proxy"),
+    ] {
+        let shown = dry(folder.path(), &[url, (name, value)], &["--model", "m"]);
+        let said = shown["origins"][key].as_str().unwrap_or_default();
+        assert!(said.contains(name), "{key}: {shown:#}");
+        let base = ("OPENAI_BASE_URL", "https://127.0.0.1:1/v1");
+        let shown = dry(folder.path(), &[base, (name, value)], &["--model", "m"]);
+        assert!(shown["origins"][key].is_string(), "{key}: {shown:#}");
+    }
+    // A setting that does not fit the server that another names is told, and not the server left out.
+    let speed = ("INFEROMETER_SPEED", "1000");
+    let output =
+        with(folder.path(), &[speed, ("INFEROMETER_TARGET", "http://127.0.0.1:1")], &["run"]);
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    assert!(told(&output).contains("setting left out: speed"), "{}", told(&output));
+}
+
+#[test]
+fn a_wrong_setting_stops_only_what_looks_at_settings() {
+    let folder = folder();
+    let wrong = [("INFEROMETER_REQUESTS", "x")];
+    assert_eq!(with(folder.path(), &wrong, &["run"]).status.code(), Some(2));
+    assert_eq!(with(folder.path(), &wrong, &["completions", "bash"]).status.code(), Some(0));
+}

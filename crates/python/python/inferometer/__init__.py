@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
+from pathlib import Path
 from typing import Any, Mapping, Optional, Union
 
 from . import _inferometer
@@ -65,14 +67,23 @@ def run(
     standard error is a terminal. With ``strict`` a suspect run has a shortfall.
 
     Python's lock is released while it measures. Ctrl-C ends the run, keeps what was recorded, and
-    raises :class:`Interrupted`; a second one raises ``KeyboardInterrupt`` at once.
+    raises :class:`Interrupted`; a second one raises ``KeyboardInterrupt`` at once, and what is left
+    of the run ends in the background.
 
     Raises :class:`PlanError` with every mistake of the plan before anything is sent, and
     :class:`RunError` when it cannot be carried out. Failed requests and missed objectives raise
     nothing: see :attr:`Run.shortfall` and :meth:`Run.check`.
     """
     file, text = _split(plan, keys)
-    document, interrupted = _inferometer.run(text, file, _program(), strict, _listener(progress))
+    program = _program()
+    if program is None:
+        warnings.warn(
+            "the command `inferometer` is not found: the embedded engine is served by a thread of "
+            "this process, and servers cannot be started",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    document, interrupted = _inferometer.run(text, file, program, strict, _listener(progress))
     if '"group":' in document[:10]:
         group = Group(json.loads(document))
         if interrupted:
@@ -91,7 +102,8 @@ def predict(
     """Predicts a plan by the embedded engine in virtual time. Nothing is sent, and nobody waits.
 
     ``against`` is a published table (Markdown) or a stored run: its grid and numbers of requests are
-    predicted, and the report has the differences.
+    predicted, and the report has the differences. Ctrl-C raises at once; a prediction that has begun
+    ends by itself, in the background.
     """
     file, text = _split(plan, keys)
     return Run._of_document(_inferometer.predict(text, file, _name(against)))
@@ -102,21 +114,24 @@ def search(
     *,
     predict: bool = False,
     progress: Progress = None,
+    strict: bool = False,
     **keys: Any,
-) -> Run:
+) -> Union[Run, Group]:
     """Looks for the highest rate or concurrency that meets the objectives ``slo``.
 
     The keys of the table ``[search]`` of a plan stand in ``search``, as in
-    ``search={"over": "concurrency"}``. With ``predict`` it is played in virtual time. The answers are
-    in ``run.summary["searches"]``.
+    ``search={"over": "concurrency"}``. With ``predict`` it is played in virtual time, which has no
+    progress. The answers are in ``run.summary["searches"]``.
     """
+    if isinstance(plan, Mapping):
+        plan, keys = None, {**plan, **keys}
     keys.setdefault("search", {})
-    if predict:
-        file, text = _split(plan, keys)
-        return Run._of_document(_inferometer.predict_search(text, file))
-    found = run(plan, progress=progress, **keys)
-    assert isinstance(found, Run), "a search is of one server"
-    return found
+    if not predict:
+        return run(plan, progress=progress, strict=strict, **keys)
+    if progress or strict:
+        raise PlanError(["progress, strict: are of measured searches; leave them out"])
+    file, text = _split(plan, keys)
+    return Run._of_document(_inferometer.predict_search(text, file))
 
 
 def compare(
@@ -134,12 +149,13 @@ def compare(
     file of a result. Differences within ``margin``, a share, do not matter. ``gate`` has conditions
     such as ``"output_tokens_per_s>-3%,ttft_p99<+5%"``.
     """
-    stores = {os.fspath(one.store) for one in (baseline, contender) if isinstance(one, Run)}
+    runs = [one for one in (baseline, contender) if isinstance(one, Run)]
+    stores = {one.store.resolve() for one in runs}
     if store is not None:
-        stores = {os.fspath(store)}
+        stores = {Path(store)}
     if len(stores) > 1:
         raise PlanError(["the runs are in different stores: export one and import it into the other"])
-    where = stores.pop() if stores else "inferometer.db"
+    where = stores.pop() if stores else Path("inferometer.db")
     names = (_name(baseline) or "", _name(contender) or "")
     return Comparison(_inferometer.compare(*names, where, margin, gate, seed))
 

@@ -12,16 +12,14 @@ def program() -> Optional[str]:
     Without it the embedded engine is served by a thread of this process, and servers cannot be
     started.
     """
-    called = sys.argv[0] if sys.argv else ""
-    beside = os.path.dirname(sys.executable or "")
-    for file in (
-        called,
-        os.path.join(beside, "inferometer"),
-        os.path.join(sysconfig.get_path("scripts"), "inferometer"),
-        *_recorded(),
-    ):
-        if os.path.basename(file) == "inferometer" and os.access(file, os.X_OK):
-            return os.path.abspath(file)
+    scripts = os.path.join(sysconfig.get_path("scripts"), "inferometer")
+    # What was called first, for to look up what the installer wrote takes a moment.
+    for files in (sys.argv[:1], _recorded(), [scripts]):
+        for file in files:
+            if os.path.basename(file) != "inferometer" or not os.path.isfile(file):
+                continue
+            if os.access(file, os.X_OK):
+                return os.path.abspath(file)
     return None
 
 

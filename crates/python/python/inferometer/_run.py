@@ -105,7 +105,10 @@ class Group:
         head, self.comparison = document["group"], document["comparison"]
         store = head["store"]
         #: The runs that were carried out, in their order.
-        self.runs = [Run(one["run_id"], store, one) for one in self.comparison["runs"]]
+        self.runs = [
+            Run(one["run_id"], store, one, shortfall=fallen and Shortfall(**fallen))
+            for one, fallen in zip(self.comparison["runs"], head["shortfalls"])
+        ]
         #: What went wrong, as ``{"server": ..., "message": ...}``.
         self.failures: list[dict[str, str]] = head["failures"]
         #: The folder of the comparison.
@@ -159,7 +162,9 @@ class Store:
     def run(self, name: str) -> Run:
         """A run by its name, by the beginning of it, or by a tag."""
         document = json.loads(_inferometer.run_document(self.path, name))
-        return Run(document["stored"]["row"]["run_id"], self.path, document["summary"])
+        head = document["stored"]
+        shortfall = head["shortfall"] and Shortfall(**head["shortfall"])
+        return Run(head["row"]["run_id"], self.path, document["summary"], shortfall=shortfall)
 
     def __getitem__(self, name: str) -> Run:
         return self.run(name)
@@ -180,6 +185,7 @@ class Comparison:
         self.missed: list[str] = judged["missed"]
         #: The conditions of the gate that more repeats would decide.
         self.undecided: list[str] = judged["undecided"]
+        self._has_gate = bool(self.comparison["gate"])
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -188,10 +194,10 @@ class Comparison:
 
     @property
     def passed(self) -> Optional[bool]:
-        """Whether the gate is met; ``None`` where more repeats would decide it."""
+        """Whether the gate is met; ``None`` without a gate, and where more repeats would decide."""
         if self.missed:
             return False
-        return None if self.undecided else True
+        return None if self.undecided or not self._has_gate else True
 
     def table(self, markdown: bool = False) -> str:
         """The comparison as text, as the command prints it, or as Markdown."""

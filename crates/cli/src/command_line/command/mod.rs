@@ -100,6 +100,25 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether it looks at the settings: those that measure, and those that read or write a store.
+    pub fn has_settings(&self) -> bool {
+        !matches!(
+            self,
+            Self::Engine(_)
+                | Self::Check(_)
+                | Self::CheckPart(_)
+                | Self::ServerGuard
+                | Self::Scenarios
+                | Self::Metrics
+                | Self::Findings
+                | Self::Dialects
+                | Self::Presets(_)
+                | Self::Models
+                | Self::Completions(_)
+                | Self::Manual(_)
+        )
+    }
+
     /// Does it.
     ///
     /// # Errors

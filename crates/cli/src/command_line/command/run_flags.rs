@@ -254,6 +254,9 @@ impl RunArgs {
         if self.resume.is_none() {
             self.resume.clone_from(&lower.resume);
         }
+        if self.junit.is_none() {
+            self.junit.clone_from(&lower.junit);
+        }
     }
 
     /// How it is shown.

@@ -15,8 +15,8 @@ const OF_EMBEDDED: [&str; 3] = ["profile", "speed", "noise"];
 /// What says which load is measured: one of them replaces the others.
 const LOADS: [&str; 5] = ["passes", "concurrency", "rate", "stages", "replay"];
 
-/// Why a setting does not fit a run with these keys so far; absent: it does. Settings are looked at in an
-/// order in which the target comes first.
+/// Why a setting does not fit a run with these keys so far; absent: it does. The target is looked at
+/// before the other settings.
 pub(super) fn misfit<'a>(
     key: &str,
     given: &impl Fn(&str) -> Option<&'a Value>,

@@ -81,6 +81,21 @@ impl Settings {
         self.keys.iter().find(|setting| setting.key == key).map(|setting| &setting.value)
     }
 
+    /// Flags with what may be a key, as words of a command line: they are not printed.
+    pub fn secret_words(&self) -> Vec<String> {
+        let words = |flag: &str, key: &str| -> Vec<String> {
+            let texts: Vec<String> = match self.value(key) {
+                Some(Value::Array(all)) => {
+                    all.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+                }
+                Some(Value::String(one)) => vec![one.clone()],
+                _ => Vec::new(),
+            };
+            texts.into_iter().flat_map(|text| [flag.to_owned(), text]).collect()
+        };
+        [words("--header", "header"), words("--api-key-env", "api_key_env")].concat()
+    }
+
     /// The name of the store, if they say it.
     pub fn store(&self) -> Option<&str> {
         self.value("store")?.as_str()
@@ -130,13 +145,18 @@ impl Settings {
             keys.contains_key(key) || of_file.contains_key(key)
         };
         let (mut told, resumes) = (Vec::new(), arguments.resume.is_some());
-        for Setting { key, value, origin } in &self.keys {
+        let mut left_out = Vec::new();
+        // The target first: which of the others fit depends on it.
+        let (targets, others): (Vec<_>, Vec<_>) =
+            self.keys.iter().partition(|setting| setting.key == "target");
+        for Setting { key, value, origin } in targets.into_iter().chain(others) {
             if is_given(key, &keys) || resumes && !OF_RESUMED.contains(&key.as_str()) {
                 continue;
             }
             let all = |name: &str| keys.get(name).or_else(|| of_file.get(name));
             if let Some(why) = fitting::misfit(key, &all) {
                 origins.unused(key, origin, why);
+                left_out.push(format!("setting left out: {key}, by {origin}: {why}"));
                 continue;
             }
             told.push((key, value, origin));
@@ -150,6 +170,9 @@ impl Settings {
         if !arguments.quiet {
             self.warnings.iter().for_each(|warning| tell(warning));
             tell_of(&told);
+            // A dry run says it in the plan.
+            let lines = left_out.iter().filter(|_| !arguments.dry_run);
+            lines.for_each(|line| tell(line));
         }
         Ok(Applied { keys, origins })
     }

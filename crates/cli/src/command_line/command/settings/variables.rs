@@ -13,6 +13,9 @@ pub(super) const PREFIX: &str = "INFEROMETER_";
 /// Variables of ours that are no flags of `run`: other commands, tests and this module read them.
 const OTHERS: [&str; 5] = ["CONFIG", "CACHE", "MIRROR", "WEB_TOKEN", "WRITE_SCHEMAS"];
 
+/// Keys of plans that a flag `--no-KEY` switches off.
+const SWITCHED_OFF: [&str; 3] = ["ignore_eos", "server_metrics", "stream"];
+
 /// Adds what the variables say, and a warning for each that has the name of no flag.
 pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
     let mut variables: Vec<(String, String)> = std::env::vars_os()
@@ -49,7 +52,12 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
             (true, _) => format!("--{long}={value}"),
             (false, "1" | "true" | "yes" | "on") => format!("--{long}"),
             (false, "0" | "false" | "no" | "off") => {
-                settings.off.push(key.to_lowercase());
+                let key = key.to_lowercase();
+                // The opposite of a flag that switches a key of plans off.
+                if let Some(on) = key.strip_prefix("no_").filter(|on| SWITCHED_OFF.contains(on)) {
+                    settings.add(on, true.into(), name);
+                }
+                settings.off.push(key);
                 continue;
             }
             (false, _) => {
