@@ -179,6 +179,39 @@ def test_a_much_slower_build_fails(act):
     assert (act.folder / "the results/inferometer.db").exists()
 
 
+#: Stands in for the command: writes down how it was called, and answers as the command does.
+RECORDER = r"""#!/usr/bin/env bash
+printf '<%s>' "$@" >> calls; echo >> calls
+case "$*" in
+    *--dry-run*) printf '# base; rounds: 4\n# head; rounds: 4\n' ;;
+    run*) printf '{\n  "schema": "x",\n  "group": "group-0a1b2c3d",\n' > "the results/comparison.json" ;;
+    "compare base head"*) echo 'error: base is no run' >&2; exit 2 ;;
+    *) printf 'note: no error\nUNDECIDED: more repeats would tell\n' >&2 ;;
+esac
+"""
+
+
+def test_every_option_becomes_its_flag(act):
+    command = act.folder / "the command"
+    command.write_text(RECORDER)
+    command.chmod(0o755)
+    load = {"input-lengths": "1,2", "output-lengths": "3", "concurrency": "4", "rate": "5,6", "requests": "7"}
+    judge = {"gate": "e2e_p99<+1%", "margin": "8", "strict": "true", "junit": "a b/c.xml", "out": "the results"}
+    ended = act(inputs={**plan(act.folder), **load, **judge, "inferometer": "./the command"})
+    assert (ended.code, ended.last) == (0, "UNDECIDED: more repeats would tell"), ended.stderr
+    assert ended.answer == "answer=UNDECIDED\n"
+    flags = "<--input-lengths=1,2><--output-lengths=3><--concurrency=4><--rate=5,6><--requests=7><--><the plan.toml>"
+    store = "<--store=the results/inferometer.db>"
+    conditions = f"<--gate=e2e_p99<+1%>{store}<--margin=8><--strict>"
+    assert (act.folder / "calls").read_text().splitlines() == [
+        f"<compare><base><head>{conditions}",
+        f"<run><--dry-run>{flags}",
+        f"<run>{store}<--out=the results>{flags}",
+        f"<compare><group-0a1b2c3d/base><group-0a1b2c3d/head>{conditions}<--junit=a b/c.xml>"
+        f"<--markdown={act.folder / 'summary.md'}>",
+    ]
+
+
 def test_a_server_that_does_not_start_is_an_error_and_no_answer(act):
     dead = {"base-command": engine(20), "head-command": "echo no {port}; exit 9"}
     ended = act(inputs={**SMALL, **dead, "rounds": "1", "gate": "output_tokens_per_s>-60%"})
