@@ -84,7 +84,9 @@ fi
 # comparison ends with an error in any case; it is about the conditions if they are wrong.
 problem=$("$inferometer" compare base head "${judge[@]}" 2>&1 > /dev/null) || true
 case $problem in
-    "error: --gate"* | "error: invalid value "*" for '--margin "*) fail "$(sed -n 's/^error: //p;q' <<< "$problem") (GATE, MARGIN)" ;;
+    "error: --gate"* | "error: invalid value "*" for '--margin "*)
+        fail "$(sed -n 's/^error: //p;q' <<< "$problem") (GATE, MARGIN)"
+        ;;
 esac
 code=0
 planned=$("$inferometer" run --dry-run "${load[@]}" -- "$plan" 2> "$out/gate.log") || code=$?
