@@ -154,6 +154,7 @@ def test_equal_builds_pass(act, by):
     ended = act(inputs={**what, "gate": "output_tokens_per_s>-60%"})
     assert ended.code == 0, ended.stderr
     assert re.match("(PASS|UNDECIDED): ", ended.last), ended.stderr
+    assert "measured: in turn, 4 rounds of both" in ended.stdout
     answer = ended.last.split(":")[0]
     assert ended.answer == f"answer={answer}\n"
     # The page is appended to what is there, and begins with the answer.
@@ -177,6 +178,7 @@ def test_a_much_slower_build_fails(act):
     cases = ElementTree.parse(act.folder / "for ci/gate.xml").getroot()
     assert cases.find(".//failure") is not None
     assert (act.folder / "the results/inferometer.db").exists()
+    assert (act.folder / "the results/plan.toml").read_text().startswith("rounds = 6\n")
 
 
 #: Stands in for the command: writes down how it was called, and answers as the command does.
