@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
 # Builds the Python module for development and runs its tests, in an environment of its own.
-# Usage: crates/python/test.sh [ARGUMENTS OF PYTEST]
+# Usage: crates/python/test.sh [ARGUMENTS OF PYTEST]; with PREPARE=1 it makes the environment alone.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 environment=target/python
-[ -x "$environment/bin/pytest" ] || {
+needed=crates/python/tests/requirements.txt
+cmp -s "$needed" "$environment/made-of.txt" || {
     python3 -m venv "$environment"
-    "$environment/bin/pip" install --quiet --disable-pip-version-check -r crates/python/tests/requirements.txt
+    "$environment/bin/pip" install --quiet --disable-pip-version-check -r "$needed"
+    # Whoever finds it knows that nothing is missing.
+    cp "$needed" "$environment/made-of.txt"
 }
+[ -z "${PREPARE:-}" ] || exit 0
 # With the features of the whole workspace, so that the library of other tests serves here too.
 cargo build --workspace --locked
 

@@ -144,7 +144,7 @@ def test_a_missed_objective_is_a_shortfall_and_raises_only_when_asked(small):
     with pytest.raises(im.ShortfallError, match="ttft_p50"):
         run.check()
     assert im.Store(run.store).run(run.id).shortfall.kind == "objective"
-    targets = [dict(name=name) for name in ("a", "b")]
+    targets = [dict(name=name, speed=small.pop("speed", 1000)) for name in ("a", "b")]
     group = im.run(**dict(small, slo="ttft_p50<0.0001ms", target=targets))
     assert [run.shortfall.kind for run in group.runs] == ["objective", "objective"]
 

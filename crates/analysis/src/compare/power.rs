@@ -30,16 +30,22 @@ struct Reach {
 /// than 1e-4.
 pub(super) fn beyond(limit: f64, freedom: f64, off: f64) -> f64 {
     const STEPS: u32 = 200;
+    const NEVER: f64 = -25.0;
     // The deviation relative to the true one: around 1, by 1 / sqrt(2 freedom).
     let reach = 1.0 + 6.0 / freedom.sqrt();
     let (mut weights, mut sum) = (0.0, 0.0);
     for step in 0..STEPS {
         let deviation = reach * (f64::from(step) + 0.5) / f64::from(STEPS);
         let log = (freedom - 1.0) * deviation.ln() - freedom * (deviation * deviation - 1.0) / 2.0;
+        // So rare a deviation changes nothing.
+        if log < NEVER {
+            continue;
+        }
         let weight = log.exp();
-        let (low, high) = (limit * deviation + off, limit * deviation - off);
+        let at = limit * deviation;
+        let both = if off == 0.0 { 2.0 * tail(at) } else { tail(at + off) + tail(at - off) };
         weights += weight;
-        sum += weight * (tail(low) + tail(high));
+        sum += weight * both;
     }
     sum / weights
 }

@@ -5,7 +5,21 @@ from typing import Any, Callable, Optional, Union, final
 
 _PathLike = Union[str, "os.PathLike[str]"]
 
-__all__: list[str]
+__all__ = [
+    "Rows",
+    "__version__",
+    "compare",
+    "main",
+    "of_run",
+    "predict",
+    "predict_search",
+    "run",
+    "run_document",
+    "runs",
+    "table",
+    "write_report",
+]
+
 __version__: str
 
 def main(arguments: list[str], program: Optional[_PathLike]) -> int: ...
