@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use inferometer_http::client::{Access, Client, KeepAliveClient};
+use inferometer_http::proxy::Proxies;
 use inferometer_plan::Url;
 
 /// The length of a body that the server sends in these parts.
@@ -85,4 +86,28 @@ fn a_quoted_header_is_shown_as_stars_in_errors_and_stays_in_what_is_computed_wit
     let error = client.json("/version", &refused).unwrap_err().to_string();
     assert!(error.contains("about ***") && !error.contains("research"), "{error}");
     serving.join().unwrap();
+}
+
+#[test]
+fn a_proxy_that_falls_silent_or_breaks_the_connection_is_named() {
+    for (is_silent, timeout, why) in [
+        (true, Duration::from_millis(20), "it took too long"),
+        (false, Duration::from_secs(60), "reset by peer"),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let proxy = format!("http://{}", listener.local_addr().unwrap());
+        let proxies = Proxies::of_variables(&|name| (name == "https_proxy").then(|| proxy.clone()));
+        let access = Access { proxies, ..Access::default() };
+        let url = Url { secure: true, ..Url::plain("server.test", 443) };
+        let asking = std::thread::spawn(move || {
+            Client::reach(&url, Vec::new(), timeout, &access).map(drop).unwrap_err()
+        });
+        let (stream, _) = listener.accept().unwrap();
+        // Closed with a request that nobody read, the connection is reset.
+        stream.peek(&mut [0; 1]).unwrap();
+        let kept = is_silent.then_some(stream);
+        let error = asking.join().unwrap().to_string();
+        drop(kept);
+        assert!(error.contains(&format!("the proxy {proxy}: ")) && error.contains(why), "{error}");
+    }
 }

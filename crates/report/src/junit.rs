@@ -18,6 +18,8 @@ enum Outcome {
     Failed(String),
     /// Nothing was decided, with why.
     Skipped(String),
+    /// Something else went wrong, with what.
+    Error(String),
 }
 
 /// One figure under one load, or one objective.
@@ -63,14 +65,12 @@ pub fn of_comparison(
         let said = sentence(row);
         let outcome = match (gates.is_empty(), of_row.is_empty()) {
             (true, _) => without_gate(row, comparison.options.margin, &said),
-            (false, true) => Outcome::Passed,
+            (false, true) => {
+                Outcome::Skipped("no condition of the gate is on this figure".to_owned())
+            }
             (false, false) => gated(&of_row, is_strict),
         };
-        let unjudged = match !gates.is_empty() && of_row.is_empty() {
-            true => "\nno condition of the gate is on this figure",
-            false => "",
-        };
-        Case { name: format!("{}, {place}", row.figure), outcome, said: said + unjudged }
+        Case { name: format!("{}, {place}", row.figure), outcome, said }
     };
     let cases = comparison.rows.iter().map(case).collect();
     Suite { name: format!("{contender} against {baseline}"), properties, cases }
@@ -113,15 +113,28 @@ pub fn of_run(run: &Summary) -> Suite {
     Suite { name: format!("run {}", run.run_id), properties, cases }
 }
 
+/// What went wrong beside the objectives, so that no document of a run that failed says that all is
+/// well: each failure with the name of its server, where it has one.
+pub fn of_failures(failures: &[(String, String)]) -> Suite {
+    let case = |(name, why): &(String, String)| Case {
+        name: if name.is_empty() { "the run".to_owned() } else { name.clone() },
+        outcome: Outcome::Error(why.clone()),
+        said: why.clone(),
+    };
+    let cases = failures.iter().map(case).collect();
+    Suite { name: "failures".to_owned(), properties: Vec::new(), cases }
+}
+
 /// The document. `judged`: what all of it comes to.
 pub fn junit(suites: &[Suite], judged: Option<&Judgement>) -> String {
     let total = |count: fn(&Suite) -> usize| suites.iter().map(count).sum::<usize>();
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(
         out,
-        "<testsuites name=\"inferometer\" tests=\"{}\" failures=\"{}\" errors=\"0\">",
+        "<testsuites name=\"inferometer\" tests=\"{}\" failures=\"{}\" errors=\"{}\">",
         total(|suite| suite.cases.len()),
-        total(Suite::failures)
+        total(Suite::failures),
+        total(Suite::errors)
     );
     for suite in suites {
         suite.write(judged, &mut out);
@@ -134,15 +147,20 @@ impl Suite {
         self.cases.iter().filter(|case| matches!(case.outcome, Outcome::Failed(_))).count()
     }
 
+    fn errors(&self) -> usize {
+        self.cases.iter().filter(|case| matches!(case.outcome, Outcome::Error(_))).count()
+    }
+
     fn write(&self, judged: Option<&Judgement>, out: &mut String) {
         let skipped = |case: &&Case| matches!(case.outcome, Outcome::Skipped(_));
         let _ = writeln!(
             out,
-            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n    \
+            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n    \
              <properties>",
             xml(&self.name),
             self.cases.len(),
             self.failures(),
+            self.errors(),
             self.cases.iter().filter(skipped).count()
         );
         let verdict = judged.map(|judged| ("verdict", judged.to_string()));
@@ -164,6 +182,9 @@ impl Suite {
                     "      <failure type=\"not met\" message=\"{0}\">{0}</failure>",
                     xml(why)
                 ),
+                Outcome::Error(why) => {
+                    writeln!(out, "      <error message=\"{0}\">{0}</error>", xml(why))
+                }
                 Outcome::Skipped(why) => {
                     writeln!(out, "      <skipped message=\"{}\"/>", xml(why))
                 }

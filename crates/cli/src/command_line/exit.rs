@@ -223,6 +223,17 @@ impl From<OtherVersion> for Failure {
     }
 }
 
+/// The first of two failures, which decides the exit code; the other one is told, for both happened.
+///
+/// # Errors
+/// The first failure, or else the second.
+pub fn first_of(first: Result<(), Failure>, second: Result<(), Failure>) -> Result<(), Failure> {
+    if let (Err(_), Err(other)) = (&first, &second) {
+        other.print();
+    }
+    first.and(second)
+}
+
 /// Writes a result to standard output. A reader that has closed the pipe is no error.
 ///
 /// # Errors

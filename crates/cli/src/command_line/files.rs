@@ -15,6 +15,25 @@ pub fn write(flag: &str, file: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(file, text).map_err(|error| refused(flag, file, &error))
 }
 
+/// Refuses `-`, which other programs take for standard output: that has its own document.
+///
+/// # Errors
+/// When it is that.
+pub fn is_no_stdout(flag: &str, file: &Path) -> Result<(), Failure> {
+    match file == Path::new("-") {
+        true => Err(Failure::usage(format!(
+            "{flag}: `-` is no file, and standard output has the results; give the name of a file"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Whether two names are of one file, as far as that can be told before it is written.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    let whole = |file: &Path| file.canonicalize().or_else(|_| std::path::absolute(file)).ok();
+    whole(one).is_some_and(|one| Some(one) == whole(other))
+}
+
 /// Writes a page of Markdown anew; the summary of a GitHub job, to which every step adds its own, is
 /// appended to.
 ///

@@ -87,9 +87,15 @@ fn with_store(command: clap::Command, store: Option<&str>) -> clap::Command {
     let Some(store) = store else { return command };
     // A process has one command line, so that this is kept once.
     let store: &'static str = store.to_owned().leak();
+    below_with_store(command, store)
+}
+
+/// The commands below this one, and those below them.
+fn below_with_store(command: clap::Command, store: &'static str) -> clap::Command {
     command.mut_subcommands(|command| {
         let of_plans = ["run", "search", "predict"].contains(&command.get_name());
         let has_store = command.get_arguments().any(|argument| argument.get_id() == "store");
+        let command = below_with_store(command, store);
         match has_store && !of_plans {
             true => command.mut_arg("store", |argument| argument.default_value(store)),
             false => command,

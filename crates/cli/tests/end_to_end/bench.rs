@@ -109,6 +109,17 @@ fn what_cannot_be_had_is_refused_with_the_reason_before_anything_is_sent() {
     let out = inferometer(folder.path(), &lost);
     assert_eq!(out.status.code(), Some(2));
     assert!(told(&out).contains("there is no folder nowhere"), "{}", told(&out));
+    fs::create_dir(folder.path().join("there")).expect("a folder");
+    for (flags, why) in [
+        ("--result-filename there", "`there` is a folder"),
+        ("--result-filename new/", "`new/` is a folder"),
+        ("--result-dir there --label a/b", "--label: `a/b`"),
+    ] {
+        let save = [words("bench serve --model m --save-result"), words(flags)].concat();
+        let out = inferometer(folder.path(), &save);
+        assert_eq!(out.status.code(), Some(2), "{flags}");
+        assert!(told(&out).contains(why), "{flags}: {}", told(&out));
+    }
     let out = inferometer(folder.path(), &words("run --goodput ttft:5 tpot:5"));
     assert!(told(&out).contains("ttft<=500ms"), "{}", told(&out));
     let out = inferometer(folder.path(), &words("run --num-prompts 5"));
@@ -144,4 +155,19 @@ fn a_key_in_a_header_of_theirs_is_not_repeated() {
     for out in [out, unknown] {
         assert!(!told(&out).contains("sk-this-is-the-key"), "{}", told(&out));
     }
+}
+
+#[test]
+fn a_result_file_that_cannot_be_written_does_not_cost_the_table() {
+    let (engine, folder) = (Engine::start(&[]), folder());
+    // Longer than any name of a file.
+    let label = "x".repeat(300);
+    let save = ["--save-result", "--label", &label];
+    let arguments =
+        [words("bench serve --base-url"), vec![&engine.url], words(SMALL), save.to_vec()].concat();
+    let out = inferometer(folder.path(), &arguments);
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert_eq!(out.status.code(), Some(1), "{}", told(&out));
+    assert!(text.contains("Serving Benchmark Result") && text.contains("store: "), "{text}");
+    assert!(!text.contains("result: ") && told(&out).contains("xxx-infqps"), "{}", told(&out));
 }

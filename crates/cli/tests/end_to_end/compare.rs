@@ -115,3 +115,33 @@ fn a_baseline_that_was_measured_before_differs_and_its_gate_says_that_it_may_be_
     let (code, _, told) = compare(&["group-none/a", &b]);
     assert!(code == Some(2) && !told.is_empty(), "{told}");
 }
+
+#[test]
+fn files_that_cannot_be_written_do_not_cost_the_comparison_and_none_is_written_twice() {
+    let folder = TempDir::new().expect("a folder");
+    let of = measured(&folder);
+    let a = summary(&folder, &of, "a.json", (1.0, 0), "one");
+    let b = summary(&folder, &of, "b.json", (1.2, 1), "one");
+    let compare = |more: &[&str]| {
+        let out = inferometer(folder.path(), &[&["compare", &a, &b], more].concat());
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        (out.status.code(), text, String::from_utf8_lossy(&out.stderr).into_owned())
+    };
+    let lost = ["--junit", "nowhere/x.xml", "--markdown=page.md"];
+    let (code, text, told) = compare(&lost);
+    assert_eq!(code, Some(1), "{told}");
+    assert!(text.contains("WORSE") && told.contains("nowhere/x.xml cannot be written"), "{told}");
+    assert!(folder.path().join("page.md").is_file(), "the other one is written");
+    let (code, _, told) = compare(&[&lost[..], &["--gate", "ttft_p50<+10%"]].concat());
+    assert_eq!(code, Some(3), "{told}");
+    assert!(told.contains("nowhere/x.xml") && told.contains("FAIL: not met"), "{told}");
+    for (more, words) in [
+        (&["--junit", "./x", "--markdown=x"][..], "both name the same file"),
+        (&["--junit", "-"], "give the name of a file"),
+        (&["--markdown", "new.md"], "give --markdown=new.md"),
+    ] {
+        let (code, text, told) = compare(more);
+        assert_eq!((code, &*text), (Some(2), ""), "{told}");
+        assert!(told.contains(words), "{told}");
+    }
+}

@@ -11,6 +11,7 @@ mod failures;
 mod faults;
 mod hostile;
 mod instrument;
+mod junit;
 mod launch;
 mod loads;
 mod manual;

@@ -222,3 +222,16 @@ fn a_wrong_setting_stops_only_what_looks_at_settings() {
     assert_eq!(with(folder.path(), &wrong, &["run"]).status.code(), Some(2));
     assert_eq!(with(folder.path(), &wrong, &["completions", "bash"]).status.code(), Some(0));
 }
+
+#[test]
+fn the_store_of_the_settings_is_that_of_bench_serve() {
+    let (engine, folder) = (Engine::start(&[]), folder());
+    let line = "--random-input-len 8 --random-output-len 4 --num-prompts 2";
+    let base = ["bench", "serve", "--base-url", &engine.url];
+    let arguments: Vec<&str> = base.into_iter().chain(line.split(' ')).collect();
+    let variables = [("INFEROMETER_STORE", "mine.db")];
+    let output = with(folder.path(), &variables, &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let exists = |name: &str| folder.path().join(name).exists();
+    assert!(exists("mine.db") && !exists("inferometer.db"));
+}

@@ -89,7 +89,7 @@ pub enum ClientError {
 }
 
 /// The system's reason. It has one code for a timeout and for a socket without data.
-fn reason(source: &io::Error) -> String {
+pub(super) fn reason(source: &io::Error) -> String {
     match (source.kind(), source.raw_os_error()) {
         (io::ErrorKind::WouldBlock, Some(_)) => "it took too long".to_owned(),
         _ => source.to_string(),

@@ -9,7 +9,7 @@ use inferometer_net::Address;
 use inferometer_net::tls::TlsStream;
 
 use super::Client;
-use super::error::{ClientError, no_tls};
+use super::error::{ClientError, no_tls, reason};
 use crate::proxy::tunnel_through;
 
 /// An open connection.
@@ -45,7 +45,12 @@ impl Stream {
         let Some(tls) = &client.tls else { return Ok(Self::Plain(stream)) };
         if let Some((proxy, authority)) = client.tunnel() {
             tunnel_through(&mut stream, proxy, &authority, client.timeout).map_err(|error| {
-                ClientError::Proxy { url: client.url.to_string(), what: error.to_string() }
+                // The system does not know that it is a proxy; the tunnel's own words name it.
+                let what = match error.raw_os_error() {
+                    Some(_) => format!("the proxy {proxy}: {}", reason(&error)),
+                    None => error.to_string(),
+                };
+                ClientError::Proxy { url: client.url.to_string(), what }
             })?;
         }
         let stream =

@@ -87,6 +87,10 @@ pub(crate) fn tunnel_through(
     Ok(())
 }
 
+fn of_proxy(proxy: &Proxy, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("the proxy {proxy}: {error}"))
+}
+
 fn closed(proxy: &Proxy) -> io::Error {
     let what = format!("the proxy {proxy} closed the connection instead of an answer to CONNECT");
     io::Error::new(io::ErrorKind::UnexpectedEof, what)
@@ -142,8 +146,7 @@ impl<A> Tunnelled<A> {
                 conn
             }
             Ready::ConnectFailed(conn, ref error) => {
-                let what = format!("the proxy {}: {error}", self.proxy);
-                return Some(Ready::ConnectFailed(conn, io::Error::new(error.kind(), what)));
+                return Some(Ready::ConnectFailed(conn, of_proxy(&self.proxy, error)));
             }
             Ready::Accepted(conn) => return Some(Ready::Accepted(conn)),
             Ready::Readable(conn) if !self.is_opening(conn) => return Some(Ready::Readable(conn)),
@@ -175,7 +178,8 @@ impl<A> Tunnelled<A> {
             return Ok(false);
         };
         if opening.written < self.request.len() {
-            opening.written += net.write(conn, &self.request[opening.written..])?;
+            let written = net.write(conn, &self.request[opening.written..]);
+            opening.written += written.map_err(|error| of_proxy(&self.proxy, &error))?;
         }
         if !reads {
             return Ok(false);
@@ -187,7 +191,7 @@ impl<A> Tunnelled<A> {
             }
             ReadResult::Empty => Ok(false),
             ReadResult::Closed => Err(closed(&self.proxy)),
-            ReadResult::Failed(error) => Err(error),
+            ReadResult::Failed(error) => Err(of_proxy(&self.proxy, &error)),
         }
     }
 }

@@ -52,7 +52,7 @@ fn gate(figure: &str, met: Met, measured_in_turn: bool) -> GateResult {
 
 /// What `junit-10.xsd` allows: an element's attributes, of which those with `!` must be there, and its
 /// children in their order, of which those with `*` may come several times.
-const RULES: [(&str, &[&str], &[&str]); 8] = [
+const RULES: [(&str, &[&str], &[&str]); 9] = [
     ("testsuites", &["name", "time", "tests", "failures", "errors", "disabled"], &["testsuite*"]),
     (
         "testsuite",
@@ -77,6 +77,7 @@ const RULES: [(&str, &[&str], &[&str]); 8] = [
         &["skipped", "error*", "failure*", "system-out*", "system-err*"],
     ),
     ("failure", &["type", "message"], &[]),
+    ("error", &["type", "message"], &[]),
     ("skipped", &["type", "message"], &[]),
     ("system-out", &[], &[]),
 ];
@@ -118,13 +119,12 @@ fn read(text: &str) -> Vec<(String, &'static str)> {
         let count = |name: &str| own.iter().filter(|case| has(case, name)).count().to_string();
         assert_eq!(suite.attribute("tests"), Some(own.len().to_string().as_str()));
         assert_eq!(suite.attribute("failures"), Some(count("failure").as_str()));
+        assert_eq!(suite.attribute("errors"), Some(count("error").as_str()));
         assert_eq!(suite.attribute("skipped"), Some(count("skipped").as_str()));
         cases.extend(own.iter().map(|case| {
-            let became = match (has(case, "failure"), has(case, "skipped")) {
-                (true, _) => "failed",
-                (_, true) => "skipped",
-                _ => "passed",
-            };
+            let ways = [("error", "error"), ("failure", "failed"), ("skipped", "skipped")];
+            let way = ways.iter().find(|(element, _)| has(case, element));
+            let became = way.map_or("passed", |(_, became)| became);
             (case.attribute("name").expect("a name").to_owned(), became)
         }));
     }
@@ -167,10 +167,13 @@ fn a_gate_decides_over_its_figures_and_what_is_open_fails_where_it_is_strict() {
         let judged = Judgement::new(Verdict::Fail, "not met: x");
         let text = junit(&[suite], Some(&judged));
         let became: Vec<&str> = read(&text).iter().map(|case| case.1).collect();
-        assert_eq!(became, ["failed", open, "passed", "passed"], "{text}");
+        assert_eq!(became, ["failed", open, "passed", "skipped"], "{text}");
         assert!(text.contains("value=\"FAIL: not met: x\""), "{text}");
         assert!(text.contains("not measured in turn: a change or a drift"), "{text}");
-        assert!(text.contains("no condition of the gate is on this figure"), "{text}");
+        assert!(
+            text.contains("<skipped message=\"no condition of the gate is on this figure\"/>"),
+            "{text}"
+        );
     }
 }
 
@@ -191,4 +194,20 @@ fn objectives_of_a_run_are_cases() {
     let became: Vec<&str> = read(&text).iter().map(|case| case.1).collect();
     assert_eq!(became, ["passed", "failed", "skipped"], "{text}");
     assert!(text.contains(&run.run_id), "{text}");
+}
+
+#[test]
+fn what_failed_otherwise_is_an_error_beside_objectives_that_are_met() {
+    let met = SloResult { met: true, measured: Some(0.5), ..SloResult::default() };
+    let run = run_with_objectives(vec![met]);
+    let failures = [("", "a <b"), ("server 2, round 1", "cannot connect")];
+    let failures = failures.map(|(name, why)| (name.to_owned(), why.to_owned()));
+    let judged = Judgement::new(Verdict::Fail, "a <b");
+    let text = junit(&[of_run(&run), of_failures(&failures)], Some(&judged));
+    let cases = read(&text);
+    let became: Vec<&str> = cases.iter().map(|case| case.1).collect();
+    assert_eq!(became, ["passed", "error", "error"], "{text}");
+    assert_eq!([&*cases[1].0, &*cases[2].0], ["the run", "server 2, round 1"]);
+    assert!(text.contains("failures=\"0\" errors=\"2\""), "{text}");
+    assert_eq!(text.matches("FAIL: a &lt;b").count(), 2, "{text}");
 }

@@ -14,17 +14,19 @@ mod workload;
 mod tests;
 
 use clap::{Args, Subcommand};
+use inferometer_analysis::summary::Summary;
 use inferometer_report::terminal;
 use inferometer_run::{Clock, Form, Strictness, dry_run, judge, resolve};
 use inferometer_store::Store;
 use serde_json::{Map, Value};
 
 use crate::command_line::console::{colour, tell, variable};
-use crate::command_line::exit::{Failure, print};
+use crate::command_line::exit::{Failure, first_of, print};
 use crate::command_line::terminal::{View, show};
 use crate::plan_file;
 use crate::serving_results::serving_result;
 use given::Given;
+use outcome::Outcome;
 use translate::{Translated, translate};
 
 pub use flags::FLAGS;
@@ -61,7 +63,7 @@ struct ServeArgs {
 #[command(next_help_heading = "Inferometer's own")]
 struct OwnFlags {
     /// The database [default: inferometer.db]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_default_value = true)]
     store: Option<String>,
     /// Folder for reports and plots [default: inferometer-out/RUN]
     #[arg(long, value_name = "DIR")]
@@ -132,22 +134,28 @@ fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
     let summary = &finished.summary;
     let store = Store::open_existing(&context.store).map_err(Failure::run_failed)?;
     let run = store.run(finished.run.as_str()).map_err(Failure::run_failed)?;
-    let mut text = String::new();
+    let (mut text, mut file) = (String::new(), None);
     // Without a single record there is no table, and the judgement below says why.
     if let Some(found) = serving_result(&run, summary, &plan, &outcome.seen())? {
         text += &found.table;
-        text += &terminal::below_tables(summary, colour());
-        if let Some(file) = outcome.save(found.file, summary)? {
-            text += &format!("\nresult: {}\n", file.display());
-        }
-    } else {
-        text += &terminal::below_tables(summary, colour());
+        file = Some(found.file);
     }
+    text += &terminal::below_tables(summary, colour());
     if let Some(folder) = &finished.folder {
         text += &format!("report: {}/report.html\n", folder.display());
     }
     text += &format!("store:  {}, run {}\n", context.store.display(), finished.run);
     print(&text)?;
     let strictness = if own.strict { Strictness::Strict } else { Strictness::Lenient };
-    Ok(judge(&plan, &context, &finished, strictness)?)
+    let judged = judge(&plan, &context, &finished, strictness).map_err(Failure::from);
+    // After the table, which a file that cannot be written does not cost.
+    first_of(judged, file.map_or(Ok(()), |file| save(&outcome, file, summary)))
+}
+
+/// Writes the result file, if that is wanted, and prints where it is.
+fn save(outcome: &Outcome, file: Value, summary: &Summary) -> Result<(), Failure> {
+    match outcome.save(file, summary)? {
+        Some(file) => print(&format!("result: {}\n", file.display())),
+        None => Ok(()),
+    }
 }

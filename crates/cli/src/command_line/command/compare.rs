@@ -1,15 +1,15 @@
 //! `compare`: the flags, and the comparison printed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::compare::{Judged, compare as compare_results, conditions, judgement, subject};
+use crate::compare::{Judged, Subject, compare as compare_results, conditions, judgement, subject};
 use clap::Args;
 use inferometer_analysis::compare::Options;
 use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_report::{difference, gate_summary, junit};
 
 use crate::command_line::console::tell;
-use crate::command_line::exit::{Failure, print};
+use crate::command_line::exit::{Failure, first_of, print};
 use crate::command_line::files;
 
 /// The name of standard output.
@@ -63,23 +63,27 @@ pub fn compare(arguments: &CompareArgs) -> Result<(), Failure> {
     let conditions = conditions(arguments.gate.as_deref())?;
     arguments.check_files()?;
     let options = Options { margin: arguments.margin / 100.0, seed: arguments.seed };
-    let baseline = subject(&arguments.baseline, &arguments.store)?;
+    let baseline = arguments.subject(&arguments.baseline)?;
     let mut judged = Vec::new();
     for name in &arguments.contenders {
-        let contender = subject(name, &arguments.store)?;
+        let contender = arguments.subject(name)?;
         judged.push(compare_results(&baseline, &contender, options, &conditions)?);
     }
     let judgement = judgement(&judged, arguments.strict);
-    write_files(arguments, &judged, judgement.as_ref())?;
+    // Before the files: one that cannot be written does not cost the comparison.
     show(arguments, &judged, judgement.as_ref())?;
-    match judgement {
-        Some(Judgement { verdict: Verdict::Fail, sentence }) => Err(Failure::Objective(sentence)),
-        Some(judgement) => {
-            tell(&judgement.to_string());
-            Ok(())
+    let written = write_files(arguments, &judged, judgement.as_ref());
+    let met = match &judgement {
+        Some(Judgement { verdict: Verdict::Fail, sentence }) => {
+            Err(Failure::Objective(sentence.clone()))
         }
-        None => Ok(()),
+        _ => Ok(()),
+    };
+    first_of(met, written)?;
+    if let Some(judgement) = judgement {
+        tell(&judgement.to_string());
     }
+    Ok(())
 }
 
 impl CompareArgs {
@@ -87,14 +91,36 @@ impl CompareArgs {
         self.markdown.as_deref().is_some_and(|file| file == STDOUT)
     }
 
-    /// Standard output has one document.
+    /// What a name stands for.
+    fn subject(&self, name: &str) -> Result<Subject, Failure> {
+        let found = subject(name, &self.store);
+        // A word behind a bare --markdown is a run.
+        if found.is_err()
+            && self.prints_markdown()
+            && name.ends_with(".md")
+            && !Path::new(name).exists()
+        {
+            return Err(Failure::usage(format!(
+                "{name}: there is no such file; to write Markdown there, give --markdown={name}"
+            )));
+        }
+        Ok(found?)
+    }
+
+    /// Standard output has one document, and so has each file.
     fn check_files(&self) -> Result<(), Failure> {
         if self.json && self.prints_markdown() {
             return Err(Failure::usage(
                 "--json and --markdown: both print to stdout; write --markdown=FILE",
             ));
         }
-        Ok(())
+        let Some(junit) = &self.junit else { return Ok(()) };
+        if self.markdown.as_ref().is_some_and(|markdown| files::is_same(junit, markdown)) {
+            return Err(Failure::usage(
+                "--junit and --markdown: both name the same file; give each its own",
+            ));
+        }
+        files::is_no_stdout("--junit", junit)
     }
 }
 
@@ -103,18 +129,19 @@ fn write_files(
     judged: &[Judged],
     judgement: Option<&Judgement>,
 ) -> Result<(), Failure> {
+    let mut written = Ok(());
     if let Some(file) = &arguments.junit {
         let suite = |judged: &Judged| {
             junit::of_comparison(&judged.comparison, &judged.gate, &judged.runs, arguments.strict)
         };
         let suites: Vec<_> = judged.iter().map(suite).collect();
-        files::write("--junit", file, &junit::junit(&suites, judgement))?;
+        written = files::write("--junit", file, &junit::junit(&suites, judgement));
     }
     match &arguments.markdown {
         Some(file) if file != STDOUT => {
-            files::write_summary("--markdown", file, &page(judged, judgement))
+            first_of(written, files::write_summary("--markdown", file, &page(judged, judgement)))
         }
-        _ => Ok(()),
+        _ => written,
     }
 }
 

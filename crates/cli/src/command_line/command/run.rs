@@ -5,19 +5,19 @@ use std::path::Path;
 use crate::plan_file::{self, MultiTarget};
 use inferometer_analysis::summary::Summary;
 use inferometer_plan::spec::{Spec, Variant};
-use inferometer_report::judgement::Judgement;
+use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_report::{comparison, json, junit, terminal};
 use inferometer_run::resume::{EarlierGroup, EarlierRun, GROUP};
 use inferometer_run::{
-    Clock, Events, Finished, FinishedGroup, Form, Group, Host, RunError, dry_run, judge, resolve,
+    Clock, Events, Finished, FinishedGroup, Form, Group, Host, dry_run, judge, resolve,
     search_text, variants,
 };
 use serde_json::Value;
 
 use super::run_flags::RunArgs;
 use super::settings::{Applied, Origins, Settings};
-use crate::command_line::console::{colour, tell, variable};
-use crate::command_line::exit::{Failure, print};
+use crate::command_line::console::{colour, secrets, tell, variable};
+use crate::command_line::exit::{Failure, first_of, print};
 use crate::command_line::files;
 use crate::command_line::prometheus::Exposed;
 use crate::command_line::terminal::{View, show};
@@ -84,8 +84,20 @@ fn measure(
             "--junit: there are no objectives to write; give --slo, or use `inferometer search`",
         ));
     }
+    if let Some(file) = &arguments.junit {
+        files::is_no_stdout("--junit", file)?;
+    }
     let measured = measure_variants(arguments, variants, multi, earlier, group, origins);
-    measured.map_err(|failure| if has_objectives { failure.judged() } else { failure })
+    let concluded = conclude(arguments, measured);
+    concluded.map_err(|failure| if has_objectives { failure.judged() } else { failure })
+}
+
+/// What was measured, and what it falls short of: each failure with the name of its server, which is
+/// empty where there is only one.
+#[derive(Default)]
+pub(super) struct Measured {
+    pub runs: Vec<Summary>,
+    pub failures: Vec<(String, Failure)>,
 }
 
 fn measure_variants(
@@ -95,7 +107,7 @@ fn measure_variants(
     earlier: Option<&EarlierRun>,
     group: Option<EarlierGroup>,
     origins: &Origins,
-) -> Result<(), Failure> {
+) -> Result<Measured, Failure> {
     let is_group = earlier.is_none() && (variants.len() > 1 || multi.rounds > 1);
     // The later runs of a group begin when nobody is there to be asked.
     let view = View { ask: arguments.view().ask && !is_group, ..arguments.view() };
@@ -128,7 +140,7 @@ fn measure_one(
     events: &Events,
     host: Host,
     origins: &Origins,
-) -> Result<(), Failure> {
+) -> Result<Measured, Failure> {
     let (plan, mut context) = resolve(&only.spec, &variable)?;
     context.host = host;
     if let Some(earlier) = earlier {
@@ -137,7 +149,7 @@ fn measure_one(
     }
     if arguments.dry_run {
         let plan = dry_run(&plan, form(arguments), Clock::Real)?;
-        return print(&origins.shown_with(plan));
+        return print(&origins.shown_with(plan)).map(|()| Measured::default());
     }
     let finished = crate::run(&plan, &context, events)?;
     let summary = &finished.summary;
@@ -149,19 +161,32 @@ fn measure_one(
             + &search_text::answers(&summary.searches)
     };
     print(&text)?;
-    let runs = std::slice::from_ref(summary);
-    write_junit(arguments, runs)?;
-    judge(&plan, &context, &finished, arguments.strictness())?;
-    tell_objectives(runs);
-    Ok(())
+    let judged = judge(&plan, &context, &finished, arguments.strictness());
+    let failures = judged.err().map(|why| (String::new(), why.into()));
+    Ok(Measured { runs: vec![finished.summary], failures: failures.into_iter().collect() })
 }
 
-/// Writes the objectives of runs, if that is wanted.
-pub(super) fn write_junit(arguments: &RunArgs, runs: &[Summary]) -> Result<(), Failure> {
-    let Some(file) = &arguments.junit else { return Ok(()) };
-    let suites: Vec<_> = runs.iter().map(junit::of_run).collect();
-    let judged = Judgement::of_objectives(runs);
-    files::write("--junit", file, &junit::junit(&suites, judged.as_ref()))
+/// Writes what became of the objectives and of the runs, if that is wanted, and says as the last line
+/// that the objectives are met where nothing fell short. A run that could not be carried out is
+/// written too: the file of an earlier one would stand for it.
+///
+/// # Errors
+/// The gravest failure.
+pub(super) fn conclude(
+    arguments: &RunArgs,
+    measured: Result<Measured, Failure>,
+) -> Result<(), Failure> {
+    let Measured { runs, failures } = measured.unwrap_or_else(|failure| Measured {
+        failures: vec![(String::new(), failure)],
+        ..Measured::default()
+    });
+    let written = match arguments.dry_run {
+        true => Ok(()),
+        false => write_junit(arguments, &runs, &failures),
+    };
+    first_of(gravest(failures), written)?;
+    tell_objectives(&runs);
+    Ok(())
 }
 
 /// Says as the last line that the objectives of runs are met, which nothing fell short of.
@@ -169,6 +194,33 @@ pub(super) fn tell_objectives(runs: &[Summary]) {
     if let Some(judged) = Judgement::of_objectives(runs) {
         tell(&judged.to_string());
     }
+}
+
+/// Writes the objectives of runs and what went wrong beside them, if that is wanted.
+fn write_junit(
+    arguments: &RunArgs,
+    runs: &[Summary],
+    failures: &[(String, Failure)],
+) -> Result<(), Failure> {
+    let Some(file) = &arguments.junit else { return Ok(()) };
+    // Objectives that are not met are test cases of their runs.
+    let others = failures.iter().filter(|(_, why)| !matches!(why, Failure::Objective(_)));
+    let others: Vec<(String, String)> = others
+        .map(|(name, why)| (name.clone(), secrets().redact_name(&why.to_string()).to_string()))
+        .collect();
+    let mut suites: Vec<_> = runs.iter().map(junit::of_run).collect();
+    let mut judged = Judgement::of_objectives(runs);
+    if !others.is_empty() {
+        suites.push(junit::of_failures(&others));
+        let named = |(name, why): &(String, String)| match name.as_str() {
+            "" => why.clone(),
+            name => format!("{name}: {why}"),
+        };
+        let missed = judged.filter(|judged| judged.verdict == Verdict::Fail);
+        let all = others.iter().map(named).chain(missed.map(|judged| judged.sentence));
+        judged = Some(Judgement::new(Verdict::Fail, all.collect::<Vec<_>>().join("; ")));
+    }
+    files::write("--junit", file, &junit::junit(&suites, judged.as_ref()))
 }
 
 /// Where the files of a run are, in words.
@@ -200,23 +252,21 @@ fn measure_group(
     group: Group,
     events: &Events,
     origins: &Origins,
-) -> Result<(), Failure> {
+) -> Result<Measured, Failure> {
     if arguments.dry_run {
-        return group.members().iter().try_for_each(|member| {
+        group.members().iter().try_for_each(|member| {
             if !arguments.json {
                 print(&format!("# {}; rounds: {}\n", member.variant.name, group.rounds()))?;
             }
             let plan = dry_run(&member.plan, form(arguments), Clock::Real)?;
             print(&origins.shown_with(plan))
-        });
+        })?;
+        return Ok(Measured::default());
     }
     let finished = group.run(events, arguments.strictness())?;
     print(&group_text(arguments, &finished))?;
-    let runs = &finished.comparison.runs;
-    write_junit(arguments, runs)?;
-    gravest(finished.failures)?;
-    tell_objectives(runs);
-    Ok(())
+    let failures = finished.failures.into_iter().map(|(name, error)| (name, error.into()));
+    Ok(Measured { failures: failures.collect(), runs: finished.comparison.runs })
 }
 
 fn group_text(
@@ -241,9 +291,8 @@ fn group_text(
 
 /// The failure that decides the exit code: the one that a single run would have had; of several the
 /// first of the gravest kind.
-fn gravest(failures: Vec<(String, RunError)>) -> Result<(), Failure> {
-    let failures = failures.into_iter().map(|(name, error)| (name, Failure::from(error)));
-    match failures.min_by_key(|(_, failure)| failure.gravity()) {
+fn gravest(failures: Vec<(String, Failure)>) -> Result<(), Failure> {
+    match failures.into_iter().min_by_key(|(_, failure)| failure.gravity()) {
         None => Ok(()),
         Some((name, failure)) => Err(failure.of(&name)),
     }

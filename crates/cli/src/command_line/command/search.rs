@@ -16,11 +16,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::engine_flags::{EngineFlags, config};
-use super::run::{form, run_with, tell_objectives, write_junit};
+use super::run::{Measured, conclude, form, run_with};
 use super::run_flags::{RunArgs, given};
 use super::settings::{Applied, Settings};
 use crate::command_line::console::{colour, tell, variable};
 use crate::command_line::exit::{Failure, print};
+use crate::command_line::files;
 
 /// The flags of `search`. What says which load to measure is not among them: a search chooses it.
 #[derive(Args)]
@@ -103,7 +104,11 @@ pub fn search(mut arguments: SearchArgs) -> Result<(), Failure> {
                  [[target]] and --bracket-from",
             ));
         }
-        return in_virtual_time(&spec, arguments).map_err(Failure::judged);
+        if let Some(file) = &arguments.run.junit {
+            files::is_no_stdout("--junit", file)?;
+        }
+        return conclude(&arguments.run, in_virtual_time(&spec, arguments))
+            .map_err(Failure::judged);
     }
     if !arguments.engine.given().is_empty() && arguments.bracket_from.is_none() {
         return Err(Failure::usage(
@@ -129,7 +134,7 @@ pub fn search(mut arguments: SearchArgs) -> Result<(), Failure> {
 }
 
 /// Searches in virtual time, and prints the answers.
-fn in_virtual_time(spec: &Spec, arguments: &SearchArgs) -> Result<(), Failure> {
+fn in_virtual_time(spec: &Spec, arguments: &SearchArgs) -> Result<Measured, Failure> {
     let run = &arguments.run;
     if run.metrics_listen.is_some() {
         return Err(Failure::usage(
@@ -150,7 +155,7 @@ fn in_virtual_time(spec: &Spec, arguments: &SearchArgs) -> Result<(), Failure> {
     let config = config(spec.model.as_deref(), spec.profile.as_deref(), &arguments.engine)?;
     if run.dry_run && plan.search.is_some() {
         check_plan(&plan)?;
-        return print(&dry_run(&plan, form(run), Clock::Virtual)?);
+        return print(&dry_run(&plan, form(run), Clock::Virtual)?).map(|()| Measured::default());
     }
     let found = predict_search(&plan, &context, &config)?;
     if !run.quiet {
@@ -170,11 +175,9 @@ fn in_virtual_time(spec: &Spec, arguments: &SearchArgs) -> Result<(), Failure> {
             search_text::answers(&summary.searches)
         ))?;
     }
-    let runs = std::slice::from_ref(summary);
-    write_junit(run, runs)?;
-    search_text::judge(&summary.searches)?;
-    tell_objectives(runs);
-    Ok(())
+    let judged = search_text::judge(&summary.searches);
+    let failures = judged.err().map(|why| (String::new(), why.into()));
+    Ok(Measured { failures: failures.into_iter().collect(), runs: vec![found.summary] })
 }
 
 /// What a search of the embedded engine is predicted to find. Nothing is stored.

@@ -104,10 +104,12 @@ impl Outcome {
         }
     }
 
-    /// Makes the folder of the file, so that one that cannot be made is told before anything is sent.
+    /// Makes the folder of the file, so that a file that cannot be written is told before anything is
+    /// sent.
     ///
     /// # Errors
-    /// When it cannot be made, or the folder that the file's name says is not there.
+    /// When the folder cannot be made, when the folder that the file's name says is not there, and when
+    /// the name cannot be that of a file.
     pub fn prepare(&self) -> Result<(), Failure> {
         if !self.is_saved() {
             return Ok(());
@@ -118,8 +120,32 @@ impl Outcome {
                 Failure::usage(format!("--result-dir: {folder} cannot be made: {error}"))
             })?;
         }
-        let Some(name) = &self.file.name else { return Ok(()) };
-        let file = self.file.folder.as_deref().unwrap_or(Path::new("")).join(name);
+        if self.file.name.is_none() {
+            // The date is that of the run, and the model may be the server's: neither changes the folder.
+            return match &self.label {
+                Some(label) if label.contains('/') => Err(Failure::usage(format!(
+                    "--label: `{label}` is in the name of the result file and cannot have a `/`; \
+                     leave it out, or give --result-filename"
+                ))),
+                _ => Ok(()),
+            };
+        }
+        let file = self.path("", "");
+        let ends_as_folder = file.as_os_str().as_encoded_bytes().ends_with(b"/");
+        if ends_as_folder || file.file_name().is_none() || file.is_dir() {
+            return Err(Failure::usage(format!(
+                "--result-filename: `{}` is a folder; give the name of a file",
+                file.display()
+            )));
+        }
+        if file.is_file()
+            && let Err(error) = fs::OpenOptions::new().append(true).open(&file)
+        {
+            return Err(Failure::usage(format!(
+                "--result-filename: {} cannot be written: {error}",
+                file.display()
+            )));
+        }
         match file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             Some(folder) if !folder.is_dir() => Err(Failure::usage(format!(
                 "--result-filename: there is no folder {}; make it, or give --result-dir",

@@ -1,0 +1,52 @@
+//! `--junit` of `run` and `search`: no file says that all is well where the command failed.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Engine, Nobody, folder, inferometer, small_run, told};
+
+const SLO: [&str; 4] = ["--slo", "ttft_p50<1000000ms", "--junit", "slo.xml"];
+
+/// What a command wrote, where it failed with exit code 1.
+fn written(folder: &Path, arguments: &[&str]) -> String {
+    let out = inferometer(folder, arguments);
+    assert_eq!(out.status.code(), Some(1), "{}", told(&out));
+    let text = fs::read_to_string(folder.join("slo.xml")).expect("a file");
+    assert!(text.contains("value=\"FAIL: ") && !text.contains("value=\"PASS"), "{text}");
+    text
+}
+
+#[test]
+fn too_many_failed_requests_and_a_server_that_is_gone_are_errors_in_the_file() {
+    let (folder, engine) = (folder(), Engine::start(&["--fault", "cut@5"]));
+    let text = written(folder.path(), &[&small_run(&engine.url)[..], &SLO].concat());
+    assert!(text.contains("tests=\"2\" failures=\"0\" errors=\"1\""), "{text}");
+    assert!(text.contains("1 of 6 requests failed"), "{text}");
+    // A file of an earlier run does not stand for one that could not be carried out.
+    let nobody = Nobody::new();
+    let text = written(folder.path(), &[&small_run(&nobody.url)[..], &SLO].concat());
+    assert!(text.contains("tests=\"1\" failures=\"0\" errors=\"1\""), "{text}");
+    assert!(text.contains("refused") && !text.contains("ttft_p50"), "{text}");
+    fs::remove_file(folder.path().join("slo.xml")).expect("it is there");
+    let cell = ["--input-lengths", "24", "--output-lengths", "12"];
+    let search = [&["search", "--target", &nobody.url][..], &cell, &SLO].concat();
+    assert!(written(folder.path(), &search).contains("refused"));
+}
+
+#[test]
+fn each_server_of_a_group_that_failed_is_an_error_in_the_file() {
+    let (folder, engine) = (folder(), Engine::start(&[]));
+    let plan = format!(
+        "input_lengths = [16]\noutput_lengths = [8]\npasses = ['saturated']\nrequests = 6\n\
+         warmup = 0\n[[target]]\nname = 'running'\nurl = '{}'\n[[target]]\nname = 'broken'\n\
+         server = {{ command = 'echo no card; exit 3' }}\n",
+        engine.url
+    );
+    fs::write(folder.path().join("plan.toml"), plan).expect("a plan");
+    let text = written(folder.path(), &[&["run", "plan.toml"][..], &SLO].concat());
+    assert!(text.contains("tests=\"2\" failures=\"0\" errors=\"1\""), "{text}");
+    assert!(text.contains("name=\"broken\"") && text.contains("no card"), "{text}");
+    let out = inferometer(folder.path(), &["run", "--slo", "ttft_p50<1s", "--junit", "-"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(told(&out).contains("give the name of a file"), "{}", told(&out));
+}
