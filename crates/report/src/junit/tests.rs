@@ -88,7 +88,7 @@ fn follows_the_rules(node: Node<'_, '_>) {
         RULES.iter().find(|rule| rule.0 == name).unwrap_or_else(|| panic!("<{name}>"));
     for attribute in node.attributes() {
         let is_it = |known: &&str| known.trim_end_matches('!') == attribute.name();
-        assert!(attributes.iter().any(|known| is_it(&known)), "{name} {}", attribute.name());
+        assert!(attributes.iter().any(is_it), "{name} {}", attribute.name());
     }
     for must in attributes.iter().filter_map(|known| known.strip_suffix('!')) {
         assert!(node.attribute(must).is_some(), "{name} has no {must}");

@@ -41,7 +41,7 @@ use crate::command_line::exit::Failure;
 pub enum Command {
     /// Benchmark a server, or the embedded engine when none is given.
     Run(Box<run_flags::RunArgs>),
-    /// Measure as another benchmark does, by its own flags: `bench serve` as `vllm bench serve`.
+    /// Measure by the flags of another benchmark: `bench serve` as that of vLLM.
     Bench(bench::BenchArgs),
     /// Predict a grid by the embedded engine in virtual time; nothing is sent.
     Predict(Box<predict::PredictArgs>),
