@@ -18,6 +18,7 @@ if [ -z "$binary" ]; then
 fi
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 root=$(mktemp -d)
+chmod 755 "$root"
 trap 'rm -rf "$root"' EXIT
 
 # The pages and completions are those of the command itself; of one for another processor they are made

@@ -12,8 +12,8 @@ cmp -s "$needed" "$environment/made-of.txt" || {
     cp "$needed" "$environment/made-of.txt"
 }
 [ -z "${PREPARE:-}" ] || exit 0
-# With the features of the whole workspace, so that the library of other tests serves here too.
-cargo build --workspace --locked
+# With the features of all tests, so that what they were built with serves here too.
+cargo build --workspace --lib --bins --tests --locked
 
 # What an installer does with a wheel: the package, its library, and the command.
 site=$("$environment/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')

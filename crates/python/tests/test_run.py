@@ -156,6 +156,16 @@ def test_a_plan_with_two_servers_gives_a_group(small, tmp_path):
     assert len(group.runs) == 2 and not group.failures
     assert {run.summary["target"]["facts"]["variant"] for run in group.runs} == {"a", "b"}
     assert group.folder.exists()
+    assert list(group.servers) == ["a", "b"] and group.id in repr(group)
+    compared = group.compare("a", "b")
+    assert compared.rows and "a" in str(compared)
+
+
+def test_the_line_of_progress_ends_with_the_result_of_the_pass(small, capsys):
+    im.run(**dict(small, progress=True))
+    written = capsys.readouterr().err
+    assert written.endswith("tokens/s\n"), written
+    assert "saturated" in written
 
 
 def test_a_prediction_sends_nothing_and_takes_several_rates(small):

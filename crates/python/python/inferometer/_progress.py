@@ -36,6 +36,11 @@ def _share(event: Event) -> Optional[float]:
     return event["ended"] / event["requests"] if event["requests"] else None
 
 
+def _is_running(event: Event, before: bool) -> bool:
+    """Whether a pass is in progress after this event."""
+    return event["event"] == "pass_started" or before and event["event"] != "pass_ended"
+
+
 def _words(event: Event) -> str:
     of = f"/{event['requests']}" if event["requests"] else ""
     return f"{event['label']}: {event['ended']}{of} requests"
@@ -46,11 +51,15 @@ class _Line:
 
     def __init__(self) -> None:
         self._shown = 0
+        self._is_running = False
 
     def hear(self, text: str) -> None:
         event = json.loads(text)
+        self._is_running = _is_running(event, self._is_running)
         if event["event"] == "progress":
-            self._write(_words(event), end="")
+            # Of a pass that has ended its result is shown.
+            if self._is_running:
+                self._write(_words(event), end="")
         elif event["event"] in ("message", "warning"):
             self._write(event["text"], end="\n")
         elif event["event"] == "pass_ended":
@@ -72,12 +81,16 @@ class _Bar:
 
         self._html = HTML
         self._lines: list[str] = []
+        self._is_running = False
         self._display = display(HTML(""), display_id=True)
 
     def hear(self, text: str) -> None:
         event = json.loads(text)
         bar = ""
+        self._is_running = _is_running(event, self._is_running)
         if event["event"] == "progress":
+            if not self._is_running:
+                return
             share = _share(event)
             value = "" if share is None else f' value="{share:.4f}"'
             bar = f"<progress{value}></progress> {html.escape(_words(event))}"

@@ -89,7 +89,8 @@ class Run:
 
     def __repr__(self) -> str:
         target = self.summary["target"]
-        return f"<Run {self.id}: {target['model']}, {len(self.cells)} cells>"
+        of = target["facts"].get("variant")
+        return f"<Run {self.id}: {target['model']}{f', {of}' if of else ''}>"
 
     def __str__(self) -> str:
         return self.table()
@@ -104,6 +105,10 @@ class Group:
     def __init__(self, document: dict[str, Any]) -> None:
         head, self.comparison = document["group"], document["comparison"]
         store = head["store"]
+        #: What its runs have in common in the store; ``"ID/SERVER"`` names all rounds of a server.
+        self.id: str = self.comparison["group"]
+        #: The database.
+        self.store = Path(store)
         #: The runs that were carried out, in their order.
         self.runs = [
             Run(one["run_id"], store, one, shortfall=fallen and Shortfall(**fallen))
@@ -114,8 +119,29 @@ class Group:
         #: The folder of the comparison.
         self.folder = Path(head["folder"])
 
+    @property
+    def servers(self) -> dict[str, list[Run]]:
+        """The runs of each server by its name, in the order of the rounds."""
+        found: dict[str, list[Run]] = {}
+        for run in self.runs:
+            found.setdefault(run.summary["target"]["facts"].get("variant", ""), []).append(run)
+        return found
+
+    def compare(
+        self,
+        baseline: str,
+        contender: str,
+        *,
+        margin: float = 0.05,
+        gate: Optional[str] = None,
+        seed: int = 0,
+    ) -> Comparison:
+        """Compares all rounds of one server with all rounds of another, by their names."""
+        names = [f"{self.id}/{name}" for name in (baseline, contender)]
+        return Comparison(_inferometer.compare(*names, self.store, margin, gate, seed))
+
     def __repr__(self) -> str:
-        return f"<Group of {len(self.runs)} runs>"
+        return f"<Group {self.id}: {', '.join(self.servers)}, {len(self.runs)} runs>"
 
     def _repr_html_(self) -> str:
         return "\n".join(run._repr_html_() for run in self.runs)
