@@ -4,17 +4,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${1:-$(uname -m)-unknown-linux-gnu}
-case $target in
-    x86_64-*) platform=linux/amd64 ;;
-    aarch64-*) platform=linux/arm64 ;;
-    *) echo "error: $target: images are built for x86_64 and aarch64" >&2; exit 2 ;;
-esac
-binary=${BINARY:-}
-if [ -z "$binary" ]; then
-    binary=target/packages/inferometer-static-${target%%-*}
-    packaging/static.sh "$target" "$binary"
-fi
-version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+source packaging/common.sh
+platform=$(for_processor linux/amd64 linux/arm64 images)
+binary=$(static_binary)
 context=$(mktemp -d)
 trap 'rm -rf "$context"' EXIT
 install -m 755 "$binary" "$context/inferometer"

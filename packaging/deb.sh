@@ -5,18 +5,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${1:-$(uname -m)-unknown-linux-gnu}
 out=${2:-target/packages}
-case $target in
-    x86_64-*) architecture=amd64 ;;
-    aarch64-*) architecture=arm64 ;;
-    *) echo "error: $target: packages are built for x86_64 and aarch64" >&2; exit 2 ;;
-esac
-
-binary=${BINARY:-}
-if [ -z "$binary" ]; then
-    binary=target/packages/inferometer-static-${target%%-*}
-    packaging/static.sh "$target" "$binary"
-fi
-version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+source packaging/common.sh
+architecture=$(for_processor amd64 arm64 packages)
+binary=$(static_binary)
 root=$(mktemp -d)
 chmod 755 "$root"
 trap 'rm -rf "$root"' EXIT

@@ -1,4 +1,4 @@
-//! When a pass stops to begin requests, and what becomes of requests beyond the most in flight.
+//! When a pass stops to begin requests, and what happens to requests beyond the most in flight.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ impl Bound {
     }
 }
 
-/// What becomes of a request that is due while as many are in flight as may be.
+/// What happens to a request that is due while as many are in flight as may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OverLimit {

@@ -50,7 +50,7 @@ pub enum PassPlan {
         bound: Bound,
         /// The most in flight.
         max_in_flight: Option<u32>,
-        /// What becomes of requests that are due beyond it.
+        /// What happens to requests that are due beyond it.
         #[serde(default)]
         over_limit: OverLimit,
     },
@@ -64,7 +64,7 @@ pub enum PassPlan {
         bound: Bound,
         /// The most in flight.
         max_in_flight: Option<u32>,
-        /// What becomes of requests that are due beyond it.
+        /// What happens to requests that are due beyond it.
         over_limit: OverLimit,
     },
     /// Conversations, each of which goes on at the end of its answers.
@@ -97,7 +97,7 @@ impl PassPlan {
         }
     }
 
-    /// The most in flight, and what becomes of requests that are due beyond it.
+    /// The most in flight, and what happens to requests that are due beyond it.
     pub fn limit(&self) -> (Option<u32>, OverLimit) {
         match self {
             Self::Open { max_in_flight, over_limit, .. }

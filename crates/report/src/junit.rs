@@ -113,8 +113,9 @@ pub fn of_run(run: &Summary) -> Suite {
     Suite { name: format!("run {}", run.run_id), properties, cases }
 }
 
-/// What went wrong beside the objectives, so that no document of a run that failed says that all is
-/// well: each failure with the name of its server, where it has one.
+/// The failures of a run that no objective covers, such as a server that did not start. Without them
+/// the document of a failed run would show no error. Each pair: the server's name (empty where the
+/// failure is the whole run's), and what failed.
 pub fn of_failures(failures: &[(String, String)]) -> Suite {
     let case = |(name, why): &(String, String)| Case {
         name: if name.is_empty() { "the run".to_owned() } else { name.clone() },

@@ -1,5 +1,5 @@
-//! How the server under test is reached: which certificate authorities are trusted, which certificate is
-//! shown, which proxy leads to it. It sends nothing.
+//! Settings of the connection to the server under test: the certificate authorities that we trust, the
+//! certificate that we present, and the proxy that we use. Nothing is sent here.
 
 use std::path::Path;
 

@@ -9,7 +9,7 @@ const IGNORE_IT: [&str; 4] = ["tgi", "ollama", "mlx_lm", "llama-cpp-python"];
 /// Engines that refuse a request with the field.
 const REFUSE_IT: [&str; 1] = ["transformers"];
 
-/// What becomes of `ignore_eos`.
+/// What happens to `ignore_eos`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum IgnoreEos {
     /// It is sent, and as far as is known the server honours it.

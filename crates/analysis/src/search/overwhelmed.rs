@@ -63,7 +63,7 @@ pub(super) fn crowd_of(load: f64) -> u64 {
 }
 
 /// Watches a trial while it is played: told of each request that ends, in any order, and asked,
-/// with those in flight, whether the claim is certain whatever becomes of all others.
+/// with those in flight, whether the claim is certain whatever happens to all others.
 #[derive(Clone, Debug)]
 pub struct Watcher {
     criteria: Vec<Criterion>,

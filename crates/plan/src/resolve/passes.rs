@@ -107,7 +107,7 @@ pub(super) fn passes(
     passes
 }
 
-/// What becomes of requests beyond the most in flight.
+/// What happens to requests beyond the most in flight.
 fn limit(spec: &Spec, mistakes: &mut Mistakes) -> (Option<u32>, OverLimit) {
     if spec.max_in_flight == Some(0) {
         mistakes.add("max_in_flight", "is 0; give at least 1");

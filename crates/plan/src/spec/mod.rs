@@ -97,7 +97,7 @@ pub struct Spec {
     pub scale: Option<bool>,
     /// The most in flight in an open loop.
     pub max_in_flight: Option<u32>,
-    /// What becomes of requests that are due beyond it: `queue`, `drop`.
+    /// What happens to requests that are due beyond it: `queue`, `drop`.
     pub over_limit: Option<String>,
     /// Time after which closed and open loops begin no further request.
     pub duration: Option<Value>,

@@ -15,7 +15,7 @@ use crate::target::ReadyTarget;
 /// What the first requests showed.
 pub(super) struct First {
     pub(super) seen: Overhead,
-    /// What becomes of `ignore_eos`.
+    /// What happens to `ignore_eos`.
     pub(super) ignore_eos: IgnoreEos,
 }
 

@@ -27,9 +27,10 @@ pub struct CompareArgs {
     #[arg(required = true, value_name = "RUN")]
     contenders: Vec<String>,
     /// Conditions on the differences, such as 'output_tokens_per_s>-3%,ttft_p99<+5%'; exit code 3
-    /// when one is not met. The interval over repeats decides; below 3 repeats there is none, and
-    /// the difference itself does. Against a baseline that was measured before, a gate that is not
-    /// met says that the figure differs by more than its limit: by a change, or by a drift
+    /// when one is not met. The interval over repeats decides. With fewer than 3 repeats there is
+    /// no interval, and the difference itself decides. If the runs were measured one after the
+    /// other, a condition that is not met shows a difference, but not its cause: the server may
+    /// have changed, or the machine may have become slower
     #[arg(long, value_name = "CONDITIONS")]
     gate: Option<String>,
     /// A condition that is neither met nor missed for sure is not met

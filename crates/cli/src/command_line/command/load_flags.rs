@@ -43,7 +43,7 @@ pub struct LoadFlags {
     /// The most in flight in an open loop
     #[arg(long, value_name = "N", help_heading = "Load")]
     max_in_flight: Option<u32>,
-    /// What becomes of requests that are due beyond it: queue (the wait counts), drop [default: queue]
+    /// What happens to requests that are due beyond it: queue (the wait counts), drop [default: queue]
     #[arg(long, value_name = "queue|drop", help_heading = "Load")]
     over_limit: Option<String>,
     /// Time after which closed and open loops begin no further request

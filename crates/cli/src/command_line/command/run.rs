@@ -238,8 +238,8 @@ pub(super) fn form(arguments: &RunArgs) -> Form {
     if arguments.json { Form::Json } else { Form::Toml }
 }
 
-/// Answers scrapers from now on, if that is wanted, so that an address that is taken is refused
-/// before anything is sent.
+/// Opens the address of `--metrics-listen`, where Prometheus reads live figures. This comes before
+/// the first request, so that an address in use is an error at once and not in the middle of a run.
 fn expose(arguments: &RunArgs, events: &Events) -> Result<Option<Exposed>, Failure> {
     let Some(at) = arguments.metrics_listen.filter(|_| !arguments.dry_run) else { return Ok(None) };
     let exposed = Exposed::open(at, events.live().clone())?;

@@ -1,5 +1,6 @@
-//! The flags of `vllm bench serve`, each with what becomes of it here: one table, `vllm.txt`, from
-//! which arguments are read, other commands give advice, and the page for users is held in step.
+//! The flags of `vllm bench serve`. The table `vllm.txt` says of each flag whether it works the same
+//! here, nearly the same, or is refused. The parser and the advice of other commands read this table,
+//! and a test compares it with the users' page.
 
 use std::sync::LazyLock;
 
@@ -14,12 +15,12 @@ pub enum Values {
     Many,
 }
 
-/// What becomes of a flag.
+/// How a flag is treated here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// What it does in vLLM.
+    /// It does the same as in vLLM.
     Same,
-    /// Nearly that; in these words.
+    /// It does nearly the same; the text says what differs.
     Near(&'static str),
     /// It is an error, for this reason.
     Refused(&'static str),
@@ -40,7 +41,7 @@ pub struct Flag {
     pub dataset: Option<&'static str>,
     /// What `run` has for it.
     pub here: &'static str,
-    /// What becomes of it.
+    /// How it is treated here.
     pub answer: Answer,
     /// Values of a refused flag that ask for nothing.
     pub harmless: Vec<&'static str>,

@@ -102,10 +102,15 @@ pub fn keys(arrivals: &Arrivals, requests: u32, keys: &mut Map<String, Value>) {
 /// Stages between which the rate of an exponential ramp is drawn as a line.
 const PARTS: u32 = 32;
 
-/// The course of a ramp in time. vLLM's rate rises with the number of a request: a rate r that is
-/// linear in it obeys dr/dt = (to - from) / N * r, so that it is exponential in time. One that is
-/// exponential in it has no closed form among our stages and is drawn in parts that have as many
-/// requests each. The rate stays at its end until all requests have come.
+/// vLLM's ramp, written as stages of time. vLLM computes the rate from the number of the request,
+/// i of N, and not from the time:
+///
+/// - `linear`: from + (to - from) * i / N. As requests come faster, the rate rises faster: over time
+///   this ramp is exponential, and one exponential stage is exactly the same.
+/// - `exponential`: from * (to / from)^(i / N). No stage has this form. It becomes `PARTS` straight
+///   stages with equal numbers of requests.
+///
+/// A last stage holds the final rate until all requests were sent.
 fn stages(ramp: &Ramp, requests: u32) -> String {
     let (from, to) = (ramp.from, ramp.to);
     let count = f64::from(requests);

@@ -1,0 +1,20 @@
+# For the scripts beside it, which source it with `target` set: the version of the packages, and the
+# binary that is packed: the file BINARY, or else a static one that is built for `target`.
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+
+# Prints what the first or the second argument says for the processor of `target`; a third names what is built.
+for_processor() {
+    case $target in
+        x86_64-*) echo "$1" ;;
+        aarch64-*) echo "$2" ;;
+        *) echo "error: $target: $3 are built for x86_64 and aarch64" >&2; return 2 ;;
+    esac
+}
+
+static_binary() {
+    if [ -n "${BINARY:-}" ]; then
+        echo "$BINARY"
+    else
+        packaging/static.sh "$target" | tail -n 1
+    fi
+}
