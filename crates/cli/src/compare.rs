@@ -111,7 +111,7 @@ pub fn judgement(judged: &[Judged], is_strict: bool) -> Option<Judgement> {
 }
 
 /// What can be compared.
-const ACCEPTED: &str = "name a stored run, a summary.json, the result file of another tool, a \
+const ACCEPTED: &str = "name a stored run or a tag, a summary.json, the result file of another tool, a \
                         published table (FILE.md, FILE.md#SECTION), several with commas between \
                         them, or GROUP/SERVER for all rounds of one server";
 
@@ -132,7 +132,7 @@ pub fn subject(name: &str, store: &Path) -> Result<Subject, CompareError> {
             let runs = names.map(|name| one(name, store)).collect::<Result<Vec<_>, _>>()?;
             if let Some(twice) = Subject::stands_twice(&runs) {
                 return Err(CompareError::new(format!(
-                    "{name}: {twice} stands in it twice; a repeat counts once"
+                    "{name}: names {twice} twice; give each run once"
                 )));
             }
             let nothing = || CompareError::new(format!("{name}: names no run; {ACCEPTED}"));
@@ -189,7 +189,11 @@ fn one(name: &str, store: &Path) -> Result<Subject, CompareError> {
         return Err(problem("there is no such file".to_owned()));
     }
     let store = Store::open_existing(store).map_err(CompareError::new)?;
-    of_stored(store.run(name).map_err(CompareError::new)?)
+    // A tag of several runs: they are repeats.
+    let ids = store.find_all(name).map_err(CompareError::new)?;
+    let runs = ids.iter().map(|id| of_stored(store.run(id.as_str()).map_err(CompareError::new)?));
+    let mut runs = runs.collect::<Result<Vec<_>, _>>()?;
+    Ok(if runs.len() == 1 { runs.remove(0) } else { Subject::of_several(name, runs) })
 }
 
 fn of_stored(found: StoredRun) -> Result<Subject, CompareError> {

@@ -46,6 +46,9 @@ pub fn row_json(run: &RunRow) -> Value {
         "output_lengths": run.grid.map(|grid| grid.output_lengths),
         "most_requests_per_s": run.grid.and_then(|grid| grid.requests_per_s),
         "most_output_tokens_per_s": run.grid.and_then(|grid| grid.output_tokens_per_s),
+        "load": run.loads.map(|loads| loads.to_string()),
+        "ttft_p50_ms": run.loads.and_then(|loads| loads.ttft_p50_ms),
+        "tpot_p50_ms": run.loads.and_then(|loads| loads.tpot_p50_ms),
         "tags": run.tags,
     })
 }

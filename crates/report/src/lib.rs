@@ -12,6 +12,7 @@ mod mark;
 mod measures;
 mod number;
 mod plan_toml;
+mod ranking;
 mod text_table;
 
 pub mod csv;
@@ -34,6 +35,7 @@ pub mod judgement;
 pub mod junit;
 
 pub mod comparison;
+pub mod comparison_page;
 mod content;
 mod document;
 mod extra_tables;
@@ -45,3 +47,4 @@ pub use content::ReportInput;
 pub use error::ReportError;
 pub use label::{notice, notice_of, title};
 pub use plan_toml::{plan_toml, spec_toml};
+pub use text_table::{Align, Table};

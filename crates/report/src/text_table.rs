@@ -90,6 +90,52 @@ impl Table {
         out
     }
 
+    /// Lines for a terminal, each with its end.
+    pub fn to_text(&self) -> String {
+        let TerminalTable { heading, rule, rows } = self.to_terminal(18);
+        heading.into_iter().chain([rule]).chain(rows).map(|line| line + "\n").collect()
+    }
+
+    /// The table in parts that are at most `columns` wide, if that can be: each has the first `keys`
+    /// columns and as many of the others as fit.
+    pub(crate) fn fitted(
+        &self,
+        heading_width: usize,
+        columns: Option<usize>,
+        keys: usize,
+    ) -> Vec<TerminalTable> {
+        let whole = self.to_terminal(heading_width);
+        let Some(most) = columns.filter(|&most| whole.rule.width() > most) else {
+            return vec![whole];
+        };
+        let widths: Vec<usize> = whole.rule.split("  ").map(str::width).collect();
+        let of_keys: usize = widths.iter().take(keys).map(|width| width + 2).sum();
+        let (mut parts, mut used) = (vec![Vec::new()], of_keys);
+        for (column, width) in widths.iter().enumerate().skip(keys) {
+            let part = parts.last_mut().expect("invariant: there is one");
+            if used + width > most && !part.is_empty() {
+                parts.push(vec![column]);
+                used = of_keys + width + 2;
+            } else {
+                part.push(column);
+                used += width + 2;
+            }
+        }
+        let with_keys = |part: Vec<usize>| (0..keys).chain(part).collect::<Vec<_>>();
+        let parts = parts.into_iter().map(|part| self.only(&with_keys(part)));
+        parts.map(|part| part.to_terminal(heading_width)).collect()
+    }
+
+    /// Some of the columns.
+    fn only(&self, columns: &[usize]) -> Self {
+        let cells = |row: &Vec<String>| columns.iter().map(|&column| row[column].clone()).collect();
+        Self {
+            columns: columns.iter().map(|&column| self.columns[column].clone()).collect(),
+            rows: self.rows.iter().map(cells).collect(),
+            links: BTreeMap::new(),
+        }
+    }
+
     /// Lines with two spaces between columns and a rule below the heading, without colour.
     /// Headings are wrapped at `heading_width`, figures stand under each other's decimals.
     pub(crate) fn to_terminal(&self, heading_width: usize) -> TerminalTable {

@@ -140,7 +140,7 @@ pub enum StoreError {
         /// The version of this program.
         known: usize,
     },
-    /// No run has this id or an id that begins so.
+    /// No run has this id, an id of which this is a part, or this tag.
     #[error("no run {id:?} in {}: `inferometer runs` lists what there is", path.display())]
     NoSuchRun {
         /// The file.
@@ -183,8 +183,8 @@ pub enum StoreError {
         /// The tag.
         tag: String,
     },
-    /// Several runs have ids that begin so.
-    #[error("{id:?} is not one run but several: {}; give more of the id", candidates.join(", "))]
+    /// Several runs have ids of which this is a part, or this tag.
+    #[error("{id:?} is not one run but several: {}; give one of their ids", candidates.join(", "))]
     AmbiguousRun {
         /// What was asked for.
         id: String,

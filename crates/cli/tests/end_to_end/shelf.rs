@@ -52,15 +52,25 @@ fn a_shelf_of_runs_is_listed_shown_labelled_exported_and_cleared() {
     let kinds: Vec<_> =
         listed["runs"].as_array().expect("runs").iter().map(|run| run["kind"].clone()).collect();
     assert_eq!(kinds, ["predicted", "predicted", "measured"]);
-    assert_eq!(text(folder, &["runs", "--model", "CHATGLM", "--limit", "1"]).lines().count(), 1);
+    let one = text(folder, &["runs", "--model", "CHATGLM", "--limit", "1"]);
+    let lines: Vec<&str> = one.lines().collect();
+    assert_eq!(lines.iter().filter(|line| line.starts_with("20")).count(), 1, "{one}");
+    assert!(one.contains("TTFT p50 (ms)") && one.contains("all at once"), "{one}");
     assert_eq!(text(folder, &["runs", "--until", "2020-01-01"]), "");
 
     assert_eq!(text(folder, &["tag", "latest", "+基线", "night"]), format!("{run}: night 基线\n"));
     assert_eq!(text(folder, &["tag", &run, "-night"]), format!("{run}: 基线\n"));
-    assert!(text(folder, &["runs", "--tag", "基线"]).starts_with(&run));
+    assert!(text(folder, &["runs", "--tag", "基线"]).contains(&run));
+    let part = &run[run.len() - 8..];
+    for name in ["基线", part] {
+        assert!(text(folder, &["tag", name]).starts_with(&run), "{name} is {run}");
+    }
+    assert_eq!(text(folder, &["note", &run]), format!("{run}: no notes\n"));
     let unknown = inferometer(folder, &["tag", &run, "-night"]);
     assert_eq!(unknown.status.code(), Some(2), "{}", told(&unknown));
     text(folder, &["note", &run, "the fan was broken\nand mended"]);
+
+    assert!(text(folder, &["note", &run]).contains("the fan was broken\nand mended"));
 
     let shown = text(folder, &["show"]);
     for part in ["measured", "complete", "基线", "the fan was broken", "Throughput", "show "] {
@@ -84,9 +94,10 @@ fn removed(folder: &Path, run: &str) {
     assert!(told(&latest).contains("by its own name"), "{}", told(&latest));
     let asked = inferometer(folder, &["rm", run]);
     assert_eq!(asked.status.code(), Some(2), "nobody to ask: {}", told(&asked));
-    assert!(text(folder, &["rm", run, "--yes"]).starts_with(run));
+    assert!(text(folder, &["rm", run, "-y"]).starts_with(run));
     assert!(!folder.join(format!("inferometer.runs/{run}.log")).exists());
-    assert_eq!(text(folder, &["runs"]).lines().count(), 3);
+    let left = text(folder, &["runs"]);
+    assert_eq!(left.lines().filter(|line| line.starts_with("20")).count(), 3, "{left}");
     let gone = inferometer(folder, &["show", run]);
     assert_eq!(gone.status.code(), Some(2), "{}", told(&gone));
 }

@@ -11,6 +11,25 @@ fn get(address: &str, target: &str) -> String {
 }
 
 #[test]
+fn the_dashboard_can_be_open_before_anything_was_measured() {
+    let folder = folder();
+    let mut web = Command::new(BINARY)
+        .current_dir(folder.path())
+        .args(["web", "--listen", "127.0.0.1:0", "--until-stdin-closes"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut line = String::new();
+    let stdout = web.stdout.take().expect("stdout is a pipe");
+    BufReader::new(stdout).read_line(&mut line).expect("it says where it listens");
+    let address = line.trim().trim_start_matches("listening on http://").trim_end_matches('/');
+    assert!(get(address, "/").contains("no run"), "{}", get(address, "/"));
+    drop(web.stdin.take());
+    assert_eq!(web.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
 fn the_dashboard_starts_answers_and_stops() {
     let folder = folder();
     let arguments = ["run", "--speed", "200", "--input-lengths", "16", "--output-lengths", "4"];

@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, Row};
 
 use super::filter::RunFilter;
 use super::open::database;
-use super::run::{GridRow, RunKind, RunRow, RunState};
+use super::run::{GridRow, LoadsRow, RunKind, RunRow, RunState};
 use super::run_id::RunId;
 use super::store::{Store, document};
 use crate::error::StoreError;
@@ -29,11 +29,21 @@ pub(super) const ROW_COLUMNS: &str = "id, started_at, finished_at, state, kind, 
         max(output_length), max(requests_per_s) FILTER (WHERE requests_per_s < 1e300),
         max(output_tokens_per_s) FILTER (WHERE output_tokens_per_s < 1e300))
         FROM cells WHERE cells.run_id = runs.id) AS grid,
+    (SELECT json_array(max(kind = 'saturated'), json_array(
+            min(CASE kind WHEN 'one_by_one' THEN 1 WHEN 'closed' THEN concurrency END),
+            max(CASE kind WHEN 'one_by_one' THEN 1 WHEN 'closed' THEN concurrency END)),
+        json_array(min(rate), max(rate)), json_array(min(ttft_p50_ms), max(ttft_p50_ms)),
+        json_array(min(tpot_p50_ms), max(tpot_p50_ms)))
+        FROM passes WHERE passes.run_id = runs.id) AS loads,
     CASE WHEN imported_from IS NOT NULL THEN summary -> '$.imported.section' END
         AS imported_section";
 
 /// The columns of `grid`; all are null where there is no cell.
 type Grid = (Option<u32>, Option<u32>, Option<u32>, Option<u32>, Option<f64>, Option<f64>);
+
+/// The columns of `loads`: whether all requests of a pass came at once, and ranges; all are null where
+/// there is no pass.
+type Loads = (Option<u8>, [Option<u32>; 2], [Option<f64>; 2], [Option<f64>; 2], [Option<f64>; 2]);
 
 impl Store {
     /// All runs, the oldest first.
@@ -79,11 +89,14 @@ impl Store {
         let id: String = row.get("id")?;
         let text = |column: &str| row.get::<_, Option<String>>(column);
         let grid = document::<Grid>(&id, "grid", text("grid")?);
+        let loads = document::<Loads>(&id, "loads", text("loads")?);
         let tags = document(&id, "list of tags", text("tags")?);
         let section = document::<Option<_>>(&id, "imported section", text("imported_section")?);
-        let (grid, tags, section) = match (grid, tags, section) {
-            (Ok(grid), Ok(tags), Ok(section)) => (grid, tags, section),
-            (Err(error), _, _) | (_, Err(error), _) | (_, _, Err(error)) => return Ok(Err(error)),
+        let (grid, loads, tags, section) = match (grid, loads, tags, section) {
+            (Ok(grid), Ok(loads), Ok(tags), Ok(section)) => (grid, loads, tags, section),
+            (Err(error), ..) | (_, Err(error), ..) | (_, _, Err(error), _) | (.., Err(error)) => {
+                return Ok(Err(error));
+            }
         };
         Ok(Ok(RunRow {
             id: RunId::stored(id),
@@ -102,48 +115,81 @@ impl Store {
             validity: row.get("validity")?,
             cells: row.get("cells")?,
             grid: grid_row(grid),
+            loads: loads_row(loads),
             missing: row.get("missing")?,
             tags,
         }))
     }
 
-    /// The run that a name refers to: its id, a prefix of it that no other run shares, `latest` for
-    /// the measured run that began last, whatever its state, `latest-predicted` and `latest-imported`
-    /// for the other kinds.
+    /// The run that a name refers to: its id, a part of it that no other run has, a tag that no other
+    /// run has, `latest` for the measured run that began last, whatever its state, `latest-predicted`
+    /// and `latest-imported` for the other kinds.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::NoneOfItsKind`], [`StoreError::AmbiguousRun`],
     /// [`StoreError::Database`].
     pub fn find(&self, name: &str) -> Result<RunId, StoreError> {
+        let mut found = self.find_all(name)?;
+        match (found.pop(), found.is_empty()) {
+            (Some(only), true) => Ok(only),
+            (Some(last), false) => {
+                found.push(last);
+                let candidates = found.iter().map(RunId::to_string).collect();
+                Err(StoreError::AmbiguousRun { id: name.to_owned(), candidates })
+            }
+            (None, _) => Err(self.no_such_run(name)),
+        }
+    }
+
+    /// The runs that a name refers to, as for [`Store::find`]: of a tag all that have it, and otherwise
+    /// one. The oldest first.
+    ///
+    /// # Errors
+    /// As for [`Store::find`]; [`StoreError::AmbiguousRun`] for a part of several ids that is no tag.
+    pub fn find_all(&self, name: &str) -> Result<Vec<RunId>, StoreError> {
         if let Some((_, kind)) = LATEST.into_iter().find(|(known, _)| *known == name) {
             let query = "SELECT id FROM runs WHERE kind = ?
                          ORDER BY started_unix_ns DESC, id DESC LIMIT 1";
             let found = self.connection.query_row(query, [kind.name()], |row| row.get(0));
             let found = found.optional().map_err(database(&self.path))?;
-            return found.map(RunId::stored).ok_or_else(|| StoreError::NoneOfItsKind {
+            let found = found.map(RunId::stored).ok_or_else(|| StoreError::NoneOfItsKind {
                 path: self.path.clone(),
                 kind: kind.name(),
             });
+            return found.map(|id| vec![id]);
         }
-        // An empty prefix would be that of every run.
-        let query = "SELECT id FROM runs WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1
-                     ORDER BY id";
+        // An empty part would be one of every run.
+        let (id, beginning, part, tagged) = (
+            self.ids("SELECT id FROM runs WHERE id = ?1", name)?,
+            self.ids(
+                "SELECT id FROM runs WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1 ORDER BY id",
+                name,
+            )?,
+            self.ids("SELECT id FROM runs WHERE ?1 <> '' AND instr(id, ?1) > 0 ORDER BY id", name)?,
+            self.ids("SELECT run_id FROM tags WHERE tag = ?1 ORDER BY run_id", name)?,
+        );
+        for only in [id, beginning.clone(), part.clone()] {
+            if only.len() == 1 {
+                return Ok(only);
+            }
+        }
+        if !tagged.is_empty() {
+            return Ok(tagged);
+        }
+        let candidates = if beginning.is_empty() { part } else { beginning };
+        if candidates.is_empty() {
+            return Err(self.no_such_run(name));
+        }
+        let candidates = candidates.iter().map(RunId::to_string).collect();
+        Err(StoreError::AmbiguousRun { id: name.to_owned(), candidates })
+    }
+
+    fn ids(&self, query: &str, name: &str) -> Result<Vec<RunId>, StoreError> {
         let found = self.connection.prepare(query).and_then(|mut statement| {
             let ids = statement.query_map([name], |row| row.get(0))?;
             ids.collect::<rusqlite::Result<Vec<String>>>()
         });
-        let mut candidates = found.map_err(database(&self.path))?;
-        match (candidates.pop(), candidates.is_empty()) {
-            (None, _) => Err(self.no_such_run(name)),
-            (Some(only), true) => Ok(RunId::stored(only)),
-            (Some(last), false) if candidates.iter().any(|id| id == name) || last == name => {
-                Ok(RunId::stored(name.to_owned()))
-            }
-            (Some(last), false) => {
-                candidates.push(last);
-                Err(StoreError::AmbiguousRun { id: name.to_owned(), candidates })
-            }
-        }
+        Ok(found.map_err(database(&self.path))?.into_iter().map(RunId::stored).collect())
     }
 }
 
@@ -159,6 +205,19 @@ fn grid_row(grid: Grid) -> Option<GridRow> {
         output_lengths: [from_output?, to_output?],
         requests_per_s,
         output_tokens_per_s,
+    })
+}
+
+fn loads_row((all_at_once, in_flight, rate, ttft_p50_ms, tpot_p50_ms): Loads) -> Option<LoadsRow> {
+    fn span<T>([least, most]: [Option<T>; 2]) -> Option<[T; 2]> {
+        Some([least?, most?])
+    }
+    Some(LoadsRow {
+        all_at_once: all_at_once? == 1,
+        in_flight: span(in_flight),
+        rate: span(rate),
+        ttft_p50_ms: span(ttft_p50_ms),
+        tpot_p50_ms: span(tpot_p50_ms),
     })
 }
 

@@ -21,6 +21,6 @@ mod requests;
 
 pub use filter::RunFilter;
 pub use labels::Note;
-pub use run::{GridRow, ImportHeader, RunHeader, RunKind, RunRow, RunState, StoredRun};
+pub use run::{GridRow, ImportHeader, LoadsRow, RunHeader, RunKind, RunRow, RunState, StoredRun};
 pub use run_id::RunId;
 pub use store::Store;

@@ -11,10 +11,11 @@ use crate::error::StoreError;
 
 /// The steps from an empty file to the present schema. The file's `user_version` is the number of
 /// steps that were done; steps are added at the end and never changed.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("../schema/0001_runs.sql"),
     include_str!("../schema/0002_classes.sql"),
     include_str!("../schema/0003_labels_and_views.sql"),
+    include_str!("../schema/0004_loads_listed.sql"),
 ];
 
 /// Marks a file as a database of this program (`PRAGMA application_id`): "INFR".

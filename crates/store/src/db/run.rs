@@ -116,6 +116,8 @@ pub struct RunRow {
     pub cells: u32,
     /// The lengths of the cells and their best figures; absent without cells.
     pub grid: Option<GridRow>,
+    /// The loads of its passes and their latencies; absent without passes.
+    pub loads: Option<LoadsRow>,
     /// What of the plan was not measured, as a sentence; absent where all was.
     pub missing: Option<String>,
     /// Its tags, sorted.
@@ -144,6 +146,41 @@ impl std::fmt::Display for GridRow {
             _ => format!("{from}..{to}"),
         };
         write!(f, "{} x {}", span(self.input_lengths), span(self.output_lengths))
+    }
+}
+
+/// The passes of a run on one line: the least and the most of each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoadsRow {
+    /// Whether a pass sent all its requests at once.
+    pub all_at_once: bool,
+    /// Requests in flight, of passes that keep a number of them there; 1 for one by one.
+    pub in_flight: Option<[u32; 2]>,
+    /// Arrivals per second, of passes with a rate.
+    pub rate: Option<[f64; 2]>,
+    /// Medians of the passes.
+    pub ttft_p50_ms: Option<[f64; 2]>,
+    /// Medians of the passes.
+    pub tpot_p50_ms: Option<[f64; 2]>,
+}
+
+/// The loads, such as `1 in flight, all at once` or `2..8 requests/s`; empty for loads that change
+/// within a pass.
+impl std::fmt::Display for LoadsRow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let span = |least: String, most: String, unit: &str| match least == most {
+            true => format!("{least} {unit}"),
+            false => format!("{least}..{most} {unit}"),
+        };
+        let in_flight = self
+            .in_flight
+            .map(|[least, most]| span(least.to_string(), most.to_string(), "in flight"));
+        let rate = self
+            .rate
+            .map(|[least, most]| span(format!("{least:.4}"), format!("{most:.4}"), "requests/s"));
+        let all = self.all_at_once.then(|| "all at once".to_owned());
+        let parts: Vec<String> = [in_flight, rate, all].into_iter().flatten().collect();
+        f.write_str(&parts.join(", "))
     }
 }
 

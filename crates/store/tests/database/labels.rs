@@ -49,6 +49,26 @@ fn three_kinds(folder: &TempDir) -> (Store, [RunId; 3]) {
 }
 
 #[test]
+fn a_run_is_named_by_a_part_of_its_id_or_by_a_tag_and_a_tag_may_name_several() {
+    let folder = TempDir::new().unwrap();
+    let (mut store, runs) = three_kinds(&folder);
+    store.tag(&runs[0], &["base".to_owned(), "only".to_owned()], &[]).unwrap();
+    store.tag(&runs[1], &["base".to_owned()], &[]).unwrap();
+    for run in &runs {
+        let suffix = run.as_str().rsplit('-').next().unwrap();
+        assert_eq!(store.find(suffix).unwrap(), *run);
+    }
+    assert_eq!(store.find("only").unwrap(), runs[0]);
+    assert_eq!(store.find_all("base").unwrap(), runs[..2]);
+    let error = store.find("base").unwrap_err();
+    assert!(matches!(&error, StoreError::AmbiguousRun { .. }), "{error}");
+    for nothing in ["", "no-such"] {
+        let error = store.find_all(nothing).unwrap_err();
+        assert!(matches!(&error, StoreError::NoSuchRun { .. }), "{nothing}: {error}");
+    }
+}
+
+#[test]
 fn runs_are_found_by_what_they_are() {
     let folder = TempDir::new().unwrap();
     let (mut store, runs) = three_kinds(&folder);

@@ -85,7 +85,7 @@ fn a_run_comes_back_with_its_summary_to_the_last_bit() {
 }
 
 #[test]
-fn a_run_is_found_by_a_beginning_of_its_id_that_no_other_run_shares() {
+fn a_run_is_found_by_a_part_of_its_id_that_no_other_run_has() {
     let folder = TempDir::new().unwrap();
     let mut store = Store::open(store_path(&folder)).unwrap();
     for (second, suffix) in [(0, 0xab12), (0, 0xab34), (7, 0x0001)] {
@@ -95,6 +95,7 @@ fn a_run_is_found_by_a_beginning_of_its_id_that_no_other_run_shares() {
     assert_eq!(found("20261120-051233-ab12"), "20261120-051233-ab12");
     assert_eq!(found("20261120-051233-ab3"), "20261120-051233-ab34");
     assert_eq!(found("20261120-05124"), "20261120-051240-0001");
+    assert_eq!(found("ab12"), "20261120-051233-ab12");
     assert_eq!(found("latest"), "20261120-051240-0001");
     match store.run("20261120-051233").unwrap_err() {
         StoreError::AmbiguousRun { candidates, .. } => {
@@ -102,7 +103,7 @@ fn a_run_is_found_by_a_beginning_of_its_id_that_no_other_run_shares() {
         }
         other => panic!("{other}"),
     }
-    for id in ["", "2025", "%", "20261120_051233", "ab12"] {
+    for id in ["", "2025", "%", "20261120_051233", "ab1_"] {
         let error = store.run(id).unwrap_err();
         assert!(matches!(error, StoreError::NoSuchRun { .. }), "{id:?}: {error}");
     }

@@ -18,9 +18,10 @@ const STDOUT: &str = "-";
 /// The flags of `compare`.
 #[derive(Args)]
 pub struct CompareArgs {
-    /// What the others are held against: a stored run (imported ones too), a summary.json, the
-    /// result file of another tool, or a published table (FILE.md, FILE.md#SECTION). Several
-    /// runs with commas between them are one, and so are all rounds of a server: GROUP/SERVER
+    /// The baseline, with which the other runs are compared: a stored run (imported ones too), a
+    /// summary.json, the result file of another tool, or a published table (FILE.md,
+    /// FILE.md#SECTION). Several runs are taken as repeats of one: runs with commas between them,
+    /// all runs with a tag (TAG), all rounds of a server (GROUP/SERVER)
     baseline: String,
     /// Stored runs or files, as for the baseline. Runs that were measured in turn with it
     /// (A,B,A,B,...) tell a change from a drift; one after the other can not
@@ -33,13 +34,13 @@ pub struct CompareArgs {
     /// have changed, or the machine may have become slower
     #[arg(long, value_name = "CONDITIONS")]
     gate: Option<String>,
-    /// A condition that is neither met nor missed for sure is not met
+    /// Treat an undecided condition as missed
     #[arg(long)]
     strict: bool,
     /// Differences within this share do not matter: 5, or 5%
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     margin: f64,
-    /// Makes the resamples
+    /// Seed of the random resampling
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// The database

@@ -14,7 +14,7 @@ use crate::command_line::exit::{Failure, print};
 /// The flags of `export`.
 #[derive(Args)]
 pub struct ExportArgs {
-    /// A run: its name, the beginning of it, or `latest`
+    /// A run: its name or a part of it, a tag, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
     /// What to write it as

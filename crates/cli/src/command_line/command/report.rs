@@ -13,13 +13,13 @@ use inferometer_report::{json, terminal};
 use inferometer_run::outputs;
 use inferometer_store::{Store, StoreError};
 
-use crate::command_line::console::{colour, tell};
+use crate::command_line::console::{screen, tell};
 use crate::command_line::exit::{Failure, print};
 
 /// The flags of `report`.
 #[derive(Args)]
 pub struct ReportArgs {
-    /// A run: its name, the beginning of it, or `latest`; of several, one table each and plots
+    /// A run: its name or a part of it, a tag, or `latest`; of several, one table each and plots
     /// with all of them are made
     #[arg(value_name = "RUN", default_value = "latest")]
     runs: Vec<String>,
@@ -95,7 +95,7 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
     }
     let summaries: Vec<Summary> = made.into_iter().map(|report| report.summary).collect();
     let folder = outputs::write_comparison(arguments.out.as_deref(), &summaries, theme)?;
-    let text = terminal::text(&summaries, colour());
+    let text = terminal::text(&summaries, screen());
     print(&format!("{text}\ntables: {0}/table.md; plots: {0}/*.png\n", folder.display()))
 }
 
@@ -105,7 +105,7 @@ fn one(arguments: &ReportArgs, report: &Report) -> Result<(), Failure> {
     if arguments.json {
         return print(&(json::summary(summary) + "\n"));
     }
-    let text = terminal::text(std::slice::from_ref(summary), colour());
+    let text = terminal::text(std::slice::from_ref(summary), screen());
     let (beside, file) = match report.has_intervals() {
         true => {
             let file = format!(", {}/prediction.md", folder.display());

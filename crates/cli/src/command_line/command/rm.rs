@@ -14,11 +14,11 @@ use crate::command_line::exit::{Failure, print};
 /// The flags of `rm`.
 #[derive(Args)]
 pub struct RmArgs {
-    /// Runs: their names, or beginnings of them that no other run shares; `latest` is refused
+    /// Runs: their names, or parts of them that no other run has; `latest` and tags are refused
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
     /// Remove without asking
-    #[arg(long)]
+    #[arg(long, short)]
     yes: bool,
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
@@ -55,7 +55,7 @@ fn named(store: &Store, names: &[String]) -> Result<Vec<RunRow>, Failure> {
     for name in names {
         let id = store.find(name).map_err(Failure::usage)?;
         // What `latest` means changes with every run; what is removed does not come back.
-        if !id.as_str().starts_with(name.as_str()) {
+        if !id.as_str().contains(name.as_str()) {
             return Err(Failure::usage(format!(
                 "{name}: a run is removed by its own name only; {name} is {id} now; nothing was \
                  removed"

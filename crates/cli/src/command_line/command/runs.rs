@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use inferometer_model::calendar::beginning;
-use inferometer_store::{RunFilter, RunKind, RunRow, RunState, Store};
+use inferometer_report::{Align, Table};
+use inferometer_store::{LoadsRow, RunFilter, RunKind, RunRow, RunState, Store};
 use serde_json::{Value, json};
 
 use crate::command_line::console::tell;
@@ -69,9 +70,10 @@ pub fn runs(arguments: &RunsArgs) -> Result<(), Failure> {
         let fits = if filter == RunFilter::default() { "is there" } else { "fits" };
         tell(&format!("no run {fits}"));
     }
-    let lengths = |run: &RunRow| run.grid.map(|grid| grid.to_string()).unwrap_or_default();
-    let width = rows.iter().map(|run| lengths(run).len()).max().unwrap_or(0);
-    print(&rows.iter().map(|run| line(run, &lengths(run), width)).collect::<String>())
+    if rows.is_empty() {
+        return Ok(());
+    }
+    print(&table(&rows).to_text())
 }
 
 impl RunsArgs {
@@ -101,27 +103,48 @@ fn instant(text: &str) -> Result<String, String> {
     })
 }
 
-/// A run on one line; lengths in a column of this width, and the speed of its best cell.
-fn line(run: &RunRow, lengths: &str, width: usize) -> String {
-    let validity = run.validity.as_deref().unwrap_or("-");
-    let speed = run.grid.and_then(|grid| grid.output_tokens_per_s);
-    let speed = speed.map(|most| format!("{most:.1}")).unwrap_or_else(|| "-".to_owned());
-    let mut text = format!(
-        "{}  {:<11}  {validity:<7}  {:<9}  {lengths:<width$}  {speed:>8} tokens/s  {}",
-        run.id,
-        run.state.name(),
-        run.kind.name(),
-        what(run)
-    );
-    if let Some(missing) = &run.missing {
-        let _ = write!(text, "  ({missing})");
+/// A line for each run: its result, its loads, its best cell, and the medians of its passes.
+fn table(rows: &[RunRow]) -> Table {
+    use Align::{Left, Right};
+    let mut table = Table::new([
+        ("Run", Left),
+        ("Result", Left),
+        ("Figures", Left),
+        ("Input x output", Left),
+        ("Load", Left),
+        ("Output tokens/s", Right),
+        ("TTFT p50 (ms)", Right),
+        ("TPOT p50 (ms)", Right),
+        ("Model, engine, card", Left),
+        ("Tags", Left),
+    ]);
+    for run in rows {
+        let result = run.validity.as_deref().filter(|_| run.state == RunState::Complete);
+        let speed = run.grid.and_then(|grid| grid.output_tokens_per_s);
+        let of_passes = |figure: fn(&LoadsRow) -> Option<[f64; 2]>| {
+            run.loads.as_ref().and_then(figure).map_or_else(|| "-".to_owned(), span)
+        };
+        let missing = run.missing.as_ref().map(|missing| format!("  ({missing})"));
+        table.push(vec![
+            run.id.to_string(),
+            result.unwrap_or(run.state.name()).to_owned(),
+            run.kind.name().to_owned(),
+            run.grid.map_or_else(|| "-".to_owned(), |grid| grid.to_string()),
+            run.loads.map_or_else(|| "-".to_owned(), |loads| loads.to_string()),
+            speed.map_or_else(|| "-".to_owned(), |most| format!("{most:.1}")),
+            of_passes(|loads| loads.ttft_p50_ms),
+            of_passes(|loads| loads.tpot_p50_ms),
+            what(run) + &missing.unwrap_or_default(),
+            run.tags.join(" "),
+        ]);
     }
-    if !run.tags.is_empty() {
-        let _ = write!(text, "  [{}]", run.tags.join(" "));
-    }
-    // What a server calls itself cannot steer the terminal.
-    text.retain(|c| !c.is_control());
-    text + "\n"
+    table
+}
+
+/// The least and the most, or one number where they look the same.
+fn span([least, most]: [f64; 2]) -> String {
+    let (least, most) = (format!("{least:.1}"), format!("{most:.1}"));
+    if least == most { least } else { format!("{least}..{most}") }
 }
 
 /// What a run is of: model, engine with its version, card.

@@ -14,14 +14,14 @@ use inferometer_store::{Note, RunKind, Store, StoredRun};
 use serde_json::{Value, json};
 
 use super::runs::what;
-use crate::command_line::console::{colour, tell};
+use crate::command_line::console::{screen, tell};
 use crate::command_line::exit::{Failure, print};
 use crate::stored::row_json;
 
 /// The flags of `show`.
 #[derive(Args)]
 pub struct ShowArgs {
-    /// A run: its name, the beginning of it, or `latest`
+    /// A run: its name or a part of it, a tag, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
     /// The database
@@ -204,7 +204,7 @@ impl Shown<'_> {
         fact("again", self.again.as_deref().unwrap_or(""));
         out.push('\n');
         match &run.summary {
-            Some(summary) => out += &terminal::text(std::slice::from_ref(summary), colour()),
+            Some(summary) => out += &terminal::text(std::slice::from_ref(summary), screen()),
             None => {
                 let _ = writeln!(
                     out,

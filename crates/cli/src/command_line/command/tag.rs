@@ -14,7 +14,7 @@ pub struct TagArgs {
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
     store: PathBuf,
-    /// A run: its name, the beginning of it, or `latest`
+    /// A run: its name or a part of it, a tag, or `latest`
     #[arg(value_name = "RUN")]
     run: String,
     /// Tags to add (+a, or a) and to take away (-b); without any, the run's tags are printed
@@ -47,25 +47,32 @@ pub fn tag(arguments: &TagArgs) -> Result<(), Failure> {
 /// The flags of `note`.
 #[derive(Args)]
 pub struct NoteArgs {
-    /// A run: its name, the beginning of it, or `latest`
+    /// A run: its name or a part of it, a tag, or `latest`
     #[arg(value_name = "RUN")]
     run: String,
-    /// What to keep with it; `show` prints it
+    /// What to keep with it; without it, the notes of the run are printed
     #[arg(value_name = "TEXT")]
-    text: String,
+    text: Option<String>,
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
     store: PathBuf,
 }
 
-/// Adds a note to a run.
+/// Adds a note to a run, or prints those that it has.
 pub fn note(arguments: &NoteArgs) -> Result<(), Failure> {
-    let text = arguments.text.trim();
+    let mut store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
+    let run = store.find(&arguments.run).map_err(Failure::usage)?;
+    let Some(text) = arguments.text.as_deref().map(str::trim) else {
+        let notes = store.notes(&run).map_err(Failure::run_failed)?;
+        if notes.is_empty() {
+            return print(&format!("{run}: no notes\n"));
+        }
+        let lines = notes.iter().map(|note| format!("{}  {}\n", note.at, note.text));
+        return print(&lines.collect::<String>());
+    };
     if text.is_empty() {
         return Err(Failure::usage("TEXT: is empty"));
     }
-    let mut store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
-    let run = store.find(&arguments.run).map_err(Failure::usage)?;
     let now = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
     store.note(&run, text, now).map_err(Failure::run_failed)?;
     let notes = store.notes(&run).map_err(Failure::run_failed)?.len();

@@ -1,7 +1,7 @@
 //! `web`: the dashboard over the store.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use clap::Args;
@@ -13,6 +13,9 @@ use crate::command_line::console::tell;
 use crate::command_line::exit::{Failure, print};
 use crate::command_line::lifeline;
 
+/// The store where none is named.
+const DEFAULT_STORE: &str = "inferometer.db";
+
 /// The flags of `web`.
 #[derive(Args)]
 pub struct WebArgs {
@@ -20,8 +23,8 @@ pub struct WebArgs {
     /// token
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
     listen: SocketAddr,
-    /// The database; it is read and never written
-    #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
+    /// The database; it is only read. Without this flag it is made if there is none
+    #[arg(long, value_name = "FILE", default_value = DEFAULT_STORE)]
     store: PathBuf,
     /// Name of the variable that holds the token, if you choose it yourself: 16 characters at
     /// least. Where it is set, loopback addresses ask for it too
@@ -37,6 +40,14 @@ pub fn web(arguments: &WebArgs) -> Result<(), Failure> {
     let site = match Site::open(&arguments.store) {
         Err(StoreError::OlderStore { .. }) => {
             drop(Store::open_existing(&arguments.store).map_err(Failure::usage)?);
+            Site::open(&arguments.store)
+        }
+        // A name that somebody gave may be a mistake.
+        Err(StoreError::NoStore { .. }) if arguments.store == Path::new(DEFAULT_STORE) => {
+            drop(Store::open(&arguments.store).map_err(Failure::usage)?);
+            tell(&format!(
+                "{DEFAULT_STORE}: made, for there was none; runs appear here as they begin"
+            ));
             Site::open(&arguments.store)
         }
         opened => opened,
