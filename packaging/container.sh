@@ -14,9 +14,8 @@ cp packaging/Containerfile "$context/"
 
 for builder in buildah podman docker; do
     command -v "$builder" > /dev/null || continue
-    exec 3>&1
     "$builder" build --platform "$platform" --tag "inferometer:$version" \
-        --file "$context/Containerfile" "$context" >&3
+        --file "$context/Containerfile" "$context"
     echo "inferometer:$version by $builder"
     exit
 done

@@ -17,6 +17,6 @@ mod resolve;
 pub use parts::{
     DrawnPlan, Grid, InFlight, LaunchPlan, Lengths, MetricsAt, ObservePlan, PrefixPlan, Repeat,
     RowsFormat, RowsPlan, ServingLimits, TargetPlan, Timeouts, TraceFormat, TracePlan, TraceWindow,
-    Url, Warmup, WorkloadPlan,
+    Url, Warmup, WorkloadPlan, percent_decoded,
 };
 pub use plan::Plan;

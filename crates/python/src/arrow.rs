@@ -52,8 +52,8 @@ impl Rows {
         Ok(Self { store, run, what })
     }
 
-    /// The rows as a stream of record batches. The types of the columns are what they are: another
-    /// schema is not made.
+    /// The rows as a stream of record batches. A requested schema is
+    /// ignored, as the protocol allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -147,7 +147,7 @@ impl Batches {
     fn new(fields: &[Field], sender: SyncSender<Sent>) -> Self {
         let arrow = |field: &Field| {
             let about: HashMap<_, _> = [("about".to_owned(), field.about.to_string())].into();
-            // Whether there is a value is said row by row; that a table promises one is not lost by it.
+            // Whether there is a value is said row by row; all columns are nullable.
             ArrowField::new(field.name.clone(), data_type(field.kind), true).with_metadata(about)
         };
         let schema = Arc::new(Schema::new(fields.iter().map(arrow).collect::<Vec<_>>()));

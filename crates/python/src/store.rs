@@ -7,7 +7,7 @@ use inferometer::stored::row_json;
 use inferometer::{PlanError, Store, Strictness, Summary};
 use inferometer_model::calendar::beginning;
 use inferometer_report::plot::Theme;
-use inferometer_report::terminal::Colour;
+use inferometer_report::terminal::Screen;
 use inferometer_report::{json, table as tables, terminal};
 use inferometer_store::{RunFilter, RunKind, RunState, StoredRun};
 use pyo3::prelude::*;
@@ -105,10 +105,17 @@ pub fn run_document(py: Python<'_>, store: PathBuf, name: &str) -> PyResult<Stri
             RunState::Interrupted => {
                 json!({ "kind": "interrupted", "message": "the run was interrupted" })
             }
-            // Of imported results nobody said how many may fail.
-            _ => {
-                let most = plan["max_failures"].as_f64().unwrap_or(1.0);
-                shortfall_of(&summary, most, Strictness::Lenient)
+            RunState::Running | RunState::Killed | RunState::Failed => {
+                let state = run.row.state.name();
+                let message = format!("the run is not complete, its state is: {state}");
+                json!({ "kind": "failed", "message": message })
+            }
+            RunState::Complete => {
+                let most = plan["max_failures"].as_f64();
+                // Of imported results nobody said how many may fail.
+                let most = most.or_else(|| run.row.imported_from.is_some().then_some(1.0));
+                let unknown = || json!({ "kind": "failed", "message": "its plan cannot be read" });
+                most.map_or_else(unknown, |most| shortfall_of(&summary, most, Strictness::Lenient))
             }
         };
         let head = json!({ "row": row_json(&run.row), "plan": plan, "shortfall": shortfall });
@@ -126,7 +133,7 @@ pub fn table(py: Python<'_>, store: PathBuf, name: &str, markdown: bool) -> PyRe
         let summaries = std::slice::from_ref(&summary);
         Ok::<_, Error>(match markdown {
             true => tables::markdown(summaries),
-            false => terminal::text(summaries, Colour::Never),
+            false => terminal::text(summaries, Screen::NONE),
         })
     });
     Ok(text?)

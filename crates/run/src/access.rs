@@ -6,7 +6,7 @@ use std::path::Path;
 use inferometer_http::client::Access;
 use inferometer_http::proxy::{Proxies, Proxy};
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
-use inferometer_net::tls::{Identity, TlsClient, Trust};
+use inferometer_net::tls::{Identity, TlsClient, TlsError, Trust};
 use inferometer_plan::spec::Spec;
 use inferometer_plan::{Plan, TargetPlan};
 
@@ -36,13 +36,16 @@ pub(crate) fn access(
     if let (TargetPlan::Server { url, .. }, None) = (&plan.target, &plan.launch) {
         proxies.for_url(url).map_err(|why| PlanError::new(format!("target (--target): {why}")))?;
         if spec.proxy.as_deref().is_some_and(|proxy| proxy != NO_PROXY) && url.unix.is_some() {
-            return Err(PlanError::new("proxy (--proxy): leads to no Unix socket; leave it out"));
+            return Err(PlanError::new(
+                "proxy (--proxy): a proxy cannot reach a Unix socket; leave it out",
+            ));
         }
     }
     Ok(Access { trust, identity, proxies })
 }
 
-/// A proxy that a flag or a plan names. These are seen by whoever lists the processes, and stored.
+/// A proxy that a flag or a plan names. Other users can see flags in the list of processes, and plans are
+/// stored: a password is refused.
 fn named(text: &str) -> Result<Proxy, PlanError> {
     let wrong = |why: &str| PlanError::new(format!("proxy (--proxy): {why}"));
     if text.contains('@') {
@@ -81,10 +84,9 @@ fn identity(spec: &Spec) -> Result<Option<Identity>, PlanError> {
     };
     let key = spec.client_key.as_ref().unwrap_or(certificate);
     let texts = (read(certificate, false)?, read(key, true)?);
-    // A certificate alone is refused by its own file, before its key is looked at.
     let identity = Identity::of(&texts.0, &texts.1).map_err(|error| {
         let why = error.to_string();
-        let is_key = why.contains("key");
+        let is_key = matches!(error, TlsError::Key { .. });
         let path = if is_key { key } else { certificate };
         let advice = if is_key && spec.client_key.is_none() {
             "; name its file with --client-key"

@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use inferometer_http::proxy::Proxies;
 use inferometer_model::secrets::{Secrets, is_key_header};
 use inferometer_model::visible;
-use inferometer_report::terminal::{Colour, shown};
+use inferometer_report::terminal::{Colour, Screen, shown};
 
 /// The most characters of one message: a value that a user gave may be of any length.
 const MOST_CHARS: usize = 20_000;
@@ -66,6 +66,15 @@ pub fn colour() -> Colour {
     if io::stdout().is_terminal() && !forbidden { Colour::Always } else { Colour::Never }
 }
 
+/// Standard output: its colours, and its width where it is a terminal.
+pub fn screen() -> Screen {
+    let is_terminal = io::stdout().is_terminal();
+    let size = is_terminal.then(ratatui::crossterm::terminal::size).and_then(Result::ok);
+    // A terminal that does not know its size says 0.
+    let columns = size.map(|(columns, _)| usize::from(columns)).filter(|&columns| columns > 0);
+    Screen { colour: colour(), columns }
+}
+
 /// The arguments of this process.
 static ARGUMENTS: OnceLock<Vec<String>> = OnceLock::new();
 
@@ -82,13 +91,15 @@ pub fn secrets() -> &'static Secrets {
     static SECRETS: OnceLock<Secrets> = OnceLock::new();
     SECRETS.get_or_init(|| {
         let arguments = ARGUMENTS.get().map_or(&[][..], Vec::as_slice);
+        // There a flag may have several values.
+        let is_bench = arguments.iter().any(|word| word == "bench");
         let given = |flag: &str| -> Vec<String> {
             let with_sign = format!("{flag}=");
-            // A flag of `bench serve` may have several values.
             let places = arguments.iter().enumerate().filter(|(_, word)| *word == flag);
             let behind = places.flat_map(|(at, _)| {
                 let next = arguments.iter().skip(at + 1);
-                next.enumerate().take_while(|(nth, word)| *nth == 0 || !word.starts_with('-'))
+                next.enumerate()
+                    .take_while(|(nth, word)| *nth == 0 || is_bench && !word.starts_with('-'))
             });
             let joined = arguments.iter().filter_map(|word| word.strip_prefix(&with_sign));
             behind.map(|(_, word)| word.clone()).chain(joined.map(str::to_owned)).collect()

@@ -29,7 +29,7 @@ pub enum Failure {
     Suspect(String),
     /// Interrupted by the user.
     Interrupted(String),
-    /// Another failure where objectives were to be judged: they count as not met.
+    /// A failure of a run with objectives: it is printed as FAIL.
     Judged(Box<Self>),
 }
 

@@ -22,7 +22,7 @@ pub fn write(flag: &str, file: &Path, text: &str) -> Result<(), Failure> {
 pub fn is_no_stdout(flag: &str, file: &Path) -> Result<(), Failure> {
     match file == Path::new("-") {
         true => Err(Failure::usage(format!(
-            "{flag}: `-` is no file, and standard output has the results; give the name of a file"
+            "{flag}: cannot be `-`: standard output holds the results; give the name of a file"
         ))),
         false => Ok(()),
     }

@@ -140,7 +140,7 @@ fn a_dry_run_shows_the_plan_of_the_flags() {
     );
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     assert_eq!(out.status.code(), Some(0), "{}", told(&out));
-    assert!(text.contains("rate") && text.contains("max_in_flight = 3"), "{text}");
+    assert!(text.contains("rate = [\"4\"]") && text.contains("max_in_flight = 3"), "{text}");
 }
 
 #[test]

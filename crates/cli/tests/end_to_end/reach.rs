@@ -213,7 +213,7 @@ fn a_server_that_wants_a_certificate_of_its_client_gets_it() {
     let (output, _) = measure(&url, &trusts);
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        told(&output).contains("wants a certificate of its client; give it with --client-cert"),
+        told(&output).contains("requires a client certificate; give it with --client-cert"),
         "{}",
         told(&output)
     );
@@ -258,7 +258,7 @@ fn mistakes_about_the_clients_certificate_name_the_file_and_what_is_wrong_with_i
         ),
         (secure, Some(&key), Some(key.clone()), "client.key: holds no certificate"),
         (secure, Some(&pem), Some(file("absent.key")), "client_key (--client-key): "),
-        (secure, None, Some(key.clone()), "needs the certificate"),
+        (secure, None, Some(key.clone()), "has no certificate"),
         ("http://127.0.0.1:9", Some(&pem), None, "no https:// address"),
     ] {
         let mut flags = Vec::new();

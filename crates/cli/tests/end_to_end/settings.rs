@@ -123,7 +123,7 @@ fn a_mistake_in_the_settings_is_told_with_its_place_and_a_suggestion() {
     for (text, words) in [
         ("reqests = 3", "other.toml: `reqests` is no setting (did you mean `requests`?)"),
         ("requests = \"many\"", "other.toml: `requests` has a value of the wrong kind"),
-        ("server = \"x\"", "`server` is for a plan file alone"),
+        ("server = \"x\"", "`server` is allowed only in a plan file"),
         ("quiet = [1]", "`quiet` has a value of the wrong kind"),
         ("requests =", "other.toml: is not TOML at line 1"),
     ] {

@@ -14,13 +14,13 @@ use super::{Found, probe};
 pub const USUAL_PORTS: [u16; 7] = [8000, 8080, 30000, 3000, 11434, 1234, 23333];
 
 /// Finds the servers on these ports of this machine that say within a time what they are, in the order of
-/// the ports. One that is silent for half of the time is not asked again. No proxy is asked.
+/// the ports. A port that does not answer in half the time is skipped. No proxy is asked.
 pub fn find_local(ports: &[u16], within: Duration) -> Vec<(Url, Found)> {
     let until = monotonic_now() + within;
     let (tell, told) = channel();
     for (position, &port) in ports.iter().enumerate() {
         let tell = tell.clone();
-        // Without a thread nobody is asked there. One that waits longer than all may ends by itself.
+        // If no thread can start, the port is skipped. One that waits longer than all may ends by itself.
         let _ = thread::spawn(move || {
             if let Some(found) = ask(port, within / 2) {
                 let _ = tell.send((position, found));

@@ -229,8 +229,9 @@ impl Client {
         bytes.extend_from_slice(body.unwrap_or_default().as_bytes());
         stream.write_all(&bytes).map_err(|source| self.broken(path, source))?;
         let (response, reusable) = self.read_response(path, stream)?;
-        // Only a proxy answers that.
-        if let Some(proxy) = self.proxy.as_ref().filter(|_| response.status == 407) {
+        // The proxy itself answers that. Inside of a tunnel it is the server.
+        let forwards = response.status == 407 && self.tls.is_none();
+        if let Some(proxy) = self.proxy.as_ref().filter(|_| forwards) {
             let what = format!("the proxy {proxy} answered 407{}", advice(407, proxy));
             return Err(ClientError::Proxy { url: self.url.to_string(), what });
         }

@@ -5,7 +5,11 @@ use std::net::IpAddr;
 
 /// The servers that are reached without a proxy.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Exceptions(Vec<(Hosts, Option<u16>)>);
+pub(super) struct Exceptions {
+    entries: Vec<(Hosts, Option<u16>)>,
+    /// The first entry that cannot be read.
+    pub unreadable: Option<String>,
+}
 
 #[derive(Clone, Debug)]
 enum Hosts {
@@ -18,17 +22,24 @@ enum Hosts {
 
 impl Exceptions {
     /// Reads hosts, suffixes of names, addresses and networks (`10.0.0.0/8`), each with a port or without,
-    /// and `*` for all. Commas or spaces stand between them. What is none of these names no server.
+    /// and `*` for all. Commas or spaces stand between them.
     pub(super) fn parse(text: &str) -> Self {
-        let entries = text.split(|c: char| c == ',' || c.is_whitespace());
-        Self(entries.filter(|entry| !entry.is_empty()).filter_map(entry).collect())
+        let mut read = Self::default();
+        let texts = text.split(|c: char| c == ',' || c.is_whitespace());
+        for text in texts.filter(|text| !text.is_empty()) {
+            match entry(text) {
+                Some(entry) => read.entries.push(entry),
+                None => read.unreadable = read.unreadable.or_else(|| Some(text.to_owned())),
+            }
+        }
+        read
     }
 
     /// Whether a server is one of them.
     pub(super) fn names(&self, host: &str, port: u16) -> bool {
         let name = host.trim_end_matches('.').to_ascii_lowercase();
         let address = name.parse::<IpAddr>().ok();
-        self.0.iter().any(|(hosts, only)| {
+        self.entries.iter().any(|(hosts, only)| {
             only.is_none_or(|only| only == port)
                 && match hosts {
                     Hosts::All => true,

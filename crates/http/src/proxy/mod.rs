@@ -8,7 +8,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use inferometer_plan::Url;
+use inferometer_plan::{Url, percent_decoded};
 
 use exceptions::Exceptions;
 pub use tunnel::Tunnelled;
@@ -26,8 +26,8 @@ pub struct Proxy {
     pub port: u16,
     /// What says to the proxy who asks: the value of `Proxy-Authorization`.
     authorization: Option<String>,
-    /// The password in it.
-    password: Option<String>,
+    /// What of it is never printed: the password, or the user where there is none.
+    secret: Option<String>,
     /// The flag or the variable that names it.
     pub named_by: &'static str,
 }
@@ -56,32 +56,48 @@ impl Proxy {
             None => text,
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
             Some((scheme, _)) if scheme.to_ascii_lowercase().starts_with("socks") => {
-                return Err("names a SOCKS proxy; only proxies of http:// are spoken to".to_owned());
+                return Err("names a SOCKS proxy; only http:// proxies are supported".to_owned());
             }
             Some(_) => {
                 return Err(
-                    "names a proxy that is not one of http://, the only ones that are spoken \
-                            to; write it as http://HOST:PORT"
+                    "names a proxy of another kind; only http:// proxies are supported: write \
+                            it as http://HOST:PORT"
                         .to_owned(),
                 );
             }
         };
-        let rest = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        // The user first: with these characters unescaped in it, the host would be another one.
         let (user, place) =
             rest.rsplit_once('@').map_or((None, rest), |(user, at)| (Some(user), at));
+        if user.is_some_and(|user| user.contains(['/', '?', '#'])) {
+            return Err(
+                "has a user or a password with / ? or #; write them as %2F %3F %23".to_owned()
+            );
+        }
+        let place = place.split(['/', '?', '#']).next().unwrap_or_default();
         // Whatever it says is refused by the rules for addresses of servers.
         let url = inferometer_plan::spec::parse_url(&format!("http://{place}")).map_err(|_| {
             "is not the address of a proxy; write it as http://HOST:PORT".to_owned()
         })?;
         let user = user.map(|user| {
             percent_decoded(user)
-                .ok_or("has a user or a password with a % that no two hex digits follow")
+                .ok_or("has a user or a password with a % without two hexadecimal digits after it")
         });
         let user = user.transpose()?;
+        // A user without a password has an empty one (RFC 7617), and may be a token.
+        let user = user.map(|mut user| {
+            if !user.contains(&b':') {
+                user.push(b':');
+            }
+            user
+        });
         let authorization = user.as_ref().map(|user| format!("Basic {}", STANDARD.encode(user)));
-        let password = user
-            .and_then(|user| Some(String::from_utf8_lossy(&user).split_once(':')?.1.to_owned()));
-        Ok(Self { host: url.host, port: url.port, authorization, password, named_by })
+        let secret = user.and_then(|user| {
+            let text = String::from_utf8_lossy(&user).into_owned();
+            let (name, password) = text.split_once(':')?;
+            Some(if password.is_empty() { name } else { password }.to_owned())
+        });
+        Ok(Self { host: url.host, port: url.port, authorization, secret, named_by })
     }
 
     /// The header by which the proxy knows who asks, if it has to know.
@@ -89,22 +105,6 @@ impl Proxy {
         let value = self.authorization.clone()?;
         Some(("proxy-authorization".to_owned(), value))
     }
-}
-
-/// The bytes of a text in which `%41` stands for `A`.
-fn percent_decoded(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = text.bytes();
-    let mut decoded = Vec::new();
-    while let Some(byte) = bytes.next() {
-        decoded.push(match byte {
-            b'%' => {
-                let mut digit = || (bytes.next()? as char).to_digit(16);
-                (digit()? * 16 + digit()?) as u8
-            }
-            byte => byte,
-        });
-    }
-    Some(decoded)
 }
 
 /// A proxy as it was named: what is wrong with it counts only where it would be used.
@@ -156,8 +156,17 @@ impl Proxies {
     /// When what names the proxy cannot be used.
     pub fn for_url(&self, url: &Url) -> Result<Option<&Proxy>, String> {
         let named = if url.secure { &self.https } else { &self.http };
-        match named {
-            Some(named) if url.unix.is_none() && !self.except.names(&url.host, url.port) => {
+        match (named, &self.except.unreadable) {
+            (Some(named), unreadable)
+                if url.unix.is_none() && !self.except.names(&url.host, url.port) =>
+            {
+                // It may have been meant for this server.
+                if let Some(entry) = unreadable {
+                    return Err(format!(
+                        "no_proxy: `{entry}` is no host, address or network; correct it, or give \
+                         --proxy none"
+                    ));
+                }
                 named.as_ref().map(Some).map_err(|why| {
                     format!("{why}, or name {} in NO_PROXY, or give --proxy none", url.host)
                 })
@@ -171,7 +180,7 @@ impl Proxies {
         let named = [&self.http, &self.https];
         let secrets = |proxy: &Proxy| {
             let name = "proxy-authorization".to_owned();
-            let password = proxy.password.clone().map(|password| (name, password));
+            let password = proxy.secret.clone().map(|password| (name, password));
             proxy.header().into_iter().chain(password).collect::<Vec<_>>()
         };
         named.into_iter().flatten().flatten().flat_map(secrets).collect()

@@ -44,9 +44,14 @@ fn the_usual_variables_name_the_proxy_of_each_kind_of_server() {
     ] {
         assert_eq!(proxy_to(url, variables), expected, "{url} {variables:?}");
     }
-    for value in
-        ["socks5://u:s3cret@p:1", "https://u:s3cret@p:1", "http://u:s3cret@p:x", "u:s3%zz@p"]
-    {
+    for value in [
+        "socks5://u:s3cret@p:1",
+        "https://u:s3cret@p:1",
+        "http://u:s3cret@p:x",
+        "u:s3%zz@p",
+        "http://user:12/s3cret@p",
+        "http://s3cret?x@p",
+    ] {
         let told = proxy_to(plain, &[&format!("HTTP_PROXY={value}")]);
         assert!(told.starts_with("HTTP_PROXY ") && told.contains("--proxy none"), "{told}");
         assert!(!told.contains("s3"), "the password is not repeated: {told}");
@@ -96,4 +101,20 @@ fn a_user_and_a_password_go_to_the_proxy_and_into_no_text() {
     assert_eq!(format!("{proxy} {proxy:?}"), "http://p:1 Proxy(http://p:1, HTTP_PROXY)");
     let secrets = Proxies::only(proxy).secret_headers();
     assert_eq!((secrets[0].1.as_str(), secrets[1].1.as_str()), (value.as_str(), "päss"));
+
+    // A user alone has an empty password, and may be a token.
+    let proxy = Proxy::parse("http://t0ken@p:1", "HTTP_PROXY").unwrap();
+    assert_eq!(proxy.header().unwrap().1, "Basic dDBrZW46");
+    assert_eq!(Proxies::only(proxy).secret_headers()[1].1, "t0ken");
+}
+
+#[test]
+fn an_entry_of_no_proxy_that_cannot_be_read_is_told_where_a_proxy_would_be_used() {
+    let list = |no_proxy: &str| proxy_to("http://h:8000", &["http_proxy=http://p:1", no_proxy]);
+    for entry in ["10.0.0.0/33", "10.0.0/8", "h:x", "."] {
+        let told = list(&format!("no_proxy=a,{entry}"));
+        assert!(told.contains(&format!("`{entry}`")) && told.contains("no_proxy"), "{told}");
+    }
+    assert_eq!(list("no_proxy=10.0.0.0/33,h"), "none", "the server is named beside it");
+    assert_eq!(proxy_to("http://h:8000", &["no_proxy=10.0.0.0/33"]), "none", "there is no proxy");
 }

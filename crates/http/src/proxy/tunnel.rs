@@ -27,19 +27,21 @@ fn is_granted(answer: &[u8], proxy: &Proxy, authority: &str) -> io::Result<bool>
     let Some(end) = answer.windows(4).position(|four| four == b"\r\n\r\n") else {
         return match answer.len() < MAX_ANSWER {
             true => Ok(false),
-            false => refused(&format!("the proxy {proxy} gives no answer of HTTP to CONNECT")),
+            false => refused(&format!("the proxy {proxy} did not answer CONNECT in HTTP")),
         };
     };
     let line = answer.get(..12).filter(|line| line.starts_with(b"HTTP/1."));
     let status = line.and_then(|line| std::str::from_utf8(&line[9..]).ok()?.parse::<u16>().ok());
     match status {
         Some(200..300) if answer.len() == end + 4 => Ok(true),
-        Some(200..300) => refused(&format!("the proxy {proxy} speaks inside of the tunnel")),
+        Some(200..300) => {
+            refused(&format!("the proxy {proxy} sent data before the tunnel was used"))
+        }
         Some(status) => refused(&format!(
             "the proxy {proxy} answered {status} to CONNECT {authority}{}",
             advice(status, proxy)
         )),
-        None => refused(&format!("the proxy {proxy} gives no answer of HTTP to CONNECT")),
+        None => refused(&format!("the proxy {proxy} did not answer CONNECT in HTTP")),
     }
 }
 
@@ -73,7 +75,7 @@ pub(crate) fn tunnel_through(
     let (mut answer, mut buffer) = (Vec::new(), [0; MAX_ANSWER]);
     while !is_granted(&answer, proxy, authority)? {
         if monotonic_now() > until {
-            let what = format!("the proxy {proxy} gives no whole answer in the time that it has");
+            let what = format!("the proxy {proxy} did not answer CONNECT in time");
             return Err(io::Error::new(io::ErrorKind::TimedOut, what));
         }
         match socket.read(&mut buffer) {
@@ -92,7 +94,7 @@ fn of_proxy(proxy: &Proxy, error: &io::Error) -> io::Error {
 }
 
 fn closed(proxy: &Proxy) -> io::Error {
-    let what = format!("the proxy {proxy} closed the connection instead of an answer to CONNECT");
+    let what = format!("the proxy {proxy} closed the connection without an answer to CONNECT");
     io::Error::new(io::ErrorKind::UnexpectedEof, what)
 }
 

@@ -89,7 +89,7 @@ impl Distrust {
             Self::Other(why) => why.clone(),
             Self::NotTls => "it does not speak TLS".to_owned(),
             Self::NoHttp1 => "it speaks no HTTP/1.1 over TLS".to_owned(),
-            Self::WantsCertificate => "it wants a certificate of its client".to_owned(),
+            Self::WantsCertificate => "the server requires a client certificate".to_owned(),
             Self::RefusesCertificate(why) => {
                 format!("it does not take the certificate of its client ({why})")
             }
@@ -116,7 +116,7 @@ impl Distrust {
                 "give one that an authority of the server vouches for, with --client-cert and \
                  --client-key"
             }
-            _ => "--insecure takes whoever answers",
+            _ => "--insecure skips the check",
         }
     }
 }

@@ -15,9 +15,15 @@ pub enum TlsError {
         /// What is wrong with it.
         what: String,
     },
-    /// A certificate or a key by which the client is known.
+    /// The certificate that the client presents.
     #[error("{what}")]
     Identity {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The key of that certificate.
+    #[error("{what}")]
+    Key {
         /// What is wrong with it.
         what: String,
     },

@@ -35,7 +35,7 @@ impl Identity {
         }
         let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| {
             let text = String::from_utf8_lossy(key);
-            wrong(match error {
+            let what = match error {
                 _ if text.contains("ENCRYPTED") => {
                     "holds a key with a passphrase, which is not asked for; give it without \
                      (`openssl pkey -in FILE -out NEW`)"
@@ -43,7 +43,8 @@ impl Identity {
                 }
                 PemError::NoItemsFound => "holds no private key in PEM form".to_owned(),
                 error => format!("not a private key in PEM form: {error}"),
-            })
+            };
+            TlsError::Key { what }
         })?;
         Ok(Self(Arc::new((chain, key))))
     }

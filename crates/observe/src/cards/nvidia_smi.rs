@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
 use inferometer_model::sample::CardSample;
@@ -25,6 +25,7 @@ type Answer = Result<String, String>;
 /// The cards that `nvidia-smi` lists.
 pub struct SmiCards {
     program: PathBuf,
+    patience: Duration,
     cards: Vec<Card>,
     /// A call that has not ended. While it hangs in the driver, no further one is made.
     pending: Option<Receiver<Answer>>,
@@ -33,22 +34,31 @@ pub struct SmiCards {
 impl SmiCards {
     /// The cards, if there is the program and it lists any.
     pub fn find(program: &Path) -> Option<Self> {
-        let mut found = Self { program: program.to_owned(), cards: Vec::new(), pending: None };
+        Self::found(program, PATIENCE)
+    }
+
+    fn found(program: &Path, patience: Duration) -> Option<Self> {
+        let program = program.to_owned();
+        let mut found = Self { program, patience, cards: Vec::new(), pending: None };
         let listed = rows(&found.ask().ok()?);
         found.cards = listed.into_iter().filter_map(|row| Some(row.ok()?.0)).collect();
         (!found.cards.is_empty()).then_some(found)
     }
 
     fn ask(&mut self) -> Answer {
-        let answer = match self.pending.take() {
-            Some(pending) => pending,
-            None => call(&self.program)?,
-        };
-        match answer.recv_timeout(PATIENCE) {
+        // What an earlier call still answers is of an earlier time, and is dropped.
+        if let Some(pending) = self.pending.take()
+            && pending.try_recv() == Err(TryRecvError::Empty)
+        {
+            self.pending = Some(pending);
+            return Err("the call before has not ended".to_owned());
+        }
+        let answer = call(&self.program)?;
+        match answer.recv_timeout(self.patience) {
             Ok(answer) => answer,
             Err(_) => {
                 self.pending = Some(answer);
-                Err(format!("no answer within {} s", PATIENCE.as_secs()))
+                Err(format!("no answer within {} s", self.patience.as_secs_f64()))
             }
         }
     }
@@ -125,11 +135,19 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
-    /// A program that prints this.
     fn printing(text: &str) -> (tempfile::TempDir, PathBuf) {
+        program(&format!("cat <<'END'\n{text}END\n"))
+    }
+
+    /// A program that does this.
+    fn program(text: &str) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("nvidia-smi");
-        fs::write(&program, format!("#!/bin/sh\ncat <<'END'\n{text}END\n")).unwrap();
+        // It knows the columns that are asked for, in this order.
+        let query = "--query-gpu=index,name,memory.total,driver_version,utilization.gpu,power.draw,\
+                     clocks.sm,memory.used --format=csv,noheader,nounits";
+        let script = format!("#!/bin/sh\n[ \"$*\" = '{query}' ] || exit 2\n{text}");
+        fs::write(&program, script).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         (folder, program)
     }
@@ -151,6 +169,32 @@ mod tests {
         );
         assert_eq!((samples[1].utilisation, samples[1].power_w), (None, None));
         assert_eq!(samples[1].clock_mhz, Some(1410.0));
+    }
+
+    #[test]
+    fn an_answer_that_comes_late_is_dropped_and_not_taken_for_a_later_state() {
+        // It hangs where a file says so, until the file is gone.
+        let line = |power: u32| format!("0, X, 100, 1.0, 50, {power}, 1000, 1");
+        let (folder, program) = program(&format!(
+            "cd \"$(dirname \"$0\")\"\nif [ -e hang ]; then while [ -e hang ]; do sleep 0.01; done; \
+             echo '{}'; else echo '{}'; fi\n",
+            line(111),
+            line(222)
+        ));
+        let mut cards = SmiCards::found(&program, Duration::from_secs(60)).unwrap();
+        cards.patience = Duration::ZERO;
+        fs::write(folder.path().join("hang"), "").unwrap();
+        assert!(cards.sample()[0].as_ref().unwrap_err().contains("no answer within 0 s"));
+        assert!(cards.sample()[0].as_ref().unwrap_err().contains("has not ended"));
+        fs::remove_file(folder.path().join("hang")).unwrap();
+        cards.patience = Duration::from_secs(60);
+        let sample = loop {
+            // The call that hung needs a moment to end.
+            if let Ok(sample) = cards.sample().remove(0) {
+                break sample;
+            }
+        };
+        assert_eq!(sample.power_w, Some(222.0));
     }
 
     #[test]

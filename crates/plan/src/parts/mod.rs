@@ -3,6 +3,7 @@
 mod drawn;
 mod launch;
 mod observe;
+mod percent;
 mod rows;
 mod target;
 mod timing;
@@ -12,6 +13,7 @@ mod workload;
 pub use drawn::{DrawnPlan, Lengths, PrefixPlan};
 pub use launch::LaunchPlan;
 pub use observe::{MetricsAt, ObservePlan};
+pub use percent::percent_decoded;
 pub use rows::{RowsFormat, RowsPlan};
 pub use target::{TargetPlan, Url};
 pub use timing::{Repeat, Timeouts, Warmup};

@@ -138,15 +138,15 @@ impl Spec {
             }
         }
         if insecure && self.ca_cert.is_some() {
-            mistakes.add("insecure", "trusts anybody; leave it out, or ca_cert");
+            mistakes.add("insecure", "contradicts ca_cert; give only one of them");
         }
         if self.client_key.is_some() && !certificate {
-            mistakes.add("client_key", "needs the certificate that it is the key of: client_cert");
+            mistakes.add("client_key", "has no certificate; give client_cert too");
         }
         if self.proxy.is_some() && self.server.is_some() {
             mistakes.add(
                 "proxy",
-                "leads to a server elsewhere; one that the plan starts is reached without",
+                "leads to a server elsewhere; one that the plan starts needs no proxy",
             );
         }
         TargetPlan::Server {

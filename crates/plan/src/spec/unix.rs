@@ -1,6 +1,6 @@
 //! Addresses of servers on Unix sockets: `unix:/path/to.sock`, and `http+unix://%2Fpath%2Fto.sock/prefix`.
 
-use crate::parts::Url;
+use crate::parts::{Url, percent_decoded};
 
 /// The longest path of a Unix socket, in bytes: the kernel has no room for more.
 const MAX_PATH: usize = 107;
@@ -17,7 +17,13 @@ pub(super) fn unix(text: &str) -> Option<Result<Url, String>> {
         return Some(server(rest, ""));
     }
     let (path, prefix) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let decoded = path.replace("%2F", "/").replace("%2f", "/").replace("%25", "%");
+    let decoded = percent_decoded(path).and_then(|path| String::from_utf8(path).ok());
+    let Some(decoded) = decoded else {
+        return Some(Err(
+            "has a % without two hexadecimal digits after it, or a path that is no UTF-8"
+                .to_owned(),
+        ));
+    };
     let prefix = prefix.trim_end_matches('/');
     Some(server(&decoded, prefix.strip_suffix("/v1").unwrap_or(prefix)))
 }
@@ -51,6 +57,7 @@ mod tests {
             ("http+unix:///run/vllm.sock", "unix:/run/vllm.sock"),
             ("http+unix://%2Frun%2fvllm.sock/v1", "unix:/run/vllm.sock"),
             ("http+unix://%2Frun%2Fa%25b/api/v1/", "http+unix://%2Frun%2Fa%25b/api"),
+            ("http+unix://%2Frun%2Fa%20b.sock", "unix:/run/a b.sock"),
         ] {
             let url = parse_url(text).unwrap();
             assert_eq!(url.to_string(), shown, "{text}");
@@ -62,6 +69,7 @@ mod tests {
             ("unix:", "names no socket"),
             ("unix:/run/", "names no socket"),
             ("http+unix://", "names no socket"),
+            ("http+unix://%2Frun%2", "two hexadecimal digits"),
             (&long, "107 bytes"),
             ("unix:/a\nb", "is not the address"),
         ] {

@@ -142,6 +142,11 @@ impl TargetSpec {
         let name = self.name.clone().or(preset).or_else(|| self.url.clone());
         // What leads to a server elsewhere has no use for one that is started.
         let elsewhere = |value: &Option<String>| self.url.as_ref().and_then(|_| value.clone());
+        // A certificate and its key belong together.
+        let identity = |own: &Option<String>, base: &Option<String>| match self.client_cert {
+            Some(_) => own.clone(),
+            None => own.clone().or_else(|| elsewhere(base)),
+        };
         let spec = Spec {
             target: self.url.clone(),
             server: self.server.clone(),
@@ -155,8 +160,8 @@ impl TargetSpec {
             api_key_env: self.api_key_env.clone().or_else(|| base.api_key_env.clone()),
             ca_cert: self.ca_cert.clone().or_else(|| base.ca_cert.clone()),
             insecure: self.insecure.or(base.insecure),
-            client_cert: self.client_cert.clone().or_else(|| elsewhere(&base.client_cert)),
-            client_key: self.client_key.clone().or_else(|| elsewhere(&base.client_key)),
+            client_cert: identity(&self.client_cert, &base.client_cert),
+            client_key: identity(&self.client_key, &base.client_key),
             proxy: self.proxy.clone().or_else(|| elsewhere(&base.proxy)),
             // One that is started, or is the embedded engine, has its own time to become ready.
             wait: self.wait.clone().or_else(|| self.url.as_ref().and(base.wait.clone())),

@@ -13,7 +13,7 @@ def program() -> Optional[str]:
     started.
     """
     scripts = os.path.join(sysconfig.get_path("scripts"), "inferometer")
-    # What was called first, for to look up what the installer wrote takes a moment.
+    # argv[0] first: reading the installer's records is slow.
     for files in (sys.argv[:1], _recorded(), [scripts]):
         for file in files:
             if os.path.basename(file) != "inferometer" or not os.path.isfile(file):

@@ -41,7 +41,7 @@ class Run:
         self.summary = summary
         #: The folder of its report, where one was written.
         self.folder = Path(folder) if folder is not None else None
-        #: What the results fall short of, of several things the gravest; absent: of nothing.
+        #: What the results fall short of, the worst shortfall, or None.
         self.shortfall = shortfall
 
     @classmethod

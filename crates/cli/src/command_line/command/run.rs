@@ -12,11 +12,11 @@ use inferometer_run::{
     Clock, Events, Finished, FinishedGroup, Form, Group, Host, dry_run, judge, resolve,
     search_text, variants,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::run_flags::RunArgs;
 use super::settings::{Applied, Origins, Settings};
-use crate::command_line::console::{colour, secrets, tell, variable};
+use crate::command_line::console::{screen, secrets, tell, variable};
 use crate::command_line::exit::{Failure, first_of, print};
 use crate::command_line::files;
 use crate::command_line::prometheus::Exposed;
@@ -27,17 +27,17 @@ use crate::command_line::tui;
 pub fn run(arguments: RunArgs) -> Result<(), Failure> {
     let settings = Settings::read()?;
     let arguments = settings.switched(arguments);
-    let applied = settings.apply(arguments.plan(), arguments.keys()?, &arguments)?;
-    run_with(&arguments, applied)
+    run_with(&arguments, &settings, arguments.keys()?)
 }
 
-/// The same, with the keys that flags and settings give.
-pub fn run_with(arguments: &RunArgs, applied: Applied) -> Result<(), Failure> {
-    let Applied { mut keys, origins } = applied;
-    let (group, run) = match arguments.resume.as_deref() {
-        Some(name) if name.starts_with(GROUP) => (Some(name), None),
-        run => (None, run),
-    };
+/// The same, with the keys that flags give.
+pub fn run_with(
+    arguments: &RunArgs,
+    settings: &Settings,
+    keys: Map<String, Value>,
+) -> Result<(), Failure> {
+    let group = arguments.resume.as_deref().filter(|name| name.starts_with(GROUP));
+    let run = arguments.resume.as_deref().filter(|_| group.is_none());
     let earlier = match run {
         Some(_) if arguments.plan().is_some() => {
             return Err(Failure::usage(
@@ -46,14 +46,27 @@ pub fn run_with(arguments: &RunArgs, applied: Applied) -> Result<(), Failure> {
             ));
         }
         Some(run) => {
-            Some(EarlierRun::find(store_of(keys.get("store").and_then(Value::as_str)), run)?)
+            let store = keys.get("store").and_then(Value::as_str).or(settings.store());
+            Some(EarlierRun::find(store_of(store), run)?)
         }
         None => None,
     };
-    if let Some(earlier) = &earlier {
-        let given = std::mem::replace(&mut keys, earlier.keys.clone());
-        plan_file::override_with(&mut keys, given);
+    let earlier_keys = earlier.as_ref().map(|earlier| &earlier.keys);
+    let mut applied = settings.apply(arguments.plan(), keys, arguments, earlier_keys)?;
+    if let Some(earlier) = earlier_keys {
+        let given = std::mem::replace(&mut applied.keys, earlier.clone());
+        plan_file::override_with(&mut applied.keys, given);
     }
+    run_applied(arguments, applied, earlier.as_ref(), group)
+}
+
+/// The same, with all keys.
+pub fn run_applied(
+    arguments: &RunArgs,
+    Applied { keys, origins }: Applied,
+    earlier: Option<&EarlierRun>,
+    group: Option<&str>,
+) -> Result<(), Failure> {
     if arguments.tui {
         tui::check()?;
     }
@@ -61,7 +74,7 @@ pub fn run_with(arguments: &RunArgs, applied: Applied) -> Result<(), Failure> {
     // The plan may say in which store its runs are.
     let store = store_of(spec.store.as_deref());
     let group = group.map(|name| EarlierGroup::find(store, name)).transpose()?;
-    measure(arguments, &spec, &multi, earlier.as_ref(), group, &origins)
+    measure(arguments, &spec, &multi, earlier, group, &origins)
 }
 
 fn store_of(given: Option<&str>) -> &Path {
@@ -156,7 +169,7 @@ fn measure_one(
     let text = if arguments.json {
         json::summary(summary) + "\n"
     } else {
-        terminal::text(std::slice::from_ref(summary), colour())
+        terminal::text(std::slice::from_ref(summary), screen())
             + &places(&finished, &context.store)
             + &search_text::answers(&summary.searches)
     };
@@ -168,7 +181,7 @@ fn measure_one(
 
 /// Writes what became of the objectives and of the runs, if that is wanted, and says as the last line
 /// that the objectives are met where nothing fell short. A run that could not be carried out is
-/// written too: the file of an earlier one would stand for it.
+/// written too: else a file of an earlier run would be taken for this run's.
 ///
 /// # Errors
 /// The gravest failure.
@@ -277,12 +290,12 @@ fn group_text(
         return comparison::json(comparison);
     }
     let runs: &[Summary] = &comparison.runs;
-    let mut text = terminal::text(runs, colour());
+    let mut text = terminal::text(runs, screen());
     text += &comparison::text(comparison);
     if !runs.is_empty() {
         let folder = folder.display();
         text += &format!(
-            "\ncomparison: {folder}/comparison.md; plots: {folder}/*.png; a report of each run \
+            "\ncomparison: {folder}/comparison.html, {folder}/comparison.md; plots: {folder}/*.png; a report of each run \
              in a folder beside them\n"
         );
     }

@@ -121,7 +121,7 @@ struct SpecArgs {
     /// PEM file with further authorities whose certificates are trusted
     #[arg(long, value_name = "FILE", help_heading = "Target")]
     ca_cert: Option<String>,
-    /// Take whoever answers for the server, whatever certificate it shows
+    /// Do not check the server's certificate, whatever certificate it shows
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Target")]
     insecure: Option<bool>,
     /// PEM file with the certificate by which the server knows its client
@@ -150,7 +150,7 @@ struct SpecArgs {
     /// Output lengths in tokens [default: 32,128]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Workload")]
     output_lengths: Option<Vec<u32>>,
-    /// Fit prompt and chat template together to the input length
+    /// Count the chat template as part of the input length
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Workload")]
     count_template: Option<bool>,
     /// Send prompts as token ids, exact by construction

@@ -16,10 +16,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::engine_flags::{EngineFlags, config};
-use super::run::{Measured, conclude, form, run_with};
+use super::run::{Measured, conclude, form, run_applied, run_with};
 use super::run_flags::{RunArgs, given};
 use super::settings::{Applied, Settings};
-use crate::command_line::console::{colour, tell, variable};
+use crate::command_line::console::{screen, tell, variable};
 use crate::command_line::exit::{Failure, print};
 use crate::command_line::files;
 
@@ -89,12 +89,12 @@ pub fn search(mut arguments: SearchArgs) -> Result<(), Failure> {
     let arguments = &arguments;
     let mut keys = arguments.run.keys()?;
     keys.insert("search".to_owned(), given(&arguments.search)?.into());
-    let Applied { mut keys, origins } =
-        settings.apply(arguments.run.plan(), keys, &arguments.run)?;
     if arguments.run.resume.is_some() {
         arguments.only_resumes()?;
-        return run_with(&arguments.run, Applied { keys, origins });
+        return run_with(&arguments.run, &settings, keys);
     }
+    let Applied { mut keys, origins } =
+        settings.apply(arguments.run.plan(), keys, &arguments.run, None)?;
     let (spec, multi) = plan_file::merge_multi_target(arguments.run.plan(), keys.clone())?;
     let is_one = multi.targets.is_empty();
     if arguments.predict {
@@ -130,7 +130,7 @@ pub fn search(mut arguments: SearchArgs) -> Result<(), Failure> {
         search.insert("start".to_owned(), load.into());
         search.entry("stride").or_insert_with(|| NEAR.into());
     }
-    run_with(&arguments.run, Applied { keys, origins })
+    run_applied(&arguments.run, Applied { keys, origins }, None, None)
 }
 
 /// Searches in virtual time, and prints the answers.
@@ -165,7 +165,7 @@ fn in_virtual_time(spec: &Spec, arguments: &SearchArgs) -> Result<Measured, Fail
     if run.json {
         print(&(json::summary(summary) + "\n"))?;
     } else {
-        let table = terminal::text(std::slice::from_ref(summary), colour());
+        let table = terminal::text(std::slice::from_ref(summary), screen());
         print(&format!(
             "{table}\nreport: {0}/report.html, {0}/report.md; plots: {0}/*.png\n\
              store:  {1}, run {2} (predicted)\n{3}",

@@ -43,7 +43,7 @@ pub struct Flag {
     pub here: &'static str,
     /// How it is treated here.
     pub answer: Answer,
-    /// Values of a refused flag that ask for nothing.
+    /// Values of a refused flag that are accepted because they change nothing.
     pub harmless: Vec<&'static str>,
 }
 
@@ -57,7 +57,7 @@ pub static FLAGS: LazyLock<Vec<Flag>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Which table a row stands in is clear from its cells: six of them, of which the last may be empty.
+/// Reads a row of six cells; the last may be empty.
 fn flag(row: &'static str) -> Option<Flag> {
     let mut cells = row.split('|').map(str::trim);
     let mut cell = || cells.next();

@@ -66,7 +66,8 @@ impl DataSet {
     }
 }
 
-/// The keys of the workload. Takes the number of requests, and gives the one that a pass has.
+/// The keys of the workload. Takes the number of requests that is asked for, and gives the number that
+/// a pass sends.
 pub fn keys(
     reader: &mut Reader<'_>,
     dataset: DataSet,
@@ -74,28 +75,28 @@ pub fn keys(
     keys: &mut Map<String, Value>,
 ) -> u32 {
     let mut own = Map::new();
-    let mut counted = Some(requests);
+    let mut sent = requests;
     path(reader, dataset, &mut own);
     match dataset {
         DataSet::Random => random(reader, &mut own),
         DataSet::Sharegpt => sharegpt(reader, &mut own),
         DataSet::Custom => custom(reader, &mut own),
         DataSet::PrefixRepetition => {
-            counted = None;
-            prefixes(reader, requests, &mut own);
+            sent = prefixes(reader, requests, &mut own);
         }
         DataSet::TimedTrace => trace(reader, &mut own),
     }
     let is_endless = matches!(dataset, DataSet::Random | DataSet::TimedTrace);
     own.insert("ignore_eos".to_owned(), (is_endless || reader.has("--ignore-eos")).into());
-    if let Some(requests) = counted {
+    // Of prefixes it follows from the prompts per group.
+    if dataset != DataSet::PrefixRepetition {
         own.insert("requests".to_owned(), requests.into());
     }
     if reader.has("--prompt-token-ids") {
         own.insert("token_ids".to_owned(), true.into());
     }
     keys.extend(own);
-    requests
+    sent
 }
 
 fn put(keys: &mut Map<String, Value>, key: &str, value: impl Into<Value>) {
@@ -224,7 +225,8 @@ fn custom(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     }
 }
 
-fn prefixes(reader: &mut Reader<'_>, requests: u32, keys: &mut Map<String, Value>) {
+/// Gives the number of requests that are sent: as many of each prefix.
+fn prefixes(reader: &mut Reader<'_>, requests: u32, keys: &mut Map<String, Value>) -> u32 {
     put(keys, "workload", "prefix");
     unused(reader, "--input-len");
     let mut or = |flag, default| reader.count(flag).unwrap_or(default);
@@ -246,6 +248,7 @@ fn prefixes(reader: &mut Reader<'_>, requests: u32, keys: &mut Map<String, Value
     put(keys, "prefix_length", prefix);
     put(keys, "prefix_groups", groups);
     put(keys, "prompts_per_group", each);
+    each * groups
 }
 
 fn trace(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {

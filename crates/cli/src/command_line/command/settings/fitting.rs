@@ -15,8 +15,8 @@ const OF_EMBEDDED: [&str; 3] = ["profile", "speed", "noise"];
 /// What says which load is measured: one of them replaces the others.
 const LOADS: [&str; 5] = ["passes", "concurrency", "rate", "stages", "replay"];
 
-/// Why a setting does not fit a run with these keys so far; absent: it does. The target is looked at
-/// before the other settings.
+/// The reason to leave a setting out of a run with these keys so far, if there is one. The target is
+/// looked at before the other settings.
 pub(super) fn misfit<'a>(
     key: &str,
     given: &impl Fn(&str) -> Option<&'a Value>,
@@ -40,16 +40,11 @@ pub(super) fn misfit<'a>(
     if ["wait", "proxy"].contains(&key) && launched {
         return Some("the plan starts the server");
     }
-    let is_secure = |target: &Value| match target {
-        Value::String(url) => url.starts_with("https://"),
-        // Several targets say it of themselves.
-        _ => false,
-    };
     if OF_TLS.contains(&key) && !target.is_some_and(is_secure) {
-        return Some("the target has no https:// address");
+        return Some("not every target has an https:// address");
     }
     if key == "insecure" && has(&["ca_cert"]) || key == "ca_cert" && has(&["insecure"]) {
-        return Some("the run trusts in another way");
+        return Some("ca_cert and insecure exclude each other");
     }
     if OF_EMBEDDED.contains(&key) && (!is_embedded || launched) {
         return Some("the target is no embedded engine");
@@ -58,6 +53,19 @@ pub(super) fn misfit<'a>(
         return Some("the run has a load of its own");
     }
     None
+}
+
+/// Whether all addresses of a target, or of several, are behind TLS.
+fn is_secure(target: &Value) -> bool {
+    match target {
+        Value::String(url) => url.starts_with("https://"),
+        Value::Array(several) => {
+            let urls = several.iter().map(|target| target["url"].as_str());
+            let mut secure = urls.map(|url| url.is_some_and(|url| url.starts_with("https://")));
+            secure.all(|is_secure| is_secure)
+        }
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -70,6 +78,8 @@ mod tests {
     fn a_setting_fits_a_run_that_has_a_use_for_it_and_says_nothing_against_it() {
         let (plain, secure) = (json!("http://h:1"), json!("https://h:1"));
         let (several, server) = (json!([{"url": "http://h:1"}]), json!({"preset": "vllm"}));
+        let both = json!([{"url": "https://h:1"}, {"url": "https://h:2"}]);
+        let one_of_two = json!([{"url": "https://h:1"}, {"server": {"preset": "vllm"}}]);
         let (load, embedded) = (json!([1]), json!("embedded"));
         for (key, given, fits) in [
             ("target", &[][..], true),
@@ -86,6 +96,9 @@ mod tests {
             ("ca_cert", &[("target", &secure)], true),
             ("ca_cert", &[("target", &secure), ("insecure", &load)], false),
             ("client_cert", &[("target", &secure)], true),
+            ("client_cert", &[("target", &both)], true),
+            ("client_cert", &[("target", &one_of_two)], false),
+            ("insecure", &[("target", &several)], false),
             ("speed", &[("target", &plain)], false),
             ("speed", &[], true),
             ("rate", &[("concurrency", &load)], false),

@@ -23,6 +23,9 @@ pub use origins::Origins;
 /// The target that leaves out the one of the settings.
 const EMBEDDED: &str = "embedded";
 
+/// Keys of plans that a flag `--no-KEY` switches off.
+const SWITCHED_OFF: [&str; 3] = ["ignore_eos", "server_metrics", "stream"];
+
 /// What a run that goes on takes of the settings: where its results are and how its server is reached. The
 /// rest is in its own plan.
 const OF_RESUMED: [&str; 5] = ["store", "out", "header", "proxy", "api_key_env"];
@@ -123,8 +126,8 @@ impl Settings {
         arguments
     }
 
-    /// Adds to the keys that flags give those that neither these nor the plan file have, as far as they
-    /// fit. The user is told of them.
+    /// Adds each setting that fits the run and that neither a flag nor the plan file gives, and tells the
+    /// user. `earlier`: the plan of a run that goes on.
     ///
     /// # Errors
     /// When the plan file cannot be read.
@@ -133,6 +136,7 @@ impl Settings {
         plan: Option<&Path>,
         mut keys: Map<String, Value>,
         arguments: &RunArgs,
+        earlier: Option<&Map<String, Value>>,
     ) -> Result<Applied, PlanError> {
         let of_file = plan.map_or_else(|| Ok(Map::new()), plan_file::read)?;
         let mut origins = Origins::of(plan, &of_file, &keys);
@@ -146,6 +150,8 @@ impl Settings {
         };
         let (mut told, resumes) = (Vec::new(), arguments.resume.is_some());
         let mut left_out = Vec::new();
+        // A certificate and its key belong together.
+        let has_certificate = is_given("client_cert", &keys);
         // The target first: which of the others fit depends on it.
         let (targets, others): (Vec<_>, Vec<_>) =
             self.keys.iter().partition(|setting| setting.key == "target");
@@ -153,8 +159,15 @@ impl Settings {
             if is_given(key, &keys) || resumes && !OF_RESUMED.contains(&key.as_str()) {
                 continue;
             }
-            let all = |name: &str| keys.get(name).or_else(|| of_file.get(name));
-            if let Some(why) = fitting::misfit(key, &all) {
+            let of_earlier = |name: &str| earlier.and_then(|keys| keys.get(name));
+            let all = |name: &str| {
+                keys.get(name).or_else(|| of_file.get(name)).or_else(|| of_earlier(name))
+            };
+            let misfit = match has_certificate && key == "client_key" {
+                true => Some("it may belong to another certificate"),
+                false => fitting::misfit(key, &all),
+            };
+            if let Some(why) = misfit {
                 origins.unused(key, origin, why);
                 left_out.push(format!("setting left out: {key}, by {origin}: {why}"));
                 continue;
@@ -178,7 +191,7 @@ impl Settings {
     }
 }
 
-/// Says which server is measured that nobody named in the command, and what else the settings say.
+/// Prints the target and the other settings in use.
 fn tell_of(settings: &[(&String, &Value, &String)]) {
     let mut by_origin: Vec<(&str, Vec<&str>)> = Vec::new();
     for (key, value, origin) in settings {

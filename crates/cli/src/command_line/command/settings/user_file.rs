@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use inferometer_model::suggest::did_you_mean;
 use serde_json::Value;
 
-use super::{Settings, parsed, run_command};
+use super::{SWITCHED_OFF, Settings, parsed, run_command};
 use crate::command_line::console::variable;
 use crate::command_line::exit::Failure;
 use crate::plan_file;
@@ -14,12 +14,9 @@ use crate::plan_file;
 /// The variable that names the file.
 const VARIABLE: &str = "INFEROMETER_CONFIG";
 
-/// Keys of a plan whose flags say the opposite.
-const WITHOUT_FLAG: [&str; 3] = ["ignore_eos", "stream", "server_metrics"];
-
 /// Adds what the file says, if there is one.
 pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
-    let Some(path) = path() else { return Ok(()) };
+    let Some(path) = path()? else { return Ok(()) };
     let origin = path.display().to_string();
     let keys = plan_file::read(&path)?;
     let command = run_command();
@@ -28,7 +25,7 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
         .filter_map(|flag| flag.get_long())
         .map(|flag| flag.replace('-', "_"))
         .collect();
-    let known = || flags.iter().map(String::as_str).chain(WITHOUT_FLAG);
+    let known = || flags.iter().map(String::as_str).chain(SWITCHED_OFF);
     let of_plans = plan_file::known_keys();
     let mut mistakes = Vec::new();
     for (key, value) in keys {
@@ -37,7 +34,7 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
         }
         let is_of_plan = of_plans.contains(&key);
         if !known().any(|name| name == key) {
-            let what = if is_of_plan { "is for a plan file alone" } else { "is no setting" };
+            let what = if is_of_plan { "is allowed only in a plan file" } else { "is no setting" };
             mistakes.push(format!("{origin}: `{key}` {what}{}", did_you_mean(&key, known())));
         } else if is_of_plan {
             match plan_file::wrong_kind(&key, &value) {
@@ -71,13 +68,17 @@ fn switch(key: &str, value: &Value) -> Result<Option<String>, String> {
 }
 
 /// The user's file. One that is named has to be there.
-fn path() -> Option<PathBuf> {
+fn path() -> Result<Option<PathBuf>, Failure> {
     let value = |name| variable(name).filter(|value| !value.is_empty());
     if let Some(named) = value(VARIABLE) {
-        return Some(PathBuf::from(named));
+        return Ok(Some(PathBuf::from(named)));
     }
     let folder = value("XDG_CONFIG_HOME").map(PathBuf::from);
-    let folder = folder.or_else(|| Some(PathBuf::from(value("HOME")?).join(".config")))?;
+    let folder = folder.or_else(|| Some(PathBuf::from(value("HOME")?).join(".config")));
+    let Some(folder) = folder else { return Ok(None) };
     let file = folder.join("inferometer/config.toml");
-    file.exists().then_some(file)
+    let exists = file.try_exists().map_err(|error| {
+        Failure::usage(format!("{}: {error}; {VARIABLE} names another file", file.display()))
+    })?;
+    Ok(exists.then_some(file))
 }

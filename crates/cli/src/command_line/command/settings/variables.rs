@@ -4,17 +4,15 @@
 use inferometer_model::suggest::did_you_mean;
 use inferometer_model::visible;
 
-use super::{Settings, parsed, run_command};
+use super::{SWITCHED_OFF, Settings, parsed, run_command};
 use crate::command_line::exit::Failure;
 
 /// What our variables begin with.
 pub(super) const PREFIX: &str = "INFEROMETER_";
 
 /// Variables of ours that are no flags of `run`: other commands, tests and this module read them.
-const OTHERS: [&str; 5] = ["CONFIG", "CACHE", "MIRROR", "WEB_TOKEN", "WRITE_SCHEMAS"];
-
-/// Keys of plans that a flag `--no-KEY` switches off.
-const SWITCHED_OFF: [&str; 3] = ["ignore_eos", "server_metrics", "stream"];
+const OTHERS: [&str; 6] =
+    ["CONFIG", "CACHE", "MIRROR", "WEB_TOKEN", "WRITE_SCHEMAS", "WRITE_PAGES"];
 
 /// Adds what the variables say, and a warning for each that has the name of no flag.
 pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
