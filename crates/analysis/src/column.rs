@@ -147,7 +147,7 @@ fn add_intervals(
     found.p50_ci = interval(0.50, found.p50);
     found.p90_ci = interval(0.90, found.p90);
     found.p99_ci = interval(0.99, found.p99);
-    // Values that are too many to be kept are not made fewer by more of them.
+    // If there are too many values to keep, more requests do not help.
     let needs = series.needs_for_p99(mean.effective);
     if found.p99_ci.is_none() && found.exact && needs > parts.len() as u64 {
         found.p99_needs = Some(needs);

@@ -12,6 +12,7 @@ pub mod observed;
 mod per_request;
 pub mod range;
 mod range_fold;
+pub mod ranking;
 pub mod serving_run;
 
 pub mod pass;

@@ -91,7 +91,7 @@ pub fn of_class(class: &ClassSummary, metric: &Definition, statistic: Statistic)
 }
 
 /// The range of a rate of a pass: the pass can have ended before the stamp of its last read, and would
-/// have ended sooner with a client that takes no time. Absent where neither is so.
+/// have ended sooner with a client that takes no time. `None` if neither can have happened.
 pub fn rate(pass: &PassSummary, figure: Option<f64>) -> Option<Range> {
     let (figure, seconds) = figure.zip(pass.duration_s)?;
     if is_busy(pass) {

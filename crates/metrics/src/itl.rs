@@ -18,7 +18,7 @@ pub static DEFINITION: Definition = Definition {
     result_key: Some("itl_ms"),
     of_gaps: true,
     judged: Judged::OnPasses,
-    in_tables: &[Statistic::P99],
+    in_tables: &[Statistic::P50, Statistic::P99],
     bound: Some(ErrorBound { key: Some("itl_bound_us"), of: slack }),
     live: Some(Live {
         place: 1,

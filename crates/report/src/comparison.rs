@@ -1,17 +1,18 @@
 //! The results of a plan with several servers: what each argument does, as tables, and which runs are
-//! missing. It shows figures with their intervals and does not judge which is better.
+//! missing, and which server is best.
 
 use std::fmt::Write as _;
 
 use inferometer_analysis::cell::{Cell, CellSpread};
 use inferometer_analysis::effect::{Effect, FIGURES};
+use inferometer_analysis::ranking::Ranking;
 use inferometer_analysis::summary::Summary;
 use inferometer_stats::spread;
 use serde::{Deserialize, Serialize};
 
 use crate::number::{MISSING, count, significant, two_decimals};
 use crate::text_table::{Align, Table};
-use crate::{escape, table};
+use crate::{escape, ranking, table};
 
 pub use crate::label::VARIANT;
 
@@ -33,6 +34,12 @@ pub struct Comparison {
     pub remarks: Vec<String>,
     /// What each argument that was gone through does.
     pub effects: Vec<Effect>,
+    /// Which server is best, figure by figure at each load; empty for one server.
+    #[serde(default)]
+    pub ranking: Vec<Ranking>,
+    /// The same in words, a sentence for each load.
+    #[serde(default)]
+    pub answers: Vec<String>,
 }
 
 /// The document as JSON with a final newline.
@@ -86,9 +93,17 @@ fn merge(cell: &mut Cell, rounds: &[&Summary]) {
 
 /// Everything as Markdown: one table per server, then the effects.
 pub fn markdown(comparison: &Comparison) -> String {
-    let mut out = table::markdown(&over_rounds(&comparison.runs));
+    let mut out = String::new();
+    for answer in &comparison.answers {
+        let _ = writeln!(out, "**{}**\n", escape::markdown(&one_line(answer)));
+    }
+    out += &table::markdown(&over_rounds(&comparison.runs));
     for line in comparison.remarks.iter().chain(&comparison.failed) {
         let _ = writeln!(out, "\n- {}", escape::markdown(&one_line(line)));
+    }
+    if !comparison.ranking.is_empty() {
+        let table = ranking::table(&comparison.ranking).to_markdown();
+        let _ = write!(out, "\n## Ranking\n\n{table}");
     }
     for (heading, sentence, table) in tables(comparison) {
         let _ = write!(
@@ -101,7 +116,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     out
 }
 
-/// The effects for a terminal, behind the summaries of the runs.
+/// The effects for a terminal, behind the summaries of the runs, and the answer last.
 pub fn text(comparison: &Comparison) -> String {
     let mut out = String::new();
     for (heading, sentence, table) in tables(comparison) {
@@ -114,7 +129,15 @@ pub fn text(comparison: &Comparison) -> String {
     for line in comparison.remarks.iter().chain(&comparison.failed) {
         let _ = writeln!(out, "\n{}", one_line(line));
     }
+    for answer in &comparison.answers {
+        let _ = writeln!(out, "\n{}", one_line(answer));
+    }
     out
+}
+
+/// The ranking in words, a sentence for each load.
+pub fn answers(ranking: &[Ranking]) -> Vec<String> {
+    ranking::answers(ranking)
 }
 
 /// A text of a server on one line, without control characters.
@@ -158,7 +181,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// A table per argument: a row per cell and value.
-fn tables(comparison: &Comparison) -> Vec<(String, String, Table)> {
+pub(crate) fn tables(comparison: &Comparison) -> Vec<(String, String, Table)> {
     arguments(&comparison.effects)
         .into_iter()
         .map(|argument| {

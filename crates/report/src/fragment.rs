@@ -6,7 +6,7 @@ use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::Validity;
 
 use crate::page::{escape, table};
-use crate::table::{loads, marks, records};
+use crate::table::{marks, passes, records};
 use crate::{extra_tables, label, search};
 
 /// The heading, the notice of a prediction or simulation, the answers of a search, and the tables with
@@ -28,11 +28,11 @@ pub fn of_run(summary: &Summary) -> String {
     for answer in &summary.searches {
         sentence(&mut out, &search::sentence(answer));
     }
-    let (loads, extra) = (loads(summary), extra_tables::tables(summary));
-    for one in [&records(summary), &loads].into_iter().filter(|one| !one.is_empty()) {
+    let (passes, extra) = (passes(summary), extra_tables::tables(summary));
+    for one in [&records(summary), &passes].into_iter().filter(|one| !one.is_empty()) {
         out += &table(one);
     }
-    for text in marks(summary, &loads, &extra) {
+    for text in marks(summary, &passes, &extra) {
         sentence(&mut out, &text);
     }
     out

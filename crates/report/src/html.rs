@@ -12,15 +12,18 @@ use crate::plot::figure;
 
 /// The report as one HTML document with its charts inside.
 pub fn report(input: &ReportInput<'_>) -> String {
-    let title = label::title(input.summary);
-    let blocks = blocks(input);
+    page(&label::title(input.summary), &blocks(input))
+}
+
+/// Blocks as one HTML document with links to its parts.
+pub(crate) fn page(title: &str, blocks: &[Block<'_>]) -> String {
     let links = blocks.iter().fold(String::new(), |mut out, block| {
         if let Block::Heading(2, text) = block {
             let _ = write!(out, "<a href=\"#{}\">{}</a> ", place(text), escape(text));
         }
         out
     });
-    page::document(&Page { title: &title, policy: "", links: &links, body: &written(&blocks) })
+    page::document(&Page { title, policy: "", links: &links, body: &written(blocks) })
 }
 
 /// The report as markup without a page around it; its first element is its heading.

@@ -81,12 +81,15 @@ pub(crate) fn body(summary: &Summary) -> String {
     if let Some(sentence) = which_pass(summary) {
         let _ = writeln!(out, "\n{sentence}");
     }
-    let loads = loads(summary);
-    if !loads.is_empty() {
-        let _ = write!(out, "\n{}", loads.to_markdown());
+    // The published form has no other table: it is read again by its columns.
+    let is_load = |pass: &PassSummary| matches!(pass.kind, PassKind::Closed | PassKind::Open);
+    let has_loads = summary.cells.iter().flat_map(|cell| &cell.passes).any(is_load);
+    let passes = if has_loads { passes(summary) } else { Table::new([("", Align::Left)]) };
+    if !passes.is_empty() {
+        let _ = write!(out, "\n{}", passes.to_markdown());
     }
     let extra = extra_tables::tables(summary);
-    for sentence in marks(summary, &loads, &extra) {
+    for sentence in marks(summary, &passes, &extra) {
         let _ = writeln!(out, "\n{}", crate::escape::markdown(&sentence));
     }
     for (heading, table) in extra {
@@ -103,7 +106,7 @@ fn of_search(summary: &Summary) -> String {
         let _ = write!(out, "{}: {sentence}\n\n", answer.cell());
         let _ = writeln!(out, "{}", search::table(answer).to_markdown());
     }
-    let _ = write!(out, "Trials:\n\n{}", loads(summary).to_markdown());
+    let _ = write!(out, "Trials:\n\n{}", passes(summary).to_markdown());
     let failures = failures(summary);
     if !failures.is_empty() {
         let _ = write!(out, "\n- {}\n", failures.join("\n- "));
@@ -159,8 +162,11 @@ fn own_length(of_grid: u32, cell: &Cell, tokens: fn(&PassSummary) -> u64) -> Str
     }
 }
 
-/// A row per pass that holds a concurrency or a rate; empty when there is none.
-pub(crate) fn loads(summary: &Summary) -> Table {
+/// The columns of [`passes`] that say which pass a row is.
+pub(crate) const PASS_KEYS: usize = 4;
+
+/// A row per pass.
+pub(crate) fn passes(summary: &Summary) -> Table {
     let before = [
         ("Input", Align::Right),
         ("Output", Align::Right),
@@ -169,6 +175,7 @@ pub(crate) fn loads(summary: &Summary) -> Table {
         ("Completed / planned", Align::Right),
         ("Requests/s", Align::Right),
         ("Output tokens/s", Align::Right),
+        ("Total tokens/s", Align::Right),
     ];
     let before = before.map(|(name, align)| (name.to_owned(), align));
     let latencies = registry::in_tables().map(label::latency);
@@ -176,9 +183,6 @@ pub(crate) fn loads(summary: &Summary) -> Table {
     let mut table = Table::new(before.into_iter().chain(right));
     for cell in &summary.cells {
         for pass in &cell.passes {
-            if !matches!(pass.kind, PassKind::Closed | PassKind::Open) {
-                continue;
-            }
             let mut row = vec![
                 input_length(cell),
                 output_length(cell),
@@ -186,7 +190,7 @@ pub(crate) fn loads(summary: &Summary) -> Table {
                 label::load(pass),
                 completed(pass),
             ];
-            let rates = [pass.requests_per_s, pass.output_tokens_per_s];
+            let rates = [pass.requests_per_s, pass.output_tokens_per_s, total_tokens_per_s(pass)];
             row.extend(rates.map(|rate| marked(two_decimals(rate), rate, trust::rate(pass, rate))));
             row.extend(registry::in_tables().map(|(metric, of)| {
                 let figure = pass.latency(metric).and_then(|it| of.of(it));
@@ -197,6 +201,20 @@ pub(crate) fn loads(summary: &Summary) -> Table {
         }
     }
     table
+}
+
+/// Prompt and output tokens per second; absent where output tokens are not known.
+fn total_tokens_per_s(pass: &PassSummary) -> Option<f64> {
+    let seconds = pass.duration_s.filter(|seconds| *seconds > 0.0)?;
+    Some(pass.output_tokens_per_s? + pass.input_tokens as f64 / seconds)
+}
+
+/// Whether the summary has passes of the published tables: one by one, or all at once.
+pub(crate) fn is_published_form(summary: &Summary) -> bool {
+    let passes = summary.cells.iter().flat_map(|cell| &cell.passes);
+    let mut kinds = passes.map(|pass| pass.kind);
+    summary.imported.is_some()
+        || kinds.any(|kind| matches!(kind, PassKind::OneByOne | PassKind::Saturated))
 }
 
 /// How many completed of those that were planned. What a trial that was cut off brought is of few

@@ -22,6 +22,21 @@ pub enum Colour {
     Always,
 }
 
+/// What a text is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Screen {
+    /// Whether it has colours.
+    pub colour: Colour,
+    /// How many characters a line has; absent for files and pipes. A table that is wider is printed in
+    /// several parts.
+    pub columns: Option<usize>,
+}
+
+impl Screen {
+    /// Plain text with lines of any length.
+    pub const NONE: Self = Self { colour: Colour::Never, columns: None };
+}
+
 const ESCAPE: char = '\u{1b}';
 
 /// SGR parameters of what is coloured.
@@ -41,18 +56,19 @@ const SEARCH_HEADING: usize = 24;
 
 /// The results of each target: what was measured, the table, what failed, findings, verdict. The
 /// verdict is last, where a reader of a terminal looks first.
-pub fn text(summaries: &[Summary], colour: Colour) -> String {
+pub fn text(summaries: &[Summary], screen: Screen) -> String {
     let mut out = String::new();
     for summary in summaries {
         if !out.is_empty() {
             out.push('\n');
         }
-        write_summary(&mut out, summary, colour);
+        write_summary(&mut out, summary, screen);
     }
     out
 }
 
-fn write_summary(out: &mut String, summary: &Summary, colour: Colour) {
+fn write_summary(out: &mut String, summary: &Summary, screen: Screen) {
+    let colour = screen.colour;
     let paint = |paint, text: &str| painted(colour, paint, text);
     let target = &summary.target;
     let title = [target.model.clone(), label::card(target), label::engine(target)].join(" · ");
@@ -65,29 +81,29 @@ fn write_summary(out: &mut String, summary: &Summary, colour: Colour) {
         let heading = format!("Search, {}", answer.cell());
         let _ = writeln!(out, "{}", paint(Paint::Bold, &heading));
         let _ = writeln!(out, "{}\n", paint(Paint::Green, &search::sentence(answer)));
-        write_table(out, &search::table(answer), SEARCH_HEADING, colour);
+        write_table(out, &search::table(answer), SEARCH_HEADING, 1, screen);
         out.push('\n');
     }
-    let loads = table::loads(summary);
-    if summary.searches.is_empty() {
-        write_table(out, &table::records(summary), RECORD_HEADING, colour);
+    let passes = table::passes(summary);
+    if !summary.searches.is_empty() {
+        let _ = write!(out, "{}", paint(Paint::Bold, "Trials"));
+    } else if passes.is_empty() || table::is_published_form(summary) {
+        write_table(out, &table::records(summary), RECORD_HEADING, 2, screen);
         if let Some(sentence) = table::which_pass(summary) {
             let _ = writeln!(out, "{}", paint(Paint::Dim, &sentence));
         }
-    } else {
-        let _ = write!(out, "{}", paint(Paint::Bold, "Trials"));
-    }
-    if !loads.is_empty() {
         out.push('\n');
-        write_table(out, &loads, LOAD_HEADING, colour);
+    }
+    if !passes.is_empty() {
+        write_table(out, &passes, LOAD_HEADING, table::PASS_KEYS, screen);
     }
     let extra = extra_tables::tables(summary);
-    for sentence in table::marks(summary, &loads, &extra) {
+    for sentence in table::marks(summary, &passes, &extra) {
         let _ = writeln!(out, "{}", paint(Paint::Dim, &sentence));
     }
     for (heading, table) in extra {
         let _ = writeln!(out, "\n{}", paint(Paint::Bold, heading));
-        write_table(out, &table, LOAD_HEADING, colour);
+        write_table(out, &table, LOAD_HEADING, 1, screen);
     }
     out.push_str(&below_tables(summary, colour));
 }
@@ -107,14 +123,19 @@ pub fn below_tables(summary: &Summary, colour: Colour) -> String {
     out
 }
 
-fn write_table(out: &mut String, table: &Table, heading_width: usize, colour: Colour) {
-    let lines = table.to_terminal(heading_width);
-    for line in &lines.heading {
-        let _ = writeln!(out, "{}", painted(colour, Paint::Bold, line));
-    }
-    let _ = writeln!(out, "{}", painted(colour, Paint::Dim, &lines.rule));
-    for line in &lines.rows {
-        let _ = writeln!(out, "{}", clean(line));
+/// A table in as many parts as the screen asks for. Each repeats the first `keys` columns.
+fn write_table(out: &mut String, table: &Table, heading_width: usize, keys: usize, screen: Screen) {
+    for (number, lines) in table.fitted(heading_width, screen.columns, keys).iter().enumerate() {
+        if number > 0 {
+            out.push('\n');
+        }
+        for line in &lines.heading {
+            let _ = writeln!(out, "{}", painted(screen.colour, Paint::Bold, line));
+        }
+        let _ = writeln!(out, "{}", painted(screen.colour, Paint::Dim, &lines.rule));
+        for line in &lines.rows {
+            let _ = writeln!(out, "{}", clean(line));
+        }
     }
 }
 

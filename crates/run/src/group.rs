@@ -4,14 +4,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use inferometer_analysis::compare::Subject;
 use inferometer_analysis::effect::{Tried, effects};
+use inferometer_analysis::ranking::rankings;
 use inferometer_analysis::summary::Summary;
 use inferometer_launch::preset;
 use inferometer_load::PassPlan;
 use inferometer_model::finding::code;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{self, Spec, TargetSpec, Variant};
-use inferometer_report::comparison::{COMPARISON_SCHEMA, Comparison, VARIANT};
+use inferometer_report::comparison::{self, COMPARISON_SCHEMA, Comparison, VARIANT};
 
 use crate::context::{Context, Host};
 use crate::credentials::{self, Variables};
@@ -289,24 +291,50 @@ impl GroupRun<'_, '_> {
         }
     }
 
+    /// Each server with the figures of its rounds.
+    fn servers(&self) -> Vec<Subject> {
+        let mut rounds: Vec<(&str, Vec<Subject>)> = Vec::new();
+        for done in &self.done {
+            let run = Subject::of_run(done.summary.run_id.clone(), &done.summary);
+            match rounds.iter_mut().find(|(name, _)| *name == done.variant) {
+                Some((_, runs)) => runs.push(run),
+                None => rounds.push((&done.variant, vec![run])),
+            }
+        }
+        rounds.into_iter().map(|(name, runs)| Subject::of_several(name, runs)).collect()
+    }
+
+    /// The reports of the runs, relative to the folder.
+    fn reports(&self) -> Vec<String> {
+        let (rounds, members) = (1..=self.group.rounds, 0..self.group.members.len());
+        let names = rounds.flat_map(|round| members.clone().map(move |index| (index, round)));
+        let files = names.map(|(index, round)| {
+            format!("{}/report.html", file_name(&self.run_name(index, round)))
+        });
+        files.filter(|file| self.folder.join(file).is_file()).collect()
+    }
+
     /// The comparison of what was measured.
     fn finish(mut self) -> Result<FinishedGroup, RunError> {
         let tried: Vec<Tried<'_>> = self.done.iter().map(Done::tried).collect();
         let effects = effects(&tried);
         let plan = self.group.members.first().map(|member| &member.plan);
         let remark = plan.and_then(|plan| different_requests(plan, &self.done));
+        let ranking = rankings(&self.servers());
         let failed = self.failures.iter().map(|(name, why)| format!("{name}: {why}"));
         let comparison = Comparison {
             schema: COMPARISON_SCHEMA.to_owned(),
             group: self.group.name.clone(),
             effects,
+            answers: comparison::answers(&ranking),
+            ranking,
             failed: failed.collect(),
             remarks: remark.iter().cloned().collect(),
             runs: self.done.iter().map(|done| done.summary.clone()).collect(),
         };
         if !comparison.runs.is_empty() {
             let _outputs = Outputs::prepare(Some(&self.folder))?;
-            outputs::write_group(&self.folder, &comparison)?;
+            outputs::write_group(&self.folder, &comparison, &self.reports())?;
         }
         if let Some(remark) = remark {
             let why = Shortfall::Failed(remark);

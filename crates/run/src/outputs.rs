@@ -10,7 +10,8 @@ use inferometer_report::comparison::{self, Comparison};
 use inferometer_report::plot::Theme;
 use inferometer_report::trace::Traces;
 use inferometer_report::{
-    ReportInput, charts, csv, html, json, markdown, plan_toml, plot, published, table,
+    ReportInput, charts, comparison_page, csv, html, json, markdown, plan_toml, plot, published,
+    table,
 };
 use inferometer_store::RunId;
 
@@ -189,17 +190,24 @@ pub fn write_comparison(
     Ok(outputs.folder.clone())
 }
 
-/// Writes what came out of a plan with several servers.
+/// Writes what came out of a plan with several servers. `reports`: the files of the runs' reports,
+/// relative to the folder.
 ///
 /// # Errors
 /// When a plot cannot be drawn or a file cannot be written.
-pub fn write_group(folder: &Path, comparison: &Comparison) -> Result<(), RunError> {
+pub fn write_group(
+    folder: &Path,
+    comparison: &Comparison,
+    reports: &[String],
+) -> Result<(), RunError> {
     write(folder, "comparison.md", comparison::markdown(comparison).as_bytes())?;
     write(folder, "comparison.json", comparison::json(comparison).as_bytes())?;
     write(folder, "effects.csv", comparison::csv(comparison).as_bytes())?;
     let runs = comparison::over_rounds(&comparison.runs);
-    write_charts(folder, &charts::of_several(&runs), Theme::Light)?;
-    write_charts(folder, &charts::of_comparison(comparison), Theme::Light)
+    let charts = [charts::of_several(&runs), charts::of_comparison(comparison)].concat();
+    let page = comparison_page::page(comparison, &charts, reports);
+    write(folder, "comparison.html", page.as_bytes())?;
+    write_charts(folder, &charts, Theme::Light)
 }
 
 /// Writes each chart as SVG and as PNG.

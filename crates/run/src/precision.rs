@@ -17,7 +17,7 @@ const FEW: u64 = 10;
 pub fn findings(cells: &[Cell]) -> Vec<Finding> {
     let latency =
         |cell: &Cell| cell.alone()?.latency(&latency_per_output_token::DEFINITION).copied();
-    // Loads that hold no state have no interval either, however many requests: reports say so.
+    // Loads that are not steady (all at once, ramps) have no interval either, however many requests: reports say so.
     let is_few = |values: &Distribution| values.mean_ci.is_none() && values.n < FEW;
     let few = cells.iter().filter_map(latency).filter(is_few);
     let mut findings = Vec::new();

@@ -117,7 +117,7 @@ impl Course {
                 // In an open loop that is overloaded more requests are also more in flight.
                 Holds::Rate { .. } => format!(
                     "{sent} requests are too few with {in_flight} in flight on average: about \
-                     {enough} would do, if no more are in flight then"
+                     {enough} are needed, if the number in flight stays the same"
                 ),
                 _ => format!(
                     "{sent} requests are too few with {in_flight} in flight: {enough} would do"

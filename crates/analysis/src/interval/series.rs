@@ -185,7 +185,8 @@ impl<'a> Series<'a> {
         // A rank is a whole number: half of one is the least that can be known.
         sum = sum.max(0.25 * weight / self.parts.len() as f64);
         if is_tail {
-            // No surer than the mean is: few groups of what lies far out say little of their own number.
+            // No surer than the mean is: a few groups of extreme values do not show how many
+            // independent ones there are.
             let independent = variance(&all) * (all.len() as f64).powi(2);
             let own = (independent / sum).min(effective);
             if own * (1.0 - share) < beyond {

@@ -4,7 +4,6 @@
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
-use inferometer_load::PassKind;
 use inferometer_metrics::{Definition, registry};
 
 use crate::charts;
@@ -38,15 +37,12 @@ impl PageLinks<'_> {
         }
     }
 
-    /// Links each row of the table of loads to its pass, and each latency of the row to the chart of
+    /// Links each row of the table of passes to its pass, and each latency of the row to the chart of
     /// its distribution.
-    pub fn link_loads(&self, table: &mut Table) {
+    pub fn link_passes(&self, table: &mut Table) {
         let mut row = 0;
         for (cell_index, cell) in self.summary.cells.iter().enumerate() {
-            for (pass_index, pass) in cell.passes.iter().enumerate() {
-                if !matches!(pass.kind, PassKind::Closed | PassKind::Open) {
-                    continue;
-                }
+            for pass_index in 0..cell.passes.len() {
                 let link = format!("#{}", charts::pass_id(cell_index, pass_index));
                 table.set_link(row, 2, link);
                 for (column, (metric, _)) in (LATENCIES_FROM..).zip(registry::in_tables()) {

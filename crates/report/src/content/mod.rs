@@ -193,14 +193,14 @@ fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     if !failures.is_empty() {
         out.push(Block::List(failures.into_iter().map(plain).collect()));
     }
-    let mut loads = table::loads(summary);
-    if !loads.is_empty() {
-        links.link_loads(&mut loads);
-        out.push(Block::Heading(3, "By load".to_owned()));
-        out.push(Block::Table(loads));
+    let mut passes = table::passes(summary);
+    if !passes.is_empty() {
+        links.link_passes(&mut passes);
+        out.push(Block::Heading(3, "By pass".to_owned()));
+        out.push(Block::Table(passes));
     }
     let extra = extra_tables::tables(summary);
-    let marks = table::marks(summary, &table::loads(summary), &extra);
+    let marks = table::marks(summary, &table::passes(summary), &extra);
     out.extend(marks.into_iter().map(|sentence| Block::Paragraph(plain(sentence))));
     for (heading, table) in extra {
         out.push(Block::Heading(3, heading.to_owned()));
@@ -215,8 +215,8 @@ fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
 /// Every trial of a search.
 fn trials(out: &mut Vec<Block<'_>>, summary: &Summary, links: &PageLinks<'_>) {
     out.push(Block::Heading(2, "Trials".to_owned()));
-    let mut trials = table::loads(summary);
-    links.link_loads(&mut trials);
+    let mut trials = table::passes(summary);
+    links.link_passes(&mut trials);
     out.push(Block::Table(trials));
     let failures = table::failures(summary);
     if !failures.is_empty() {

@@ -154,6 +154,21 @@ fn without_a_gate_what_is_worse_beyond_the_margin_fails_and_what_is_open_is_skip
 }
 
 #[test]
+fn a_figure_that_is_judged_at_two_loads_has_a_case_for_each() {
+    let at = |load: &str| Row { load: load.to_owned(), ..row("ttft_p50", 9.0, RowVerdict::Worse) };
+    let rows = vec![at("closed loop, 1 in flight"), at("closed loop, 8 in flight")];
+    let gates: Vec<GateResult> = rows
+        .iter()
+        .zip([Met::Yes, Met::No])
+        .map(|(row, met)| GateResult { place: row.place(), ..gate("ttft_p50", met, true) })
+        .collect();
+    let suite = of_comparison(&comparison(rows), &gates, &[None, None], false);
+    let text = junit(&[suite], None);
+    let became: Vec<&str> = read(&text).iter().map(|case| case.1).collect();
+    assert_eq!(became, ["passed", "failed"], "{text}");
+}
+
+#[test]
 fn a_gate_decides_over_its_figures_and_what_is_open_fails_where_it_is_strict() {
     let names = ["ttft_p50", "ttft_p99", "tpot_p50", "e2e_p50"];
     let rows = names.map(|name| row(name, 9.0, RowVerdict::Worse)).to_vec();

@@ -32,6 +32,8 @@ fn compared() -> Comparison {
         effects: effects(&tried),
         failed: vec!["max-num-seqs=0: server: ended\nbefore it was ready | *x*".to_owned()],
         remarks: vec!["they did not get the same requests".to_owned()],
+        ranking: Vec::new(),
+        answers: Vec::new(),
         runs: runs.into_iter().map(|(.., run)| run).collect(),
     }
 }

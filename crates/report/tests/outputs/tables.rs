@@ -2,7 +2,7 @@
 
 use inferometer_load::PassKind;
 use inferometer_model::outcome::OutcomeCounts;
-use inferometer_report::terminal::Colour;
+use inferometer_report::terminal::{Colour, Screen};
 use inferometer_report::{csv, table, terminal};
 
 use crate::support::{CHATGLM3, MISTRAL, cell, empty, full, pass, published};
@@ -41,7 +41,7 @@ fn a_trial_that_was_cut_off_is_marked_in_its_row_and_no_other_is() {
     let mut summary = empty("m", "c", "vllm", "0.2.7");
     summary.cells = vec![cell(128, 32, [None; 4])];
     summary.cells[0].passes = vec![cut, whole];
-    let shown = terminal::text(&[summary], Colour::Never);
+    let shown = terminal::text(&[summary], Screen::NONE);
     assert!(shown.contains("3 / 100, cut off"), "{shown}");
     assert_eq!(shown.matches("cut off").count(), 1, "{shown}");
 }
@@ -106,17 +106,34 @@ fn a_simulated_target_is_never_headed_like_a_real_one() {
 }
 
 #[test]
+fn a_table_that_is_wider_than_the_terminal_is_printed_in_parts_that_repeat_its_keys() {
+    let whole = terminal::text(&[full()], Screen::NONE);
+    let screen = Screen { colour: Colour::Never, columns: Some(80) };
+    let parts = terminal::text(&[full()], screen);
+    let tables = |text: &str| text.lines().filter(|line| line.starts_with('─')).count();
+    assert!(tables(&parts) > tables(&whole));
+    for rule in parts.lines().filter(|line| line.starts_with('─')) {
+        assert!(rule.chars().count() <= 80, "{rule}");
+    }
+    // Each figure of the whole table stands in one of the parts.
+    let words = |text: &str| -> std::collections::BTreeSet<String> {
+        text.split_whitespace().filter(|word| !word.starts_with('─')).map(str::to_owned).collect()
+    };
+    assert_eq!(words(&whole), words(&parts));
+}
+
+#[test]
 fn the_terminal_shows_table_failures_findings_and_verdict() {
-    insta::assert_snapshot!(terminal::text(&[full()], Colour::Never));
+    insta::assert_snapshot!(terminal::text(&[full()], Screen::NONE));
 }
 
 #[test]
 fn colours_only_add_escape_sequences_and_a_server_cannot_add_its_own() {
     let mut summary = full();
     summary.target.model = "evil\u{1b}[2J".to_owned();
-    let bare = terminal::text(&[summary.clone()], Colour::Never);
+    let bare = terminal::text(&[summary.clone()], Screen::NONE);
     assert!(!bare.contains('\u{1b}') && bare.contains("evil\\u001b[2J"));
-    let coloured = terminal::text(&[summary], Colour::Always);
+    let coloured = terminal::text(&[summary], Screen { colour: Colour::Always, columns: None });
     let mut stripped = String::new();
     for (index, part) in coloured.split('\u{1b}').enumerate() {
         stripped += if index == 0 { part } else { part.split_once('m').unwrap().1 };

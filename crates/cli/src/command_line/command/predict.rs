@@ -20,7 +20,7 @@ use super::run::tell_objectives;
 use super::run_flags::given;
 use super::settings::Settings;
 use super::workload_flags::WorkloadFlags;
-use crate::command_line::console::{colour, tell, variable};
+use crate::command_line::console::{screen, tell, variable};
 use crate::command_line::exit::{Failure, print};
 use crate::command_line::interrupt;
 
@@ -154,7 +154,7 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
         print(&(json::summary(summary) + "\n"))?;
     } else {
         let files = files(&prediction.folder, &context.store, prediction.run.as_str());
-        let table = terminal::text(std::slice::from_ref(summary), colour());
+        let table = terminal::text(std::slice::from_ref(summary), screen());
         print(&format!("{table}\n{}{files}", tables::terminal(summary)))?;
     }
     if let Some(why) = too_many_failures(summary, plan.max_failures) {

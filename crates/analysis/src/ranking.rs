@@ -1,0 +1,184 @@
+//! Which of several servers is best, figure by figure, and how far the others are behind it. The differences
+//! and their intervals are those of [`mod@crate::compare`].
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::compare::{Options, Row, RowVerdict, Subject, compare};
+
+/// The figures that are ranked, in the order in which people ask for them.
+pub const FIGURES: [&str; 8] = [
+    "requests_per_s",
+    "output_tokens_per_s",
+    "ttft_p50",
+    "ttft_p99",
+    "tpot_p50",
+    "tpot_p99",
+    "e2e_p50",
+    "e2e_p99",
+];
+
+/// The servers by one figure at one load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ranking {
+    /// Cell and load, such as `128 x 32, closed loop, 8 in flight`.
+    pub place: String,
+    /// The figure, such as `ttft_p99`.
+    pub figure: String,
+    /// Whether more of it is better.
+    pub higher_is_better: bool,
+    /// The server with the best mean over its runs.
+    pub best: String,
+    /// Its mean, in the figure's unit.
+    pub value: f64,
+    /// The other servers, the best of them first.
+    pub others: Vec<Behind>,
+}
+
+/// A server beside the best one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Behind {
+    /// The server.
+    pub name: String,
+    /// Its mean, in the figure's unit.
+    pub value: f64,
+    /// The best server's figure divided by this one's.
+    pub ratio: f64,
+    /// 95 % interval of the ratio; absent below three runs of each.
+    pub ratio_ci: Option<[f64; 2]>,
+    /// Whether the two differ beyond chance.
+    pub told_apart: bool,
+}
+
+/// The rankings of all figures at all loads that every server has. Empty for a single server.
+pub fn rankings(servers: &[Subject]) -> Vec<Ranking> {
+    let [first, _, ..] = servers else { return Vec::new() };
+    // The rows of the others beside a server are made when it is the best by some figure.
+    let mut beside: BTreeMap<usize, Vec<Vec<Row>>> = BTreeMap::new();
+    let mut found = Vec::new();
+    for figure in FIGURES {
+        for series in first.series.iter().filter(|one| one.figure == figure && one.cell.is_some()) {
+            let mean_of = |server: &Subject| {
+                let own = server.series.iter().find(|own| own.is_same_figure(series))?;
+                Some(own.values.iter().sum::<f64>() / own.values.len() as f64)
+            };
+            let means: Option<Vec<f64>> = servers.iter().map(mean_of).collect();
+            let Some(means) = means else { continue };
+            let sign = if series.higher_is_better { -1.0 } else { 1.0 };
+            let mut order: Vec<usize> = (0..servers.len()).collect();
+            order.sort_by(|&a, &b| (sign * means[a]).total_cmp(&(sign * means[b])));
+            let best = order.remove(0);
+            let beside = beside.entry(best).or_insert_with(|| {
+                servers.iter().map(|other| rows(&servers[best], other)).collect()
+            });
+            let is_same = |row: &&Row| {
+                (row.cell, &row.load, &row.figure) == (series.cell, &series.load, &series.figure)
+            };
+            let row = |at: usize| beside[at].iter().find(is_same);
+            let place = order.iter().find_map(|&at| Some(row(at)?.place()));
+            let others = order.iter().filter_map(|&at| Some(behind(&servers[at].name, row(at)?)));
+            let Some(place) = place else { continue };
+            found.push(Ranking {
+                place,
+                figure: figure.to_owned(),
+                higher_is_better: series.higher_is_better,
+                best: servers[best].name.clone(),
+                value: means[best],
+                others: others.collect(),
+            });
+        }
+    }
+    found
+}
+
+/// The rows of a server beside another one; none where they have nothing in common.
+fn rows(best: &Subject, other: &Subject) -> Vec<Row> {
+    compare(best, other, Options::default()).map_or_else(|_| Vec::new(), |found| found.rows)
+}
+
+/// `row`: the best server as the baseline, the other one as the contender.
+fn behind(name: &str, row: &Row) -> Behind {
+    // A change of -20 % is a ratio of 1 / 0.8.
+    let ratio = |change_pct: f64| 1.0 / (1.0 + change_pct / 100.0);
+    Behind {
+        name: name.to_owned(),
+        value: row.contender,
+        ratio: ratio(row.difference_pct),
+        ratio_ci: row.interval_pct.map(|[low, high]| [ratio(high), ratio(low)]),
+        told_apart: matches!(row.verdict, RowVerdict::Better | RowVerdict::Worse),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_model::cell::CellPlan;
+
+    use super::*;
+    use crate::compare::Series;
+
+    /// A server with these figures in rounds, which begin so many seconds after one another.
+    fn server(name: &str, from_s: f64, rates: &[f64], ttft_p99: &[f64]) -> Subject {
+        let series = |figure: &str, higher_is_better, values: &[f64]| Series {
+            cell: Some(CellPlan { input_length: 64, output_length: 16 }),
+            load: "closed loop, 8 in flight".to_owned(),
+            figure: figure.to_owned(),
+            higher_is_better,
+            values: values.to_vec(),
+            times_s: (0..values.len()).map(|round| from_s + 100.0 * round as f64).collect(),
+        };
+        let both = [series("requests_per_s", true, rates), series("ttft_p99", false, ttft_p99)];
+        Subject::of_series(name, both.to_vec())
+    }
+
+    #[test]
+    fn the_best_is_named_for_each_figure_with_the_others_behind_it_in_their_order() {
+        let servers = [
+            server(
+                "a",
+                0.0,
+                &[10.0, 10.1, 9.9, 10.0, 10.1, 9.9],
+                &[50.0, 51.0, 49.0, 50.0, 51.0, 49.0],
+            ),
+            server(
+                "b",
+                30.0,
+                &[20.0, 20.2, 19.8, 20.0, 20.2, 19.8],
+                &[80.0, 81.0, 79.0, 80.0, 81.0, 79.0],
+            ),
+            server(
+                "c",
+                60.0,
+                &[19.9, 20.3, 19.7, 20.1, 20.0, 19.9],
+                &[99.0, 98.0, 97.0, 99.0, 98.0, 97.0],
+            ),
+        ];
+        let found = rankings(&servers);
+        assert_eq!(found.len(), 2);
+        let [rate, ttft] = [&found[0], &found[1]];
+        assert_eq!((rate.figure.as_str(), rate.best.as_str()), ("requests_per_s", "b"));
+        assert_eq!(rate.place, "64 x 16, closed loop, 8 in flight");
+        let names: Vec<&str> = rate.others.iter().map(|other| other.name.as_str()).collect();
+        assert_eq!(names, ["c", "a"]);
+        let [c, a] = [&rate.others[0], &rate.others[1]];
+        assert!(!c.told_apart, "within chance: {c:?}");
+        assert!(a.told_apart && (a.ratio - 2.0).abs() < 0.02, "{a:?}");
+        let [low, high] = a.ratio_ci.unwrap();
+        assert!(low > 1.9 && low < a.ratio && a.ratio < high && high < 2.1, "{a:?}");
+        // Of a latency the best is the lowest, and the ratio is below one.
+        assert_eq!((ttft.best.as_str(), ttft.others[0].name.as_str()), ("a", "b"));
+        assert!((ttft.others[0].ratio - 50.0 / 80.0).abs() < 0.01, "{ttft:?}");
+    }
+
+    #[test]
+    fn a_figure_that_one_server_lacks_is_not_ranked_and_one_server_has_no_ranking() {
+        let a = server("a", 0.0, &[1.0; 3], &[1.0; 3]);
+        let mut b = server("b", 50.0, &[2.0; 3], &[2.0; 3]);
+        b.series.remove(1);
+        let figures = |servers: &[Subject]| -> Vec<String> {
+            rankings(servers).into_iter().map(|one| one.figure).collect()
+        };
+        assert_eq!(figures(&[a.clone(), b]), ["requests_per_s"]);
+        assert!(figures(&[a]).is_empty());
+    }
+}

@@ -1,0 +1,152 @@
+//! Which server is best, as one sentence for each load and as a table.
+
+use inferometer_analysis::ranking::{Behind, Ranking};
+
+use crate::number::significant;
+use crate::text_table::{Align, Table};
+
+/// A sentence for each load: who is best by which figures, and by how much before the next one.
+pub(crate) fn answers(rankings: &[Ranking]) -> Vec<String> {
+    let mut places: Vec<&str> = Vec::new();
+    for ranking in rankings {
+        if !places.contains(&ranking.place.as_str()) {
+            places.push(&ranking.place);
+        }
+    }
+    let of_place = |place: &&str| {
+        let own: Vec<&Ranking> = rankings.iter().filter(|one| one.place == *place).collect();
+        format!("{place}: {}", answer(&own))
+    };
+    places.iter().map(of_place).collect()
+}
+
+fn answer(rankings: &[&Ranking]) -> String {
+    let mut winners: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut open = Vec::new();
+    for ranking in rankings {
+        let Some(second) = ranking.others.first() else { continue };
+        if !second.told_apart {
+            open.push(name(&ranking.figure));
+            continue;
+        }
+        let lead = format!("{} ({})", name(&ranking.figure), before(ranking, second));
+        match winners.iter_mut().find(|(best, _)| *best == ranking.best) {
+            Some((_, leads)) => leads.push(lead),
+            None => winners.push((&ranking.best, vec![lead])),
+        }
+    }
+    let mut parts: Vec<String> = winners
+        .iter()
+        .map(|(best, leads)| format!("{best} is best by {}", leads.join(", ")))
+        .collect();
+    if !open.is_empty() {
+        parts.push(format!("the best two are not told apart by {}", open.join(", ")));
+    }
+    parts.join("; ")
+}
+
+/// How far the best is before another one: `1.6 times that of B, 1.5 to 1.7`, `38 % below B, 20 to 51 %`.
+fn before(ranking: &Ranking, other: &Behind) -> String {
+    if ranking.higher_is_better {
+        let interval = other.ratio_ci.map_or(String::new(), |[low, high]| {
+            format!(", {} to {}", significant(low), significant(high))
+        });
+        return format!("{} times that of {}{interval}", significant(other.ratio), other.name);
+    }
+    let below = |ratio: f64| format!("{:.1}", (1.0 - ratio) * 100.0);
+    let interval = other
+        .ratio_ci
+        .map_or(String::new(), |[low, high]| format!(", {} to {} %", below(high), below(low)));
+    format!("{} % below {}{interval}", below(other.ratio), other.name)
+}
+
+/// A row for each figure at each load.
+pub(crate) fn table(rankings: &[Ranking]) -> Table {
+    let mut table = Table::new([
+        ("Load", Align::Left),
+        ("Figure", Align::Left),
+        ("Best", Align::Left),
+        ("Mean", Align::Right),
+        (
+            "The others, the best first: mean, and the best's figure as a multiple of theirs",
+            Align::Left,
+        ),
+    ]);
+    for ranking in rankings {
+        let other = |other: &Behind| {
+            let interval = other.ratio_ci.map_or(String::new(), |[low, high]| {
+                format!(", {} to {}", significant(low), significant(high))
+            });
+            let apart = if other.told_apart { "" } else { "; not told apart" };
+            format!(
+                "{} {} ({}{interval}{apart})",
+                other.name,
+                significant(other.value),
+                significant(other.ratio)
+            )
+        };
+        table.push(vec![
+            ranking.place.clone(),
+            name(&ranking.figure),
+            ranking.best.clone(),
+            significant(ranking.value),
+            ranking.others.iter().map(other).collect::<Vec<_>>().join("; "),
+        ]);
+    }
+    table
+}
+
+/// A figure as people write it: `TTFT p99`, `requests/s`.
+fn name(figure: &str) -> String {
+    match figure {
+        "requests_per_s" => "requests/s".to_owned(),
+        "output_tokens_per_s" => "output tokens/s".to_owned(),
+        latency => match latency.split_once('_') {
+            Some((metric, statistic)) => format!("{} {statistic}", metric.to_uppercase()),
+            None => latency.to_owned(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranking(figure: &str, best: &str, ratio: f64, told_apart: bool) -> Ranking {
+        let higher_is_better = figure.ends_with("_per_s");
+        let ends = [ratio * 0.9, ratio * 1.1];
+        let other = if best == "A" { "B" } else { "A" };
+        Ranking {
+            place: "64 x 16, 8 in flight".to_owned(),
+            figure: figure.to_owned(),
+            higher_is_better,
+            best: best.to_owned(),
+            value: 100.0,
+            others: vec![Behind {
+                name: other.to_owned(),
+                value: 100.0 / ratio,
+                ratio,
+                ratio_ci: Some(ends),
+                told_apart,
+            }],
+        }
+    }
+
+    #[test]
+    fn one_sentence_says_who_is_best_by_what_with_intervals_and_what_is_open() {
+        let rankings = [
+            ranking("requests_per_s", "A", 1.6, true),
+            ranking("ttft_p99", "B", 0.8, true),
+            ranking("tpot_p50", "A", 0.5, true),
+            ranking("e2e_p99", "A", 0.99, false),
+        ];
+        assert_eq!(
+            answers(&rankings),
+            ["64 x 16, 8 in flight: A is best by requests/s (1.6 times that of B, 1.44 to 1.76), \
+              TPOT p50 (50.0 % below B, 45.0 to 55.0 %); B is best by TTFT p99 (20.0 % below A, 12.0 to \
+              28.0 %); the best two are not told apart by E2E p99"]
+        );
+        assert_eq!(table(&rankings).rows().len(), 4);
+        assert!(table(&rankings).has("B 101 (0.99, 0.891 to 1.089; not told apart)"));
+    }
+}
