@@ -4,7 +4,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use inferometer::{Interrupt, LiveState};
 use pyo3::exceptions::PyRuntimeError;
@@ -14,6 +14,9 @@ use crate::progress;
 
 /// How often signals are looked for, and the progress of a pass is told.
 const TURN: Duration = Duration::from_millis(100);
+
+/// How long the work may take to end after it was asked for twice.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What the thread that works tells the one that waits.
 pub enum Told<T> {
@@ -52,8 +55,7 @@ pub struct Listening<'a, T> {
 /// Starts the work on a thread, and waits for its end. The callback is called on this thread.
 ///
 /// # Errors
-/// What a signal raises, where the work is left alone or the signal comes a second time; when there
-/// is no thread.
+/// What a signal raises, where the work is left alone, or was asked twice to end; when there is no thread.
 pub fn wait<T: Send + 'static>(
     py: Python<'_>,
     sender: Sender<Told<T>>,
@@ -68,9 +70,13 @@ pub fn wait<T: Send + 'static>(
     })?;
     let receiver = Mutex::new(receiver);
     let mut raised: Option<PyErr> = None;
+    // Until when the work may end, and what is raised then; once it was asked for twice.
+    let mut last: Option<(Instant, PyErr)> = None;
     loop {
         let told = match turn(py, &receiver)? {
-            Some(Told::Done(result)) => return Ok(Waited { result, raised }),
+            Some(Told::Done(result)) => {
+                return last.map_or(Ok(Waited { result, raised }), |(_, error)| Err(error));
+            }
             Some(Told::Event(event)) => Some(event),
             None => None,
         };
@@ -80,16 +86,22 @@ pub fn wait<T: Send + 'static>(
             let event = told.or_else(|| progress::of(live))?;
             Some(callback.call1(py, (event,)).map(drop))
         });
+        if let Some((_, error)) = last.take_if(|(until, _)| *until < Instant::now()) {
+            return Err(error);
+        }
         let Err(error) = called.unwrap_or(Ok(())).and_then(|()| py.check_signals()) else {
             continue;
         };
         match on_signal {
             OnSignal::Leave => return Err(error),
             OnSignal::Stop(interrupt) => {
-                if interrupt.request() {
+                if last.is_some() {
                     return Err(error);
                 }
-                raised = Some(error);
+                match interrupt.request() {
+                    true => last = Some((Instant::now() + PATIENCE, error)),
+                    false => raised = Some(error),
+                }
             }
         }
     }

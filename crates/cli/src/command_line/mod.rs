@@ -25,6 +25,8 @@ mod live_fixture;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub use command::engine_flags::{EngineFlags, config as engine_config};
+
 use clap::{CommandFactory, FromArgMatches, Parser};
 
 /// Measures how fast LLM serving engines are, and says how wrong its own numbers can be.

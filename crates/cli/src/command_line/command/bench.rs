@@ -1,7 +1,6 @@
 //! `bench serve`: the load, the table and the result file of `vllm bench serve`, by its own flags, with
 //! our verdict below.
 
-mod flags;
 mod given;
 mod load;
 mod outcome;
@@ -28,10 +27,6 @@ use crate::serving_results::serving_result;
 use given::Given;
 use outcome::Outcome;
 use translate::{Translated, translate};
-
-pub use flags::FLAGS;
-#[cfg(test)]
-pub use flags::{Answer, Flag};
 
 /// What is benchmarked as vLLM does it.
 #[derive(Args)]
@@ -117,7 +112,7 @@ fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
     if !own.quiet {
         notes.iter().for_each(|note| tell(&format!("note: {note}")));
     }
-    let (spec, _) = plan_file::merge_multi_target(None, keys)?;
+    let (spec, _) = plan_file::merge_multi_target(None, keys, plan_file::Place::Flags)?;
     let (events, host) = show(View {
         quiet: own.quiet,
         progress: outcome.progress && !own.quiet,

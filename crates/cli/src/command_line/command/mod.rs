@@ -8,7 +8,7 @@ mod compare;
 mod completions;
 mod dialects;
 mod engine;
-mod engine_flags;
+pub mod engine_flags;
 mod export;
 mod fetch;
 mod findings;

@@ -57,7 +57,8 @@ pub fn run_with(arguments: &RunArgs, applied: Applied) -> Result<(), Failure> {
     if arguments.tui {
         tui::check()?;
     }
-    let (spec, multi) = plan_file::merge_multi_target(arguments.plan(), keys)?;
+    let (spec, multi) =
+        plan_file::merge_multi_target(arguments.plan(), keys, plan_file::Place::Flags)?;
     // The plan may say in which store its runs are.
     let store = store_of(spec.store.as_deref());
     let group = group.map(|name| EarlierGroup::find(store, name)).transpose()?;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use clap::{Args, Command, FromArgMatches};
 use serde_json::{Map, Value, json};
 
-use super::flags::{Answer, FLAGS, Values};
 use super::given::Given;
 use super::translate::{Translated, translate};
+use crate::other_tools::vllm::{Answer, FLAGS, Values};
 
 fn given(arguments: &str) -> Given {
     let words = std::iter::once("serve".to_owned()).chain(words(arguments));

@@ -3,13 +3,13 @@
 
 use serde_json::{Map, Value};
 
-use super::flags::{Answer, Flag};
 use super::given::Given;
 use super::load;
 use super::outcome::Outcome;
 use super::reader::Reader;
 use super::target;
 use super::workload::{self, DataSet};
+use crate::other_tools::vllm::{Answer, Flag};
 
 /// What the flags ask for.
 #[derive(Clone, Debug, PartialEq)]
