@@ -15,6 +15,8 @@ case $target in
     *) [ -n "${INFEROMETER:-}" ] || { echo "error: $target: name a command that runs here (INFEROMETER)" >&2; exit 2; } ;;
 esac
 
+# What --version says beside the version; outside of a checkout there is none.
+export INFEROMETER_COMMIT=${INFEROMETER_COMMIT:-$(git rev-parse --short=12 HEAD 2> /dev/null || true)}
 tools=target/packaging/venv
 [ -x "$tools/bin/maturin" ] || {
     python3 -m venv "$tools"

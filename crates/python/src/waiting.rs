@@ -4,7 +4,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use inferometer::{Interrupt, LiveState};
 use pyo3::exceptions::PyRuntimeError;
@@ -15,8 +15,8 @@ use crate::progress;
 /// How often signals are looked for, and the progress of a pass is told.
 const TURN: Duration = Duration::from_millis(100);
 
-/// How long the work may take to end after it was asked for twice.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// For how many turns without an event the work may go on after it was asked twice to end: ten seconds.
+const PATIENCE: u32 = 100;
 
 /// What the thread that works tells the one that waits.
 pub enum Told<T> {
@@ -70,15 +70,18 @@ pub fn wait<T: Send + 'static>(
     })?;
     let receiver = Mutex::new(receiver);
     let mut raised: Option<PyErr> = None;
-    // Until when the work may end, and what is raised then; once it was asked for twice.
-    let mut last: Option<(Instant, PyErr)> = None;
+    // How many turns the work still has, and what is raised then; once it was asked twice to end.
+    let mut last: Option<(u32, PyErr)> = None;
     loop {
         let told = match turn(py, &receiver)? {
             Some(Told::Done(result)) => {
                 return last.map_or(Ok(Waited { result, raised }), |(_, error)| Err(error));
             }
             Some(Told::Event(event)) => Some(event),
-            None => None,
+            None => {
+                last = last.map(|(turns, error)| (turns.saturating_sub(1), error));
+                None
+            }
         };
         // A callback that failed is not called again.
         let callback = on_event.filter(|_| raised.is_none());
@@ -86,7 +89,7 @@ pub fn wait<T: Send + 'static>(
             let event = told.or_else(|| progress::of(live))?;
             Some(callback.call1(py, (event,)).map(drop))
         });
-        if let Some((_, error)) = last.take_if(|(until, _)| *until < Instant::now()) {
+        if let Some((_, error)) = last.take_if(|(turns, _)| *turns == 0) {
             return Err(error);
         }
         let Err(error) = called.unwrap_or(Ok(())).and_then(|()| py.check_signals()) else {
@@ -99,7 +102,7 @@ pub fn wait<T: Send + 'static>(
                     return Err(error);
                 }
                 match interrupt.request() {
-                    true => last = Some((Instant::now() + PATIENCE, error)),
+                    true => last = Some((PATIENCE, error)),
                     false => raised = Some(error),
                 }
             }

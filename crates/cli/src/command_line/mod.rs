@@ -24,6 +24,7 @@ mod live_fixture;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 pub use command::engine_flags::{EngineFlags, config as engine_config};
 
@@ -80,7 +81,20 @@ pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
 
 /// Every command with its flags.
 fn command() -> clap::Command {
-    with_negative_numbers(Arguments::command())
+    let command = with_negative_numbers(Arguments::command());
+    static LONG: LazyLock<Option<String>> =
+        LazyLock::new(|| long_version(option_env!("INFEROMETER_COMMIT")));
+    match LONG.as_deref() {
+        Some(version) => command.long_version(version),
+        None => command,
+    }
+}
+
+/// What `--version` says of a build whose commit is known: that of the scripts that make packages. `-V` says
+/// the version alone.
+fn long_version(commit: Option<&str>) -> Option<String> {
+    let commit = commit.filter(|commit| !commit.is_empty())?;
+    Some(format!("{} (commit {commit})", env!("CARGO_PKG_VERSION")))
 }
 
 /// The store of the settings, for the commands that only read and write stores: those that read plans look
@@ -137,4 +151,16 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
         }
     };
     command.mut_args(takes).mut_subcommands(with_negative_numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_long_version_has_the_commit_of_builds_that_know_it() {
+        let expected = concat!(env!("CARGO_PKG_VERSION"), " (commit 0a1b2c3d)");
+        assert_eq!(long_version(Some("0a1b2c3d")).as_deref(), Some(expected));
+        assert_eq!((long_version(None), long_version(Some(""))), (None, None));
+    }
 }

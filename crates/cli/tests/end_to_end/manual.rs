@@ -46,10 +46,16 @@ fn completions_offer_the_values_of_closed_sets_and_files_only_where_a_file_belon
         let found = script.lines().find(|line| line.contains(holds) && line.contains(word));
         found.unwrap_or_else(|| panic!("no line has {holds} and {word}")).to_owned()
     };
+    // What fish has of a flag ends where the next one begins: values stand on lines of their own.
     let fish = script("fish");
-    assert!(line(&fish, "subcommand run", "-l dialect").contains("openai-chat"));
-    assert!(line(&fish, "subcommand run", "-l store").contains("-r -F"));
-    assert!(!line(&fish, "subcommand run", "-l requests").contains("-F"));
+    let of_fish = |flag: &str| {
+        let mut all = fish.split("complete -c");
+        let found = all.find(|one| one.contains("subcommand run\"") && one.contains(flag));
+        found.unwrap_or_else(|| panic!("fish has no {flag}")).to_owned()
+    };
+    assert!(of_fish("-l dialect ").contains("openai-chat"));
+    assert!(of_fish("-l store ").contains("-r -F"));
+    assert!(!of_fish("-l requests ").contains("-F"));
     let zsh = script("zsh");
     assert!(line(&zsh, "--dialect=", "openai-chat").contains("sglang"));
     assert!(line(&zsh, "--over-limit=", "queue").contains("drop"));

@@ -157,7 +157,8 @@ def search(
 
     The keys of the table ``[search]`` of a plan stand in ``search``, as in
     ``search={"over": "concurrency"}``. With ``predict`` it is played in virtual time, which has no
-    progress, and takes the arguments of the engine as :func:`predict` does. The answers are in ``run.summary["searches"]``.
+    progress, and takes the arguments of the engine as :func:`predict` does. The answers are in
+    ``run.summary["searches"]``.
     """
     if isinstance(plan, Mapping):
         plan, keys = None, {**plan, **keys}

@@ -5,6 +5,7 @@ use clap::{Arg, Args, Command, ValueHint};
 use clap_complete::{Shell, generate};
 use inferometer_engine::{Dtype, Weights};
 use inferometer_launch::preset;
+use inferometer_model::finding::code;
 use inferometer_plan::TraceFormat;
 use inferometer_plan::spec::workload_names;
 use inferometer_wire::dialect::dialects;
@@ -77,6 +78,7 @@ fn values(command: &str, id: &str, value_name: &str) -> Vec<String> {
         (_, "weights") => owned(&Weights::ALL.map(Weights::name)),
         (_, "dtype") => owned(&Dtype::NAMES),
         (_, "passes") => owned(&["table", "one_by_one", "saturated"]),
+        ("findings", "names") => code::ALL.iter().map(|code| code.name.to_owned()).collect(),
         ("presets", "name") => preset::presets().map(|(name, _)| name.to_owned()).collect(),
         // `queue|drop` are the values themselves.
         _ if value_name.contains('|')

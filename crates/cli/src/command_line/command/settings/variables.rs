@@ -11,7 +11,7 @@ use crate::command_line::exit::Failure;
 pub(super) const PREFIX: &str = "INFEROMETER_";
 
 /// Variables of ours that are no flags of `run`: other commands, tests and this module read them.
-const OTHERS: [&str; 5] = ["CONFIG", "CACHE", "MIRROR", "WEB_TOKEN", "WRITE_SCHEMAS"];
+const OTHERS: [&str; 6] = ["CONFIG", "CACHE", "MIRROR", "WEB_TOKEN", "WRITE_SCHEMAS", "COMMIT"];
 
 /// Keys of plans that a flag `--no-KEY` switches off.
 const SWITCHED_OFF: [&str; 3] = ["ignore_eos", "server_metrics", "stream"];
