@@ -154,3 +154,20 @@ fn stamps(cells: &[Cell]) -> Option<String> {
         (all, some) => Some(format!("kernel ({some} of {all} reads), user")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_embedded_engine_beyond_the_speed_of_the_hardware_is_played_fast() {
+        let target = |simulated, speed: Option<&str>| {
+            let facts = speed.map(|speed| ("speed".to_owned(), speed.to_owned()));
+            Target { simulated, facts: facts.into_iter().collect(), ..Target::default() }
+        };
+        assert!(is_played_fast(&target(true, Some("1000.0"))));
+        assert!(!is_played_fast(&target(true, Some("1.0"))));
+        assert!(!is_played_fast(&target(true, None)));
+        assert!(!is_played_fast(&target(false, Some("1000"))));
+    }
+}

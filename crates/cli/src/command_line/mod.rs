@@ -133,12 +133,25 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
         return failure.code();
     }
     let text = error.to_string();
-    if error.use_stderr() && console::secrets().is_in(&text) {
-        console::tell(text.trim_end());
+    let plain = number_words(&text);
+    if error.use_stderr() && (plain != text || console::secrets().is_in(&text)) {
+        console::tell(plain.trim_end());
     } else if error.print().is_err() {
         // The reader of help has gone away: nobody is left to tell.
     }
     u8::try_from(error.exit_code()).unwrap_or(2)
+}
+
+/// What the parser of numbers says, in plain words.
+fn number_words(text: &str) -> String {
+    let words = [
+        ("invalid digit found in string", "a whole number is expected"),
+        ("cannot parse integer from empty string", "a whole number is expected"),
+        ("number too large to fit in target type", "the number is too large"),
+        ("invalid float literal", "a number is expected"),
+        ("cannot parse float from empty string", "a number is expected"),
+    ];
+    words.iter().fold(text.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours))
 }
 
 /// What looks like a number is a value and no flag, so that one out of range is refused as that.

@@ -38,7 +38,7 @@ fn each_mistake_names_its_flag_and_what_to_do_and_nothing_is_sent() {
         (&["--workload", "ramdom"], &["--workload", "did you mean `random`"]),
         (&["--input-lengths", "0"], &["--input-lengths", "from 1"]),
         (&["--output-lengths", "16,0"], &["--output-lengths", "from 1"]),
-        (&["--input-lengths", "many"], &["--input-lengths"]),
+        (&["--input-lengths", "many"], &["--input-lengths", "a whole number is expected"]),
         (&["--requests", "0"], &["--requests", "at least 1"]),
         (&["--requests", "4294967295"], &["--requests", "at most 10000000"]),
         (&["--concurrency", "4294967295"], &["--concurrency", "at most 65536"]),

@@ -221,7 +221,10 @@ fn parsed(words: &[String]) -> Result<RunArgs, String> {
         let text = error.to_string();
         let line = text.lines().next().unwrap_or_default();
         let why = line.rsplit("': ").next().filter(|why| *why != line);
-        why.map_or_else(|| "is not a value that its flag takes".to_owned(), str::to_owned)
+        why.map_or_else(
+            || "is not a value that its flag takes".to_owned(),
+            crate::command_line::number_words,
+        )
     })
 }
 
