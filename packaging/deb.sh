@@ -3,6 +3,7 @@
 # Usage: packaging/deb.sh [TARGET] [FOLDER]. With BINARY=FILE it packs that file and builds nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. packaging/shell-files.sh
 target=${1:-$(uname -m)-unknown-linux-gnu}
 out=${2:-target/packages}
 source packaging/common.sh
@@ -16,13 +17,9 @@ trap 'rm -rf "$root"' EXIT
 # by INFEROMETER, a command that runs here.
 runs=${INFEROMETER:-$binary}
 install -D -m 755 "$binary" "$root/usr/bin/inferometer"
-"$runs" manual "$root/usr/share/man/man1" 2>/dev/null
+shell_files "$runs" "$root/usr/share" zsh/vendor-completions
 gzip --best --no-name "$root"/usr/share/man/man1/*.1
-mkdir -p "$root/usr/share/bash-completion/completions" "$root/usr/share/zsh/vendor-completions" \
-    "$root/usr/share/fish/vendor_completions.d" "$root/usr/share/doc/inferometer" "$root/DEBIAN"
-"$runs" completions bash > "$root/usr/share/bash-completion/completions/inferometer"
-"$runs" completions zsh > "$root/usr/share/zsh/vendor-completions/_inferometer"
-"$runs" completions fish > "$root/usr/share/fish/vendor_completions.d/inferometer.fish"
+mkdir -p "$root/usr/share/doc/inferometer" "$root/DEBIAN"
 cp LICENSE "$root/usr/share/doc/inferometer/copyright"
 cat > "$root/DEBIAN/control" <<END
 Package: inferometer

@@ -42,6 +42,12 @@ out=${OUT:-inferometer-gate}
 inferometer=${INFEROMETER:-inferometer}
 command -v -- "$inferometer" > /dev/null \
     || fail "$inferometer: no such command; install it (pip install inferometer), or name it (INFEROMETER)"
+# What is compared and written below, so that an older command is told of before anything is measured.
+usage=$("$inferometer" compare --help 2>&1) || true
+for needed in GROUP/SERVER --gate --margin --strict --junit --markdown; do
+    [[ $usage == *"$needed"* ]] || fail "$inferometer ($("$inferometer" --version 2>&1 | head -n 1)) is older than \
+gate.sh: its \`compare\` has no $needed; install the version that the script belongs to, or name another command (INFEROMETER)"
+done
 [ -n "${GATE:-}" ] || fail "GATE is missing: give conditions, such as output_tokens_per_s>-5%,ttft_p50<+10%"
 judge=("--gate=$GATE" "--store=$out/inferometer.db")
 [ -z "${MARGIN:-}" ] || judge+=("--margin=$MARGIN")

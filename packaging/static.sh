@@ -6,6 +6,8 @@ cd "$(dirname "$0")/.."
 target=${1:-$(uname -m)-unknown-linux-gnu}
 out=${2:-target/packages/inferometer-static-${target%%-*}}
 
+# What --version says beside the version; outside of a checkout there is none.
+export INFEROMETER_COMMIT=${INFEROMETER_COMMIT:-$(git rev-parse --short=12 HEAD 2> /dev/null || true)}
 RUSTFLAGS="-C target-feature=+crt-static" CARGO_TARGET_DIR=target/packaging/static \
     cargo build --release --locked --package inferometer --bin inferometer --target "$target"
 mkdir -p "$(dirname "$out")"

@@ -184,6 +184,7 @@ impl Inspector {
         let message = format!("None of the {planned} planned requests completed.");
         Some(Finding::of(code::NOTHING_COMPLETED, message))
             .filter(|_| planned > 0 && self.cut_off == CutOff::default())
+            .filter(|_| !self.failures.are_of_an_interruption())
     }
 
     fn uncounted(&self) -> Vec<Finding> {

@@ -129,6 +129,12 @@ impl PassSummary {
         self.trial.is_some() && self.outcomes.cancelled + self.outcomes.skipped > 0
     }
 
+    /// Whether the user interrupted it, so that its figures are those of a part. A trial of a search is
+    /// cut off instead.
+    pub fn is_interrupted(&self) -> bool {
+        self.trial.is_none() && self.outcomes.cancelled > 0
+    }
+
     /// How people call it: its load, and which trial of a search, or which repeat from the second
     /// on, it is.
     pub fn label(&self) -> String {

@@ -68,7 +68,7 @@ fn told(breaches: Vec<(String, Breach)>, kind: &str) -> Option<String> {
 }
 
 fn nothing(pass: &PassSummary) -> Option<Breach> {
-    (pass.outcomes.complete == 0 && !pass.is_cut_off()).then(|| Breach {
+    (pass.outcomes.complete == 0 && !pass.is_cut_off() && !pass.is_interrupted()).then(|| Breach {
         times_allowed: f64::INFINITY,
         sentence: "no request completed: there is no figure to vouch for.".to_owned(),
     })

@@ -85,6 +85,7 @@ pub mod import;
 pub mod report;
 
 mod measure;
+mod other_tools;
 
 pub use inferometer_analysis::summary::Summary;
 pub use inferometer_check as check;

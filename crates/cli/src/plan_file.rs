@@ -1,16 +1,56 @@
 //! A plan file and the flags beside it, as one spec. Both have the same keys; flags win.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use inferometer_model::suggest::did_you_mean;
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
-use inferometer_plan::spec::{SearchSpec, Spec, TargetSpec, toml_mistake, without_texts};
+use inferometer_plan::spec::{
+    SearchSpec, Spec, TargetSpec, shown_address, toml_mistake, without_texts,
+};
 use inferometer_workload::replay::DumpHeader;
 use serde_json::{Map, Value};
 
 use inferometer_run::PlanError;
 
+use crate::other_tools;
 use crate::scenario;
+
+/// Who gives the keys that win over those of a plan file.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    /// The flags of the command.
+    Flags,
+    /// The keywords of a function, or its mapping.
+    Keywords,
+}
+
+/// Where each key stands, for what is told of it.
+struct Places {
+    file: Option<String>,
+    given: BTreeSet<String>,
+    place: Place,
+}
+
+impl Places {
+    fn of(file: Option<&Path>, given: &Map<String, Value>, place: Place) -> Self {
+        let file = file.map(|path| path.display().to_string());
+        Self { file, given: given.keys().cloned().collect(), place }
+    }
+
+    fn of_key(&self, key: &str) -> &str {
+        match (&self.file, self.place) {
+            (Some(file), _) if !self.given.contains(key) => file,
+            (_, Place::Flags) => "the flags",
+            (_, Place::Keywords) => "the keywords",
+        }
+    }
+
+    /// A mistake of a key, with its place.
+    fn mistake(&self, key: &str, what: &str) -> String {
+        format!("{}: {what}", self.of_key(key))
+    }
+}
 
 /// What a plan file may say beside what one run measures.
 #[derive(Default)]
@@ -21,51 +61,53 @@ pub struct MultiTarget {
     pub rounds: u32,
 }
 
-/// Reads a plan file that may have several servers, and lays the flags over it.
+/// Reads a plan file that may have several servers, and lays over it the keys that flags or keywords give.
 ///
 /// # Errors
 /// As [`merge`].
 pub fn merge_multi_target(
     file: Option<&Path>,
-    flags: Map<String, Value>,
+    given: Map<String, Value>,
+    place: Place,
 ) -> Result<(Spec, MultiTarget), PlanError> {
     let mut keys = file.map_or_else(|| Ok(Map::new()), read)?;
-    let origin = file.map_or_else(|| "the flags".to_owned(), |path| path.display().to_string());
-    let problem = |what: String| PlanError::new(format!("{origin}: {what}"));
+    let places = Places::of(file, &given, place);
+    let problem = |key: &str, what: String| PlanError::new(places.mistake(key, &what));
     let mut multi = MultiTarget { targets: Vec::new(), rounds: 1 };
-    override_with(&mut keys, flags);
+    override_with(&mut keys, given);
     scenario::add_defaults(&mut keys)?;
     if keys.get("target").is_some_and(Value::is_array) {
         let tables = keys.remove("target").unwrap_or_default();
         multi.targets = serde_path_to_error::deserialize(&tables).map_err(|error| {
-            problem(format!(
-                "`target{}`: {}",
-                error.path(),
-                without_texts(&error.inner().to_string())
-            ))
+            let why = without_texts(&error.inner().to_string());
+            problem("target", format!("`target{}`: {why}", error.path()))
         })?;
     }
     if let Some(rounds) = keys.remove("rounds") {
         let count = rounds.as_u64().filter(|rounds| (1..=1000).contains(rounds));
         multi.rounds = count.map(|rounds| rounds as u32).ok_or_else(|| {
-            problem(format!("`rounds`: {rounds} is not a number of rounds from 1 to 1000"))
+            let why = format!("`rounds`: {rounds} is not a number of rounds from 1 to 1000");
+            problem("rounds", why)
         })?;
     }
-    Ok((checked(with_replayed_plan(keys)?, &origin)?, multi))
+    Ok((checked(with_replayed_plan(keys)?, &places)?, multi))
 }
 
-/// Reads the plan file of a single run, if there is one, and lays the flags over it.
+/// Reads the plan file of a single run, if there is one, and lays over it the keys that flags or keywords
+/// give.
 ///
 /// # Errors
 /// When the file cannot be read, is no TOML, or holds a key or a value that a plan cannot have.
-pub fn merge(file: Option<&Path>, flags: Map<String, Value>) -> Result<Spec, PlanError> {
-    let (mut keys, origin) = match file {
-        Some(path) => (read(path)?, path.display().to_string()),
-        None => (Map::new(), "the flags".to_owned()),
-    };
-    override_with(&mut keys, flags);
+pub fn merge(
+    file: Option<&Path>,
+    given: Map<String, Value>,
+    place: Place,
+) -> Result<Spec, PlanError> {
+    let mut keys = file.map_or_else(|| Ok(Map::new()), read)?;
+    let places = Places::of(file, &given, place);
+    override_with(&mut keys, given);
     scenario::add_defaults(&mut keys)?;
-    checked(with_replayed_plan(keys)?, &origin)
+    checked(with_replayed_plan(keys)?, &places)
 }
 
 /// Lets flags win over the keys of a file; those of a search one by one, for they have a table of
@@ -81,22 +123,23 @@ pub fn override_with(keys: &mut Map<String, Value>, mut flags: Map<String, Value
 }
 
 /// The keys as a spec.
-fn checked(keys: Map<String, Value>, origin: &str) -> Result<Spec, PlanError> {
+fn checked(keys: Map<String, Value>, places: &Places) -> Result<Spec, PlanError> {
     let known = known_keys();
     let mut mistakes = Vec::new();
     for (key, value) in &keys {
         if !known.contains(key) {
-            let suggestion = did_you_mean(key, known.iter().map(String::as_str));
-            mistakes.push(format!("{origin}: `{key}` is not a key of a plan{suggestion}"));
+            let advice = other_tools::advice_on_key(key, &known)
+                .unwrap_or_else(|| did_you_mean(key, known.iter().map(String::as_str)));
+            mistakes.push(places.mistake(key, &format!("`{key}` is not a key of a plan{advice}")));
         } else if let Some(mistake) = wrong_kind(key, value) {
-            mistakes.push(format!("{origin}: {mistake}"));
+            mistakes.push(places.mistake(key, &mistake));
         }
     }
     if !mistakes.is_empty() {
         return Err(mistakes.into());
     }
     serde_json::from_value(Value::Object(keys))
-        .map_err(|error| PlanError::new(format!("{origin}: {}", without_texts(&error.to_string()))))
+        .map_err(|error| PlanError::new(places.mistake("", &without_texts(&error.to_string()))))
 }
 
 /// A run that is sent again is sent as it was, but for what the plan and the flags say.
@@ -151,8 +194,12 @@ pub fn wrong_kind(key: &str, value: &Value) -> Option<String> {
 /// When it cannot be read or is no TOML. Whether its keys are those of a plan is not looked at.
 pub fn read(path: &Path) -> Result<Map<String, Value>, PlanError> {
     let problem = |what: String| PlanError::new(format!("{}: {what}", path.display()));
-    let text = file::read_text(path, MAX_SETTINGS_BYTES)
-        .map_err(|error| problem(format!("cannot be read: {error}")))?;
+    let text = file::read_text(path, MAX_SETTINGS_BYTES).map_err(|error| match address(path) {
+        Some(url) => PlanError::new(format!(
+            "{url}: is an address, and no plan file; give it as --target {url}"
+        )),
+        None => problem(format!("cannot be read: {error}")),
+    })?;
     let table: toml::Table = toml::from_str(&text).map_err(|error| {
         let mistake = toml_mistake(&text, error.span(), error.message());
         problem(format!("is not TOML{mistake}"))
@@ -168,6 +215,19 @@ pub fn read(path: &Path) -> Result<Map<String, Value>, PlanError> {
         Ok(Value::Object(keys)) => Ok(keys),
         Ok(_) | Err(_) => Err(problem("holds a value that a plan cannot have".to_owned())),
     }
+}
+
+/// The address of a server that stands where a plan file belongs, without what may be secret in it.
+fn address(path: &Path) -> Option<String> {
+    let text = path.to_str().filter(|_| !path.exists())?;
+    if ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme)) {
+        return Some(shown_address(text));
+    }
+    let (host, port) = text.split_once(':')?;
+    let is_host =
+        !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || ".-".contains(c));
+    let is_port = port.split('/').next().is_some_and(|port| port.parse::<u16>().is_ok());
+    (is_host && is_port).then(|| format!("http://{text}"))
 }
 
 /// The first number that is not finite, with its key.
@@ -213,6 +273,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_address_instead_of_a_plan_file_is_told_with_the_flag_for_it() {
+        for (given, url) in [
+            ("http://host:8000", "http://host:8000"),
+            ("localhost:8000", "http://localhost:8000"),
+            ("127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1"),
+        ] {
+            let error = read(Path::new(given)).expect_err("it is refused").to_string();
+            assert!(error.contains(&format!("give it as --target {url}")), "{given}: {error}");
+        }
+        let error = read(Path::new("http://user:s3cret@host:8000")).expect_err("it is refused");
+        assert!(!error.to_string().contains("s3cret"), "{error}");
+        let error = read(Path::new("plan.toml")).expect_err("it is refused").to_string();
+        assert!(error.contains("cannot be read"), "{error}");
+    }
+
+    #[test]
     fn a_number_that_is_not_finite_is_refused_with_its_key() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("plan.toml");
@@ -222,7 +298,9 @@ mod tests {
             ("[search]\nfrom = -inf", "`search.from` is -inf"),
         ] {
             std::fs::write(&path, text).expect("a file");
-            let error = merge(Some(&path), Map::new()).expect_err("it is refused").to_string();
+            let error = merge(Some(&path), Map::new(), Place::Flags)
+                .expect_err("it is refused")
+                .to_string();
             assert!(error.contains(key), "{text}: {error}");
         }
     }

@@ -304,10 +304,22 @@ fn spawn(program: &OsStr, argument: &str) -> Result<Child, LaunchError> {
         })
 }
 
+/// The port that the command itself names, where it takes none that is chosen for it: `--port 8000`.
+fn port_of_command(command: &[String]) -> Option<u16> {
+    let words: Vec<&str> = command.iter().flat_map(|word| word.split_whitespace()).collect();
+    if words.iter().any(|word| word.contains("{port}")) {
+        return None;
+    }
+    let behind = words.windows(2).filter(|pair| pair[0] == "--port");
+    let joined = words.iter().filter_map(|word| word.strip_prefix("--port="));
+    behind.map(|pair| pair[1]).chain(joined).find_map(|port| port.parse().ok())
+}
+
 /// The address at which the server will listen; refused if another program listens there.
 fn address(plan: &LaunchPlan) -> Result<Url, LaunchError> {
     let host = plan.reached_at().to_owned();
-    let port = match plan.port {
+    let named = plan.port.or_else(|| port_of_command(&plan.command));
+    let port = match named {
         Some(port) => port,
         None => free_port(&plan.host)
             .map_err(|source| LaunchError::NoPort { host: plan.host.clone(), source })?,
@@ -318,4 +330,21 @@ fn address(plan: &LaunchPlan) -> Result<Url, LaunchError> {
     };
     let by = probe(&other).map_or_else(|_| "another program".to_owned(), |found| found.line());
     Err(LaunchError::PortTaken { address: url.authority(), by })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_the_command_names_is_the_one_that_is_looked_at() {
+        let port = |words: &[&str]| {
+            port_of_command(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(port(&["serve", "--port", "8000"]), Some(8000));
+        assert_eq!(port(&["sh", "-c", "exec serve --port=8001 --host h"]), Some(8001));
+        assert_eq!(port(&["serve", "--port", "{port}"]), None);
+        assert_eq!(port(&["serve", "--port", "many"]), None);
+        assert_eq!(port(&["serve"]), None);
+    }
 }

@@ -31,8 +31,49 @@ impl Error {
 
 impl From<PlanError> for Error {
     fn from(error: PlanError) -> Self {
-        Self::Plan(error.mistakes)
+        Self::Plan(error.mistakes.iter().map(|mistake| in_keywords(mistake)).collect())
     }
+}
+
+/// A mistake with the names of keywords where it names flags of the command: `requests` for
+/// `requests (--requests)` and for `--requests`. Commands that it quotes stay as they are.
+fn in_keywords(mistake: &str) -> String {
+    const COMMAND: &str = "`inferometer ";
+    let mut text = String::new();
+    for (nth, part) in mistake.split(COMMAND).enumerate() {
+        let (command, rest) = match nth {
+            0 => ("", part),
+            _ => part.split_at(part.find('`').unwrap_or(part.len())),
+        };
+        if nth > 0 {
+            text += COMMAND;
+        }
+        text += command;
+        text += &without_flags(rest);
+    }
+    text
+}
+
+fn without_flags(text: &str) -> String {
+    let is_of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let (mut told, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find("--") {
+        let (before, flag) = rest.split_at(at);
+        let end = flag[2..].find(|c| !is_of_name(c)).map_or(flag.len(), |end| end + 2);
+        let name = flag[2..end].replace('-', "_");
+        rest = &flag[end..];
+        match before.strip_suffix(" (").filter(|key| key.ends_with(&name) && !name.is_empty()) {
+            Some(key) if rest.starts_with(')') => {
+                told += key;
+                rest = &rest[1..];
+            }
+            _ => {
+                told += before;
+                told += if name.is_empty() { "--" } else { &name };
+            }
+        }
+    }
+    told + rest
 }
 
 impl From<RunError> for Error {
@@ -80,7 +121,7 @@ impl From<ExportRunError> for Error {
 
 impl From<CompareError> for Error {
     fn from(error: CompareError) -> Self {
-        Self::Plan(error.mistakes)
+        Self::Plan(error.mistakes.iter().map(|mistake| in_keywords(mistake)).collect())
     }
 }
 

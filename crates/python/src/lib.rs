@@ -33,6 +33,7 @@ fn _inferometer(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(measure::run, module)?)?;
     module.add_function(wrap_pyfunction!(measure::predict, module)?)?;
     module.add_function(wrap_pyfunction!(measure::predict_search, module)?)?;
+    module.add_function(wrap_pyfunction!(measure::engine_keywords, module)?)?;
     module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;
     module.add_function(wrap_pyfunction!(store::runs, module)?)?;
     module.add_function(wrap_pyfunction!(store::run_document, module)?)?;

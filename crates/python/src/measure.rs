@@ -1,10 +1,11 @@
 //! Plans measured and predicted.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 
-use inferometer::plan_file::{merge, merge_multi_target, with_lists};
+use inferometer::command_line::{EngineFlags, engine_config};
+use inferometer::plan_file::{Place, merge, merge_multi_target, with_lists};
 use inferometer::{
     Context, EngineConfig, Event, Events, Group, Host, Interrupt, LiveState, Plan, PlanError,
     Strictness, Subscriber, Summary, judge, predict as predict_plan, read_against, resolve,
@@ -12,7 +13,9 @@ use inferometer::{
 };
 use inferometer_plan::spec::Spec;
 use inferometer_report::{comparison, json};
-use inferometer_run::{Shortfall, judge_results, missed_objectives, too_many_failures, variants};
+use inferometer_run::{
+    Learned, Shortfall, judge_results, missed_objectives, resolve_with, too_many_failures, variants,
+};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
@@ -57,7 +60,10 @@ pub fn run(
     strict: bool,
     on_event: Option<Py<PyAny>>,
 ) -> PyResult<(String, bool)> {
-    let (spec, multi) = merge_multi_target(plan.as_deref(), keys_of(keys)?).map_err(Error::from)?;
+    let keys = keys_of(keys)?;
+    refuse_engine_arguments(&keys)?;
+    let (spec, multi) =
+        merge_multi_target(plan.as_deref(), keys, Place::Keywords).map_err(Error::from)?;
     let servers = variants(&spec, &multi.targets).map_err(Error::from)?;
     let interrupt = Interrupt::default();
     let host = Host { interrupt: interrupt.clone(), program, ..Host::default() };
@@ -111,7 +117,7 @@ fn run_document(
 fn document(
     summary: &Summary,
     context: &Context,
-    folder: Option<&std::path::Path>,
+    folder: Option<&Path>,
     shortfall: Option<Value>,
 ) -> String {
     // The summary in its own text: numbers as the report has them.
@@ -171,9 +177,7 @@ pub fn predict(
     plan: Option<PathBuf>,
     against: Option<String>,
 ) -> PyResult<String> {
-    let mut spec = merge(plan.as_deref(), keys_of(keys)?).map_err(Error::from)?;
-    refuse_servers(&spec)?;
-    let config = config(&spec)?;
+    let (mut spec, flags, config) = of_engine(keys, plan.as_deref())?;
     let own_lengths = spec.input_lengths.is_some() || spec.output_lengths.is_some();
     let against = against
         .map(|name| read_against(&name, spec.store.as_deref(), &config))
@@ -185,7 +189,8 @@ pub fn predict(
         }
         against.ask_for_its_counts(&mut spec);
     }
-    let (plan, context) = resolve(&spec, &variable).map_err(Error::from)?;
+    let learned = Learned { engine_flags: flags.given(), ..Learned::default() };
+    let (plan, context) = resolve_with(&spec, learned, &variable).map_err(Error::from)?;
     virtually(py, move || {
         let found = predict_plan(&plan, &context, &config, against.as_ref())?;
         let failed = too_many_failures(&found.summary, plan.max_failures).map(Shortfall::Failed);
@@ -202,10 +207,9 @@ pub fn predict(
 #[pyfunction]
 #[pyo3(signature = (keys, plan))]
 pub fn predict_search(py: Python<'_>, keys: &str, plan: Option<PathBuf>) -> PyResult<String> {
-    let spec = merge(plan.as_deref(), keys_of(keys)?).map_err(Error::from)?;
-    refuse_servers(&spec)?;
-    let config = config(&spec)?;
-    let (plan, context) = resolve(&spec, &variable).map_err(Error::from)?;
+    let (spec, flags, config) = of_engine(keys, plan.as_deref())?;
+    let learned = Learned { engine_flags: flags.given(), ..Learned::default() };
+    let (plan, context) = resolve_with(&spec, learned, &variable).map_err(Error::from)?;
     virtually(py, move || {
         let found = search_plan(&plan, &context, &config)?;
         let shortfall = inferometer_run::search_text::judge(&found.summary.searches).err();
@@ -225,6 +229,25 @@ fn virtually(
     Ok(waited.result?)
 }
 
+/// What is predicted, the arguments of the engine, and the engine itself. All mistakes of the keys are
+/// told together.
+fn of_engine(keys: &str, plan: Option<&Path>) -> Result<(Spec, EngineFlags, EngineConfig), Error> {
+    let mut keys = keys_of(keys)?;
+    let flags = EngineFlags::take_from(&mut keys);
+    let spec = merge(plan, keys, Place::Keywords);
+    let (spec, flags) = match (spec, flags) {
+        (Ok(spec), Ok(flags)) => (spec, flags),
+        (spec, flags) => {
+            let mistakes = spec.err().into_iter().chain(flags.err());
+            let all: Vec<String> = mistakes.flat_map(|error| error.mistakes).collect();
+            return Err(PlanError::from(all).into());
+        }
+    };
+    refuse_servers(&spec)?;
+    let config = engine_config(spec.model.as_deref(), spec.profile.as_deref(), &flags)?;
+    Ok((spec, flags, config))
+}
+
 fn refuse_servers(spec: &Spec) -> Result<(), Error> {
     if spec.target.is_some() || spec.server.is_some() {
         return Err(PlanError::new(
@@ -235,9 +258,24 @@ fn refuse_servers(spec: &Spec) -> Result<(), Error> {
     Ok(())
 }
 
-/// The engine that a plan names.
-fn config(spec: &Spec) -> Result<EngineConfig, Error> {
-    let model = spec.model.as_deref().unwrap_or("chatglm3-6b");
-    let config = EngineConfig::of(model, spec.profile.as_deref());
-    config.map_err(|error| PlanError::new(error).into())
+/// A server that is measured has its arguments from whoever starts it.
+fn refuse_engine_arguments(keys: &Map<String, Value>) -> Result<(), Error> {
+    let known = EngineFlags::keywords();
+    let given: Vec<&str> =
+        keys.keys().filter(|key| known.contains(key)).map(String::as_str).collect();
+    if given.is_empty() {
+        return Ok(());
+    }
+    Err(PlanError::new(format!(
+        "{}: arguments of the engine are for predictions; to measure an engine that has them, start it by \
+         server=dict(preset=\"inferometer\", arguments={{...}})",
+        given.join(", ")
+    ))
+    .into())
+}
+
+/// The arguments of the engine, which are keywords of predictions.
+#[pyfunction]
+pub fn engine_keywords() -> Vec<String> {
+    EngineFlags::keywords()
 }

@@ -15,6 +15,9 @@ use crate::progress;
 /// How often signals are looked for, and the progress of a pass is told.
 const TURN: Duration = Duration::from_millis(100);
 
+/// For how many turns without an event the work may go on after it was asked twice to end: ten seconds.
+const PATIENCE: u32 = 100;
+
 /// What the thread that works tells the one that waits.
 pub enum Told<T> {
     /// An event, as a JSON document.
@@ -52,8 +55,7 @@ pub struct Listening<'a, T> {
 /// Starts the work on a thread, and waits for its end. The callback is called on this thread.
 ///
 /// # Errors
-/// What a signal raises, where the work is left alone or the signal comes a second time; when there
-/// is no thread.
+/// What a signal raises, where the work is left alone, or was asked twice to end; when there is no thread.
 pub fn wait<T: Send + 'static>(
     py: Python<'_>,
     sender: Sender<Told<T>>,
@@ -68,11 +70,18 @@ pub fn wait<T: Send + 'static>(
     })?;
     let receiver = Mutex::new(receiver);
     let mut raised: Option<PyErr> = None;
+    // How many turns the work still has, and what is raised then; once it was asked twice to end.
+    let mut last: Option<(u32, PyErr)> = None;
     loop {
         let told = match turn(py, &receiver)? {
-            Some(Told::Done(result)) => return Ok(Waited { result, raised }),
+            Some(Told::Done(result)) => {
+                return last.map_or(Ok(Waited { result, raised }), |(_, error)| Err(error));
+            }
             Some(Told::Event(event)) => Some(event),
-            None => None,
+            None => {
+                last = last.map(|(turns, error)| (turns.saturating_sub(1), error));
+                None
+            }
         };
         // A callback that failed is not called again.
         let callback = on_event.filter(|_| raised.is_none());
@@ -80,16 +89,22 @@ pub fn wait<T: Send + 'static>(
             let event = told.or_else(|| progress::of(live))?;
             Some(callback.call1(py, (event,)).map(drop))
         });
+        if let Some((_, error)) = last.take_if(|(turns, _)| *turns == 0) {
+            return Err(error);
+        }
         let Err(error) = called.unwrap_or(Ok(())).and_then(|()| py.check_signals()) else {
             continue;
         };
         match on_signal {
             OnSignal::Leave => return Err(error),
             OnSignal::Stop(interrupt) => {
-                if interrupt.request() {
+                if last.is_some() {
                     return Err(error);
                 }
-                raised = Some(error);
+                match interrupt.request() {
+                    true => last = Some((PATIENCE, error)),
+                    false => raised = Some(error),
+                }
             }
         }
     }

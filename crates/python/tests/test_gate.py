@@ -185,6 +185,7 @@ def test_a_much_slower_build_fails(act):
 RECORDER = r"""#!/usr/bin/env bash
 printf '<%s>' "$@" >> calls; echo >> calls
 case "$*" in
+    "compare --help") echo 'GROUP/SERVER --gate --margin --strict --junit --markdown' ;;
     *--dry-run*) printf '# base; rounds: 4\n# head; rounds: 4\n' ;;
     run*) printf '{\n  "schema": "x",\n  "group": "group-0a1b2c3d",\n' > "the results/comparison.json" ;;
     "compare base head"*) echo 'error: base is no run' >&2; exit 2 ;;
@@ -206,6 +207,7 @@ def test_every_option_becomes_its_flag(act):
     store = "<--store=the results/inferometer.db>"
     conditions = f"<--gate=e2e_p99<+1%>{store}<--margin=8><--strict>"
     assert (act.folder / "calls").read_text().splitlines() == [
+        "<compare><--help>",
         f"<compare><base><head>{conditions}",
         f"<run><--dry-run>{flags}",
         f"<run>{store}<--out=the results>{flags}",
@@ -250,6 +252,18 @@ def test_a_wrong_input_ends_with_one_line_before_anything_is_measured(act, input
     assert ended.stderr.startswith("error: ") and told in ended.stderr
     assert ended.stderr.count("\n") == 1 and ended.stdout == "", ended.stderr
     assert not list(act.folder.glob("inferometer-gate/*round*"))
+
+
+def test_an_older_command_is_refused_before_anything_is_measured(act):
+    command = act.folder / "old"
+    command.write_text(
+        "#!/bin/sh\ncase $1 in\n--version) echo inferometer 0.0.9 ;;\n"
+        "compare) echo '--gate --margin --strict' ;;\n*) touch measured ;;\nesac\n"
+    )
+    command.chmod(0o755)
+    ended = act(inputs={**GATE, **BOTH, "inferometer": "./old"})
+    assert ended.code == 2 and not (act.folder / "measured").exists(), ended.stderr
+    assert ended.last.startswith("error: ./old (inferometer 0.0.9) is older than gate.sh: its `compare` has no")
 
 
 def test_a_plan_without_the_two_names_is_refused_before_anything_is_measured(act):

@@ -1,6 +1,8 @@
 """Plans measured and predicted from Python."""
 
+import inspect
 import os
+import pathlib
 import signal
 import threading
 
@@ -8,6 +10,7 @@ import numpy
 import pytest
 
 import inferometer as im
+from inferometer import _inferometer
 
 
 def test_a_run_has_its_results_its_table_and_its_report(measured, small):
@@ -54,11 +57,27 @@ def test_a_plan_error_lists_every_mistake_before_anything_is_sent(small):
         (dict(rate=object()), "has no place in a plan"),
         (dict(input_lengths="many"), "input_lengths"),
         (dict(plan="nowhere.toml"), "nowhere.toml"),
+        (dict(num_prompts=3), "the keywords: `num_prompts` is not a key of a plan; of .*`requests` N"),
+        (dict(max_concurrency=3), "`concurrency` N"),
+        (dict(requests="many"), "the keywords: `requests` .*: a text, where a whole number is"),
+        (dict(repeat=[1]), "a list, where a whole number is expected"),
+        (dict(max_num_seqs=3), "max_num_seqs: arguments of the engine are for predictions"),
+        (dict(requests=0), "^requests: is 0"),
     ],
 )
 def test_a_wrong_keyword_is_named_in_the_error(small, keys, words):
     with pytest.raises(im.PlanError, match=words):
         im.run(**dict(small, **keys))
+
+
+def test_a_wrong_key_of_a_file_is_told_with_the_file(small, tmp_path):
+    file = tmp_path / "plan.toml"
+    file.write_text("num_prompts = 3\n")
+    with pytest.raises(im.PlanError) as raised:
+        im.run(file, isl=3, **small)
+    theirs, ours = sorted(raised.value.mistakes)
+    assert theirs.startswith(f"{file}: `num_prompts`") and "`requests` N" in theirs
+    assert ours.startswith("the keywords: `isl`") and "`input_lengths` N" in ours
 
 
 def test_numbers_of_other_types_are_numbers(small):
@@ -114,6 +133,39 @@ def test_an_interruption_ends_the_run_and_keeps_it(small):
     assert kept.shortfall.kind == "interrupted"
     [listed] = im.Store(small["store"]).runs()
     assert listed["run_id"] == kept.id and listed["state"] == "interrupted"
+
+
+def test_a_second_interruption_leaves_no_thread(small):
+    first, over = threading.Event(), threading.Event()
+
+    def once_more():
+        first.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def interrupted(_signal, _frame):
+        first.set()
+        # The second one may come when the run has ended already.
+        if not over.is_set():
+            raise KeyboardInterrupt
+
+    def hear(event):
+        if event["event"] == "pass_started":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    second = threading.Thread(target=once_more)
+    second.start()
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            im.run(**dict(small, speed=1, output_lengths=[2000], warmup=0, progress=hear))
+    finally:
+        over.set()
+        second.join()
+        signal.signal(signal.SIGINT, before)
+    names = [name.read_text() for name in pathlib.Path("/proc/self/task").glob("*/comm")]
+    assert "inferometer\n" not in names, names
+    [listed] = im.Store(small["store"]).runs()
+    assert listed["state"] == "interrupted"
 
 
 def test_what_a_callback_raises_ends_the_run_and_is_raised(small):
@@ -178,6 +230,45 @@ def test_a_prediction_sends_nothing_and_takes_several_rates(small):
     assert len(cell["passes"]) >= 2
     with pytest.raises(im.PlanError, match="leave them out"):
         im.predict(target="http://127.0.0.1:8000", **_files(small))
+
+
+def test_a_prediction_takes_the_arguments_of_the_engine(small):
+    plan = dict(input_lengths=[64], output_lengths=[64], requests=64, passes=["saturated"])
+    narrow, wide = (
+        im.predict(plan, max_num_seqs=n, gpu_memory_utilization=0.9, **_files(small))
+        for n in (2, 64)
+    )
+    assert narrow.cells[0]["output_tokens_per_s"] < wide.cells[0]["output_tokens_per_s"] / 4
+    smaller = im.predict(plan, model="qwen-14b", quantization="gptq", **_files(small))
+    assert smaller.cells[0]["output_tokens_per_s"] > 0
+    answers = [
+        im.search(
+            predict=True, slo="ttft_p90<2s", input_lengths=[64], output_lengths=[64],
+            max_num_seqs=n, search=dict(max_requests=2000), **_files(small),
+        ).summary["searches"][0]
+        for n in (2, 64)
+    ]
+    assert answers[0]["guess"] < answers[1]["guess"]
+
+
+def test_mistakes_in_arguments_of_the_engine_are_told_with_all_others(small):
+    with pytest.raises(im.PlanError) as raised:
+        im.predict(max_num_seqs="many", block_size=-1, requests="many", num_prompts=3, **_files(small))
+    assert len(raised.value.mistakes) == 4, raised.value.mistakes
+    for keys, words in [
+        (dict(quantization="none"), "^weights: `none` is not known"),
+        (dict(dtype="int3"), "^dtype: `int3` is no type"),
+        (dict(max_model_len=10**6), "^max_model_len"),
+        (dict(weights="awq", quantization="awq"), "weights, quantization: say the same"),
+    ]:
+        with pytest.raises(im.PlanError, match=words):
+            im.predict(**keys, **_files(small))
+
+
+def test_the_arguments_of_the_engine_are_the_flags_of_the_command():
+    keywords = inspect.signature(im.predict).parameters
+    of_plan = {"plan", "against", "keys"}
+    assert set(keywords) - of_plan == set(_inferometer.engine_keywords())
 
 
 def test_a_search_in_virtual_time_has_an_answer(small):

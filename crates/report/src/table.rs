@@ -78,6 +78,10 @@ pub(crate) fn body(summary: &Summary) -> String {
             let _ = writeln!(out, "- {line}");
         }
     }
+    let interrupted = interrupted(summary);
+    if !interrupted.is_empty() {
+        let _ = write!(out, "\n- {}\n", interrupted.join("\n- "));
+    }
     if let Some(sentence) = which_pass(summary) {
         let _ = writeln!(out, "\n{sentence}");
     }
@@ -190,7 +194,10 @@ pub(crate) fn passes(summary: &Summary) -> Table {
                 label::load(pass),
                 completed(pass),
             ];
+            // Where it ended before the first request did, no rate is known.
+            let is_known = !(pass.is_interrupted() && pass.outcomes.complete == 0);
             let rates = [pass.requests_per_s, pass.output_tokens_per_s, total_tokens_per_s(pass)];
+            let rates = rates.map(|rate| rate.filter(|_| is_known));
             row.extend(rates.map(|rate| marked(two_decimals(rate), rate, trust::rate(pass, rate))));
             row.extend(registry::in_tables().map(|(metric, of)| {
                 let figure = pass.latency(metric).and_then(|it| of.of(it));
@@ -256,6 +263,24 @@ pub(crate) fn which_pass(summary: &Summary) -> Option<String> {
     })
 }
 
+/// Passes that the user interrupted: what of them was measured.
+pub(crate) fn interrupted(summary: &Summary) -> Vec<String> {
+    let of_cell = |cell: &'_ Cell| {
+        let passes = cell.passes.iter().filter(|pass| pass.is_interrupted());
+        let told = |pass: &PassSummary| {
+            format!(
+                "{}: interrupted when {} of {} requests had completed; the main table has no figure of \
+                 this pass",
+                cell.place(pass),
+                count(pass.outcomes.complete),
+                count(pass.planned),
+            )
+        };
+        passes.map(told).collect::<Vec<_>>()
+    };
+    summary.cells.iter().flat_map(of_cell).collect()
+}
+
 /// A sentence for each pass with requests that did not complete.
 pub(crate) fn failures(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
@@ -263,7 +288,7 @@ pub(crate) fn failures(summary: &Summary) -> Vec<String> {
         for pass in &cell.passes {
             let mut why = pass.outcomes;
             why.complete = 0;
-            if pass.is_cut_off() {
+            if pass.is_cut_off() || pass.is_interrupted() {
                 // That is no failure: a finding reports it.
                 (why.cancelled, why.skipped) = (0, 0);
             }

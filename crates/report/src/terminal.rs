@@ -118,6 +118,13 @@ pub fn below_tables(summary: &Summary, colour: Colour) -> String {
             let _ = writeln!(out, "  {}", clean(&line));
         }
     }
+    let interrupted = table::interrupted(summary);
+    if !interrupted.is_empty() {
+        let _ = writeln!(out, "\n{}", painted(colour, Paint::Yellow, "Interrupted"));
+        for line in interrupted {
+            let _ = writeln!(out, "  {}", clean(&line));
+        }
+    }
     write_findings(&mut out, summary, colour);
     write_verdict(&mut out, summary, colour);
     out
@@ -143,7 +150,8 @@ fn write_findings(out: &mut String, summary: &Summary, colour: Colour) {
     if summary.findings.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\n{}", painted(colour, Paint::Bold, "Findings"));
+    let heading = painted(colour, Paint::Bold, "Findings");
+    let _ = writeln!(out, "\n{heading} (`inferometer findings NAME` explains one)");
     for (finding, others) in by_code(&summary.findings) {
         let word = match finding.severity {
             Severity::Note => painted(colour, Paint::Dim, "note"),
@@ -157,7 +165,7 @@ fn write_findings(out: &mut String, summary: &Summary, colour: Colour) {
         };
         let message = clean(&finding.message);
         let stop = if more.is_empty() || message.ends_with('.') { "" } else { "." };
-        let _ = writeln!(out, "  {word}{}: {message}{stop}{more}", clean(&place));
+        let _ = writeln!(out, "  {word} {}{}: {message}{stop}{more}", finding.code, clean(&place));
         if let Some(advice) = &finding.advice {
             let _ = writeln!(out, "    {}", painted(colour, Paint::Dim, advice));
         }
@@ -204,7 +212,9 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
         }
     }
     if !mark::all_trusted(summary) {
-        for line in mark::counted(summary).iter().chain(&verdict.advice) {
+        // Where the table is vouched for, nothing has to be done.
+        let advice = verdict.advice.iter().filter(|_| verdict.validity == Validity::Suspect);
+        for line in mark::counted(summary).iter().chain(advice) {
             let _ = writeln!(out, "  {}", clean(line));
         }
     }

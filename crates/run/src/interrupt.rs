@@ -13,15 +13,20 @@ pub struct Interrupt(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     requested: Arc<AtomicBool>,
+    /// Asked for more than once: nobody waits for a report.
+    urgent: AtomicBool,
     /// Wakes the load generator of the run in progress, which may sleep until the next arrival.
     waker: Mutex<Option<Waker>>,
 }
 
 impl Interrupt {
     /// Asks the run in progress to end, and those that follow not to begin. Says whether that was
-    /// asked before.
+    /// asked before: the run then ends without plots and tables, which can be made of its records.
     pub fn request(&self) -> bool {
         let before = self.0.requested.swap(true, Ordering::Relaxed);
+        if before {
+            self.0.urgent.store(true, Ordering::Relaxed);
+        }
         if let Some(waker) = &*self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) {
             waker.wake();
         }
@@ -31,6 +36,11 @@ impl Interrupt {
     /// Whether the end was asked for.
     pub fn is_requested(&self) -> bool {
         self.0.requested.load(Ordering::Relaxed)
+    }
+
+    /// Whether the end was asked for more than once.
+    pub(crate) fn is_urgent(&self) -> bool {
+        self.0.urgent.load(Ordering::Relaxed)
     }
 
     /// The flag that the load generator looks at in each of its turns.

@@ -57,6 +57,7 @@ mod overhead;
 mod prompt_findings;
 
 mod session;
+mod slow;
 mod verdict;
 
 mod dry_run;

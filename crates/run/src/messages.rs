@@ -1,5 +1,6 @@
 //! What people are told before anything is measured. It decides nothing.
 
+use inferometer_load::PassPlan;
 use inferometer_model::target::Target;
 use inferometer_plan::Plan;
 use inferometer_plan::search::SearchPlan;
@@ -46,6 +47,21 @@ pub(crate) fn announce(events: &Events, target: &Target, plan: &Plan) {
         if plan.cells.len() == 1 { "cell" } else { "cells" },
         passes.join("; ")
     ));
+    tell_of_two_loads(events, plan);
+}
+
+/// Says that loads follow one another, where they may have been meant as one: arrivals at a rate with a limit on
+/// those in flight.
+fn tell_of_two_loads(events: &Events, plan: &Plan) {
+    let has = |is: fn(&PassPlan) -> bool| plan.passes.iter().any(is);
+    let both = has(|pass| matches!(pass, PassPlan::Closed { .. }))
+        && has(|pass| matches!(pass, PassPlan::Open { .. }));
+    if both {
+        events.say(
+            "concurrency and rate are loads of their own, measured one after the other; for arrivals at a \
+             rate with a limit on those in flight give --rate with --max-in-flight",
+        );
+    }
 }
 
 /// What a search looks for, and the most that it can take.

@@ -37,6 +37,18 @@ pub struct RunFacts<'a> {
     pub body_hash: Option<String>,
 }
 
+/// What to do about figures of an embedded engine that is faster than the hardware: nothing stands between it
+/// and the client.
+const PLAYED_FAST: &str = "The embedded engine was played faster than the hardware would be: times between \
+    tokens are then too short for any client to tell them apart. Give a lower --speed (1 is real time), or \
+    use `inferometer predict`, which has no clock.";
+
+/// Whether the server is the embedded engine, at more than the speed of the hardware.
+fn is_played_fast(target: &Target) -> bool {
+    let speed = target.facts.get("speed").and_then(|speed| speed.parse::<f64>().ok());
+    target.simulated && speed.is_some_and(|speed| speed > 1.0)
+}
+
 /// The document of a run, from its figures and what is known beside them.
 pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -> Summary {
     let mut cells = grid.cells();
@@ -72,7 +84,12 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     findings.extend(search::findings(&searches, &cells));
     let figures = (!facts.predicted).then(|| FigureCounts::of(&cells));
     let doubtful = |of: FigureCounts| of.bounded + of.not_vouched_for > 0;
-    let advice = figures.filter(|of| doubtful(*of)).map(|_| trust::advice(&cells).to_owned());
+    let too_fast = is_played_fast(facts.target);
+    for finding in findings.iter_mut().filter(|of| too_fast && of.is(code::STREAM_IN_BUNDLES)) {
+        finding.advice = Some(PLAYED_FAST.to_owned());
+    }
+    let advice = if too_fast { PLAYED_FAST } else { trust::advice(&cells) };
+    let advice = figures.filter(|of| doubtful(*of)).map(|_| advice.to_owned());
     let mut environment = facts.environment.clone();
     environment.stamps = stamps(&cells);
     Summary {
@@ -135,5 +152,22 @@ fn stamps(cells: &[Cell]) -> Option<String> {
         (_, 0) => Some("user".to_owned()),
         (all, some) if all == some => Some("kernel".to_owned()),
         (all, some) => Some(format!("kernel ({some} of {all} reads), user")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_embedded_engine_beyond_the_speed_of_the_hardware_is_played_fast() {
+        let target = |simulated, speed: Option<&str>| {
+            let facts = speed.map(|speed| ("speed".to_owned(), speed.to_owned()));
+            Target { simulated, facts: facts.into_iter().collect(), ..Target::default() }
+        };
+        assert!(is_played_fast(&target(true, Some("1000.0"))));
+        assert!(!is_played_fast(&target(true, Some("1.0"))));
+        assert!(!is_played_fast(&target(true, None)));
+        assert!(!is_played_fast(&target(false, Some("1000"))));
     }
 }

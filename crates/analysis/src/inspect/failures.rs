@@ -1,6 +1,6 @@
 //! Requests that did not complete, by what became of them. Never a classification of its own.
 
-use inferometer_model::finding::{Finding, Severity, code};
+use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::{Outcome, OutcomeKind};
 use inferometer_model::record::{EARLIER_TURN_FAILED, Record};
 
@@ -42,6 +42,11 @@ impl Failures {
         self.0.iter().map(|kind| kind.count).sum()
     }
 
+    /// Whether the user ended the pass: requests were in flight then.
+    pub(super) fn are_of_an_interruption(&self) -> bool {
+        self.0.iter().any(|kind| kind.outcome == Outcome::Cancelled)
+    }
+
     /// The most frequent kinds, one finding each, then one for the rest.
     pub(super) fn findings(&self) -> Vec<Finding> {
         let mut kinds = self.0.clone();
@@ -73,10 +78,10 @@ impl Kind {
             return Finding::of(code::REQUESTS_FAILED, message).advise(advice);
         }
         let stopped = matches!(outcome.kind(), OutcomeKind::Cancelled | OutcomeKind::Skipped);
-        let severity = if stopped { Severity::Note } else { Severity::Warning };
-        Finding::of(code::REQUESTS_FAILED, message)
-            .severity(severity)
-            .advise(advice(outcome.kind()))
+        if stopped {
+            return Finding::of(code::REQUESTS_INTERRUPTED, message);
+        }
+        Finding::of(code::REQUESTS_FAILED, message).advise(advice(outcome.kind()))
     }
 }
 
@@ -96,7 +101,7 @@ fn became(outcome: Outcome) -> String {
         Outcome::Malformed => "got an answer that cannot be parsed".to_owned(),
         Outcome::Connection { phase } => format!("failed with the connection (phase: {phase})"),
         Outcome::TimedOut { phase } => format!("timed out (timeout: {phase})"),
-        Outcome::Cancelled => "got cancelled when the run was interrupted".to_owned(),
+        Outcome::Cancelled => "in flight when the run was interrupted".to_owned(),
         Outcome::Dropped => "got dropped, because too many were in flight".to_owned(),
         Outcome::Skipped => "never began, because the run ended before".to_owned(),
     }
@@ -104,9 +109,6 @@ fn became(outcome: Outcome) -> String {
 
 fn advice(kind: OutcomeKind) -> &'static str {
     match kind {
-        OutcomeKind::Cancelled | OutcomeKind::Skipped => {
-            "The figures are of the requests before; repeat the run for the others."
-        }
         OutcomeKind::Dropped => "Raise --max-in-flight or lower the rate.",
         OutcomeKind::TimedOut => "Lower the load, or give the requests more time.",
         _ => {

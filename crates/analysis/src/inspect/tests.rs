@@ -264,7 +264,7 @@ fn failures_are_told_by_kind_with_the_first_words_about_them() {
             ),
             ("requests_failed", Severity::Warning, "1 request timed out (timeout: first token)."),
             (
-                "requests_failed",
+                "requests_interrupted",
                 Severity::Note,
                 "1 request never began, because the run ended before."
             ),

@@ -24,6 +24,9 @@ mod live_fixture;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::LazyLock;
+
+pub use command::engine_flags::{EngineFlags, config as engine_config};
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 
@@ -78,7 +81,20 @@ pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
 
 /// Every command with its flags.
 fn command() -> clap::Command {
-    with_negative_numbers(Arguments::command())
+    let command = with_negative_numbers(Arguments::command());
+    static LONG: LazyLock<Option<String>> =
+        LazyLock::new(|| long_version(option_env!("INFEROMETER_COMMIT")));
+    match LONG.as_deref() {
+        Some(version) => command.long_version(version),
+        None => command,
+    }
+}
+
+/// What `--version` says of a build whose commit is known: that of the scripts that make packages. `-V` says
+/// the version alone.
+fn long_version(commit: Option<&str>) -> Option<String> {
+    let commit = commit.filter(|commit| !commit.is_empty())?;
+    Some(format!("{} (commit {commit})", env!("CARGO_PKG_VERSION")))
 }
 
 /// The store of the settings, for the commands that only read and write stores: those that read plans look
@@ -117,12 +133,25 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
         return failure.code();
     }
     let text = error.to_string();
-    if error.use_stderr() && console::secrets().is_in(&text) {
-        console::tell(text.trim_end());
+    let plain = number_words(&text);
+    if error.use_stderr() && (plain != text || console::secrets().is_in(&text)) {
+        console::tell(plain.trim_end());
     } else if error.print().is_err() {
         // The reader of help has gone away: nobody is left to tell.
     }
     u8::try_from(error.exit_code()).unwrap_or(2)
+}
+
+/// What the parser of numbers says, in plain words.
+fn number_words(text: &str) -> String {
+    let words = [
+        ("invalid digit found in string", "a whole number is expected"),
+        ("cannot parse integer from empty string", "a whole number is expected"),
+        ("number too large to fit in target type", "the number is too large"),
+        ("invalid float literal", "a number is expected"),
+        ("cannot parse float from empty string", "a number is expected"),
+    ];
+    words.iter().fold(text.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours))
 }
 
 /// What looks like a number is a value and no flag, so that one out of range is refused as that.
@@ -135,4 +164,16 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
         }
     };
     command.mut_args(takes).mut_subcommands(with_negative_numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_long_version_has_the_commit_of_builds_that_know_it() {
+        let expected = concat!(env!("CARGO_PKG_VERSION"), " (commit 0a1b2c3d)");
+        assert_eq!(long_version(Some("0a1b2c3d")).as_deref(), Some(expected));
+        assert_eq!((long_version(None), long_version(Some(""))), (None, None));
+    }
 }

@@ -38,7 +38,7 @@ fn each_mistake_names_its_flag_and_what_to_do_and_nothing_is_sent() {
         (&["--workload", "ramdom"], &["--workload", "did you mean `random`"]),
         (&["--input-lengths", "0"], &["--input-lengths", "from 1"]),
         (&["--output-lengths", "16,0"], &["--output-lengths", "from 1"]),
-        (&["--input-lengths", "many"], &["--input-lengths"]),
+        (&["--input-lengths", "many"], &["--input-lengths", "a whole number is expected"]),
         (&["--requests", "0"], &["--requests", "at least 1"]),
         (&["--requests", "4294967295"], &["--requests", "at most 10000000"]),
         (&["--concurrency", "4294967295"], &["--concurrency", "at most 65536"]),
@@ -100,6 +100,44 @@ fn a_mistyped_key_of_a_plan_gets_a_suggestion_and_every_mistake_is_told() {
     assert!(told.contains("plan.toml: `input_lenghts` is not a key"), "{told}");
     assert!(told.contains("did you mean `input_lengths`?"), "{told}");
     assert!(told.contains("`colour`"), "{told}");
+}
+
+#[test]
+fn a_finding_is_explained_by_its_name() {
+    let folder = folder();
+    let output = inferometer(folder.path(), &["findings", "stream_in_bundles", "run-incomplete"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert!(text.starts_with("stream_in_bundles (warning)"), "{text}");
+    assert_eq!(text.matches("\n\n").count(), 2, "{text}");
+    let output = inferometer(folder.path(), &["findings", "stream_in_bundle"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told(&output).contains("did you mean `stream_in_bundles`?"), "{}", told(&output));
+}
+
+#[test]
+fn a_dry_run_of_several_servers_says_how_many_runs_there_will_be() {
+    let folder = folder();
+    let plan =
+        "rounds = 3\n[server]\npreset = \"inferometer\"\nsweep = { max-num-seqs = [8, 64] }\n";
+    fs::write(folder.path().join("plan.toml"), plan).unwrap();
+    let output = inferometer(folder.path(), &["run", "--dry-run", "plan.toml"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.starts_with("# 6 runs: 2 servers, each in 3 rounds\n"), "{text}");
+}
+
+#[test]
+fn a_server_whose_command_names_a_port_that_is_taken_is_told_at_once() {
+    let folder = folder();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let plan = format!(
+        "[server]\ncommand = [\"sleep\", \"1000\", \"--port\", \"{port}\"]\nready_url = \"/health\"\n"
+    );
+    fs::write(folder.path().join("plan.toml"), plan).unwrap();
+    let output = inferometer(folder.path(), &["run", "plan.toml"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told(&output).contains(&format!("127.0.0.1:{port} is taken")), "{}", told(&output));
 }
 
 #[test]

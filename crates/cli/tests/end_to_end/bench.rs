@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Engine, folder, inferometer, told};
+use crate::support::{Engine, command, folder, inferometer, told};
 
 const SMALL: &str = "--random-input-len 24 --random-output-len 8 --num-prompts 6";
 
@@ -141,6 +141,26 @@ fn a_dry_run_shows_the_plan_of_the_flags() {
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     assert_eq!(out.status.code(), Some(0), "{}", told(&out));
     assert!(text.contains("rate = [\"4\"]") && text.contains("max_in_flight = 3"), "{text}");
+}
+
+#[test]
+fn a_server_that_no_flag_names_is_told_with_who_names_it() {
+    let folder = folder();
+    for (variable, says) in [
+        ("INFEROMETER_TARGET", "target: http://named:1, by INFEROMETER_TARGET"),
+        (
+            "OPENAI_BASE_URL",
+            "target: http://127.0.0.1:8000, the default of vllm bench serve; OPENAI_BASE_URL is left out",
+        ),
+    ] {
+        let mut dry = command(folder.path());
+        dry.args(["bench", "serve", "--model", "m", "--dry-run"]).env(variable, "http://named:1");
+        let out = dry.output().expect("it runs");
+        assert!(told(&out).contains(says), "{}", told(&out));
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert!(text.contains(&format!("# {says}")), "{text}");
+        assert_eq!(text.contains("http://named:1"), variable == "INFEROMETER_TARGET", "{text}");
+    }
 }
 
 #[test]

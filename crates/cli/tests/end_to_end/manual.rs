@@ -36,6 +36,48 @@ fn completions_know_every_command_and_are_read_by_the_shell() {
 }
 
 #[test]
+fn completions_offer_the_values_of_closed_sets_and_files_only_where_a_file_belongs() {
+    let folder = folder();
+    let script = |shell| {
+        let output = inferometer(folder.path(), &["completions", shell]);
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let line = |script: &str, holds: &str, word: &str| {
+        let found = script.lines().find(|line| line.contains(holds) && line.contains(word));
+        found.unwrap_or_else(|| panic!("no line has {holds} and {word}")).to_owned()
+    };
+    // What fish has of a flag ends where the next one begins: values stand on lines of their own.
+    let fish = script("fish");
+    let of_fish = |flag: &str| {
+        let mut all = fish.split("complete -c");
+        let found = all.find(|one| one.contains("subcommand run\"") && one.contains(flag));
+        found.unwrap_or_else(|| panic!("fish has no {flag}")).to_owned()
+    };
+    assert!(of_fish("-l dialect ").contains("openai-chat"));
+    assert!(of_fish("-l store ").contains("-r -F"));
+    assert!(!of_fish("-l requests ").contains("-F"));
+    let zsh = script("zsh");
+    assert!(line(&zsh, "--dialect=", "openai-chat").contains("sglang"));
+    assert!(line(&zsh, "--over-limit=", "queue").contains("drop"));
+
+    // What bash offers behind a flag.
+    fs::write(folder.path().join("bash"), script("bash")).expect("written");
+    fs::write(folder.path().join("plan.toml"), "").expect("written");
+    let offered = |flag: &str, word: &str| {
+        let line = format!(
+            ". ./bash; COMP_WORDS=(inferometer run {flag} '{word}'); COMP_CWORD=3; \
+             _inferometer inferometer '{word}' {flag} 2>/dev/null; echo \"${{COMPREPLY[*]}}\""
+        );
+        let asked = Command::new("bash").args(["-c", &line]).current_dir(folder.path()).output();
+        String::from_utf8(asked.expect("bash runs").stdout).expect("text")
+    };
+    assert_eq!(offered("--dialect", "openai-ch").trim(), "openai-chat");
+    assert_eq!(offered("--over-limit", "").trim(), "queue drop");
+    assert_eq!(offered("--replay", "pl").trim(), "plan.toml");
+    assert_eq!(offered("--requests", "").trim(), "");
+}
+
+#[test]
 fn there_is_a_manual_page_of_the_program_and_of_each_command() {
     let folder = folder();
     let pages = folder.path().join("man1");
@@ -48,8 +90,11 @@ fn there_is_a_manual_page_of_the_program_and_of_each_command() {
         assert!(page.contains(".SH NAME") && page.contains(".SH SYNOPSIS"), "{command}");
     }
     assert!(page("inferometer-run.1").contains("\\-\\-input\\-lengths"));
+    let of_serve = page("inferometer-bench-serve.1");
+    assert!(of_serve.contains("\\-\\-num\\-prompts"), "{of_serve}");
+    assert!(of_serve.contains("inferometer bench serve"), "{of_serve}");
     let count = fs::read_dir(&pages).expect("a folder").count();
-    assert_eq!(count, commands().iter().filter(|command| *command != "help").count() + 1);
+    assert_eq!(count, commands().iter().filter(|command| *command != "help").count() + 2);
 
     fs::write(folder.path().join("file"), "").expect("written");
     let output = inferometer(folder.path(), &["manual", "file/man1"]);

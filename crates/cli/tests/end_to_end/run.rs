@@ -243,6 +243,16 @@ fn an_interrupted_run_keeps_what_was_recorded_and_exits_with_130() {
     assert_eq!(outcomes["cancelled"], 2, "{outcomes}");
     let again = inferometer(folder.path(), &["runs"]);
     assert!(String::from_utf8_lossy(&again.stdout).contains("interrupted"));
+    // No figure is made of what the user broke off, and no request of it failed.
+    let cell = &summary["cells"][0];
+    assert!(cell["requests_per_s"].is_null(), "{}", cell["requests_per_s"]);
+    let codes: Vec<_> = summary["findings"].as_array().expect("findings").iter().collect();
+    assert!(codes.iter().any(|one| one["code"] == "requests_interrupted"), "{codes:?}");
+    assert!(!codes.iter().any(|one| one["code"] == "requests_failed"), "{codes:?}");
+    let run = summary["run_id"].as_str().expect("a name");
+    let shown = inferometer(folder.path(), &["show", run]);
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(!shown.contains(" 0.00") && !shown.contains("requests failed"), "{shown}");
 }
 
 #[test]

@@ -136,7 +136,10 @@ fn a_mistake_in_the_settings_is_told_with_its_place_and_a_suggestion() {
     let output = with(folder.path(), &[named], &["run", "--dry-run"]);
     assert!(told(&output).contains("other.toml: cannot be read"), "{}", told(&output));
     for (variable, words) in [
-        (("INFEROMETER_REQUESTS", "s3cretword"), "INFEROMETER_REQUESTS: invalid digit"),
+        (
+            ("INFEROMETER_REQUESTS", "s3cretword"),
+            "INFEROMETER_REQUESTS: a whole number is expected",
+        ),
         (("INFEROMETER_QUIET", "maybe"), "INFEROMETER_QUIET: is neither"),
     ] {
         let output = with(folder.path(), &[variable], &["run", "--dry-run"]);

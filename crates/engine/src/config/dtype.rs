@@ -14,6 +14,9 @@ pub enum Dtype {
 }
 
 impl Dtype {
+    /// Every name that is known.
+    pub const NAMES: [&str; 6] = ["auto", "half", "float16", "bfloat16", "float", "float32"];
+
     /// The type of this name, with vLLM's spellings (`auto`, `half`, `float` ...).
     pub fn parse(name: &str) -> Option<Self> {
         match name {

@@ -120,6 +120,10 @@ codes! {
         => "The failures of this pass say why; its figures are absent.";
     REQUESTS_FAILED = "requests_failed", Warning,
         "Requests failed; one finding for each kind of failure.";
+    REQUESTS_INTERRUPTED = "requests_interrupted", Note,
+        "Requests were in flight, or never began, when the run ended. They are no failures of the server."
+        => "The figures of the pass are of the requests before, and the main table has none of it; \
+            `inferometer run --resume` with the run's name measures it whole.";
     FINISH_REASON_UNKNOWN = "finish_reason_unknown", Note,
         "Answers ended with a finish reason that no server is known to have; they are complete."
         => "Ask the server's documentation whether such an answer is whole.";

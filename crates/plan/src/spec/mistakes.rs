@@ -31,12 +31,54 @@ pub fn toml_mistake(text: &str, place: Option<Range<usize>>, why: &str) -> Strin
     format!("{}: {}", place.unwrap_or_default(), without_texts(why))
 }
 
-/// What is wrong with the kind of a value, without the value where that is a text: it may be a secret.
+/// What is wrong with the kind of a value, in plain words, and without the value where that is a text: it
+/// may be a secret.
 pub fn without_texts(why: &str) -> String {
-    match (why.find("string \""), why.rfind("\", expected")) {
+    let why = match (why.find("string \""), why.rfind("\", expected")) {
         (Some(from), Some(to)) if from < to => format!("{}text{}", &why[..from], &why[to + 1..]),
         _ => why.to_owned(),
+    };
+    in_plain_words(&why).unwrap_or(why)
+}
+
+/// What the parser says of a kind, without the words of programmers; absent: it says something else.
+fn in_plain_words(why: &str) -> Option<String> {
+    if let Some(kinds) = why.strip_prefix("data did not match any variant of untagged enum ") {
+        let expected = match kinds {
+            "Value" => "a number or a text",
+            "Stages" => "a text or a list of tables",
+            "CommandLine" => "a text or a list of texts",
+            _ => return None,
+        };
+        return Some(format!("{expected} is expected"));
     }
+    let is_range = why.starts_with("invalid value: ");
+    let rest =
+        why.strip_prefix("invalid type: ").or_else(|| why.strip_prefix("invalid value: "))?;
+    let (found, expected) = rest.rsplit_once(", expected ")?;
+    let expected = match expected {
+        "u32" if is_range => "a whole number from 0 to 4294967295",
+        "u64" if is_range => "a whole number from 0 on",
+        "u8" | "u16" | "u32" | "u64" | "usize" | "i32" | "i64" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a string" => "a text",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        other if other.starts_with("struct ") => "a table",
+        _ => return None,
+    };
+    let quoted = |kind: &str| Some(found.strip_prefix(kind)?.trim_matches('`').to_owned());
+    let found = match found {
+        "text" | "string" => "a text".to_owned(),
+        "sequence" => "a list".to_owned(),
+        "map" => "a table".to_owned(),
+        "null" | "unit value" => "nothing".to_owned(),
+        _ => quoted("integer ")
+            .or_else(|| quoted("floating point "))
+            .or_else(|| quoted("boolean "))?,
+    };
+    Some(format!("{found}, where {expected} is expected"))
 }
 
 /// The mistakes found so far.
@@ -88,5 +130,37 @@ mod tests {
         assert_eq!(told, " at line 2, column 11: invalid basic string, expected `\"`");
         let why = "invalid type: string \"sk-se\\\"cret\", expected u32 at line 1";
         assert_eq!(without_texts(why), "invalid type: text, expected u32 at line 1");
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_told_in_plain_words() {
+        for (why, told) in [
+            (
+                "invalid type: string \"many\", expected u32",
+                "a text, where a whole number is expected",
+            ),
+            ("invalid type: integer `5`, expected a string", "5, where a text is expected"),
+            (
+                "invalid type: floating point `1.5`, expected u32",
+                "1.5, where a whole number is expected",
+            ),
+            ("invalid type: map, expected a sequence", "a table, where a list is expected"),
+            (
+                "invalid type: sequence, expected struct ServerSpec",
+                "a list, where a table is expected",
+            ),
+            ("invalid type: boolean `true`, expected f64", "true, where a number is expected"),
+            (
+                "invalid value: integer `-1`, expected u32",
+                "-1, where a whole number from 0 to 4294967295 is expected",
+            ),
+            (
+                "data did not match any variant of untagged enum Value",
+                "a number or a text is expected",
+            ),
+            ("unknown field `a`, expected `b`", "unknown field `a`, expected `b`"),
+        ] {
+            assert_eq!(without_texts(why), told);
+        }
     }
 }

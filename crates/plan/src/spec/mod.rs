@@ -33,7 +33,7 @@ pub use serving::ServingKeys;
 pub use trace::TraceKeys;
 pub use values::{Value, shown as shown_address, url as parse_url};
 pub use variants::{TargetSpec, Variant, variants};
-pub use workload::WorkloadKeys;
+pub use workload::{WorkloadKeys, workload_names};
 
 pub(crate) use mistakes::Mistakes;
 pub use mistakes::{SpecError, toml_mistake, without_texts};

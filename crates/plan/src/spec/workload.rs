@@ -142,6 +142,11 @@ static WORKLOADS: [WorkloadDefinition; 10] = [
     },
 ];
 
+/// The names of all workloads.
+pub fn workload_names() -> impl Iterator<Item = &'static str> {
+    WORKLOADS.iter().map(|workload| workload.name)
+}
+
 impl WorkloadKeys {
     /// The workload; where it is not one, the mistakes are noted and a stand-in is returned.
     pub(crate) fn resolve(&self, asked: Asked, mistakes: &mut Mistakes) -> WorkloadPlan {

@@ -67,8 +67,8 @@ def run(
     standard error is a terminal. With ``strict`` a suspect run has a shortfall.
 
     Python's lock is released while it measures. Ctrl-C ends the run, keeps what was recorded, and
-    raises :class:`Interrupted`; a second one raises ``KeyboardInterrupt`` at once, and what is left
-    of the run ends in the background.
+    raises :class:`Interrupted`. A second one makes no report, and raises ``KeyboardInterrupt`` once the
+    run has ended; a third one does not wait for that.
 
     Raises :class:`PlanError` with every mistake of the plan before anything is sent, and
     :class:`RunError` when it cannot be carried out. Failed requests and missed objectives raise
@@ -97,14 +97,50 @@ def run(
 
 
 def predict(
-    plan: Plan = None, *, against: Union[Run, PathLike, None] = None, **keys: Any
+    plan: Plan = None,
+    *,
+    against: Union[Run, PathLike, None] = None,
+    weights: Optional[str] = None,
+    quantization: Optional[str] = None,
+    dtype: Optional[str] = None,
+    max_model_len: Optional[int] = None,
+    max_num_batched_tokens: Optional[int] = None,
+    max_num_seqs: Optional[int] = None,
+    max_paddings: Optional[int] = None,
+    block_size: Optional[int] = None,
+    gpu_memory_utilization: Optional[float] = None,
+    tensor_parallel_size: Optional[int] = None,
+    pipeline_parallel_size: Optional[int] = None,
+    enable_prefix_caching: Optional[bool] = None,
+    no_enable_prefix_caching: Optional[bool] = None,
+    **keys: Any,
 ) -> Run:
     """Predicts a plan by the embedded engine in virtual time. Nothing is sent, and nobody waits.
+
+    The arguments of the engine, from ``weights`` (or ``quantization``) to
+    ``no_enable_prefix_caching``, are the flags of ``inferometer predict``; absent ones are resolved
+    as vLLM does. The further keywords are the keys of a plan file.
 
     ``against`` is a published table (Markdown) or a stored run: its grid and numbers of requests are
     predicted, and the report has the differences. Ctrl-C raises at once; a prediction that has begun
     ends by itself, in the background.
     """
+    of_engine = dict(
+        weights=weights,
+        quantization=quantization,
+        dtype=dtype,
+        max_model_len=max_model_len,
+        max_num_batched_tokens=max_num_batched_tokens,
+        max_num_seqs=max_num_seqs,
+        max_paddings=max_paddings,
+        block_size=block_size,
+        gpu_memory_utilization=gpu_memory_utilization,
+        tensor_parallel_size=tensor_parallel_size,
+        pipeline_parallel_size=pipeline_parallel_size,
+        enable_prefix_caching=enable_prefix_caching,
+        no_enable_prefix_caching=no_enable_prefix_caching,
+    )
+    keys.update((name, value) for name, value in of_engine.items() if value is not None)
     file, text = _split(plan, keys)
     return Run._of_document(_inferometer.predict(text, file, _name(against)))
 
@@ -121,7 +157,8 @@ def search(
 
     The keys of the table ``[search]`` of a plan stand in ``search``, as in
     ``search={"over": "concurrency"}``. With ``predict`` it is played in virtual time, which has no
-    progress. The answers are in ``run.summary["searches"]``.
+    progress, and takes the arguments of the engine as :func:`predict` does. The answers are in
+    ``run.summary["searches"]``.
     """
     if isinstance(plan, Mapping):
         plan, keys = None, {**plan, **keys}

@@ -9,6 +9,7 @@ __all__ = [
     "Rows",
     "__version__",
     "compare",
+    "engine_keywords",
     "main",
     "of_run",
     "predict",
@@ -32,6 +33,7 @@ def run(
 ) -> tuple[str, bool]: ...
 def predict(keys: str, plan: Optional[_PathLike], against: Optional[str]) -> str: ...
 def predict_search(keys: str, plan: Optional[_PathLike]) -> str: ...
+def engine_keywords() -> list[str]: ...
 def compare(
     baseline: str,
     contender: str,

@@ -193,6 +193,10 @@ fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     if !failures.is_empty() {
         out.push(Block::List(failures.into_iter().map(plain).collect()));
     }
+    let interrupted = table::interrupted(summary);
+    if !interrupted.is_empty() {
+        out.push(Block::List(interrupted.into_iter().map(plain).collect()));
+    }
     let mut passes = table::passes(summary);
     if !passes.is_empty() {
         links.link_passes(&mut passes);

@@ -47,6 +47,19 @@ fn a_trial_that_was_cut_off_is_marked_in_its_row_and_no_other_is() {
 }
 
 #[test]
+fn a_pass_that_the_user_interrupted_has_no_rate_and_is_told_as_interrupted() {
+    let mut broken_off = pass(PassKind::Closed, 100);
+    broken_off.outcomes = OutcomeCounts { cancelled: 8, skipped: 92, ..OutcomeCounts::default() };
+    (broken_off.requests_per_s, broken_off.output_tokens_per_s) = (Some(0.0), Some(0.0));
+    let mut summary = empty("m", "c", "vllm", "0.2.7");
+    summary.cells = vec![cell(128, 32, [None; 4])];
+    summary.cells[0].passes = vec![broken_off];
+    let shown = terminal::text(&[summary], Screen::NONE);
+    assert!(shown.contains("interrupted when 0 of 100 requests had completed"), "{shown}");
+    assert!(!shown.contains(" 0.00") && !shown.contains("requests failed"), "{shown}");
+}
+
+#[test]
 fn a_missing_or_undefined_figure_is_a_centred_dash() {
     let mut summary = empty("m", "c", "vllm", "0.2.7");
     summary.cells = vec![cell(128, 128, [Some(1.0), None, Some(f64::NAN), Some(0.004)])];

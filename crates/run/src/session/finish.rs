@@ -23,7 +23,11 @@ impl<N: Network> Session<'_, N> {
             (false, None) => (Ending::Complete, RunState::Complete),
         };
         let run = self.recording.run().clone();
-        let written = match self.request.context.files {
+        let files = match self.request.context.host.interrupt.is_urgent() {
+            true => ReportFiles::Figures,
+            false => self.request.context.files,
+        };
+        let written = match files {
             ReportFiles::Figures => self.outputs.write_figures(&summary, &run),
             ReportFiles::All => {
                 let (plan, traces) = (&self.header.plan, &self.grid.traces);

@@ -33,6 +33,7 @@ use crate::prompts::{self, PromptCursor, PromptTokenizer, Prompts, WorkloadHash}
 use crate::recording::{Counter, Recording};
 use crate::search_bound::LongestRun;
 use crate::servers::{Servers, Start};
+use crate::slow::told_if_slow;
 use crate::target::ReadyTarget;
 use crate::{estimate, messages, model_limit, observers, overhead, prompt_findings};
 
@@ -80,7 +81,11 @@ pub(super) fn prepare<'a, N: Network>(
         Some(tokenizer) => tokenizer,
         None => {
             let server = ready.server.as_ref();
-            prompts::servers_tokenizer(server, &ready.endpoint.model, &mut findings)
+            told_if_slow(
+                events,
+                "asking the server for a tokenizer (/tokenize, /detokenize)",
+                || prompts::servers_tokenizer(server, &ready.endpoint.model, &mut findings),
+            )
         }
     };
     let counter = counter(plan, &ready.endpoint, &tokenizer);
@@ -100,7 +105,14 @@ pub(super) fn prepare<'a, N: Network>(
     tell(&findings, events);
     for &cell in &plan.cells {
         // A cell for which there are no prompts is an error before anything is measured.
-        prompts.build(cell, &PromptScope::new(cell.to_string(), "check", 0), 1)?;
+        let scope = PromptScope::new(cell.to_string(), "check", 0);
+        let what = match prompts.tokenizer().asks_the_server {
+            true => {
+                format!("making a first prompt for {cell} by the server's tokenizer (/tokenize)")
+            }
+            false => format!("making a first prompt for {cell}"),
+        };
+        told_if_slow(events, &what, || prompts.build(cell, &scope, 1))?;
     }
     match &plan.search {
         Some(search) => messages::search(events, plan, search, estimate),

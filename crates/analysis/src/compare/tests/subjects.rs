@@ -48,6 +48,32 @@ fn prompts_of_another_salt_are_not_taken_for_another_workload() {
 }
 
 #[test]
+fn what_is_another_for_each_run_is_not_told_as_a_difference() {
+    let run = |name: &str, facts: &[(&str, &str)]| {
+        let mut run = with(name, name, &[(1, TABLE_LOAD, "requests_per_s", &[1.0][..])]);
+        run.facts = facts.iter().map(|&(key, fact)| (key.to_owned(), fact.to_owned())).collect();
+        run
+    };
+    let a = [
+        ("plan", "0a1b"),
+        ("salt", "1"),
+        ("server_metrics", "http://127.0.0.1:4001/metrics"),
+        ("command", "serve --port {port} --seqs 8"),
+        ("url", "http://10.0.0.1:8000"),
+    ];
+    let b = [
+        ("plan", "2c3d"),
+        ("salt", "2"),
+        ("server_metrics", "http://127.0.0.1:4002/metrics"),
+        ("command", "serve --port {port} --seqs 64"),
+        ("url", "http://10.0.0.1:8001"),
+    ];
+    let found = compare(&run("a", &a), &run("b", &b), Options::default()).unwrap();
+    let told: Vec<&str> = found.differing.iter().map(|[key, ..]| key.as_str()).collect();
+    assert_eq!(told, ["command", "url"]);
+}
+
+#[test]
 fn what_one_of_the_two_has_alone_is_told_by_place_and_not_by_figure() {
     let both = (1, TABLE_LOAD, "requests_per_s", &[1.0][..]);
     let a: Vec<_> = [2, 3, 4, 5, 6]

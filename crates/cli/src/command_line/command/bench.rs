@@ -1,7 +1,6 @@
 //! `bench serve`: the load, the table and the result file of `vllm bench serve`, by its own flags, with
 //! our verdict below.
 
-mod flags;
 mod given;
 mod load;
 mod outcome;
@@ -20,6 +19,7 @@ use inferometer_run::{Clock, Form, Strictness, dry_run, judge, resolve};
 use inferometer_store::Store;
 use serde_json::{Map, Value};
 
+use super::settings::{OPENAI_BASE_URL, Settings};
 use crate::command_line::console::{colour, tell, variable};
 use crate::command_line::exit::{Failure, first_of, print};
 use crate::command_line::terminal::{View, show};
@@ -28,10 +28,6 @@ use crate::serving_results::serving_result;
 use given::Given;
 use outcome::Outcome;
 use translate::{Translated, translate};
-
-pub use flags::FLAGS;
-#[cfg(test)]
-pub use flags::{Answer, Flag};
 
 /// What is benchmarked as vLLM does it.
 #[derive(Args)]
@@ -111,13 +107,17 @@ pub fn bench(arguments: &BenchArgs) -> Result<(), Failure> {
 
 fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
     let own = &arguments.own;
+    let settings = Settings::read()?;
+    let server = Server::of(&arguments.given, &settings);
     let Translated { mut keys, outcome, notes } =
-        translate(&arguments.given).map_err(Failure::Usage)?;
+        translate(&arguments.given, server.url()).map_err(Failure::Usage)?;
     own.add_to(&mut keys);
+    let chosen = server.told();
     if !own.quiet {
+        chosen.iter().for_each(|line| tell(&format!("note: {line}")));
         notes.iter().for_each(|note| tell(&format!("note: {note}")));
     }
-    let (spec, _) = plan_file::merge_multi_target(None, keys)?;
+    let (spec, _) = plan_file::merge_multi_target(None, keys, plan_file::Place::Flags)?;
     let (events, host) = show(View {
         quiet: own.quiet,
         progress: outcome.progress && !own.quiet,
@@ -127,7 +127,8 @@ fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
     let (plan, mut context) = resolve(&spec, &variable)?;
     context.host = host;
     if outcome.dry_run {
-        return print(&dry_run(&plan, Form::Toml, Clock::Real)?);
+        let chosen: String = chosen.iter().map(|line| format!("# {line}\n")).collect();
+        return print(&(dry_run(&plan, Form::Toml, Clock::Real)? + &chosen));
     }
     outcome.prepare()?;
     let finished = crate::run(&plan, &context, &events)?;
@@ -150,6 +151,62 @@ fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
     let judged = judge(&plan, &context, &finished, strictness).map_err(Failure::from);
     // After the table, which a file that cannot be written does not cost.
     first_of(judged, file.map_or(Ok(()), |file| save(&outcome, file, summary)))
+}
+
+/// Which server is measured, and by whose word.
+enum Server<'a> {
+    /// A flag names it.
+    Named,
+    /// A setting of this program does: its address, and who says it.
+    OfSettings(&'a str, &'a str),
+    /// Nobody does: that of vLLM. Others name one for other programs, in this variable.
+    Default { left_out: Option<&'a str> },
+}
+
+impl<'a> Server<'a> {
+    fn of(given: &Given, settings: &'a Settings) -> Self {
+        if target::is_named(given) {
+            return Self::Named;
+        }
+        match settings.target() {
+            // It is where other programs find a service, which may cost: `vllm bench serve` reads it
+            // neither.
+            Some((_, OPENAI_BASE_URL)) => Self::Default { left_out: Some(OPENAI_BASE_URL) },
+            Some((url, origin)) => Self::OfSettings(url, origin),
+            None => Self::Default { left_out: None },
+        }
+    }
+
+    fn url(&self) -> Option<&'a str> {
+        match self {
+            Self::OfSettings(url, _) => Some(url),
+            _ => None,
+        }
+    }
+
+    /// The choice in words, where a flag does not make it.
+    fn told(&self) -> Option<String> {
+        match self {
+            Self::Named => None,
+            Self::OfSettings(url, origin) => {
+                let url = inferometer_plan::spec::shown_address(url);
+                Some(format!(
+                    "target: {url}, by {origin} (--base-url, --host or --port name another)"
+                ))
+            }
+            Self::Default { left_out } => {
+                let without = left_out.map_or_else(String::new, |name| {
+                    format!(
+                        "; {name} is left out, as in vLLM: give --base-url or INFEROMETER_TARGET"
+                    )
+                });
+                Some(format!(
+                    "target: {}, the default of vllm bench serve{without}",
+                    target::DEFAULT
+                ))
+            }
+        }
+    }
 }
 
 /// Writes the result file, if that is wanted, and prints where it is.

@@ -1,9 +1,17 @@
-//! `completions`: what a shell needs to complete commands and flags.
+//! `completions`: what a shell needs to complete commands, flags and values.
 
-use clap::Args;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Args, Command, ValueHint};
 use clap_complete::{Shell, generate};
+use inferometer_engine::{Dtype, Weights};
+use inferometer_launch::preset;
+use inferometer_model::finding::code;
+use inferometer_plan::TraceFormat;
+use inferometer_plan::spec::workload_names;
+use inferometer_wire::dialect::dialects;
 
 use crate::command_line::exit::{Failure, print};
+use crate::scenario::scenarios;
 
 /// The flags of `completions`.
 #[derive(Args)]
@@ -16,6 +24,117 @@ pub struct CompletionsArgs {
 /// Prints the script.
 pub fn completions(arguments: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
-    generate(arguments.shell, &mut crate::command_line::command(), "inferometer", &mut script);
+    let mut command = with_values(crate::command_line::command());
+    generate(arguments.shell, &mut command, "inferometer", &mut script);
     print(&String::from_utf8_lossy(&script))
+}
+
+/// The command with what shells offer as values. Arguments are parsed without it, so that a value that
+/// is none is told together with all other mistakes of a plan.
+fn with_values(command: Command) -> Command {
+    let name = command.get_name().to_owned();
+    command.mut_args(|argument| offered(&name, argument)).mut_subcommands(with_values)
+}
+
+fn offered(command: &str, argument: Arg) -> Arg {
+    if !takes_values(&argument) || !argument.get_possible_values().is_empty() {
+        return argument;
+    }
+    let name = value_name(&argument);
+    let values = values(command, argument.get_id().as_str(), &name);
+    if !values.is_empty() {
+        // The parser keeps names for ever, and a process prints one script.
+        let values = values.into_iter().map(|value| &*value.leak());
+        return argument
+            .value_parser(PossibleValuesParser::new(values.collect::<Vec<&'static str>>()));
+    }
+    argument.value_hint(hint(&name))
+}
+
+fn takes_values(argument: &Arg) -> bool {
+    let some = argument.get_num_args().is_none_or(|range| range.takes_values());
+    argument.get_action().takes_values() && some
+}
+
+/// What stands for the value in help.
+fn value_name(argument: &Arg) -> String {
+    let names = argument.get_value_names().unwrap_or_default();
+    names.first().map_or_else(|| argument.get_id().as_str().to_uppercase(), ToString::to_string)
+}
+
+/// The values of an argument that has no others.
+fn values(command: &str, id: &str, value_name: &str) -> Vec<String> {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    match (command, id) {
+        (_, "dialect") => {
+            let names = dialects().iter().map(|dialect| dialect.name.to_owned());
+            std::iter::once("auto".to_owned()).chain(names).collect()
+        }
+        (_, "workload") => workload_names().map(str::to_owned).collect(),
+        (_, "scenario") => scenarios().into_iter().map(|scenario| scenario.name).collect(),
+        (_, "trace_format") => {
+            owned(&[&["auto"][..], &TraceFormat::ALL.map(TraceFormat::name)].concat())
+        }
+        (_, "weights") => owned(&Weights::ALL.map(Weights::name)),
+        (_, "dtype") => owned(&Dtype::NAMES),
+        (_, "passes") => owned(&["table", "one_by_one", "saturated"]),
+        ("findings", "names") => code::ALL.iter().map(|code| code.name.to_owned()).collect(),
+        ("presets", "name") => preset::presets().map(|(name, _)| name.to_owned()).collect(),
+        // `queue|drop` are the values themselves.
+        _ if value_name.contains('|')
+            && value_name.chars().all(|c| c.is_ascii_lowercase() || c == '|') =>
+        {
+            owned(&value_name.split('|').collect::<Vec<_>>())
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What kind of thing the value is.
+fn hint(value_name: &str) -> ValueHint {
+    let has = |words: &[&str]| words.iter().any(|word| value_name.contains(word));
+    if has(&["FILE", "PATH", "PLAN"]) {
+        ValueHint::FilePath
+    } else if has(&["DIR", "FOLDER"]) {
+        ValueHint::DirPath
+    } else if has(&["URL"]) {
+        ValueHint::Url
+    } else {
+        ValueHint::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_argument_that_takes_a_value_offers_values_or_says_what_kind_of_thing_it_is() {
+        let mut looked_at = 0;
+        let mut all = vec![with_values(crate::command_line::command())];
+        while let Some(command) = all.pop() {
+            all.extend(command.get_subcommands().cloned());
+            for argument in command.get_arguments().filter(|one| takes_values(one)) {
+                looked_at += 1;
+                let offers = !argument.get_possible_values().is_empty();
+                let is_known = argument.get_value_hint() != ValueHint::Unknown;
+                assert!(offers || is_known, "{} {}", command.get_name(), argument.get_id());
+            }
+        }
+        assert!(looked_at > 200, "{looked_at}");
+    }
+
+    #[test]
+    fn what_is_offered_is_what_the_parser_of_plans_takes() {
+        for name in Dtype::NAMES {
+            assert!(Dtype::parse(name).is_some(), "{name}");
+        }
+        for (flag, value_name, expected) in [
+            ("over_limit", "queue|drop", &["queue", "drop"][..]),
+            ("proxy", "URL|none", &[]),
+            ("trace_format", "NAME", &["auto", "mooncake", "azure", "burstgpt", "plain"]),
+        ] {
+            assert_eq!(values("run", flag, value_name), expected, "{flag}");
+        }
+    }
 }

@@ -1,19 +1,24 @@
-//! vLLM's own flags, as the embedded engine takes them. Their defaults are the engine's.
+//! vLLM's own flags, as the embedded engine takes them, and the same as keywords of the Python module. Their
+//! defaults are the engine's.
 
 use std::collections::BTreeMap;
 
-use clap::Args;
+use clap::{Args, Command};
 use inferometer_engine::{Dtype, EngineConfig, Weights};
-use serde::Serialize;
+use inferometer_plan::spec::without_texts;
+use inferometer_run::PlanError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::run_flags::given;
-use crate::command_line::exit::Failure;
 
 /// The flags; what is absent is resolved as vLLM does.
-#[derive(Args, Default, Serialize)]
+#[derive(Args, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct EngineFlags {
     /// How the linear layers are stored: fp16, gptq, awq; uncalibrated: squeezellm, fp32 [default:
     /// the model's]
+    #[serde(alias = "quantization")]
     #[arg(long, alias = "quantization", value_name = "KIND", help_heading = "Engine")]
     weights: Option<String>,
     /// Type of activations and of weights that are not quantised; float32 is uncalibrated
@@ -55,28 +60,71 @@ pub struct EngineFlags {
 }
 
 impl EngineFlags {
+    /// The names of the flags with underscores, further names of the same flag behind it.
+    pub fn keywords() -> Vec<String> {
+        let command = Self::augment_args(Command::new("engine"));
+        let names = command.get_arguments().flat_map(|flag| {
+            let further = flag.get_all_aliases().unwrap_or_default();
+            flag.get_long().into_iter().chain(further)
+        });
+        names.map(|name| name.replace('-', "_")).collect()
+    }
+
+    /// Takes those among the keys of a plan that are arguments of the engine.
+    ///
+    /// # Errors
+    /// Every mistake; the keys are taken all the same.
+    pub fn take_from(keys: &mut Map<String, Value>) -> Result<Self, PlanError> {
+        let (mut own, mut mistakes) = (Map::new(), Vec::new());
+        for name in Self::keywords() {
+            let Some(value) = keys.remove(&name).filter(|value| !value.is_null()) else { continue };
+            let alone = Value::Object(Map::from_iter([(name.clone(), value.clone())]));
+            match serde_json::from_value::<Self>(alone) {
+                Ok(_) => drop(own.insert(name, value)),
+                Err(error) => {
+                    let why = without_texts(&error.to_string());
+                    mistakes.push(format!("{name}: has a value of the wrong kind: {why}"));
+                }
+            }
+        }
+        for (one, other) in
+            [("weights", "quantization"), ("enable_prefix_caching", "no_enable_prefix_caching")]
+        {
+            if own.contains_key(one) && own.contains_key(other) {
+                mistakes.push(format!("{one}, {other}: say the same; give one of them"));
+            }
+        }
+        if !mistakes.is_empty() {
+            return Err(mistakes.into());
+        }
+        serde_json::from_value(Value::Object(own)).map_err(PlanError::new)
+    }
+
     /// The flags that were given, by name, as they are part of a plan.
     pub fn given(&self) -> BTreeMap<String, String> {
         let given = given(self).unwrap_or_default();
-        let text = |value: serde_json::Value| match value {
-            serde_json::Value::String(text) => text,
+        let text = |value: Value| match value {
+            Value::String(text) => text,
             other => other.to_string(),
         };
         given.into_iter().map(|(name, value)| (name, text(value))).collect()
     }
 
     /// Lays the flags over a configuration.
-    pub fn apply(&self, config: &mut EngineConfig) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// When a name is not known.
+    pub fn apply(&self, config: &mut EngineConfig) -> Result<(), PlanError> {
         if let Some(name) = &self.weights {
             config.weights = Some(Weights::parse(name).ok_or_else(|| {
                 let known = Weights::ALL.map(Weights::name).join(", ");
-                Failure::usage(format!("--weights: `{name}` is not known; there are {known}"))
+                PlanError::new(format!("--weights: `{name}` is not known; there are {known}"))
             })?);
         }
         if let Some(name) = &self.dtype {
             config.dtype = Some(Dtype::parse(name).ok_or_else(|| {
-                let known = "auto, half, float16, bfloat16, float, float32";
-                Failure::usage(format!("--dtype: `{name}` is no type; there are {known}"))
+                let known = Dtype::NAMES.join(", ");
+                PlanError::new(format!("--dtype: `{name}` is no type; there are {known}"))
             })?);
         }
         config.max_model_len = self.max_model_len;
@@ -93,22 +141,49 @@ impl EngineFlags {
     }
 }
 
-/// The engine that is predicted.
+/// The engine that is predicted: a model of the embedded engine, or the default one.
+///
+/// # Errors
+/// When there is no such model or profile, or the flags do not fit them.
 pub fn config(
     model_name: Option<&str>,
     profile_name: Option<&str>,
     flags: &EngineFlags,
-) -> Result<EngineConfig, Failure> {
+) -> Result<EngineConfig, PlanError> {
     let model_name = model_name.unwrap_or("chatglm3-6b");
-    let mut config = EngineConfig::of(model_name, profile_name).map_err(Failure::usage)?;
+    let mut config = EngineConfig::of(model_name, profile_name).map_err(PlanError::new)?;
     flags.apply(&mut config)?;
-    config.resolve().map_err(Failure::usage)?;
+    config.resolve().map_err(PlanError::new)?;
     Ok(config)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keywords_are_the_flags_and_their_mistakes_are_told_together() {
+        let keys = |value: Value| value.as_object().cloned().expect("an object");
+        let mut plan = keys(serde_json::json!({
+            "max_num_seqs": 8, "quantization": "awq", "gpu_memory_utilization": 0.5, "requests": 3,
+        }));
+        let taken = EngineFlags::take_from(&mut plan).expect("they are right");
+        assert_eq!(plan.keys().collect::<Vec<_>>(), ["requests"]);
+        assert_eq!(taken.max_num_seqs, Some(8));
+        assert_eq!(taken.given().get("weights").map(String::as_str), Some("awq"));
+        let mut plan = keys(serde_json::json!({
+            "max_num_seqs": "many", "block_size": -1, "weights": "awq", "quantization": "gptq",
+        }));
+        let Err(error) = EngineFlags::take_from(&mut plan) else { panic!("it is refused") };
+        assert_eq!(error.mistakes.len(), 3, "{:?}", error.mistakes);
+        assert!(
+            error
+                .mistakes
+                .iter()
+                .any(|one| one.contains("max_num_seqs: has a value of the wrong kind: a text"))
+        );
+        assert!(plan.is_empty());
+    }
 
     #[test]
     fn only_what_was_given_is_part_of_a_plan() {

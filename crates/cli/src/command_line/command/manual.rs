@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Command};
 use clap_mangen::Man;
 
 use crate::command_line::console::tell;
@@ -16,7 +16,7 @@ pub struct ManualArgs {
     folder: PathBuf,
 }
 
-/// Writes a page for the program and one for each command.
+/// Writes a page for the program and one for each command, those below commands too.
 pub fn manual(arguments: &ManualArgs) -> Result<(), Failure> {
     let mut program = crate::command_line::command().disable_help_subcommand(true);
     program.build();
@@ -24,13 +24,8 @@ pub fn manual(arguments: &ManualArgs) -> Result<(), Failure> {
         Failure::usage(format!("{}: cannot be written: {error}", path.display()))
     };
     fs::create_dir_all(&arguments.folder).map_err(|error| unwritten(&arguments.folder, error))?;
-    let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
-    let pages = shown.cloned().map(|command| {
-        let name = format!("inferometer-{}", command.get_name());
-        // The page of a command has the name that `man` finds it by.
-        (name.clone(), command.display_name(name))
-    });
-    let pages: Vec<_> = pages.chain([("inferometer".to_owned(), program.clone())]).collect();
+    let mut pages = Vec::new();
+    add_pages("inferometer".to_owned(), &program, &mut pages);
     for (name, command) in &pages {
         let path = arguments.folder.join(format!("{name}.1"));
         let mut page = Vec::new();
@@ -39,4 +34,12 @@ pub fn manual(arguments: &ManualArgs) -> Result<(), Failure> {
     }
     tell(&format!("{}: {} pages", arguments.folder.display(), pages.len()));
     Ok(())
+}
+
+/// The page of a command and those of the commands below it, each by the name that `man` finds it by.
+fn add_pages(name: String, command: &Command, pages: &mut Vec<(String, Command)>) {
+    for below in command.get_subcommands().filter(|command| !command.is_hide_set()) {
+        add_pages(format!("{name}-{}", below.get_name()), below, pages);
+    }
+    pages.push((name.clone(), command.clone().display_name(name)));
 }

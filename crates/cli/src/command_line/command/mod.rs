@@ -8,7 +8,7 @@ mod compare;
 mod completions;
 mod dialects;
 mod engine;
-mod engine_flags;
+pub mod engine_flags;
 mod export;
 mod fetch;
 mod findings;
@@ -80,7 +80,7 @@ pub enum Command {
     /// List the metrics with their definitions.
     Metrics,
     /// List the findings that a run can have: what each means and what to do.
-    Findings,
+    Findings(findings::FindingsArgs),
     /// List the dialects that servers can be spoken to in.
     Dialects,
     /// List the presets of servers that a plan can start; with a name, print its file.
@@ -110,7 +110,7 @@ impl Command {
                 | Self::ServerGuard
                 | Self::Scenarios
                 | Self::Metrics
-                | Self::Findings
+                | Self::Findings(_)
                 | Self::Dialects
                 | Self::Presets(_)
                 | Self::Models
@@ -147,7 +147,7 @@ impl Command {
             Self::Fetch(arguments) => fetch::fetch(&arguments),
             Self::Scenarios => scenarios::scenarios(),
             Self::Metrics => metrics::metrics(),
-            Self::Findings => findings::findings(),
+            Self::Findings(arguments) => findings::findings(&arguments),
             Self::Dialects => dialects::dialects(),
             Self::Presets(arguments) => presets::presets(&arguments),
             Self::Models => models::models(),

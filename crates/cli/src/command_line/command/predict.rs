@@ -116,7 +116,7 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     let mut keys = arguments.keys()?;
     // Only where results go: what is predicted is the embedded engine, and no server.
     Settings::read()?.add_store(plan, &mut keys)?;
-    let mut spec: Spec = plan_file::merge(plan, keys)?;
+    let mut spec: Spec = plan_file::merge(plan, keys, plan_file::Place::Flags)?;
     refuse_servers(&spec)?;
     let own_lengths = spec.input_lengths.is_some() || spec.output_lengths.is_some();
     let (model, profile) = (spec.model.clone(), spec.profile.clone());

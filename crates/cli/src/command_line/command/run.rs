@@ -70,7 +70,8 @@ pub fn run_applied(
     if arguments.tui {
         tui::check()?;
     }
-    let (spec, multi) = plan_file::merge_multi_target(arguments.plan(), keys)?;
+    let (spec, multi) =
+        plan_file::merge_multi_target(arguments.plan(), keys, plan_file::Place::Flags)?;
     // The plan may say in which store its runs are.
     let store = store_of(spec.store.as_deref());
     let group = group.map(|name| EarlierGroup::find(store, name)).transpose()?;
@@ -193,6 +194,9 @@ pub(super) fn conclude(
         failures: vec![(String::new(), failure)],
         ..Measured::default()
     });
+    let plan = arguments.plan();
+    let failures: Vec<_> =
+        failures.into_iter().map(|(name, why)| (name, with_plan(why, plan))).collect();
     let written = match arguments.dry_run {
         true => Ok(()),
         false => write_junit(arguments, &runs, &failures),
@@ -200,6 +204,17 @@ pub(super) fn conclude(
     first_of(gravest(failures), written)?;
     tell_objectives(&runs);
     Ok(())
+}
+
+/// The command that goes on with a group, with the plan file that it was begun with.
+fn with_plan(failure: Failure, plan: Option<&Path>) -> Failure {
+    match (failure, plan) {
+        (Failure::Interrupted(line), Some(plan)) => {
+            let plan = format!(" '{}' --resume", plan.display());
+            Failure::Interrupted(line.replace(" PLAN.toml --resume", &plan))
+        }
+        (failure, _) => failure,
+    }
 }
 
 /// Says as the last line that the objectives of runs are met, which nothing fell short of.
@@ -267,6 +282,11 @@ fn measure_group(
     origins: &Origins,
 ) -> Result<Measured, Failure> {
     if arguments.dry_run {
+        if !arguments.json {
+            let (servers, rounds) = (group.members().len(), group.rounds());
+            let runs = servers as u64 * u64::from(rounds);
+            print(&format!("# {runs} runs: {servers} servers, each in {rounds} rounds\n"))?;
+        }
         group.members().iter().try_for_each(|member| {
             if !arguments.json {
                 print(&format!("# {}; rounds: {}\n", member.variant.name, group.rounds()))?;

@@ -95,7 +95,8 @@ pub fn search(mut arguments: SearchArgs) -> Result<(), Failure> {
     }
     let Applied { mut keys, origins } =
         settings.apply(arguments.run.plan(), keys, &arguments.run, None)?;
-    let (spec, multi) = plan_file::merge_multi_target(arguments.run.plan(), keys.clone())?;
+    let (spec, multi) =
+        plan_file::merge_multi_target(arguments.run.plan(), keys.clone(), plan_file::Place::Flags)?;
     let is_one = multi.targets.is_empty();
     if arguments.predict {
         if !is_one || arguments.bracket_from.is_some() {

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::*;
-use crate::command_line::command::bench::{Answer, Flag};
+use crate::other_tools::TOOLS;
+use crate::other_tools::Tool;
+use crate::other_tools::vllm::{Answer, Flag};
 
 fn told(arguments: &str) -> Option<String> {
     let words: Vec<OsString> = arguments.split(' ').map(OsString::from).collect();
@@ -41,7 +43,17 @@ fn a_flag_of_another_tool_is_told_with_what_to_give_here() {
         ("run -ngl 99", "a flag of llama-server"),
         ("run -c 8", "--concurrency N"),
         ("run --config_file x.yaml", "a plan file"),
-        ("search --num-prompts 100", "`inferometer run` has --requests N"),
+        ("search --num-prompts 100", "`inferometer search` has --requests N"),
+        ("predict --num-prompts 100", "`inferometer run` has --requests N"),
+        ("search --max-concurrency 3", "--over rate or concurrency, between --from and --to"),
+        ("search --request-rate 3", "a search chooses the load itself"),
+        ("run --num-prompt 3", "near to --num-prompts"),
+        ("run --num-prompt 3", "`inferometer run` has --requests N"),
+        ("bench serve --target http://h", "--base-url or --host or --port"),
+        ("bench serve --requests 5", "is --num-prompts here"),
+        ("bench serve --slo ttft", "by its own flags"),
+        ("serve", "`inferometer engine` serves the embedded engine"),
+        ("benchmark", "`inferometer run`"),
         ("report --percentile-metrics ttft", "the report has all metrics"),
         ("run --backend vllm", "--dialect"),
         ("run --num-prompts 5", "`inferometer bench serve` takes the flags"),
@@ -52,7 +64,8 @@ fn a_flag_of_another_tool_is_told_with_what_to_give_here() {
     // A slip of one of our own flags, and a flag that nobody has, are left to the parser.
     assert_eq!(told("run --reqests 5"), None);
     assert_eq!(told("run --nobody-has-this 5"), None);
-    assert_eq!(told("bench serve --requests 5"), None);
+    assert_eq!(told("bench serve --num-promts 5"), None);
+    assert_eq!(told("sarch"), None);
     // GuideLLM has it too, and so has `run`.
     assert_eq!(told("predict --target x"), None);
 }

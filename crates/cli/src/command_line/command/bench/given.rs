@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};
 
-use super::flags::{Answer, FLAGS, Flag, Values};
+use crate::other_tools::vllm::{Answer, FLAGS, Flag, Values};
 
 /// The values of each flag that was given, by its name with its dashes; those of a switch are none.
 #[derive(Clone, Debug, Default, PartialEq)]

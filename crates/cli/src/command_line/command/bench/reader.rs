@@ -19,6 +19,11 @@ impl<'a> Reader<'a> {
         Self { given, mistakes: Vec::new(), notes: Vec::new() }
     }
 
+    /// The flags that it reads.
+    pub fn given(&self) -> &'a Given {
+        self.given
+    }
+
     /// Whether the flag was given.
     pub fn has(&self, flag: &str) -> bool {
         self.given.values(flag).is_some()

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::given::Given;
 use super::reader::Reader;
 
 /// A backend of theirs, the dialect of ours, and where requests go.
@@ -27,9 +28,21 @@ pub fn is_chat(backend: &str) -> bool {
     backend == "openai-chat"
 }
 
-/// The keys of the target.
-pub fn keys(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
-    let url = url(reader);
+/// Where `vllm bench serve` looks for a server.
+pub const DEFAULT: &str = "http://127.0.0.1:8000";
+
+/// Whether a flag says where the server is.
+pub fn is_named(given: &Given) -> bool {
+    ["--base-url", "--host", "--port"].iter().any(|flag| given.values(flag).is_some())
+}
+
+/// The keys of the target; `otherwise` is its address where no flag names one.
+pub fn keys(reader: &mut Reader<'_>, keys: &mut Map<String, Value>, otherwise: Option<&str>) {
+    let named = url(reader);
+    let url = match otherwise.filter(|_| !is_named(reader.given())) {
+        Some(url) => url.to_owned(),
+        None => named,
+    };
     if reader.has("--insecure") {
         match url.starts_with("https://") {
             true => drop(keys.insert("insecure".to_owned(), true.into())),

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use clap::{Args, Command, FromArgMatches};
 use serde_json::{Map, Value, json};
 
-use super::flags::{Answer, FLAGS, Values};
 use super::given::Given;
 use super::translate::{Translated, translate};
+use crate::other_tools::vllm::{Answer, FLAGS, Values};
 
 fn given(arguments: &str) -> Given {
     let words = std::iter::once("serve".to_owned()).chain(words(arguments));
@@ -36,11 +36,12 @@ fn keys(arguments: &str) -> Map<String, Value> {
 }
 
 fn translated(arguments: &str) -> Translated {
-    translate(&given(arguments)).unwrap_or_else(|mistakes| panic!("{arguments}: {mistakes:?}"))
+    translate(&given(arguments), None)
+        .unwrap_or_else(|mistakes| panic!("{arguments}: {mistakes:?}"))
 }
 
 fn refused(arguments: &str) -> String {
-    translate(&given(arguments)).expect_err(arguments).join("\n")
+    translate(&given(arguments), None).expect_err(arguments).join("\n")
 }
 
 #[test]
@@ -316,7 +317,7 @@ fn a_refused_flag_says_why_unless_its_value_asks_for_nothing() {
         };
         assert!(refused(&format!("{}{value}", flag.name)).contains(why), "{}", flag.name);
         for value in &flag.harmless {
-            let known = translate(&given(&format!("{} {value}", flag.name)));
+            let known = translate(&given(&format!("{} {value}", flag.name)), None);
             assert!(known.is_ok(), "{} {value}: {known:?}", flag.name);
         }
     }
@@ -360,4 +361,22 @@ fn flags_are_read_as_argparse_reads_them() {
     assert_eq!(keys("--num_prompts 5")["requests"], 5);
     assert_eq!(keys("--num-prompts 5 --num-prompts=6")["requests"], 6);
     assert_eq!(keys("--request-rate inf")["rate"], json!(["inf"]));
+}
+
+#[test]
+fn the_server_of_the_settings_is_measured_only_where_no_flag_names_one() {
+    let target = |arguments: &str| {
+        let translated = translate(&given(arguments), Some("http://set:1")).expect("it is right");
+        translated.keys["target"].as_str().map(str::to_owned).expect("a text")
+    };
+    assert_eq!(target("--model m"), "http://set:1");
+    assert_eq!(target("--port 9"), "http://127.0.0.1:9");
+    assert_eq!(target("--host h"), "http://h:8000");
+    assert_eq!(target("--base-url http://b:2/"), "http://b:2");
+    assert_eq!(translated_default(), "http://127.0.0.1:8000");
+}
+
+fn translated_default() -> String {
+    let translated = translate(&given("--model m"), None).expect("it is right");
+    translated.keys["target"].as_str().expect("a text").to_owned()
 }

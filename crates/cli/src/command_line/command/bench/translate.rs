@@ -3,13 +3,13 @@
 
 use serde_json::{Map, Value};
 
-use super::flags::{Answer, Flag};
 use super::given::Given;
 use super::load;
 use super::outcome::Outcome;
 use super::reader::Reader;
-use super::target;
+use super::target as server;
 use super::workload::{self, DataSet};
+use crate::other_tools::vllm::{Answer, Flag};
 
 /// What the flags ask for.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,18 +25,18 @@ pub struct Translated {
 /// Requests, where no number was given.
 const REQUESTS: u32 = 1_000;
 
-/// Translates the flags.
+/// Translates the flags. `target` is the server where none of them names one.
 ///
 /// # Errors
 /// Every mistake, with its flag.
-pub fn translate(given: &Given) -> Result<Translated, Vec<String>> {
+pub fn translate(given: &Given, target: Option<&str>) -> Result<Translated, Vec<String>> {
     let mut reader = Reader::new(given);
     let mut keys = Map::new();
     let dataset = DataSet::of(&mut reader);
     for (flag, values) in given.flags() {
         judge(&mut reader, flag, values, dataset);
     }
-    target::keys(&mut reader, &mut keys);
+    server::keys(&mut reader, &mut keys, target);
     let asked = reader.count("--num-prompts").unwrap_or(REQUESTS);
     let requests = workload::keys(&mut reader, dataset, asked, &mut keys);
     let arrivals = load::arrivals(&mut reader);
@@ -49,7 +49,7 @@ pub fn translate(given: &Given) -> Result<Translated, Vec<String>> {
     } else {
         load::keys(&arrivals, requests, &mut keys);
     }
-    target::sampling(&mut reader, &mut keys);
+    server::sampling(&mut reader, &mut keys);
     let seed: Option<u64> = reader.number("--seed", "a whole number from 0 on", |_| true);
     keys.extend(seed.map(|seed| ("seed".to_owned(), seed.into())));
     let warmups: Option<u32> = reader.number("--num-warmups", "a whole number from 0 on", |_| true);

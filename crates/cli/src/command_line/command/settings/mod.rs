@@ -20,6 +20,9 @@ use crate::plan_file;
 
 pub use origins::Origins;
 
+/// The variable in which other programs find the address of a service.
+pub const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
+
 /// The target that leaves out the one of the settings.
 const EMBEDDED: &str = "embedded";
 
@@ -66,8 +69,8 @@ impl Settings {
         let mut settings = Self::default();
         variables::add(&mut settings)?;
         user_file::add(&mut settings)?;
-        if let Some(url) = variable("OPENAI_BASE_URL").filter(|url| !url.trim().is_empty()) {
-            settings.add("target", Value::String(url), "OPENAI_BASE_URL");
+        if let Some(url) = variable(OPENAI_BASE_URL).filter(|url| !url.trim().is_empty()) {
+            settings.add("target", Value::String(url), OPENAI_BASE_URL);
         }
         Ok(settings)
     }
@@ -97,6 +100,13 @@ impl Settings {
             texts.into_iter().flat_map(|text| [flag.to_owned(), text]).collect()
         };
         [words("--header", "header"), words("--api-key-env", "api_key_env")].concat()
+    }
+
+    /// The address of the server, and who says it; none where it is the embedded engine.
+    pub fn target(&self) -> Option<(&str, &str)> {
+        let setting = self.keys.iter().find(|setting| setting.key == "target")?;
+        let url = setting.value.as_str().filter(|url| *url != EMBEDDED)?;
+        Some((url, &setting.origin))
     }
 
     /// The name of the store, if they say it.
@@ -224,7 +234,10 @@ fn parsed(words: &[String]) -> Result<RunArgs, String> {
         let text = error.to_string();
         let line = text.lines().next().unwrap_or_default();
         let why = line.rsplit("': ").next().filter(|why| *why != line);
-        why.map_or_else(|| "is not a value that its flag takes".to_owned(), str::to_owned)
+        why.map_or_else(
+            || "is not a value that its flag takes".to_owned(),
+            crate::command_line::number_words,
+        )
     })
 }
 

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use clap::Arg;
 use inferometer_model::suggest::did_you_mean;
 use serde_json::Value;
 
@@ -37,6 +38,20 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
             let what = if is_of_plan { "is allowed only in a plan file" } else { "is no setting" };
             mistakes.push(format!("{origin}: `{key}` {what}{}", did_you_mean(&key, known())));
         } else if is_of_plan {
+            let is_path = command.get_arguments().any(|flag| {
+                flag.get_long().is_some_and(|long| long.replace('-', "_") == key)
+                    && holds_path(flag)
+            });
+            let value = match is_path {
+                true => match expanded(value, variable("HOME").as_deref()) {
+                    Ok(value) => value,
+                    Err(why) => {
+                        mistakes.push(format!("{origin}: `{key}`: {why}"));
+                        continue;
+                    }
+                },
+                false => value,
+            };
             match plan_file::wrong_kind(&key, &value) {
                 Some(mistake) => mistakes.push(format!("{origin}: {mistake}")),
                 None => settings.add(&key, value, &origin),
@@ -53,6 +68,26 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
         }
     }
     if mistakes.is_empty() { Ok(()) } else { Err(Failure::Usage(mistakes)) }
+}
+
+/// Whether a flag takes a file or a folder.
+fn holds_path(flag: &Arg) -> bool {
+    let names = flag.get_value_names().unwrap_or_default();
+    names.iter().any(|name| ["FILE", "PATH", "DIR"].iter().any(|word| name.contains(word)))
+}
+
+/// A path with the user's folder for `~`, as a shell writes it.
+fn expanded(value: Value, home: Option<&str>) -> Result<Value, String> {
+    let Some(path) = value.as_str().and_then(|text| text.strip_prefix('~')) else {
+        return Ok(value);
+    };
+    match home.filter(|home| !home.is_empty()) {
+        Some(home) if path.is_empty() || path.starts_with('/') => {
+            Ok(format!("{home}{path}").into())
+        }
+        Some(_) => Err("`~` with a name is not known here; write the whole path".to_owned()),
+        None => Err("HOME is not set, so that `~` is not known; write the whole path".to_owned()),
+    }
 }
 
 /// A flag that is no key of a plan, as an argument; absent where it is switched off.
@@ -81,4 +116,27 @@ fn path() -> Result<Option<PathBuf>, Failure> {
         Failure::usage(format!("{}: {error}; {VARIABLE} names another file", file.display()))
     })?;
     Ok(exists.then_some(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tilde_is_the_users_folder_at_the_beginning_of_a_path() {
+        for (given, expected) in [
+            ("~/runs.db", Ok("/home/u/runs.db")),
+            ("~", Ok("/home/u")),
+            ("/data/~/runs.db", Ok("/data/~/runs.db")),
+            ("runs.db", Ok("runs.db")),
+            ("~other/runs.db", Err("write the whole path")),
+        ] {
+            match (expanded(given.into(), Some("/home/u")), expected) {
+                (Ok(path), Ok(expected)) => assert_eq!(path, expected),
+                (Err(why), Err(says)) => assert!(why.contains(says), "{given}: {why}"),
+                (found, _) => panic!("{given}: {found:?}"),
+            }
+        }
+        assert!(expanded("~/a".into(), None).is_err_and(|why| why.contains("HOME is not set")));
+    }
 }

@@ -11,8 +11,8 @@ use crate::command_line::exit::Failure;
 pub(super) const PREFIX: &str = "INFEROMETER_";
 
 /// Variables of ours that are no flags of `run`: other commands, tests and this module read them.
-const OTHERS: [&str; 6] =
-    ["CONFIG", "CACHE", "MIRROR", "WEB_TOKEN", "WRITE_SCHEMAS", "WRITE_PAGES"];
+const OTHERS: [&str; 7] =
+    ["CONFIG", "CACHE", "MIRROR", "WEB_TOKEN", "WRITE_SCHEMAS", "WRITE_PAGES", "COMMIT"];
 
 /// Adds what the variables say, and a warning for each that has the name of no flag.
 pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {

@@ -48,7 +48,7 @@ pub struct Flag {
 }
 
 /// The table.
-const TABLE: &str = include_str!("../../../../data/other-tools/vllm.txt");
+const TABLE: &str = include_str!("../../data/other-tools/vllm.txt");
 
 /// Every flag, in the order of the table.
 pub static FLAGS: LazyLock<Vec<Flag>> = LazyLock::new(|| {
@@ -94,8 +94,8 @@ mod tests {
 
     /// What the real tools say of themselves, flag by flag.
     const RECORDED: [(&str, &str); 2] = [
-        ("Python", include_str!("../../../../tests/fixtures/vllm-bench-serve-python-0.33.0.txt")),
-        ("Rust", include_str!("../../../../tests/fixtures/vllm-bench-serve-rust-0.33.0.txt")),
+        ("Python", include_str!("../../tests/fixtures/vllm-bench-serve-python-0.33.0.txt")),
+        ("Rust", include_str!("../../tests/fixtures/vllm-bench-serve-rust-0.33.0.txt")),
     ];
 
     /// Flags of earlier versions that scripts still have.
