@@ -21,6 +21,9 @@ shell_files "$runs" "$root/usr/share" zsh/vendor-completions
 gzip --best --no-name "$root"/usr/share/man/man1/*.1
 mkdir -p "$root/usr/share/doc/inferometer" "$root/DEBIAN"
 cp LICENSE "$root/usr/share/doc/inferometer/copyright"
+# A binary that is not static needs the C library of the system.
+depends=
+if ldd "$binary" > /dev/null 2>&1; then depends=$'\nDepends: libc6'; fi
 cat > "$root/DEBIAN/control" <<END
 Package: inferometer
 Version: $version
@@ -29,7 +32,7 @@ Section: utils
 Priority: optional
 Maintainer: The Inferometer developers <inferometer@localhost>
 Installed-Size: $(du -sk "$root/usr" | cut -f1)
-Suggests: nvidia-smi
+Suggests: nvidia-smi$depends
 Description: measures how fast LLM serving engines are
  It starts servers, drives exact loads, records every request, states how wrong its own figures can be,
  compares results with statistics, and predicts what has not been measured.

@@ -94,16 +94,18 @@ case $problem in
         fail "$(sed -n 's/^error: //p;q' <<< "$problem") (GATE, MARGIN)"
         ;;
 esac
+# With it the plans would be documents.
+unset INFEROMETER_JSON
 code=0
-planned=$("$inferometer" run --dry-run "${load[@]}" -- "$plan" 2> "$out/gate.log") || code=$?
-[ $code = 0 ] || fail "$(sed -n 's/^error: //p' "$out/gate.log" | head -n 1)" $code
+planned=$("$inferometer" run --dry-run ${load[@]+"${load[@]}"} -- "$plan" 2> "$out/gate.log") || code=$?
+[ $code = 0 ] || { cat "$out/gate.log" >&2; exit $code; }
 for name in base head; do
     grep -q "^# $name; rounds: " <<< "$planned" || fail "$plan has no [[target]] with the name $name"
 done
 
 # A group of an earlier call must not be taken for this one's.
 rm -f "$out/comparison.json"
-"$inferometer" run "--store=$out/inferometer.db" "--out=$out" "${load[@]}" -- "$plan" || code=$?
+"$inferometer" run "--store=$out/inferometer.db" "--out=$out" ${load[@]+"${load[@]}"} -- "$plan" || code=$?
 [ $code = 0 ] || fail "inferometer run ended with $code (above): nothing was compared" $code
 group=$(sed -n '/^ *"group": "group-[0-9a-f]*",*$/{s/^[^:]*: "\([^"]*\)".*/\1/p;q;}' "$out/comparison.json")
 [ -n "$group" ] || fail "$out/comparison.json names no group: nothing was compared" 1

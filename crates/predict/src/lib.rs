@@ -7,6 +7,7 @@
 mod error;
 
 mod against;
+mod planned;
 mod row;
 
 mod no_room;
@@ -21,6 +22,7 @@ mod search;
 
 pub use against::{Against, Counts, read as read_against};
 pub use error::PredictError;
+pub use planned::{planned, refuse_servers};
 pub use play::{PlayTime, check_plan};
 pub use predict::{Prediction, predict, write_tables};
 pub use row::{Row, row};

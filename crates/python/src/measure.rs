@@ -12,6 +12,7 @@ use inferometer::{
     search as search_plan,
 };
 use inferometer_plan::spec::Spec;
+use inferometer_predict::{planned, refuse_servers};
 use inferometer_report::{comparison, json};
 use inferometer_run::{
     Learned, Shortfall, judge_results, missed_objectives, resolve_with, too_many_failures, variants,
@@ -177,20 +178,13 @@ pub fn predict(
     plan: Option<PathBuf>,
     against: Option<String>,
 ) -> PyResult<String> {
-    let (mut spec, flags, config) = of_engine(keys, plan.as_deref())?;
-    let own_lengths = spec.input_lengths.is_some() || spec.output_lengths.is_some();
+    let (spec, flags, config) = of_engine(keys, plan.as_deref())?;
     let against = against
         .map(|name| read_against(&name, spec.store.as_deref(), &config))
         .transpose()
         .map_err(Error::from)?;
-    if let Some(against) = &against {
-        if !own_lengths {
-            against.ask_for_its_grid(&mut spec);
-        }
-        against.ask_for_its_counts(&mut spec);
-    }
-    let learned = Learned { engine_flags: flags.given(), ..Learned::default() };
-    let (plan, context) = resolve_with(&spec, learned, &variable).map_err(Error::from)?;
+    let (plan, context) =
+        planned(spec, flags.given(), against.as_ref(), &variable).map_err(Error::from)?;
     virtually(py, move || {
         let found = predict_plan(&plan, &context, &config, against.as_ref())?;
         let failed = too_many_failures(&found.summary, plan.max_failures).map(Shortfall::Failed);
@@ -246,16 +240,6 @@ fn of_engine(keys: &str, plan: Option<&Path>) -> Result<(Spec, EngineFlags, Engi
     refuse_servers(&spec)?;
     let config = engine_config(spec.model.as_deref(), spec.profile.as_deref(), &flags)?;
     Ok((spec, flags, config))
-}
-
-fn refuse_servers(spec: &Spec) -> Result<(), Error> {
-    if spec.target.is_some() || spec.server.is_some() {
-        return Err(PlanError::new(
-            "target, server: nothing is sent to a server for a prediction; leave them out",
-        )
-        .into());
-    }
-    Ok(())
 }
 
 /// A server that is measured has its arguments from whoever starts it.

@@ -282,3 +282,29 @@ def test_a_search_in_virtual_time_has_an_answer(small):
     plan["search"] = dict(over="concurrency", max_requests=2000)
     [answer] = im.search(plan, predict=True).summary["searches"]
     assert answer["over"] == "concurrency"
+
+
+def test_a_prediction_is_of_the_rows_that_it_is_compared_with(small, tmp_path):
+    table = tmp_path / "table.md"
+    head = "| Input Length | Output Length | Throughput (requests/s) | Throughput (output token/s) "
+    head += "| Average latency per token (ms) | Average latency per output token (ms) |\n"
+    rule = "|---|---|---|---|---|---|\n"
+    table.write_text(
+        "# model: chatglm3-6b\n\n" + head + rule
+        + "| 128 | 128 | 14.0 | 1800 | 5.6 | 11.3 |\n| 512 | 512 | 2.0 | 1000 | 5.6 | 11.3 |\n"
+    )
+    found = im.predict(model="chatglm3-6b", against=table, requests=40, **_files(small))
+    lengths = [(cell["input_length"], cell["output_length"]) for cell in found.summary["cells"]]
+    assert lengths == [(128, 128), (512, 512)]
+    with pytest.raises(im.PlanError, match="no row that is predicted"):
+        im.predict(model="chatglm3-6b", against=table, input_lengths=[7], output_lengths=[7], **_files(small))
+
+
+def test_a_prediction_takes_no_plan_of_a_search_or_of_a_server():
+    for keys, why in [
+        ({"search": {"over": "rate"}, "slo": "ttft_p95<500ms"}, "search"),
+        ({"target": "http://127.0.0.1:1"}, "target"),
+        ({"server": {"command": "true"}}, "server"),
+    ]:
+        with pytest.raises(im.PlanError, match=why):
+            im.predict(plan=keys)

@@ -84,12 +84,13 @@ def run(
             stacklevel=2,
         )
     document, interrupted = _inferometer.run(text, file, program, strict, _listener(progress))
-    if '"group":' in document[:10]:
-        group = Group(json.loads(document))
+    results = json.loads(document)
+    if "group" in results:
+        group = Group(results)
         if interrupted:
-            raise KeyboardInterrupt(f"the group was interrupted; its runs are in {group.folder}")
+            raise Interrupted(f"interrupted; the runs are in {group.folder}", group=group)
         return group
-    measured = Run._of_document(document)
+    measured = Run._of_document(results)
     if interrupted:
         message = measured.shortfall.message if measured.shortfall else "interrupted"
         raise Interrupted(message, measured)
@@ -142,7 +143,7 @@ def predict(
     )
     keys.update((name, value) for name, value in of_engine.items() if value is not None)
     file, text = _split(plan, keys)
-    return Run._of_document(_inferometer.predict(text, file, _name(against)))
+    return Run._of_document(json.loads(_inferometer.predict(text, file, _name(against))))
 
 
 def search(
@@ -168,7 +169,7 @@ def search(
     if progress or strict:
         raise PlanError(["progress, strict: are of measured searches; leave them out"])
     file, text = _split(plan, keys)
-    return Run._of_document(_inferometer.predict_search(text, file))
+    return Run._of_document(json.loads(_inferometer.predict_search(text, file)))
 
 
 def compare(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
 
 if TYPE_CHECKING:
-    from ._run import Run
+    from ._run import Group, Run
 
 
 class InferometerError(Exception):
@@ -40,8 +40,12 @@ class ShortfallError(InferometerError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run. ``run`` has what was recorded; it is stored as any other."""
+    """Ctrl-C ended a run, or the runs of a plan with several servers. ``run``, or ``group``, has what was
+    recorded; it is stored as any other."""
 
-    def __init__(self, message: str, run: Run) -> None:
+    def __init__(
+        self, message: str, run: Optional[Run] = None, group: Optional[Group] = None
+    ) -> None:
         super().__init__(message)
         self.run = run
+        self.group = group

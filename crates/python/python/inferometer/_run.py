@@ -45,8 +45,7 @@ class Run:
         self.shortfall = shortfall
 
     @classmethod
-    def _of_document(cls, text: str) -> Run:
-        document = json.loads(text)
+    def _of_document(cls, document: dict[str, Any]) -> Run:
         head = document["run"]
         shortfall = head["shortfall"] and Shortfall(**head["shortfall"])
         return cls(head["run_id"], head["store"], document["summary"], head["folder"], shortfall)

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use crate::plan_file;
 use clap::Args;
 use inferometer_analysis::summary::Summary;
-use inferometer_model::cell::CellPlan;
 use inferometer_plan::spec::Spec;
-use inferometer_predict::{Against, predict as predict_plan, read_against, tables};
+use inferometer_predict::{
+    Against, planned, predict as predict_plan, read_against, refuse_servers, tables,
+};
 use inferometer_report::{json, terminal};
-use inferometer_run::{Learned, missed_objectives, resolve_with, too_many_failures};
+use inferometer_run::{missed_objectives, too_many_failures};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -116,9 +117,8 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     let mut keys = arguments.keys()?;
     // Only where results go: what is predicted is the embedded engine, and no server.
     Settings::read()?.add_store(plan, &mut keys)?;
-    let mut spec: Spec = plan_file::merge(plan, keys, plan_file::Place::Flags)?;
+    let spec: Spec = plan_file::merge(plan, keys, plan_file::Place::Flags)?;
     refuse_servers(&spec)?;
-    let own_lengths = spec.input_lengths.is_some() || spec.output_lengths.is_some();
     let (model, profile) = (spec.model.clone(), spec.profile.clone());
     let config = config(model.as_deref(), profile.as_deref(), &arguments.engine)?;
     let against: Option<Against> = match &arguments.against {
@@ -128,20 +128,7 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
                 .map_err(|error| Failure::from(error).of("--against"))?,
         ),
     };
-    if let Some(against) = against.as_ref().filter(|_| !own_lengths) {
-        against.ask_for_its_grid(&mut spec);
-    }
-    if let Some(against) = &against {
-        against.ask_for_its_counts(&mut spec);
-    }
-    let choose = |cells: Vec<CellPlan>| match &against {
-        Some(against) => {
-            against.common(&cells).map(|common| if own_lengths { cells } else { common })
-        }
-        None => Ok(cells),
-    };
-    let learned = Learned { engine_flags: arguments.engine.given(), cells: Some(&choose) };
-    let (plan, context) = resolve_with(&spec, learned, &variable)?;
+    let (plan, context) = planned(spec, arguments.engine.given(), against.as_ref(), &variable)?;
     let prediction = predict_plan(&plan, &context, &config, against.as_ref())?;
     if !arguments.quiet {
         eprintln!("{}", prediction.time);
@@ -161,20 +148,6 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
         return Err(Failure::RunFailed(why));
     }
     missed(summary)
-}
-
-/// A prediction is of the embedded engine, and of a grid.
-fn refuse_servers(spec: &Spec) -> Result<(), Failure> {
-    let why = if spec.target.is_some() {
-        "target: nothing is sent to a server; leave it out, or `run`"
-    } else if spec.server.is_some() {
-        "server: nothing is started for a prediction; leave it out"
-    } else if spec.search.is_some() {
-        "search: is played in virtual time by `search --predict`"
-    } else {
-        return Ok(());
-    };
-    Err(Failure::usage(why))
 }
 
 fn files(folder: &Path, store: &Path, run: &str) -> String {
