@@ -1,7 +1,6 @@
 //! Runs compared with a baseline, figure by figure, and a gate on the differences. It measures nothing
 //! and writes nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::path::Path;
 
@@ -12,11 +11,11 @@ use inferometer_analysis::table_import::is_under;
 use inferometer_formats::import::Import;
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};
 use inferometer_plan::Plan;
-use inferometer_report::comparison::VARIANT;
 use inferometer_report::judgement::{Judgement, Verdict};
-use inferometer_run::resume::GROUP;
 use inferometer_store::{Store, StoredRun};
 use serde::Serialize;
+
+use crate::stored::{self, group_and_server};
 
 /// Why two results cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -122,9 +121,7 @@ const ACCEPTED: &str = "name a stored run or a tag, a summary.json, the result f
 /// When it stands for none of these, or for several tables.
 pub fn subject(name: &str, store: &Path) -> Result<Subject, CompareError> {
     if !Path::new(name).exists() {
-        if let Some((group, server)) = name.split_once('/')
-            && group.starts_with(GROUP)
-        {
+        if let Some((group, server)) = group_and_server(name) {
             return rounds(name, group, server, store);
         }
         if name.contains(',') && !name.contains('#') {
@@ -146,31 +143,12 @@ pub fn subject(name: &str, store: &Path) -> Result<Subject, CompareError> {
     one(name, store)
 }
 
-/// The rounds of one server of a plan, of each the latest run.
+/// The rounds of one server of a plan.
 fn rounds(name: &str, group: &str, server: &str, store: &Path) -> Result<Subject, CompareError> {
     let store = Store::open_existing(store).map_err(CompareError::new)?;
-    let (mut found, mut servers) = (BTreeMap::new(), BTreeSet::new());
-    for row in store.runs().map_err(CompareError::new)? {
-        // What cannot be read here is told by `runs`; of whatever group it is, it has no figures.
-        let Ok(run) = store.run(row.id.as_str()) else { continue };
-        let fact = |key: &str| run.target.facts.get(key).cloned().unwrap_or_default();
-        if fact("group") == group && run.summary.is_some() {
-            servers.insert(fact(VARIANT));
-            if fact(VARIANT) == server {
-                found.insert(fact("round"), of_stored(run)?);
-            }
-        }
-    }
-    if found.is_empty() {
-        let servers: Vec<String> = servers.into_iter().collect();
-        return Err(CompareError::new(match servers.is_empty() {
-            true => format!("{name}: there is no run of {group} with results"),
-            false => {
-                format!("{name}: {group} has no server `{server}`; it has {}", servers.join("; "))
-            }
-        }));
-    }
-    Ok(Subject::of_several(name, found.into_values().collect()))
+    let runs = stored::rounds(name, group, server, &store).map_err(CompareError::new)?;
+    let subjects = runs.into_iter().map(of_stored).collect::<Result<Vec<_>, _>>()?;
+    Ok(Subject::of_several(name, subjects))
 }
 
 fn one(name: &str, store: &Path) -> Result<Subject, CompareError> {
@@ -196,7 +174,11 @@ fn one(name: &str, store: &Path) -> Result<Subject, CompareError> {
     Ok(if runs.len() == 1 { runs.remove(0) } else { Subject::of_several(name, runs) })
 }
 
-fn of_stored(found: StoredRun) -> Result<Subject, CompareError> {
+/// A stored run.
+///
+/// # Errors
+/// When it has no results yet.
+pub fn of_stored(found: StoredRun) -> Result<Subject, CompareError> {
     let id = found.row.id.to_string();
     let summary =
         found.summary.ok_or_else(|| CompareError::new(format!("run {id} has no results yet")))?;

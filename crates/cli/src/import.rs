@@ -1,4 +1,5 @@
-//! Results of others into the store: published tables, logs and files of other tools. Nothing is sent.
+//! Results of others into the store: published tables, logs and files of other tools; and bundles of this
+//! program, as the runs that they were. Nothing is sent.
 
 use std::path::{Path, PathBuf};
 
@@ -13,12 +14,17 @@ use inferometer_store::{
     Ending, ImportHeader, PassBegin, RunId, RunRecording, RunState, Store, StoreError,
 };
 
+use crate::bundle::{Bundle, BundleRunError, is_bundle, restore};
+
 /// Why nothing, or not all, was imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// Files that cannot be imported, each with the reason. Nothing was stored.
     #[error("{}", .0.join("; "))]
     Files(Vec<String>),
+    /// A bundle cannot be entered: its runs stand in the way of others, or its logs are not whole.
+    #[error(transparent)]
+    Bundle(BundleRunError),
     /// The store cannot be opened. Nothing was stored.
     #[error(transparent)]
     Open(StoreError),
@@ -35,6 +41,8 @@ pub struct Imported {
     pub summary: Summary,
     /// Whether the same bytes were imported before: then nothing was stored.
     pub was_there: bool,
+    /// Whether it came in a bundle, as the run that it was.
+    pub is_restored: bool,
 }
 
 /// Imports files. Every file is read before anything is stored.
@@ -45,8 +53,12 @@ pub fn import(files: &[PathBuf], store: &Path) -> Result<Vec<Imported>, ImportEr
     let mut imports = Vec::new();
     let mut problems = Vec::new();
     for path in files {
-        match read(path) {
-            Ok(runs) => imports.extend(runs),
+        let read = match is_bundle(path) {
+            true => Bundle::open(path).map(Source::Bundle).map_err(|error| error.to_string()),
+            false => read(path).map(Source::Results),
+        };
+        match read {
+            Ok(source) => imports.push(source),
             Err(problem) => problems.push(problem),
         }
     }
@@ -54,8 +66,37 @@ pub fn import(files: &[PathBuf], store: &Path) -> Result<Vec<Imported>, ImportEr
         return Err(ImportError::Files(problems));
     }
     let mut store = Store::open(store).map_err(ImportError::Open)?;
-    let numbered = (0_u16..).zip(imports);
-    numbered.map(|(number, import)| Ok(enter(&mut store, import, number)?)).collect()
+    let mut entered = Vec::new();
+    for source in imports {
+        match source {
+            Source::Results(runs) => {
+                for import in runs {
+                    let number = u16::try_from(entered.len()).unwrap_or(u16::MAX);
+                    entered.push(enter(&mut store, import, number)?);
+                }
+            }
+            Source::Bundle(bundle) => {
+                for run in &bundle.runs {
+                    let done = restore(&mut store, &bundle, run).map_err(ImportError::Bundle)?;
+                    entered.push(Imported {
+                        run: run.id.clone(),
+                        summary: run.summary.clone(),
+                        was_there: done.was_there,
+                        is_restored: true,
+                    });
+                }
+            }
+        }
+    }
+    Ok(entered)
+}
+
+/// What a file holds.
+enum Source {
+    /// Results, which become runs of this store.
+    Results(Vec<Import>),
+    /// Runs of another store.
+    Bundle(Bundle),
 }
 
 /// The runs of a file.
@@ -73,7 +114,7 @@ fn enter(store: &mut Store, import: Import, number: u16) -> Result<Imported, Sto
     let Import { mut summary, records } = import;
     let source = summary.imported.clone().unwrap_or_default();
     if let Some(run) = store.imported_before(&source.sha256, &source.section)? {
-        return Ok(Imported { run, summary, was_there: true });
+        return Ok(Imported { run, summary, was_there: true, is_restored: false });
     }
     summary.target.facts.insert("imported from".to_owned(), source.file.clone());
     let wall_ns = wall_clock_ns();
@@ -103,5 +144,5 @@ fn enter(store: &mut Store, import: Import, number: u16) -> Result<Imported, Sto
         recording.end_pass(Ending::Complete, None, &Observed::default())?;
     }
     recording.finish(Ending::Complete, &summary, RunState::Complete, imported_unix_ns)?;
-    Ok(Imported { run, summary, was_there: false })
+    Ok(Imported { run, summary, was_there: false, is_restored: false })
 }

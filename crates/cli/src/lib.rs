@@ -78,11 +78,13 @@ pub mod serving_results;
 pub mod stored;
 pub mod stored_passes;
 
+pub mod bundle;
 pub mod calibrate;
 pub mod compare;
 pub mod export;
 pub mod import;
 pub mod report;
+pub mod reproduce;
 
 mod measure;
 mod other_tools;

@@ -1,7 +1,11 @@
-//! What a stored run is: its plan, and its line of the list as a document.
+//! What a stored run is: its plan, its line of the list as a document, and which runs a name stands for.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use inferometer_plan::Plan;
-use inferometer_store::{RunRow, StoredRun};
+use inferometer_report::comparison::VARIANT;
+use inferometer_run::resume::GROUP;
+use inferometer_store::{RunRow, Store, StoreError, StoredRun};
 use serde_json::{Value, json};
 
 /// The plan of a stored run is of another version of this program, and cannot be read.
@@ -51,4 +55,78 @@ pub fn row_json(run: &RunRow) -> Value {
         "tpot_p50_ms": run.loads.and_then(|loads| loads.tpot_p50_ms),
         "tags": run.tags,
     })
+}
+
+/// A name that stands for no runs.
+#[derive(Debug, thiserror::Error)]
+pub enum NoRuns {
+    /// The store has none of this name, or cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It has none of this group or server, or one stands in the name twice.
+    #[error("{0}")]
+    Name(String),
+}
+
+/// The runs that a name stands for, in the order of time: one run, several with commas between them, or
+/// all rounds of one server of a plan (`group-0a1b2c3d/SERVER`).
+///
+/// # Errors
+/// When it stands for none, or a run stands in it twice.
+pub fn runs_named(name: &str, store: &Store) -> Result<Vec<StoredRun>, NoRuns> {
+    if let Some((group, server)) = group_and_server(name) {
+        return rounds(name, group, server, store);
+    }
+    let names = name.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let mut runs = names.map(|name| store.run(name)).collect::<Result<Vec<_>, _>>()?;
+    runs.sort_by(|one, other| one.row.id.cmp(&other.row.id));
+    if let Some(twice) = runs.windows(2).find(|pair| pair[0].row.id == pair[1].row.id) {
+        let twice = &twice[0].row.id;
+        return Err(NoRuns::Name(format!(
+            "{name}: {twice} stands in it twice; a repeat counts once"
+        )));
+    }
+    match runs.is_empty() {
+        true => Err(NoRuns::Name(format!("{name:?} names no run"))),
+        false => Ok(runs),
+    }
+}
+
+/// The group and the server of a name that is `group-0a1b2c3d/SERVER`.
+pub fn group_and_server(name: &str) -> Option<(&str, &str)> {
+    name.split_once('/').filter(|(group, _)| group.starts_with(GROUP))
+}
+
+/// The rounds of one server of a plan, of each the latest run.
+///
+/// # Errors
+/// When the store has none.
+pub fn rounds(
+    name: &str,
+    group: &str,
+    server: &str,
+    store: &Store,
+) -> Result<Vec<StoredRun>, NoRuns> {
+    let (mut found, mut servers) = (BTreeMap::new(), BTreeSet::new());
+    for row in store.runs()? {
+        // What cannot be read here is told by `runs`; of whatever group it is, it has no figures.
+        let Ok(run) = store.run(row.id.as_str()) else { continue };
+        let fact = |key: &str| run.target.facts.get(key).cloned().unwrap_or_default();
+        if fact("group") == group && run.summary.is_some() {
+            servers.insert(fact(VARIANT));
+            if fact(VARIANT) == server {
+                found.insert(fact("round"), run);
+            }
+        }
+    }
+    if found.is_empty() {
+        let servers: Vec<String> = servers.into_iter().collect();
+        return Err(NoRuns::Name(match servers.is_empty() {
+            true => format!("{name}: there is no run of {group} with results"),
+            false => {
+                format!("{name}: {group} has no server `{server}`; it has {}", servers.join("; "))
+            }
+        }));
+    }
+    Ok(found.into_values().collect())
 }

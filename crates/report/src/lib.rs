@@ -33,6 +33,7 @@ pub mod search;
 pub mod gate_summary;
 pub mod judgement;
 pub mod junit;
+pub mod reproduction;
 
 pub mod comparison;
 pub mod comparison_page;

@@ -11,6 +11,7 @@ use inferometer_model::cell::CellPlan;
 use inferometer_store::LoggedPass;
 
 use crate::interrupt::Interrupt;
+use crate::prompts::EarlierWork;
 
 /// What a run needs beside its plan.
 #[derive(Default)]
@@ -35,6 +36,8 @@ pub struct Context {
     pub facts: BTreeMap<String, String>,
     /// Cells that an earlier run of this plan has completed. They are not measured again.
     pub resumed: Vec<(CellPlan, Vec<LoggedPass>)>,
+    /// What an earlier run sent: a run that would send anything else does not begin.
+    pub same_work: Option<EarlierWork>,
     /// A file for the requests as they are sent.
     pub dump: Option<PathBuf>,
 }

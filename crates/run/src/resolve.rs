@@ -86,6 +86,7 @@ fn checked(
         files: ReportFiles::All,
         facts: BTreeMap::new(),
         resumed: Vec::new(),
+        same_work: None,
         dump: spec.dump_workload.clone().map(PathBuf::from),
     };
     if let TargetPlan::Embedded { engine_flags, .. } = &mut plan.target {

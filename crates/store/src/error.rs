@@ -199,6 +199,16 @@ pub enum StoreError {
         /// The id.
         id: String,
     },
+    /// A log that is to be that of one run is of another.
+    #[error("{}: it is the log of run {of}, not of {run}", log.display())]
+    OtherRun {
+        /// The file.
+        log: PathBuf,
+        /// The run that it says it is of.
+        of: String,
+        /// The run that it was to be of.
+        run: String,
+    },
     /// A document in the database is not what this program stores there.
     #[error("the {what} of run {run} in the store cannot be read: {source}")]
     Document {

@@ -20,7 +20,7 @@ use crate::log::{Ending, LogHeader, LogWriter, PassBegin};
 const INDEX_BATCH: usize = 1_024;
 /// Requests of a pass that never began and are added to the index: all of few. An interruption may
 /// leave millions of them, which differ in their number only; the log has them all.
-const NEVER_BEGUN_INDEXED: usize = 10_000;
+pub(crate) const NEVER_BEGUN_INDEXED: usize = 10_000;
 /// Their reads and events together, at most: some 20 MB.
 const INDEX_BATCH_ROWS: usize = 1 << 19;
 

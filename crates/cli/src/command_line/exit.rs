@@ -3,11 +3,13 @@
 
 use std::fmt::{self, Display};
 
+use crate::bundle::{BundleError, BundleRunError};
 use crate::calibrate::CalibrateError;
 use crate::compare::CompareError;
 use crate::export::ExportRunError;
 use crate::import::ImportError;
 use crate::report::ReportError;
+use crate::reproduce::ReproduceError;
 use crate::stored::OtherVersion;
 use inferometer_check::CheckError;
 use inferometer_predict::PredictError;
@@ -184,8 +186,31 @@ impl From<ImportError> for Failure {
     fn from(error: ImportError) -> Self {
         match error {
             ImportError::Files(problems) => Self::Usage(problems),
+            ImportError::Bundle(error) => error.into(),
             ImportError::Open(error) => Self::usage(error),
             ImportError::Store(error) => Self::run_failed(error),
+        }
+    }
+}
+
+impl From<BundleRunError> for Failure {
+    fn from(error: BundleRunError) -> Self {
+        match error {
+            BundleRunError::Store(_) | BundleRunError::Io { .. } => Self::run_failed(error),
+            BundleRunError::File { source: BundleError::Unwritable(_), .. } => {
+                Self::run_failed(error)
+            }
+            BundleRunError::Refused(_) | BundleRunError::File { .. } => Self::usage(error),
+        }
+    }
+}
+
+impl From<ReproduceError> for Failure {
+    fn from(error: ReproduceError) -> Self {
+        match error {
+            ReproduceError::Refused(why) => Self::usage(why),
+            ReproduceError::Plan(error) => error.into(),
+            ReproduceError::Bundle(error) => error.into(),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod bench;
+mod bundle;
 mod compare;
 mod discovery;
 mod exchange;
@@ -20,6 +21,7 @@ mod outcomes;
 mod predict;
 mod proxy;
 mod reach;
+mod reproduce;
 mod run;
 mod search;
 mod secrets;

@@ -11,10 +11,12 @@ mod source;
 
 mod chunked_source;
 mod conversations;
+mod same_work;
 mod supply;
 
 pub use chunked_source::MAX_TOKENS_IN_MEMORY;
 pub use cursor::PromptCursor;
+pub use same_work::{EarlierWork, check_same_work};
 pub use source::{BATCH, PassRequests, SourceError};
 pub use supply::supply;
 pub use tokenizer::{PromptTokenizer, named_tokenizer, servers_tokenizer};

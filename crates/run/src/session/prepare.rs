@@ -114,6 +114,9 @@ pub(super) fn prepare<'a, N: Network>(
         };
         told_if_slow(events, &what, || prompts.build(cell, &scope, 1))?;
     }
+    if let Some(earlier) = &context.same_work {
+        prompts::check_same_work(&prompts, plan, earlier)?;
+    }
     match &plan.search {
         Some(search) => messages::search(events, plan, search, estimate),
         None => messages::estimate(events, estimate),

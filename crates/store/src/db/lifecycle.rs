@@ -47,7 +47,7 @@ impl Store {
         self.inserted(inserted, id)
     }
 
-    fn create_log_folder(&self) -> Result<(), StoreError> {
+    pub(super) fn create_log_folder(&self) -> Result<(), StoreError> {
         let folder = self.sibling_path(LOG_FOLDER);
         std::fs::create_dir_all(&folder).map_err(StoreError::io("create", &folder))
     }
@@ -176,7 +176,7 @@ impl Store {
     }
 }
 
-fn insert_results(
+pub(super) fn insert_results(
     transaction: &Transaction<'_>,
     run: &RunId,
     summary: &Summary,

@@ -18,9 +18,11 @@ mod list;
 mod read;
 mod remove;
 mod requests;
+mod restore;
 
 pub use filter::RunFilter;
 pub use labels::Note;
+pub use restore::RestoredRun;
 pub use run::{GridRow, ImportHeader, LoadsRow, RunHeader, RunKind, RunRow, RunState, StoredRun};
 pub use run_id::RunId;
 pub use store::Store;

@@ -232,7 +232,12 @@ impl StoredRun {
     /// Whether its answers were streamed. The plan says so, whichever version wrote it; of an import
     /// that is all that it says.
     pub fn streamed(&self) -> bool {
-        let plan: serde_json::Value = serde_json::from_str(&self.plan_json).unwrap_or_default();
-        plan["sampling"]["stream"].as_bool().unwrap_or(true)
+        streamed(&self.plan_json)
     }
+}
+
+/// Whether the plan of a run, as JSON, says that answers are streamed.
+pub(super) fn streamed(plan_json: &str) -> bool {
+    let plan: serde_json::Value = serde_json::from_str(plan_json).unwrap_or_default();
+    plan["sampling"]["stream"].as_bool().unwrap_or(true)
 }

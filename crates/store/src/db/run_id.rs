@@ -19,6 +19,18 @@ impl RunId {
         Self(format!("{}-{suffix:04x}", calendar::compact(started_unix_ns)))
     }
 
+    /// The identity that a text is; nothing where it is none. One that comes from a stranger names a file.
+    pub fn parse(text: &str) -> Option<Self> {
+        let parts: Vec<&str> = text.split('-').collect();
+        let [day, second, suffix] = parts[..] else { return None };
+        let digits =
+            |text: &str, many| text.len() == many && text.bytes().all(|b| b.is_ascii_digit());
+        let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        let is_id =
+            digits(day, 8) && digits(second, 6) && suffix.len() == 4 && suffix.bytes().all(is_hex);
+        is_id.then(|| Self(text.to_owned()))
+    }
+
     pub(super) fn stored(id: String) -> Self {
         Self(id)
     }

@@ -154,7 +154,7 @@ fn page(judged: &[Judged], judgement: Option<&Judgement>) -> String {
 }
 
 /// A percentage, with its sign or without.
-fn percent(text: &str) -> Result<f64, String> {
+pub fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
     number
         .filter(|number| *number > 0.0 && *number < 100.0)

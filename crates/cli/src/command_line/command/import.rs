@@ -13,8 +13,8 @@ use crate::command_line::exit::{Failure, print};
 /// The flags of `import`.
 #[derive(Args)]
 pub struct ImportArgs {
-    /// Published tables and logs (Markdown), and results of other tools (JSON, JSONL): the form is
-    /// known by the content
+    /// Published tables and logs (Markdown), results of other tools (JSON, JSONL), and bundles of runs
+    /// (`inferometer bundle`): the form is known by the content
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The database; made where there is none
@@ -31,7 +31,7 @@ pub fn import(arguments: &ImportArgs) -> Result<(), Failure> {
     if !arguments.json {
         return print(&words(&done));
     }
-    let run = |Imported { run: id, summary, was_there }: &Imported| match was_there {
+    let run = |Imported { run: id, summary, was_there, .. }: &Imported| match was_there {
         false => serde_json::json!({ "run_id": id, "new": true, "summary": summary }),
         true => serde_json::json!({ "run_id": id, "new": false }),
     };
@@ -43,7 +43,13 @@ pub fn import(arguments: &ImportArgs) -> Result<(), Failure> {
 fn words(done: &[Imported]) -> String {
     let mut text = String::new();
     let mut of_form: BTreeMap<&str, usize> = BTreeMap::new();
-    for Imported { run: id, summary, was_there } in done {
+    for Imported { run: id, summary, was_there, is_restored } in done {
+        if *is_restored {
+            let what =
+                if *was_there { "is there already" } else { "is here now, as it was measured" };
+            let _ = writeln!(text, "{id}  {what}: {}", summary.target.model);
+            continue;
+        }
         let Some(source) = &summary.imported else { continue };
         if *was_there {
             let _ = writeln!(text, "{id}  was imported before: {}", source.place());

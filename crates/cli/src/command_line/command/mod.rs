@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(super) mod bench;
+mod bundle;
 mod calibrate;
 mod check;
 mod check_part;
@@ -20,6 +21,7 @@ mod models;
 mod predict;
 mod presets;
 mod report;
+mod reproduce;
 mod rm;
 mod run;
 mod run_flags;
@@ -71,6 +73,10 @@ pub enum Command {
     Rm(rm::RmArgs),
     /// Write a stored run as other programs read it: Parquet, CSV, JSON, ...
     Export(export::ExportArgs),
+    /// Write a stored run as one file: plan, requests' hashes, server, environment, records.
+    Bundle(bundle::BundleArgs),
+    /// Measure the run of a bundle again here: is it the same, and if not, what differs.
+    Reproduce(Box<reproduce::ReproduceArgs>),
     /// Show the stored runs in a browser, also while they go on.
     Web(web::WebArgs),
     /// Fetch data sets and tokenizers, or list those that there are.
@@ -143,6 +149,8 @@ impl Command {
             Self::Note(arguments) => tag::note(&arguments),
             Self::Rm(arguments) => rm::rm(&arguments),
             Self::Export(arguments) => export::export(&arguments),
+            Self::Bundle(arguments) => bundle::bundle(&arguments),
+            Self::Reproduce(arguments) => reproduce::reproduce(&arguments),
             Self::Web(arguments) => web::web(&arguments),
             Self::Fetch(arguments) => fetch::fetch(&arguments),
             Self::Scenarios => scenarios::scenarios(),

@@ -1,0 +1,341 @@
+//! What a comparison says of a run that was measured again: the same within so many percent, slower or
+//! faster by so much, or not decided. It reads the rows of a comparison, and computes no statistic.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Comparison, FEWEST_REPEATS, Row, RowVerdict, Series, Subject, series};
+use crate::prediction::Columns;
+
+/// How the name of a median ends.
+const MEDIAN: &str = "_p50";
+/// The figures in which an answer is given, the first that there is.
+const HEADLINES: [&str; 7] = [
+    "requests_per_s",
+    "output_tokens_per_s",
+    "latency_per_output_token_ms",
+    "latency_per_token_ms",
+    "e2e_p50",
+    "ttft_p50",
+    "tpot_p50",
+];
+
+/// Whether a run came out the same again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reproduction {
+    /// The answer.
+    pub outcome: Outcome,
+    /// The row that the answer is given in; absent where there is none.
+    pub headline: Option<Row>,
+    /// Figures that are worse beyond chance, and by more than the margin allows, with their places.
+    pub worse: Vec<String>,
+    /// Those that are better.
+    pub better: Vec<String>,
+    /// Those of which nothing is decided.
+    pub undecided: Vec<String>,
+    /// Where one side has one value: among which values of the other it lies, in the row of the headline.
+    pub among: Option<Among>,
+}
+
+/// One value of one side beside several of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Among {
+    /// The value.
+    pub value: f64,
+    /// The smallest of the others.
+    pub smallest: f64,
+    /// The largest of the others.
+    pub largest: f64,
+    /// How many others.
+    pub others: usize,
+}
+
+impl Among {
+    /// Whether it lies between two of them.
+    pub fn is_inside(&self) -> bool {
+        (self.smallest..=self.largest).contains(&self.value)
+    }
+
+    /// The chance that it lies outside where nothing differs: each of all values is as likely the smallest,
+    /// and the largest.
+    pub fn chance_outside(&self) -> f64 {
+        2.0 / (self.others as f64 + 1.0)
+    }
+}
+
+/// The answer.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Outcome {
+    /// Every figure is the same to the last bit, which only predictions are.
+    Identical,
+    /// The mean figures and the medians differ by no more than this.
+    Same {
+        /// The largest end of an interval, in percent.
+        within_pct: f64,
+    },
+    /// It is slower.
+    Slower {
+        /// By so much at least, by the interval of the headline, in percent.
+        from_pct: f64,
+        /// By so much at most.
+        to_pct: f64,
+    },
+    /// It is faster.
+    Faster {
+        /// By so much at least, in percent.
+        from_pct: f64,
+        /// By so much at most.
+        to_pct: f64,
+    },
+    /// Some figures are better, and others worse.
+    Mixed,
+    /// One of the two has one value, and can have no other: the difference has no error.
+    WithoutError,
+    /// Nothing is decided.
+    NotDecided {
+        /// In so many repeats of each it would be.
+        needed: u32,
+    },
+}
+
+impl Reproduction {
+    /// What a comparison with the run that is reproduced says.
+    pub fn of(comparison: &Comparison, baseline: &Subject, contender: &Subject) -> Self {
+        let mut answer = Self::of_rows(comparison);
+        let row = answer.headline.as_ref();
+        answer.among = row.and_then(|row| among(row, baseline, contender));
+        answer
+    }
+
+    fn of_rows(comparison: &Comparison) -> Self {
+        let margin = 100.0 * comparison.options.margin;
+        let within =
+            |row: &&Row| row.interval_pct.is_some_and(|[low, high]| low > -margin && high < margin);
+        let is_beyond = |row: &&Row| {
+            let verdicts = [RowVerdict::Better, RowVerdict::Worse, RowVerdict::Differs];
+            verdicts.contains(&row.verdict) && !within(row)
+        };
+        let rows = || comparison.rows.iter();
+        let (worse, better): (Vec<&Row>, Vec<&Row>) =
+            rows().filter(is_beyond).partition(|row| is_worse(row));
+        let open: Vec<&Row> = rows().filter(|row| !is_beyond(row) && !within(row)).collect();
+        let judged: Vec<&Row> = rows().filter(|row| is_central(row)).collect();
+        // A figure of a figure that has no interval says nothing of it.
+        let is_same = !judged.is_empty() && judged.iter().all(|row| within(row) && row.p.is_some());
+        let (outcome, headline) = match (worse.is_empty(), better.is_empty()) {
+            (false, false) => (Outcome::Mixed, headline(&worse)),
+            (false, true) => slower(&worse),
+            (true, false) => faster(&better),
+            (true, true) if is_same => {
+                let ends = judged.iter().filter_map(|row| row.interval_pct).flatten();
+                let within_pct = ends.map(f64::abs).fold(0.0, f64::max);
+                (Outcome::Same { within_pct }, headline(&judged))
+            }
+            (true, true) => {
+                let one_value = rows().all(|row| row.verdict == RowVerdict::WithoutError);
+                let all: Vec<&Row> = rows().collect();
+                let outcome = match one_value && !all.is_empty() {
+                    true => Outcome::WithoutError,
+                    false => Outcome::NotDecided { needed: needed(&judged) },
+                };
+                (outcome, headline(&all))
+            }
+        };
+        let named = |rows: &[&Row]| rows.iter().map(|row| named(row)).collect();
+        Self {
+            outcome,
+            headline: headline.cloned(),
+            worse: named(&worse),
+            better: named(&better),
+            undecided: named(&open),
+            among: None,
+        }
+    }
+}
+
+/// The only value of one side of a row, among several of the other.
+fn among(row: &Row, baseline: &Subject, contender: &Subject) -> Option<Among> {
+    let pair = |one: &Series| {
+        let other = contender.series.iter().find(|other| other.is_same_figure(one))?;
+        Some((one.clone(), other.clone()))
+    };
+    let mut pairs: Vec<(Series, Series)> = baseline.series.iter().filter_map(pair).collect();
+    pairs.extend(series::overall(&pairs));
+    let is_its =
+        |one: &Series| (one.cell, &one.load, &one.figure) == (row.cell, &row.load, &row.figure);
+    let (one, other) = pairs.iter().find(|(one, _)| is_its(one))?;
+    let (value, others) = match (one.values.as_slice(), other.values.as_slice()) {
+        ([value], others) | (others, [value]) if others.len() > 1 => (*value, others),
+        _ => return None,
+    };
+    Some(Among {
+        value,
+        smallest: others.iter().copied().fold(f64::INFINITY, f64::min),
+        largest: others.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        others: others.len(),
+    })
+}
+
+/// Where it stands and what it is of.
+fn named(row: &Row) -> String {
+    format!("{} ({})", row.figure, row.place())
+}
+
+fn is_worse(row: &Row) -> bool {
+    (row.difference_pct > 0.0) != row.higher_is_better
+}
+
+/// Whether it is a mean or a median: tails are known less well, and do not keep two runs from being the
+/// same.
+fn is_central(row: &Row) -> bool {
+    Columns::NAMES.contains(&row.figure.as_str()) || row.figure.ends_with(MEDIAN)
+}
+
+fn slower<'a>(worse: &[&'a Row]) -> (Outcome, Option<&'a Row>) {
+    let headline = headline(worse);
+    let [from_pct, to_pct] = headline.map_or([0.0; 2], by_how_much);
+    (Outcome::Slower { from_pct, to_pct }, headline)
+}
+
+fn faster<'a>(better: &[&'a Row]) -> (Outcome, Option<&'a Row>) {
+    let headline = headline(better);
+    let [from_pct, to_pct] = headline.map_or([0.0; 2], by_how_much);
+    (Outcome::Faster { from_pct, to_pct }, headline)
+}
+
+/// The interval of a difference without its sign, the smaller end first.
+fn by_how_much(row: &Row) -> [f64; 2] {
+    let [low, high] = row.interval_pct.unwrap_or([row.difference_pct; 2]);
+    let sign = row.difference_pct.signum();
+    let [one, other] = [low * sign, high * sign];
+    [one.min(other).max(0.0), one.max(other)]
+}
+
+/// The row that an answer is given in: over all cells where there is one, else that with the largest
+/// difference, of the first figure that there is.
+fn headline<'a>(rows: &[&'a Row]) -> Option<&'a Row> {
+    let figure = HEADLINES.into_iter().find(|name| rows.iter().any(|row| row.figure == *name));
+    let of_figure = rows.iter().filter(|row| figure.is_none_or(|name| row.figure == name));
+    of_figure.copied().max_by(|one, other| {
+        let key = |row: &Row| (row.cell.is_none(), row.difference_pct.abs());
+        let ((one_all, one), (other_all, other)) = (key(one), key(other));
+        one_all.cmp(&other_all).then(one.total_cmp(&other))
+    })
+}
+
+/// Repeats of each in which the figure that needs most of them would be decided.
+fn needed(rows: &[&Row]) -> u32 {
+    let needed = rows.iter().filter_map(|row| match row.verdict {
+        RowVerdict::NotEnoughData { needed } => Some(needed),
+        _ => None,
+    });
+    needed.max().unwrap_or(FEWEST_REPEATS as u32 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{Design, Options};
+    use inferometer_model::cell::CellPlan;
+
+    fn row(figure: &str, interval: Option<[f64; 2]>, verdict: RowVerdict) -> Row {
+        let [low, high] = interval.unwrap_or([-20.0, 20.0]);
+        Row {
+            cell: Some(CellPlan { input_length: 8, output_length: 8 }),
+            load: "saturated".to_owned(),
+            figure: figure.to_owned(),
+            higher_is_better: figure.ends_with("_per_s"),
+            baseline: 1.0,
+            contender: 1.0,
+            repeats: [5, 5],
+            difference_pct: (low + high) / 2.0,
+            interval_pct: interval,
+            p: interval.map(|_| 0.01),
+            design: Design::BeforeAfter { drift_is_bounded: false },
+            over_time: [None; 2],
+            verdict,
+        }
+    }
+
+    fn answer(rows: Vec<Row>) -> Reproduction {
+        Reproduction::of_rows(&Comparison {
+            baseline: "a".to_owned(),
+            contender: "b".to_owned(),
+            options: Options { margin: 0.05, seed: 0 },
+            design: Design::BeforeAfter { drift_is_bounded: false },
+            warnings: Vec::new(),
+            differing: Vec::new(),
+            rows,
+            unmatched: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn an_answer_follows_from_intervals_and_verdicts() {
+        use RowVerdict::{Better, Differs, NoDifference, NotEnoughData, WithoutError, Worse};
+        let open = NotEnoughData { needed: 9 };
+        let tokens = |interval, verdict| row("output_tokens_per_s", Some(interval), verdict);
+        let tail = || row("ttft_p99", Some([-20.0, 20.0]), open);
+        let same = |within_pct| Outcome::Same { within_pct };
+        for (rows, outcome) in [
+            (vec![tokens([-1.0, 2.5], NoDifference)], same(2.5)),
+            // A tail that is not known keeps nothing from being the same.
+            (vec![tokens([-1.0, 2.5], NoDifference), tail()], same(2.5)),
+            // A difference beyond chance that does not matter.
+            (vec![tokens([-2.0, -1.0], Differs)], same(2.0)),
+            (
+                vec![tokens([-15.0, -12.0], Differs), row("e2e_p50", Some([13.0, 17.0]), Worse)],
+                Outcome::Slower { from_pct: 12.0, to_pct: 15.0 },
+            ),
+            (
+                vec![row("ttft_p50", Some([-9.0, -7.0]), Better)],
+                Outcome::Faster { from_pct: 7.0, to_pct: 9.0 },
+            ),
+            (
+                vec![tokens([7.0, 9.0], Better), row("ttft_p50", Some([7.0, 9.0]), Worse)],
+                Outcome::Mixed,
+            ),
+            (vec![tokens([-9.0, 1.0], open)], Outcome::NotDecided { needed: 9 }),
+            (vec![row("ttft_p50", None, open)], Outcome::NotDecided { needed: 9 }),
+            (vec![row("ttft_p50", None, WithoutError)], Outcome::WithoutError),
+            (Vec::new(), Outcome::NotDecided { needed: 5 }),
+        ] {
+            let told = format!("{rows:?}");
+            assert_eq!(answer(rows).outcome, outcome, "{told}");
+        }
+    }
+
+    #[test]
+    fn one_value_is_told_among_those_of_the_other() {
+        let series = |values: &[f64]| Series {
+            load: "saturated".to_owned(),
+            figure: "requests_per_s".to_owned(),
+            values: values.to_vec(),
+            ..Series::default()
+        };
+        let subject = |values: &[f64]| Subject::of_series("it", vec![series(values)]);
+        let row = Row { cell: None, ..row("requests_per_s", None, RowVerdict::WithoutError) };
+        let (one, three) = (subject(&[7.0]), subject(&[8.0, 6.0, 9.0]));
+        let found = among(&row, &one, &three).unwrap();
+        let expected = Among { value: 7.0, smallest: 6.0, largest: 9.0, others: 3 };
+        assert_eq!(found, expected);
+        assert_eq!((found.is_inside(), found.chance_outside()), (true, 0.5));
+        assert_eq!(among(&row, &three, &one), Some(expected));
+        assert!(!Among { value: 5.0, ..expected }.is_inside());
+        assert_eq!(among(&row, &one, &one), None);
+        assert_eq!(among(&row, &three, &three), None);
+    }
+
+    #[test]
+    fn an_answer_is_given_over_all_cells_and_names_what_is_worse_and_what_is_open() {
+        let all =
+            Row { cell: None, ..row("requests_per_s", Some([-9.0, -8.0]), RowVerdict::Worse) };
+        let one = row("requests_per_s", Some([-90.0, -80.0]), RowVerdict::Worse);
+        let open = row("ttft_p99", None, RowVerdict::NotEnoughData { needed: 9 });
+        let answer = answer(vec![one, all.clone(), open]);
+        assert_eq!(answer.outcome, Outcome::Slower { from_pct: 8.0, to_pct: 9.0 });
+        assert_eq!(answer.headline, Some(all));
+        assert_eq!(answer.worse.len(), 2);
+        assert_eq!(answer.undecided, ["ttft_p99 (8 x 8, saturated)"]);
+    }
+}

@@ -1,0 +1,263 @@
+//! Makes a bundle of stored runs. Nothing of the store is changed.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use inferometer_formats::bundle::{
+    self, BundledRun, DataFile, MANIFEST, Manifest, PLAN, PLAN_FILE, Part, README, RECORDS, SCHEMA,
+    SUMMARY, Sum, data_name, of_run,
+};
+use inferometer_model::secrets::Secrets;
+use inferometer_model::target::Tool;
+use inferometer_net::file;
+use inferometer_plan::{Plan, TargetPlan};
+use inferometer_report::plan_toml;
+use inferometer_store::{RunKind, RunState, StoredRun};
+
+use super::files::{FileOfPlan, files_of};
+use super::{BundleRunError, readme};
+use crate::stored::plan_of;
+
+/// Data of this size or less is part of a bundle unless it is to be left out.
+const SMALL_BYTES: u64 = 1 << 20;
+/// A file is searched for keys in parts of this size, which overlap by the most that a key has.
+const SEARCHED_AT_ONCE: usize = 1 << 20;
+const LONGEST_KEY: usize = 16 << 10;
+
+/// Which of the files that requests are made from are part of a bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WithData {
+    /// Those of up to 1 MiB.
+    Small,
+    /// All.
+    All,
+    /// None.
+    Nothing,
+}
+
+/// A bundle that was made.
+pub struct Made {
+    /// Where.
+    pub path: PathBuf,
+    /// How large it is.
+    pub bytes: u64,
+    /// What it holds.
+    pub manifest: Manifest,
+}
+
+/// The name of a bundle of these runs, where none was given.
+pub fn default_name(runs: &[StoredRun]) -> String {
+    let first = runs.first().map_or("runs", |run| run.row.id.as_str());
+    match runs.len() {
+        0 | 1 => format!("inferometer-{first}.tar.gz"),
+        many => format!("inferometer-{first}-and-{}-more.tar.gz", many - 1),
+    }
+}
+
+/// Makes a bundle of runs, which are repeats of one measurement if there are several. A file that is there
+/// is replaced once the bundle is whole.
+///
+/// # Errors
+/// When a run has no results yet, when a file cannot be read or written, and when one of `secrets` would
+/// be in it.
+pub fn bundle(
+    runs: &[StoredRun],
+    out: &Path,
+    with: WithData,
+    secrets: &Secrets,
+) -> Result<Made, BundleRunError> {
+    let (mut texts, mut logs, mut about) = (Vec::new(), Vec::new(), Vec::new());
+    let mut files: Vec<FileOfPlan> = Vec::new();
+    for run in runs {
+        let plan = checked(run)?;
+        about.push(of(run, plan.as_ref()));
+        let id = run.row.id.as_str();
+        // As the store has it, to the byte: its hash is over this.
+        texts.push((of_run(id, PLAN), run.plan_json.clone() + "\n"));
+        if let Some(plan) = &plan {
+            let salt = run.environment.salt.as_deref();
+            texts.push((of_run(id, PLAN_FILE), plan_toml(plan, salt)));
+            let new = files_of(&plan.asked);
+            files.extend(
+                new.into_iter().filter(|file| !about_contains(&files, file)).collect::<Vec<_>>(),
+            );
+        }
+        texts.push((of_run(id, SUMMARY), pretty(&run.summary)));
+        logs.push((of_run(id, RECORDS), run.log.clone()));
+    }
+    let mut data = Vec::new();
+    for (number, file) in (1..).zip(files) {
+        let (listed, path) = data_file(number, &file, with)?;
+        logs.extend(listed.file.clone().map(|name| (name, path)));
+        data.push(listed);
+    }
+    let manifest = Manifest { schema: SCHEMA.to_owned(), runs: about, data };
+    texts.insert(0, (README.to_owned(), readme::readme(&manifest)));
+    texts.insert(1, (MANIFEST.to_owned(), pretty(&manifest)));
+    if let Some((name, _)) = texts.iter().find(|(_, text)| secrets.is_in(text)) {
+        return Err(holds_a_key(name));
+    }
+    let mut parts: Vec<Part<'_>> =
+        texts.into_iter().map(|(name, text)| Part::of_bytes(name, text)).collect();
+    for (name, path) in &logs {
+        if name.starts_with("data/") && holds_key(path, secrets)? {
+            return Err(holds_a_key(&path.display().to_string()));
+        }
+        parts.push(part_of_file(name, path)?);
+    }
+    let bytes = write(out, parts)?;
+    Ok(Made { path: out.to_owned(), bytes, manifest })
+}
+
+fn about_contains(files: &[FileOfPlan], file: &FileOfPlan) -> bool {
+    files.iter().any(|known| (known.key, &known.named) == (file.key, &file.named))
+}
+
+/// The plan of a run that can be bundled; none of one that was imported, or is of another version.
+fn checked(run: &StoredRun) -> Result<Option<Plan>, BundleRunError> {
+    let id = &run.row.id;
+    let refused = |why: &str| Err(BundleRunError::Refused(format!("run {id} {why}")));
+    if run.row.state == RunState::Running {
+        return refused("is being written: wait until it has ended");
+    }
+    if run.summary.is_none() {
+        return refused(
+            "has no results: it broke off before it had any; `inferometer run --resume` goes on with it",
+        );
+    }
+    Ok(plan_of(run).ok().filter(|_| run.row.kind != RunKind::Imported))
+}
+
+/// What a manifest says of a run.
+fn of(run: &StoredRun, plan: Option<&Plan>) -> BundledRun {
+    let summary = run.summary.as_ref();
+    let launch = plan.and_then(|plan| plan.launch.as_ref());
+    let arguments = match plan.map(|plan| &plan.target) {
+        Some(TargetPlan::Embedded { engine_flags, .. }) => engine_flags.clone(),
+        _ => launch.map_or_else(BTreeMap::new, |launch| launch.settings.clone()),
+    };
+    BundledRun {
+        run_id: run.row.id.to_string(),
+        kind: run.row.kind.name().to_owned(),
+        state: run.row.state.name().to_owned(),
+        started_at: run.row.started_at.clone(),
+        started_unix_ns: run.started_unix_ns,
+        finished_unix_ns: run.finished_unix_ns,
+        origin_unix_ns: run.origin_unix_ns,
+        tool: Tool { name: "inferometer".to_owned(), version: run.tool_version.clone() },
+        plan_hash: run.plan_hash.clone(),
+        workload_hash: summary.and_then(|summary| summary.workload_hash.clone()),
+        body_hash: summary.and_then(|summary| summary.body_hash.clone()),
+        server_command: launch.map_or_else(Vec::new, |launch| launch.command.clone()),
+        server_arguments: arguments,
+        target: run.target.clone(),
+        environment: run.environment.clone(),
+    }
+}
+
+/// What is said of a file of a plan, and whether it is part of the bundle.
+fn data_file(
+    number: usize,
+    FileOfPlan { key, named, path }: &FileOfPlan,
+    with: WithData,
+) -> Result<(DataFile, PathBuf), BundleRunError> {
+    let absent = DataFile {
+        key: (*key).to_owned(),
+        named: named.clone(),
+        bytes: None,
+        sha256: None,
+        file: None,
+    };
+    if !path.is_file() {
+        return match with {
+            WithData::All => Err(BundleRunError::Refused(format!(
+                "{key}: {} is no file here, so that the bundle cannot hold it; leave out --with-data",
+                path.display()
+            ))),
+            _ => Ok((absent, path.clone())),
+        };
+    }
+    let sum = sum_of(path)?;
+    let is_part = match with {
+        WithData::All => true,
+        WithData::Small => sum.bytes <= SMALL_BYTES,
+        WithData::Nothing => false,
+    };
+    let file = is_part.then(|| data_name(number, &path.to_string_lossy()));
+    let listed = DataFile { bytes: Some(sum.bytes), sha256: Some(sum.sha256), file, ..absent };
+    Ok((listed, path.clone()))
+}
+
+fn sum_of(path: &Path) -> Result<Sum, BundleRunError> {
+    let opened = file::open(path).and_then(|file| Sum::of(BufReader::new(file)));
+    opened.map_err(unreadable(path))
+}
+
+fn part_of_file(name: &str, path: &Path) -> Result<Part<'static>, BundleRunError> {
+    let sum = sum_of(path)?;
+    let content = Box::new(BufReader::new(file::open(path).map_err(unreadable(path))?));
+    Ok(Part { name: name.to_owned(), sum, content })
+}
+
+fn unreadable(path: &Path) -> impl FnOnce(std::io::Error) -> BundleRunError + use<> {
+    let path = path.to_owned();
+    move |source| BundleRunError::Io { path, source }
+}
+
+/// Whether a key stands in a file.
+fn holds_key(path: &Path, secrets: &Secrets) -> Result<bool, BundleRunError> {
+    if secrets.is_empty() {
+        return Ok(false);
+    }
+    let mut file = file::open(path).map_err(unreadable(path))?;
+    let mut searched = Vec::new();
+    loop {
+        let kept = searched.len();
+        (&mut file)
+            .take(SEARCHED_AT_ONCE as u64)
+            .read_to_end(&mut searched)
+            .map_err(unreadable(path))?;
+        if searched.len() == kept {
+            return Ok(false);
+        }
+        if secrets.is_in(&String::from_utf8_lossy(&searched)) {
+            return Ok(true);
+        }
+        searched.drain(..searched.len().saturating_sub(LONGEST_KEY));
+    }
+}
+
+fn holds_a_key(name: &str) -> BundleRunError {
+    BundleRunError::Refused(format!(
+        "{name}: a key that this process was given stands in it, and a bundle never holds one; nothing \
+         was written (--without-data leaves data sets out)"
+    ))
+}
+
+fn pretty(document: &impl serde::Serialize) -> String {
+    serde_json::to_string_pretty(document).expect("invariant: documents are plain data") + "\n"
+}
+
+/// Writes all of it beside its place first: what is there is whole.
+fn write(out: &Path, parts: Vec<Part<'_>>) -> Result<u64, BundleRunError> {
+    let mut name = out.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let new = out.with_file_name(name);
+    let written = || -> Result<u64, BundleRunError> {
+        let file = File::create(&new).map_err(unreadable(out))?;
+        let made = bundle::write(BufWriter::new(file), parts)
+            .map_err(|source| BundleRunError::File { path: out.to_owned(), source })?;
+        let mut made = made;
+        made.flush().map_err(unreadable(out))?;
+        fs::rename(&new, out).map_err(unreadable(out))?;
+        Ok(out.metadata().map_or(0, |metadata| metadata.len()))
+    };
+    let written = written();
+    if written.is_err() {
+        // Nothing is to stay of what is no bundle.
+        let _ = fs::remove_file(&new);
+    }
+    written
+}

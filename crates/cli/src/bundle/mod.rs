@@ -1,0 +1,45 @@
+//! A run as one file: made from the store, opened again with all of it checked, and entered into another
+//! store as the same run.
+
+mod files;
+mod make;
+mod open;
+mod readme;
+mod restore;
+
+use std::path::PathBuf;
+
+pub use files::{FileOfPlan, files_of, name_instead};
+pub use inferometer_formats::bundle::{BundleError, DataFile, Manifest};
+pub use make::{Made, WithData, bundle, default_name};
+pub use open::{Bundle, Bundled, is_bundle};
+pub use restore::{Restored, restore};
+
+use inferometer_store::StoreError;
+
+/// Why a bundle cannot be made or used.
+#[derive(Debug, thiserror::Error)]
+pub enum BundleRunError {
+    /// The runs cannot be bundled, or the bundle cannot be used, as it is.
+    #[error("{0}")]
+    Refused(String),
+    /// The file is no whole bundle.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: BundleError,
+    },
+    /// The store cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+}

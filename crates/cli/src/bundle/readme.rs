@@ -1,0 +1,73 @@
+//! What a bundle says of itself to those who have no program to read it.
+
+use std::fmt::Write as _;
+
+use inferometer_formats::bundle::{
+    BundledRun, DataFile, FOLDER, MANIFEST, Manifest, PLAN, PLAN_FILE, RECORDS, SUMMARY, SUMS,
+};
+use inferometer_model::visible;
+
+/// The text of a bundle's README.
+pub fn readme(manifest: &Manifest) -> String {
+    let mut text = "# A benchmark of an LLM serving engine, as one file\n\n\
+        Made by inferometer, of "
+        .to_owned();
+    let many = manifest.runs.len();
+    let _ = writeln!(
+        text,
+        "{}:\n",
+        if many == 1 { "one run" } else { "the repeats of one measurement" }
+    );
+    manifest.runs.iter().for_each(|run| text.push_str(&of_run(run)));
+    let _ = write!(
+        text,
+        "\n    inferometer import THIS_FILE.tar.gz                           # the same run in another store\n    \
+         inferometer reproduce THIS_FILE.tar.gz --target http://HOST:PORT   # measure it again elsewhere\n\n\
+         ## What is in it\n\
+         | file | |\n|---|---|\n\
+         | `{SUMS}` | the checksums of all other files: `cd {FOLDER} && sha256sum -c {SUMS}` |\n\
+         | `{MANIFEST}` | of each run: hashes of plan, requests and bodies, the server with its arguments, the \
+         machine; of each data set: its checksum |\n\
+         | `runs/RUN/{PLAN}` | the plan, with nothing left open |\n\
+         | `runs/RUN/{PLAN_FILE}` | the plan as a file that `inferometer run` takes; absent for imported results |\n\
+         | `runs/RUN/{SUMMARY}` | all figures, with intervals, findings and the verdict |\n\
+         | `runs/RUN/{RECORDS}` | the raw record of every request, from which the figures were computed; its form \
+         is in docs/store.md of inferometer, and `inferometer export RUN --format csv` writes it as a table |\n\
+         | `data/` | files that the requests were made from, where the bundle holds them |\n\n\
+         It holds no key: values of headers are not kept by any run, and texts of a server are kept without \
+         them.\n"
+    );
+    if !manifest.data.is_empty() {
+        text.push_str("\n## Data\n");
+        manifest.data.iter().for_each(|file| text.push_str(&of_file(file)));
+    }
+    text
+}
+
+fn of_run(run: &BundledRun) -> String {
+    let target = &run.target;
+    let engine = [target.engine.as_deref(), target.engine_version.as_deref()];
+    let engine: Vec<&str> = engine.into_iter().flatten().collect();
+    let engine = if engine.is_empty() { "an unknown engine".to_owned() } else { engine.join(" ") };
+    let simulated = match (run.kind.as_str(), target.simulated) {
+        ("predicted", _) => ", predicted: no server was measured",
+        (_, true) => ", simulated: the server was the embedded engine, not real hardware",
+        _ => "",
+    };
+    let what =
+        format!("{} under {engine}, {} {}{simulated}", target.model, run.kind, run.started_at);
+    format!("- `{}`: {}\n", run.run_id, visible::line(&what))
+}
+
+fn of_file(file: &DataFile) -> String {
+    let named = visible::line(&file.named).replace('`', "'");
+    let sum = match (&file.sha256, file.bytes) {
+        (Some(sha256), Some(bytes)) => format!("{bytes} bytes, SHA-256 {sha256}"),
+        _ => "not known: it was not there when the bundle was made".to_owned(),
+    };
+    let place = match &file.file {
+        Some(name) => format!("in `{name}`"),
+        None => "not in the bundle; `reproduce --data FILE` takes it".to_owned(),
+    };
+    format!("- {} `{named}`: {sum}; {place}\n", file.key)
+}

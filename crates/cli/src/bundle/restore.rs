@@ -1,0 +1,71 @@
+//! The runs of a bundle entered into a store, as the same runs.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use inferometer_store::{RestoredRun, Store};
+
+use super::BundleRunError;
+use super::open::{Bundle, Bundled};
+
+/// A run of a bundle that is in the store now.
+pub struct Restored {
+    /// Whether it was there before: then nothing was stored.
+    pub was_there: bool,
+}
+
+/// Enters a run of a bundle, with all of its records.
+///
+/// # Errors
+/// When another run has its name, when its log is not a whole one of it, or the store cannot be written.
+pub fn restore(
+    store: &mut Store,
+    bundle: &Bundle,
+    run: &Bundled,
+) -> Result<Restored, BundleRunError> {
+    if store.has_run(&run.id)? {
+        let known = store.run(run.id.as_str())?;
+        // An interrupted import of a program of another version may have figures of another form.
+        let is_same = known.plan_hash == run.about.plan_hash
+            && known.started_unix_ns == run.about.started_unix_ns
+            && known.summary.as_ref() == Some(&run.summary);
+        return match is_same {
+            true => Ok(Restored { was_there: true }),
+            false => Err(BundleRunError::Refused(format!(
+                "{}: the store has another run {}; import it into another store (--store)",
+                bundle.path.display(),
+                run.id
+            ))),
+        };
+    }
+    let log = store.path_to_restore(&run.id)?;
+    let entered = copy(bundle, run, &log).and_then(|()| {
+        let about = &run.about;
+        let restored = RestoredRun {
+            id: run.id.clone(),
+            state: run.state,
+            started_unix_ns: about.started_unix_ns,
+            finished_unix_ns: about.finished_unix_ns,
+            origin_unix_ns: about.origin_unix_ns,
+            tool_version: about.tool.version.clone(),
+            plan_json: run.plan_json.clone(),
+            plan_hash: about.plan_hash.clone(),
+            summary: run.summary.clone(),
+        };
+        Ok(store.restore_run(&restored, &log)?)
+    });
+    if entered.is_err() {
+        // It is no log of this store.
+        let _ = fs::remove_file(&log);
+    }
+    entered.map(|()| Restored { was_there: false })
+}
+
+fn copy(bundle: &Bundle, run: &Bundled, log: &Path) -> Result<(), BundleRunError> {
+    let unwritable = |source| BundleRunError::Io { path: log.to_owned(), source };
+    let mut file = BufWriter::new(File::create(log).map_err(unwritable)?);
+    bundle.copy_log(run, &mut file)?;
+    file.flush().map_err(unwritable)?;
+    file.get_ref().sync_all().map_err(unwritable)
+}

@@ -1,0 +1,84 @@
+//! `bundle`: the flags, and what was written, printed.
+
+use std::path::PathBuf;
+
+use crate::bundle::{Made, WithData, bundle as bundle_runs, default_name};
+use crate::stored::runs_named;
+use clap::Args;
+use inferometer_store::Store;
+use serde_json::json;
+
+use crate::command_line::console::{secrets, tell};
+use crate::command_line::exit::{Failure, print};
+use crate::command_line::files;
+
+/// The flags of `bundle`.
+#[derive(Args)]
+pub struct BundleArgs {
+    /// A run: its name, the beginning of it, or `latest`. Several runs with commas between them, or all
+    /// rounds of a server (GROUP/SERVER), are the repeats of one measurement
+    #[arg(value_name = "RUN", default_value = "latest")]
+    run: String,
+    /// The file [default: inferometer-RUN.tar.gz]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Put in every file that the requests were made from (data set, tokenizer, ...), however large; without
+    /// it only those of up to 1 MiB. Who gets the bundle can read them
+    #[arg(long, conflicts_with = "without_data")]
+    with_data: bool,
+    /// Put in none of these files, only their checksums
+    #[arg(long)]
+    without_data: bool,
+    /// The database
+    #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
+    store: PathBuf,
+    /// Print one JSON document on stdout and nothing else there
+    #[arg(long)]
+    json: bool,
+}
+
+/// Writes runs as one file.
+pub fn bundle(arguments: &BundleArgs) -> Result<(), Failure> {
+    if let Some(out) = &arguments.out {
+        files::is_no_stdout("--out", out)?;
+    }
+    let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
+    let runs = runs_named(&arguments.run, &store).map_err(Failure::usage)?;
+    let with = match (arguments.with_data, arguments.without_data) {
+        (true, _) => WithData::All,
+        (_, true) => WithData::Nothing,
+        _ => WithData::Small,
+    };
+    let out = arguments.out.clone().unwrap_or_else(|| default_name(&runs).into());
+    let made = bundle_runs(&runs, &out, with, secrets())?;
+    if arguments.json {
+        let Made { path, bytes, manifest } = made;
+        let document = json!({ "file": path, "bytes": bytes, "manifest": manifest });
+        return print(&format!("{document:#}\n"));
+    }
+    print(&words(&made))?;
+    for data in made.manifest.data.iter().filter(|data| data.file.is_none()) {
+        tell(&format!(
+            "note: {} `{}` is not in the bundle, {}",
+            data.key,
+            data.named,
+            match data.sha256 {
+                Some(_) => "only its checksum is (--with-data puts it in)",
+                None => "and was not there to take its checksum",
+            }
+        ));
+    }
+    Ok(())
+}
+
+fn words(Made { path, bytes, manifest }: &Made) -> String {
+    let runs: Vec<&str> = manifest.runs.iter().map(|run| run.run_id.as_str()).collect();
+    let data: Vec<String> = manifest
+        .data
+        .iter()
+        .filter(|data| data.file.is_some())
+        .map(|data| format!("{} `{}` ({} bytes)", data.key, data.named, data.bytes.unwrap_or(0)))
+        .collect();
+    let data = if data.is_empty() { String::new() } else { format!("data: {}\n", data.join(", ")) };
+    format!("{}  {bytes} bytes\nruns: {}\n{data}", path.display(), runs.join(" "))
+}

@@ -1,0 +1,285 @@
+//! `reproduce`: the flags, the runs of a bundle measured again, and the answer printed.
+
+use std::path::PathBuf;
+
+use crate::bundle::Bundle;
+use crate::compare::{conditions, judgement};
+use crate::reproduce::{Again, Here, NewRun, Reproduced, again, reproduced};
+use clap::{Args, Command, FromArgMatches};
+use inferometer_analysis::compare::Options;
+use inferometer_engine::EngineConfig;
+use inferometer_net::wall_clock_ns;
+use inferometer_plan::{Plan, TargetPlan};
+use inferometer_predict::predict as predict_plan;
+use inferometer_report::difference;
+use inferometer_report::judgement::{Judgement, Verdict};
+use inferometer_run::{Clock, Events, Form, Host, Shortfall, Strictness, dry_run, judge};
+use inferometer_store::{RunKind, Store};
+use serde::Serialize;
+
+use super::compare::percent;
+use super::engine_flags::{EngineFlags, config};
+use super::run_flags::given;
+use crate::command_line::console::{tell, variable};
+use crate::command_line::exit::{Failure, print};
+use crate::command_line::interrupt;
+use crate::command_line::terminal::{View, show};
+
+/// The flags of `reproduce`.
+#[derive(Args)]
+pub struct ReproduceArgs {
+    /// What `bundle` wrote
+    bundle: PathBuf,
+    #[command(flatten)]
+    server: ServerArgs,
+    /// Start the server by this line for the shell, with {host}, {port} and {model} where they belong
+    #[arg(long, value_name = "LINE", help_heading = "Target", conflicts_with = "target")]
+    server_command: Option<String>,
+    /// Start the server by the command that the bundle holds; --dry-run shows it
+    #[arg(long, help_heading = "Target", conflicts_with_all = ["target", "server_command"])]
+    start_server: bool,
+    /// How often each cell is measured [default: as the bundle's plan says]
+    #[arg(long, value_name = "N", help_heading = "Work")]
+    repeat: Option<u32>,
+    /// Other prompts of the same kind: for a server that has answered those of the bundle before, and may
+    /// have them in its prefix cache
+    #[arg(long, help_heading = "Work")]
+    new_salt: bool,
+    /// A file that the bundle names and does not hold, found by its checksum; several times for several
+    #[arg(long, value_name = "FILE", help_heading = "Work")]
+    data: Vec<PathBuf>,
+    /// Differences within this share do not matter: 5, or 5%
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
+    #[arg(help_heading = "Comparison")]
+    margin: f64,
+    /// Conditions on the differences, as for `compare`; exit code 3 when one is not met
+    #[arg(long, value_name = "CONDITIONS", help_heading = "Comparison")]
+    gate: Option<String>,
+    /// A condition that is neither met nor missed for sure is not met
+    #[arg(long, help_heading = "Comparison")]
+    strict: bool,
+    /// The database
+    #[arg(long, value_name = "FILE", default_value = "inferometer.db", help_heading = "Output")]
+    store: PathBuf,
+    /// Folder for reports and plots; of several runs one for each in it [default: inferometer-out/RUN]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+    /// Print what would be measured, and the time that it takes; measure nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one JSON document on stdout and nothing else there
+    #[arg(long)]
+    json: bool,
+    /// Print nothing on stderr but errors
+    #[arg(long, short)]
+    quiet: bool,
+    /// No progress bars
+    #[arg(long)]
+    no_progress: bool,
+    /// Begin a run of more than ten minutes without asking; only a person at a terminal is asked
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// How the server is reached: keys of a plan, by the same names.
+#[derive(Args, Serialize)]
+struct ServerArgs {
+    /// Server to measure, such as http://127.0.0.1:8000
+    #[arg(long, value_name = "URL", help_heading = "Target")]
+    target: Option<String>,
+    /// How to speak with the server [default: as the bundle's plan says]
+    #[arg(long, value_name = "NAME", help_heading = "Target")]
+    dialect: Option<String>,
+    /// Path to send requests to, where it is not the dialect's own
+    #[arg(long, value_name = "PATH", help_heading = "Target")]
+    endpoint: Option<String>,
+    /// Model as the server knows it [default: as the bundle's plan says]
+    #[arg(long, value_name = "NAME", help_heading = "Target")]
+    model: Option<String>,
+    /// Further header of each request; several times for several
+    #[arg(long, value_name = "NAME: VALUE", help_heading = "Target")]
+    header: Option<Vec<String>>,
+    /// The variable that holds the server's key [default: OPENAI_API_KEY]
+    #[arg(long, value_name = "NAME", help_heading = "Target")]
+    api_key_env: Option<String>,
+    /// PEM file with further authorities whose certificates are trusted
+    #[arg(long, value_name = "FILE", help_heading = "Target")]
+    ca_cert: Option<String>,
+    /// Trust whoever answers, whatever certificate it shows
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Target")]
+    insecure: Option<bool>,
+    /// PEM file with the certificate by which the server knows the client, and perhaps its key
+    #[arg(long, value_name = "FILE", help_heading = "Target")]
+    client_cert: Option<String>,
+    /// PEM file with the key of that certificate
+    #[arg(long, value_name = "FILE", help_heading = "Target")]
+    client_key: Option<String>,
+    /// Proxy that leads to the server, or `none`
+    #[arg(long, value_name = "URL", help_heading = "Target")]
+    proxy: Option<String>,
+    /// Wait so long until the server is ready
+    #[arg(long, value_name = "TIME", help_heading = "Target")]
+    wait: Option<String>,
+}
+
+/// Measures the runs of a bundle again, and says what came out.
+pub fn reproduce(arguments: &ReproduceArgs) -> Result<(), Failure> {
+    let conditions = conditions(arguments.gate.as_deref())?;
+    let options = Options { margin: arguments.margin / 100.0, seed: 0 };
+    let bundle = Bundle::open(&arguments.bundle)?;
+    let all = bundle.runs.iter().map(|run| {
+        let many = bundle.runs.len() > 1;
+        let out = arguments.out.as_ref();
+        let out = out.map(|out| if many { out.join(run.id.as_str()) } else { out.clone() });
+        Ok(again(&bundle, run, &arguments.here(out)?, &variable)?)
+    });
+    let all = all.collect::<Result<Vec<Again>, Failure>>()?;
+    if arguments.dry_run {
+        return shown(arguments, &bundle, &all);
+    }
+    let (events, host) = show(arguments.view(all.len()));
+    let mut failed = Ok(());
+    let mut new = Vec::new();
+    for (run, again) in bundle.runs.iter().zip(all) {
+        tell_unless(arguments.quiet, &format!("reproducing run {}", run.id));
+        let (one, shortfall) = match run.kind {
+            RunKind::Predicted => (predicted(&again)?, Ok(())),
+            _ => measured(again, &events, &host)?,
+        };
+        failed = failed.and(shortfall);
+        keep_note(arguments, run.id.as_str(), &one)?;
+        new.push(one);
+    }
+    let reproduced = reproduced(&bundle, &new, options, &conditions)?;
+    let judgement = judgement(std::slice::from_ref(&reproduced.comparison), arguments.strict);
+    print(&text(arguments, &reproduced)?)?;
+    failed?;
+    match judgement {
+        Some(Judgement { verdict: Verdict::Fail, sentence }) => Err(Failure::Objective(sentence)),
+        Some(judgement) => {
+            tell(&judgement.to_string());
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+impl ReproduceArgs {
+    fn here(&self, out: Option<PathBuf>) -> Result<Here, Failure> {
+        Ok(Here {
+            keys: given(&self.server)?,
+            server_command: self.server_command.clone(),
+            start_server: self.start_server,
+            repeat: self.repeat,
+            new_salt: self.new_salt,
+            data: self.data.clone(),
+            store: self.store.clone(),
+            out,
+        })
+    }
+
+    /// The later ones of several runs begin when nobody is there to be asked.
+    fn view(&self, runs: usize) -> View {
+        View {
+            quiet: self.quiet,
+            progress: !self.no_progress && !self.quiet,
+            tui: false,
+            ask: !self.yes && !self.quiet && runs == 1,
+        }
+    }
+}
+
+fn tell_unless(quiet: bool, line: &str) {
+    if !quiet {
+        tell(line);
+    }
+}
+
+/// One run measured, and what it falls short of: what came out is shown all the same.
+fn measured(
+    mut again: Again,
+    events: &Events,
+    host: &Host,
+) -> Result<(NewRun, Result<(), Failure>), Failure> {
+    again.context.host = Host { find_local_servers: false, ..host.clone() };
+    let finished = crate::run(&again.plan, &again.context, events)?;
+    let shortfall = match judge(&again.plan, &again.context, &finished, Strictness::Lenient) {
+        Err(why @ Shortfall::Interrupted(_)) => return Err(why.into()),
+        // An objective of the plan is not what is asked here.
+        Err(Shortfall::Objective(why)) => {
+            tell(&format!("an objective of the plan is not met here: {why}"));
+            Ok(())
+        }
+        judged => judged.map_err(Failure::from),
+    };
+    let is_same_work = again.context.same_work.is_some();
+    Ok((NewRun { plan: again.plan, summary: finished.summary, is_same_work }, shortfall))
+}
+
+/// One run predicted, in virtual time.
+fn predicted(again: &Again) -> Result<NewRun, Failure> {
+    interrupt::handle_signals();
+    let config = engine(&again.plan)?;
+    let prediction = predict_plan(&again.plan, &again.context, &config, None)?;
+    Ok(NewRun { plan: again.plan.clone(), summary: prediction.summary, is_same_work: false })
+}
+
+/// The engine of a prediction, by the arguments that its plan has.
+fn engine(plan: &Plan) -> Result<EngineConfig, Failure> {
+    let TargetPlan::Embedded { model, profile, engine_flags, .. } = &plan.target else {
+        return Err(Failure::usage("its plan is of a server, which cannot be predicted"));
+    };
+    let flags = engine_flags.iter().filter(|(name, _)| *name != "noise");
+    let words = flags.map(|(name, value)| match (name.as_str(), value.as_str()) {
+        // The only flag without a value.
+        ("no_enable_prefix_caching", _) => "--no-enable-prefix-caching".to_owned(),
+        (name, value) => format!("--{}={value}", name.replace('_', "-")),
+    });
+    let command = EngineFlags::augment_args(Command::new("engine").no_binary_name(true));
+    let matches = command.try_get_matches_from(words);
+    let flags = matches.and_then(|matches| EngineFlags::from_arg_matches(&matches));
+    let flags = flags.map_err(|error| {
+        let line = error.to_string().lines().next().unwrap_or_default().to_owned();
+        Failure::usage(format!("its plan has arguments that the engine does not take: {line}"))
+    })?;
+    config(Some(model), profile.as_deref(), &flags)
+}
+
+/// Says with the new run which one it reproduces.
+fn keep_note(arguments: &ReproduceArgs, of: &str, new: &NewRun) -> Result<(), Failure> {
+    let mut store = Store::open_existing(&arguments.store).map_err(Failure::run_failed)?;
+    let run = store.find(&new.summary.run_id).map_err(Failure::run_failed)?;
+    let at = i64::try_from(wall_clock_ns()).unwrap_or(i64::MAX);
+    store.note(&run, &format!("reproduces run {of}"), at).map_err(Failure::run_failed)
+}
+
+/// What would be measured.
+fn shown(arguments: &ReproduceArgs, bundle: &Bundle, all: &[Again]) -> Result<(), Failure> {
+    for (run, again) in bundle.runs.iter().zip(all) {
+        let clock = if run.kind == RunKind::Predicted { Clock::Virtual } else { Clock::Real };
+        let form = if arguments.json { Form::Json } else { Form::Toml };
+        if !arguments.json {
+            print(&format!("# reproduces run {}\n", run.id))?;
+            if let Some(launch) = &again.plan.launch {
+                print(&format!("# starts the server: {}\n", launch.command.join(" ")))?;
+            }
+        }
+        print(&dry_run(&again.plan, form, clock)?)?;
+    }
+    Ok(())
+}
+
+fn text(arguments: &ReproduceArgs, reproduced: &Reproduced) -> Result<String, Failure> {
+    if arguments.json {
+        let document = serde_json::to_string_pretty(reproduced).map_err(Failure::run_failed)?;
+        return Ok(document + "\n");
+    }
+    let comparison = &reproduced.comparison;
+    let mut text = difference::text(&comparison.comparison, &comparison.gate);
+    text += &format!("\nstore: {}, run {}\n", arguments.store.display(), reproduced.runs.join(" "));
+    for line in &reproduced.remarks {
+        text += &format!("{line}\n");
+    }
+    text += &format!("\n{}\n", reproduced.sentence);
+    Ok(text)
+}

@@ -1,0 +1,259 @@
+//! The plan of a bundled run, resolved again for a server here. What the bundle says of the server there is
+//! not used: no address, no header, no certificate, no variable, and no command unless it is asked for.
+
+use std::path::PathBuf;
+
+use inferometer_model::cell::CellPlan;
+use inferometer_plan::spec::{CommandLine, ObserveKeys, ServerSpec, Spec};
+use inferometer_plan::{Plan, TargetPlan};
+use inferometer_run::{Context, EarlierWork, Learned, PlanError, resolve_with, variants};
+use inferometer_store::{RunKind, RunState};
+use serde_json::{Map, Value};
+
+use super::ReproduceError;
+use super::data::placed;
+use crate::bundle::{Bundle, Bundled, name_instead};
+use crate::plan_file;
+
+/// How a run is measured here.
+#[derive(Clone, Debug, Default)]
+pub struct Here {
+    /// How the server is reached, by keys of a plan: `target`, `dialect`, `model`, `header`, ...
+    pub keys: Map<String, Value>,
+    /// The command that starts the server; a line for the shell.
+    pub server_command: Option<String>,
+    /// Start the server by the command that the bundle has.
+    pub start_server: bool,
+    /// How often each cell is measured; absent: as the bundle's plan says.
+    pub repeat: Option<u32>,
+    /// Other prompts of the same kind: for a server that has seen those of the bundle.
+    pub new_salt: bool,
+    /// Files that the bundle names and does not hold.
+    pub data: Vec<PathBuf>,
+    /// The database.
+    pub store: PathBuf,
+    /// The folder for reports.
+    pub out: Option<PathBuf>,
+}
+
+/// A run to be measured again.
+pub struct Again {
+    /// Its plan.
+    pub plan: Plan,
+    /// What is needed beside it.
+    pub context: Context,
+}
+
+/// Resolves the plan of a bundled run again.
+///
+/// # Errors
+/// When it cannot be measured again, data are missing, or the plan comes out another.
+pub fn again(
+    bundle: &Bundle,
+    run: &Bundled,
+    here: &Here,
+    variables: &dyn Fn(&str) -> Option<String>,
+) -> Result<Again, ReproduceError> {
+    let there = measurable(run)?;
+    let mut spec = asked(run, &there, here)?;
+    for (key, file) in placed(bundle, &there.asked, here)? {
+        if !name_instead(&mut spec, &key, &file) {
+            return Err(ReproduceError::refused(format!(
+                "{}: its manifest names a file under `{key}`, which is no key of a file",
+                bundle.path.display()
+            )));
+        }
+    }
+    let spec = with_keys(&spec, here)?;
+    let mut all = variants(&spec, &[])?;
+    let only = all.pop().filter(|_| all.is_empty());
+    let only = only.ok_or_else(|| ReproduceError::refused("its plan is of several servers"))?;
+    let choose = |cells: Vec<CellPlan>| chosen(cells, &there);
+    let learned = Learned { engine_flags: engine_flags(&there, here), cells: Some(&choose) };
+    let (plan, mut context) = resolve_with(&only.spec, learned, variables)?;
+    check_same(run, &there, &plan)?;
+    context.store.clone_from(&here.store);
+    context.out.clone_from(&here.out);
+    context.same_work = earlier_work(run, here);
+    Ok(Again { plan, context })
+}
+
+/// The plan of a run that can be measured again.
+fn measurable(run: &Bundled) -> Result<Plan, ReproduceError> {
+    let id = &run.id;
+    let refused = |why: &str| Err(ReproduceError::refused(format!("run {id} {why}")));
+    if run.kind == RunKind::Imported {
+        return refused("was imported, not planned: nobody knows what was sent");
+    }
+    if run.state != RunState::Complete {
+        return refused(
+            "is not complete: what is missing cannot be held against anything; `inferometer import` takes it",
+        );
+    }
+    let plan = run.plan()?;
+    match plan.search.is_some() {
+        true => refused(
+            "is a search, whose loads follow from what it measures: there are no two with the same work; \
+             measure a load of it (`inferometer run`), and bundle that run",
+        ),
+        false => Ok(plan),
+    }
+}
+
+/// What is asked for, but for the data.
+fn asked(run: &Bundled, there: &Plan, here: &Here) -> Result<Spec, ReproduceError> {
+    let environment = &run.summary.environment;
+    let mut spec = Spec {
+        seed: Some(there.seed),
+        salt: environment.salt.clone().or_else(|| there.asked.salt.clone()),
+        target: None,
+        server: None,
+        header: None,
+        api_key_env: None,
+        ca_cert: None,
+        insecure: None,
+        client_cert: None,
+        client_key: None,
+        proxy: None,
+        wait: None,
+        observe: ObserveKeys::default(),
+        store: None,
+        out: None,
+        dump_workload: None,
+        ..(*there.asked).clone()
+    };
+    if here.new_salt {
+        spec.salt = None;
+    }
+    if let Some(repeat) = here.repeat {
+        (spec.repeat, spec.until, spec.max_repeats) = (Some(repeat), None, None);
+    }
+    let gives_server = here.keys.contains_key("target") || here.server_command.is_some();
+    let is_embedded = matches!(there.target, TargetPlan::Embedded { .. });
+    if run.kind == RunKind::Predicted {
+        if gives_server || here.start_server {
+            return Err(ReproduceError::refused(format!(
+                "run {} is a prediction, which is played again in virtual time: leave out --target and \
+                 --server-command",
+                run.id
+            )));
+        }
+        // The seed that its noise had, which may have followed from a salt that nobody knows any more.
+        let noise = run.summary.target.facts.get("noise").cloned();
+        spec.noise = noise.or(spec.noise);
+    } else if gives_server && is_embedded {
+        (spec.model, spec.profile, spec.speed, spec.noise) = (None, None, None, None);
+    } else if !gives_server && !is_embedded {
+        spec.server = Some(servers_own(run, there, here)?);
+    }
+    Ok(spec)
+}
+
+/// The server as the bundle's run started it, if that is what is wanted.
+fn servers_own(run: &Bundled, there: &Plan, here: &Here) -> Result<ServerSpec, ReproduceError> {
+    let Some(launch) = &there.launch else {
+        return Err(ReproduceError::refused(format!(
+            "run {} was measured at {}: give the server to measure now with --target, or a command that \
+             starts it with --server-command",
+            run.id, run.summary.target.url
+        )));
+    };
+    match (&there.asked.server, here.start_server) {
+        (Some(server), true) => Ok(server.clone()),
+        _ => Err(ReproduceError::refused(format!(
+            "run {} started its server by the command `{}`: --start-server runs that command here, as you; \
+             or give --target or --server-command",
+            run.id,
+            launch.command.join(" ")
+        ))),
+    }
+}
+
+/// The same with how the server is reached here.
+fn with_keys(spec: &Spec, here: &Here) -> Result<Spec, ReproduceError> {
+    let mut spec = spec.clone();
+    if let Some(line) = &here.server_command {
+        let model = here.keys.get("model").and_then(Value::as_str).map(str::to_owned);
+        spec.server = Some(ServerSpec {
+            command: Some(CommandLine::Shell(line.clone())),
+            model: model.or_else(|| spec.model.clone()),
+            ..ServerSpec::default()
+        });
+    }
+    let Ok(Value::Object(mut keys)) = serde_json::to_value(&spec) else {
+        return Err(ReproduceError::refused("its plan cannot be read"));
+    };
+    keys.retain(|_, value| !value.is_null());
+    plan_file::override_with(&mut keys, here.keys.clone());
+    Ok(plan_file::merge(None, keys)?)
+}
+
+/// The cells that were measured: a prediction may have been of a part of its grid.
+fn chosen(cells: Vec<CellPlan>, there: &Plan) -> Result<Vec<CellPlan>, PlanError> {
+    match there.cells.iter().find(|cell| !cells.contains(cell)) {
+        None => Ok(there.cells.clone()),
+        Some(cell) => {
+            Err(PlanError::new(format!("its plan has a cell {cell} that it does not ask for")))
+        }
+    }
+}
+
+/// The arguments of the embedded engine, where it is what is measured here too.
+fn engine_flags(there: &Plan, here: &Here) -> std::collections::BTreeMap<String, String> {
+    match &there.target {
+        TargetPlan::Embedded { engine_flags, .. }
+            if !here.keys.contains_key("target") && here.server_command.is_none() =>
+        {
+            let flags = engine_flags.iter().filter(|(name, _)| *name != "noise");
+            flags.map(|(name, value)| (name.clone(), value.clone())).collect()
+        }
+        _ => std::collections::BTreeMap::new(),
+    }
+}
+
+/// That this program makes of the plan what was measured. The requests are held against their hash later.
+fn check_same(run: &Bundled, there: &Plan, here: &Plan) -> Result<(), ReproduceError> {
+    // A recording is named by its file, which lies elsewhere here; its instants are in the hash.
+    let is_recorded = there.passes.iter().any(|pass| pass.clone().recording_mut().is_some());
+    let parts = [
+        ("cells", there.cells == here.cells),
+        ("loads", is_recorded || there.passes == here.passes),
+        ("sampling", there.sampling == here.sampling),
+        ("warm-up", there.warmup == here.warmup),
+        ("rest between passes", there.cooldown == here.cooldown),
+        ("token ids", there.token_ids == here.token_ids),
+        ("chat template", there.count_template == here.count_template),
+        ("prefix cache", there.reset_prefix_cache == here.reset_prefix_cache),
+        ("workload", there.workload.name() == here.workload.name()),
+    ];
+    let differ: Vec<&str> =
+        parts.iter().filter(|(_, is_same)| !is_same).map(|(name, _)| *name).collect();
+    match differ.is_empty() {
+        true => Ok(()),
+        false => Err(ReproduceError::refused(format!(
+            "run {}: this program ({}) makes another plan of what was asked for: {} differ; use \
+             inferometer {}, which made it",
+            run.id,
+            env!("CARGO_PKG_VERSION"),
+            differ.join(", "),
+            run.about.tool.version
+        ))),
+    }
+}
+
+/// What the run sent, to be sent again. Predictions make no requests that could be held against it first.
+fn earlier_work(run: &Bundled, here: &Here) -> Option<EarlierWork> {
+    let is_checked = run.kind == RunKind::Measured && !here.new_salt;
+    let workload_hash = run.summary.workload_hash.clone().filter(|_| is_checked)?;
+    let repeats = run.summary.cells.iter().map(|cell| {
+        let repeats = cell.passes.iter().map(|pass| pass.repeat).max().unwrap_or(1);
+        (cell.plan(), repeats)
+    });
+    Some(EarlierWork {
+        run: run.id.to_string(),
+        workload_hash,
+        repeats: repeats.collect(),
+        environment: run.summary.environment.clone(),
+        tool_version: run.about.tool.version.clone(),
+    })
+}

@@ -1,0 +1,111 @@
+//! What came out: the new runs held against those of the bundle, by the comparison that `compare` makes.
+
+use inferometer_analysis::compare::{Options, Outcome, Reproduction, Subject};
+use inferometer_analysis::summary::Summary;
+use inferometer_plan::Plan;
+use inferometer_report::reproduction;
+use inferometer_store::RunKind;
+use serde::Serialize;
+
+use super::facts::facts;
+use crate::bundle::Bundle;
+use crate::compare::{CompareError, Condition, Judged, compare};
+
+/// A run that was measured again.
+pub struct NewRun {
+    /// Its plan.
+    pub plan: Plan,
+    /// Its results.
+    pub summary: Summary,
+    /// Whether its requests were held against those of the bundle's run, and are the same.
+    pub is_same_work: bool,
+}
+
+/// What came out.
+#[derive(Debug, Serialize)]
+pub struct Reproduced {
+    /// The name and version of this document.
+    pub schema: &'static str,
+    /// The answer in one sentence.
+    pub sentence: String,
+    /// What to know beside it.
+    pub remarks: Vec<String>,
+    /// The answer.
+    pub answer: Reproduction,
+    /// Facts that differ: name, the value there, the value here.
+    pub facts: Vec<[String; 3]>,
+    /// The runs of the bundle.
+    pub bundled: Vec<String>,
+    /// The new runs.
+    pub runs: Vec<String>,
+    /// The comparison behind the answer.
+    pub comparison: Judged,
+}
+
+/// The name and version of the document.
+const SCHEMA: &str = "inferometer.reproduction/1";
+
+/// Holds new runs, one for each of a bundle, against those of the bundle.
+///
+/// # Errors
+/// When they have nothing in common, or a condition is on a figure that they do not have.
+pub fn reproduced(
+    bundle: &Bundle,
+    new: &[NewRun],
+    options: Options,
+    conditions: &[Condition],
+) -> Result<Reproduced, CompareError> {
+    let there = bundle.runs.iter().map(|run| {
+        let subject = Subject::of_run(format!("run {} of the bundle", run.id), &run.summary);
+        run.plan().map_or(subject.clone(), |plan| subject.planned_by(&plan))
+    });
+    let here = bundle.runs.iter().zip(new).map(|(run, new)| {
+        // More repeats have requests of their own; those that both have are the same.
+        let hash = match new.is_same_work {
+            true => run.summary.workload_hash.clone(),
+            false => new.summary.workload_hash.clone(),
+        };
+        let summary = Summary { workload_hash: hash, ..new.summary.clone() };
+        Subject::of_run(format!("run {}", new.summary.run_id), &summary).planned_by(&new.plan)
+    });
+    let (there, here) = (one("the bundle", there.collect()), one("here", here.collect()));
+    let judged = compare(&there, &here, options, conditions)?;
+    let mut answer = Reproduction::of(&judged.comparison, &there, &here);
+    let pairs = || bundle.runs.iter().zip(new);
+    let is_predicted = bundle.runs.iter().all(|run| run.kind == RunKind::Predicted);
+    if is_predicted && pairs().all(|(run, new)| has_the_figures_of(&run.summary, &new.summary)) {
+        answer.outcome = Outcome::Identical;
+    }
+    let first = pairs().next();
+    let facts = first
+        .map(|(run, new)| facts(&judged.comparison.differing, &run.summary, &new.summary))
+        .unwrap_or_default();
+    Ok(Reproduced {
+        schema: SCHEMA,
+        sentence: reproduction::sentence(&answer, &facts),
+        remarks: reproduction::remarks(&answer),
+        answer,
+        facts,
+        bundled: bundle.runs.iter().map(|run| run.id.to_string()).collect(),
+        runs: new.iter().map(|new| new.summary.run_id.clone()).collect(),
+        comparison: judged,
+    })
+}
+
+/// Several runs as one; one by its own name.
+fn one(name: &str, mut runs: Vec<Subject>) -> Subject {
+    match runs.len() {
+        1 => runs.remove(0),
+        _ => Subject::of_several(name, runs),
+    }
+}
+
+/// Whether all passes have the same figures, to the last bit.
+fn has_the_figures_of(one: &Summary, other: &Summary) -> bool {
+    one.cells.len() == other.cells.len()
+        && one
+            .cells
+            .iter()
+            .zip(&other.cells)
+            .all(|(one, other)| one.plan() == other.plan() && one.passes == other.passes)
+}

@@ -1,0 +1,132 @@
+//! The files that a bundle's requests are made from: taken out of the bundle, or found here by their
+//! checksums.
+
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use inferometer_formats::bundle::Sum;
+use inferometer_net::file;
+use inferometer_plan::spec::Spec;
+use inferometer_workload::fetch::{DATA_SETS, FetchConfig};
+
+use super::ReproduceError;
+use super::again::Here;
+use crate::bundle::{Bundle, BundleRunError, DataFile, FileOfPlan, files_of};
+
+/// The folder for data of bundles, beside the database.
+const FOLDER: &str = "inferometer.data";
+/// As many digits of a checksum keep files apart.
+const SHORT: usize = 16;
+
+/// Where each file is that a plan needs, by its key.
+///
+/// # Errors
+/// When one is nowhere, with where to get it; when a file was given that the bundle does not name.
+pub fn placed(
+    bundle: &Bundle,
+    asked: &Spec,
+    here: &Here,
+) -> Result<Vec<(String, PathBuf)>, ReproduceError> {
+    let given = here.data.iter().map(|path| Ok((path.clone(), sum_of(path)?)));
+    let given = given.collect::<Result<Vec<_>, ReproduceError>>()?;
+    let data = &bundle.manifest().data;
+    let is_named = |sum: &Sum| data.iter().any(|file| file.sha256.as_ref() == Some(&sum.sha256));
+    if let Some((path, _)) = given.iter().find(|(_, sum)| !is_named(sum)) {
+        return Err(ReproduceError::refused(format!(
+            "--data: {} is none of the files that the bundle names, by its SHA-256",
+            path.display()
+        )));
+    }
+    let of_plan = files_of(asked);
+    // Several runs may name other files under one key.
+    let is_its = |file: &&DataFile| {
+        let named =
+            of_plan.iter().any(|of| (of.key, &of.named) == (file.key.as_str(), &file.named));
+        named || !of_plan.iter().any(|of| of.key == file.key)
+    };
+    data.iter()
+        .filter(is_its)
+        .map(|file| Ok((file.key.clone(), place(bundle, file, &of_plan, &given, here)?)))
+        .collect()
+}
+
+fn place(
+    bundle: &Bundle,
+    data: &DataFile,
+    of_plan: &[FileOfPlan],
+    given: &[(PathBuf, Sum)],
+    here: &Here,
+) -> Result<PathBuf, ReproduceError> {
+    if data.file.is_some() {
+        return Ok(kept(bundle, data, here)?);
+    }
+    let is_it = |sum: &Sum| Some(&sum.sha256) == data.sha256.as_ref();
+    if let Some((path, _)) = given.iter().find(|(_, sum)| is_it(sum)) {
+        return Ok(path.clone());
+    }
+    let there =
+        of_plan.iter().find(|file| (file.key, &file.named) == (data.key.as_str(), &data.named));
+    let known = DATA_SETS
+        .iter()
+        .find(|known| known.sha256 == data.sha256.as_deref() && known.sha256.is_some());
+    let cached = known.map(|known| FetchConfig::from_env().path(known));
+    let candidates = there.map(|file| file.path.clone()).into_iter().chain(cached);
+    for path in candidates.filter(|path| path.is_file()) {
+        // Of what was not there when the bundle was made, the hash over the requests decides.
+        if data.sha256.is_none() || is_it(&sum_of(&path)?) {
+            return Ok(path);
+        }
+    }
+    let fetch = known.map_or_else(String::new, |known| {
+        format!("; `inferometer fetch {}` fetches it", known.name)
+    });
+    Err(ReproduceError::refused(match &data.sha256 {
+        Some(sha256) => format!(
+            "{}: `{}` is not in the bundle, and no such file is here ({} bytes, SHA-256 {sha256}); give it \
+             with --data FILE{fetch}",
+            data.key,
+            data.named,
+            data.bytes.unwrap_or(0)
+        ),
+        None => format!(
+            "{}: `{}` is not in the bundle, whose maker had it no more; it must be here under that name",
+            data.key, data.named
+        ),
+    }))
+}
+
+fn sum_of(path: &Path) -> Result<Sum, BundleRunError> {
+    let sum = file::open(path).and_then(|file| Sum::of(BufReader::new(file)));
+    sum.map_err(|source| BundleRunError::Io { path: path.to_owned(), source })
+}
+
+/// A file of the bundle beside the store, where the plan of the new run will find it again.
+fn kept(bundle: &Bundle, data: &DataFile, here: &Here) -> Result<PathBuf, BundleRunError> {
+    let folder = here.store.parent().unwrap_or(Path::new("")).join(FOLDER);
+    let unwritable = |path: &Path| {
+        let path = path.to_owned();
+        move |source| BundleRunError::Io { path, source }
+    };
+    fs::create_dir_all(&folder).map_err(unwritable(&folder))?;
+    let sha256 = data.sha256.as_deref().unwrap_or_default();
+    let short: String = sha256.chars().filter(char::is_ascii_hexdigit).take(SHORT).collect();
+    // The reader of the bundle lets no name with a way through.
+    let name = data.file.as_deref().and_then(|name| name.rsplit('/').next()).unwrap_or_default();
+    let path = folder.join(format!("{short}-{name}"));
+    if path.is_file() && Some(&sum_of(&path)?.sha256) == data.sha256.as_ref() {
+        return Ok(path);
+    }
+    let new = folder.join(format!("{short}-{}.new", std::process::id()));
+    let written = || {
+        let mut file = BufWriter::new(File::create(&new).map_err(unwritable(&new))?);
+        bundle.copy_data(data, &mut file)?;
+        file.flush().map_err(unwritable(&new))?;
+        fs::rename(&new, &path).map_err(unwritable(&path))
+    };
+    let written = written();
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written.map(|()| path)
+}

@@ -1,0 +1,207 @@
+//! The run of a bundle measured again: the same, or slower, or not decided; and what is not the same work.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::bundle::{bundle_of, document, id, stdout};
+use crate::support::{Engine, folder, inferometer, small_run, told};
+
+#[test]
+fn a_prediction_that_is_reproduced_is_identical() {
+    let (here, there) = (folder(), folder());
+    let line = "predict --input-lengths 16,64 --output-lengths 8 --requests 20 --one-by-one 2 \
+                --noise step=0.1 --max-num-seqs 8 --quiet --json";
+    let first = document(there.path(), &line.split_whitespace().collect::<Vec<_>>());
+    let bundle = bundle_of(there.path(), "latest-predicted", &[]);
+    let bundle = bundle.to_str().expect("a path");
+    let again = document(here.path(), &["reproduce", bundle, "--json", "--quiet"]);
+    assert_eq!(again["answer"]["outcome"]["kind"], "identical", "{again:#}");
+    let sentence = again["sentence"].as_str().expect("a sentence");
+    assert_eq!(
+        sentence,
+        "identical: every figure is the same to the last digit; no fact is known to differ"
+    );
+    assert_eq!(
+        (&again["bundled"][0], again["schema"].as_str()),
+        (&first["run_id"], Some("inferometer.reproduction/1"))
+    );
+    let run = again["runs"][0].as_str().expect("a run");
+    let shown = stdout(here.path(), &["show", run]);
+    assert!(shown.contains(&format!("reproduces run {}", id(&first))), "{shown}");
+    let text = stdout(here.path(), &["reproduce", bundle, "--quiet"]);
+    assert_eq!(text.lines().last(), Some(sentence), "{text}");
+    let refused =
+        inferometer(here.path(), &["reproduce", bundle, "--target", "http://127.0.0.1:1"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", told(&refused));
+    assert!(told(&refused).contains("is a prediction"), "{}", told(&refused));
+    let dry = stdout(here.path(), &["reproduce", bundle, "--dry-run"]);
+    assert!(dry.contains("# reproduces run") && dry.contains("in virtual time"), "{dry}");
+}
+
+#[test]
+fn a_slower_server_is_told_with_its_interval_and_the_facts_that_differ() {
+    let at = folder();
+    let fast = Engine::start(&["--profile", "a100-40g-vllm-0.2.7"]);
+    let repeated = [&small_run(&fast.url)[..], &["--repeat", "4", "--quiet"]].concat();
+    let first = document(at.path(), &repeated);
+    let bundle = bundle_of(at.path(), "latest", &[]);
+    let bundle = bundle.to_str().expect("a path");
+    // A hundred times slower, which no machine is by being busy.
+    let slow = Engine::start_at("1", &["--profile", "a100-40g-vllm-0.32"]);
+    let arguments = ["reproduce", bundle, "--target", &slow.url, "--quiet"];
+    let again = document(at.path(), &[&arguments[..], &["--json"]].concat());
+    let sentence = again["sentence"].as_str().expect("a sentence");
+    assert_eq!(again["answer"]["outcome"]["kind"], "slower", "{again:#}");
+    assert!(sentence.contains(" % slower (requests_per_s, 24 x 12, saturated: "), "{sentence}");
+    assert!(sentence.contains("and these facts differ: "), "{sentence}");
+    assert!(sentence.contains("engine version 0.2.7 -> "), "{sentence}");
+    for irrelevant in ["salt", "plan", "workload", "127.0.0.1"] {
+        assert!(!sentence.contains(irrelevant), "{irrelevant}: {sentence}");
+    }
+    let new = document(at.path(), &["report", again["runs"][0].as_str().expect("a run"), "--json"]);
+    assert_eq!(new["workload_hash"], first["workload_hash"], "the very requests");
+    assert_eq!(new["environment"]["salt"], first["environment"]["salt"]);
+    let gated =
+        inferometer(at.path(), &[&arguments[..], &["--gate", "requests_per_s>-10%"]].concat());
+    assert_eq!(gated.status.code(), Some(3), "{}", told(&gated));
+    assert!(told(&gated).contains("FAIL: not met: requests_per_s>-10%"), "{}", told(&gated));
+}
+
+#[test]
+fn with_one_repeat_of_each_nothing_is_decided_and_it_says_what_to_do() {
+    let at = folder();
+    let engine = Engine::start(&[]);
+    document(at.path(), &[&small_run(&engine.url)[..], &["--quiet"]].concat());
+    let bundle = bundle_of(at.path(), "latest", &[]);
+    let bundle = bundle.to_str().expect("a path");
+    let reproduce = |more: &[&str]| {
+        let arguments = ["reproduce", bundle, "--target", &engine.url, "--quiet"];
+        stdout(at.path(), &[&arguments[..], more].concat())
+    };
+    let once = reproduce(&[]);
+    assert!(
+        once.contains("not decided: requests_per_s") && once.contains("the bundle has 1 repeat"),
+        "{once}"
+    );
+    // More repeats have requests of their own beside the same ones, which is no other work.
+    let often = reproduce(&["--repeat", "3"]);
+    assert!(
+        often.contains("the one value, ") && often.contains("3 values of the other"),
+        "{often}"
+    );
+    assert!(!often.contains("workload differs"), "{often}");
+    // So are other prompts of the same kind.
+    let other: Value = serde_json::from_str(&reproduce(&["--new-salt", "--json"])).expect("JSON");
+    let warnings = other["comparison"]["warnings"].to_string();
+    assert!(!warnings.contains("workload differs"), "{warnings}");
+    let (run, new) = (other["bundled"][0].as_str(), other["runs"][0].as_str());
+    let hash = |run: Option<&str>| {
+        document(at.path(), &["report", run.expect("a run"), "--json"])["workload_hash"].take()
+    };
+    assert_ne!(hash(run), hash(new));
+}
+
+#[test]
+fn what_is_not_the_same_work_is_refused_before_anything_is_measured() {
+    let at = folder();
+    let engine = Engine::start(&[]);
+    fs::write(
+        at.path().join("rows.jsonl"),
+        "{\"prompt\": \"one two\", \"output_tokens\": 4}\n".repeat(6),
+    )
+    .expect("written");
+    let arguments =
+        ["run", "--target", &engine.url, "--workload", "jsonl", "--dataset", "rows.jsonl"];
+    let more = ["--requests", "4", "--warmup", "0", "--passes", "saturated", "--quiet", "--json"];
+    document(at.path(), &[&arguments[..], &more].concat());
+    let bundle = bundle_of(at.path(), "latest", &["--without-data"]);
+    let bundle = bundle.to_str().expect("a path");
+    let there = folder();
+    let refused = |more: &[&str], words: &str| {
+        let out = inferometer(there.path(), &[&["reproduce", bundle], more].concat());
+        assert!(matches!(out.status.code(), Some(1 | 2)), "{more:?}: {}", told(&out));
+        assert!(told(&out).contains(words), "{more:?}: {}", told(&out));
+    };
+    let to = ["--target", engine.url.as_str()];
+    refused(&[], "give the server to measure now with --target");
+    refused(&to, "dataset: `rows.jsonl` is not in the bundle");
+    refused(&to, "give it with --data FILE");
+    fs::write(there.path().join("other.jsonl"), "{\"prompt\": \"three\"}\n").expect("written");
+    refused(
+        &[&to[..], &["--data", "other.jsonl"]].concat(),
+        "is none of the files that the bundle names",
+    );
+    refused(&["--start-server"], "give the server to measure now");
+    let dry = ["--data", at.path().join("rows.jsonl").to_str().expect("a path"), "--dry-run"]
+        .map(str::to_owned);
+    let dry: Vec<&str> = dry.iter().map(String::as_str).collect();
+    let shown = stdout(there.path(), &[&["reproduce", bundle], &to[..], &dry].concat());
+    assert!(shown.contains("rows.jsonl") && shown.contains("# reproduces run"), "{shown}");
+    // With the data in it a bundle needs nothing else.
+    let whole = bundle_of(at.path(), "latest", &[]);
+    let whole = whole.to_str().expect("a path");
+    let done =
+        document(there.path(), &[&["reproduce", whole, "--quiet", "--json"], &to[..]].concat());
+    assert_eq!(done["answer"]["outcome"]["kind"], "not_decided", "{done:#}");
+    // Another tokenizer makes other prompts of the same plan.
+    document(at.path(), &[&small_run(&engine.url)[..], &["--quiet"]].concat());
+    let random = bundle_of(at.path(), "latest", &[]);
+    let tiny = Engine::start(&["--model", "qwen-14b"]);
+    let out = inferometer(
+        there.path(),
+        &[
+            "reproduce",
+            random.to_str().expect("a path"),
+            "--target",
+            &tiny.url,
+            "--store",
+            "new.db",
+        ],
+    );
+    println!("{}", told(&out));
+    let listed = document(there.path(), &["runs", "--json"]);
+    assert_eq!(
+        listed["runs"].as_array().map(Vec::len).or(listed.as_array().map(Vec::len)),
+        Some(1),
+        "{listed:#}"
+    );
+}
+
+#[test]
+fn the_embedded_engine_is_measured_again_without_a_server_and_a_command_only_when_it_is_asked_for()
+{
+    let at = folder();
+    let line = "run --speed 200 --input-lengths 16 --output-lengths 4 --passes one_by_one --one-by-one 2 \
+                --warmup 0 --quiet --json";
+    document(at.path(), &line.split_whitespace().collect::<Vec<_>>());
+    let bundle = bundle_of(at.path(), "latest", &[]);
+    let bundle = bundle.to_str().expect("a path");
+    let again = document(at.path(), &["reproduce", bundle, "--quiet", "--json"]);
+    assert_eq!(again["runs"].as_array().map(Vec::len), Some(1), "{again:#}");
+
+    let plan = "input_lengths = [16]\noutput_lengths = [4]\npasses = [\"one_by_one\"]\none_by_one = 2\nwarmup = 0\n\
+                [server]\npreset = \"inferometer\"\narguments = { speed = 100 }\n";
+    fs::write(at.path().join("plan.toml"), plan).expect("written");
+    document(at.path(), &["run", "plan.toml", "--quiet", "--json"]);
+    let bundle = bundle_of(at.path(), "latest", &[]);
+    let bundle = bundle.to_str().expect("a path");
+    let refused = inferometer(at.path(), &["reproduce", bundle]);
+    assert_eq!(refused.status.code(), Some(2), "{}", told(&refused));
+    assert!(
+        told(&refused).contains("--start-server runs that command here, as you"),
+        "{}",
+        told(&refused)
+    );
+    let dry = stdout(at.path(), &["reproduce", bundle, "--start-server", "--dry-run"]);
+    assert!(dry.contains("# starts the server: "), "{dry}");
+    let started =
+        document(at.path(), &["reproduce", bundle, "--start-server", "--quiet", "--json"]);
+    assert_eq!(started["answer"]["outcome"]["kind"], "not_decided", "{started:#}");
+    let line = format!("{} engine --listen {{host}}:{{port}} --speed 100", crate::support::BINARY);
+    let other =
+        document(at.path(), &["reproduce", bundle, "--server-command", &line, "--quiet", "--json"]);
+    assert_eq!(other["answer"]["outcome"]["kind"], "not_decided", "{other:#}");
+    let facts = other["facts"].to_string();
+    assert!(!facts.contains("--port") && !facts.contains("round"), "{facts}");
+}

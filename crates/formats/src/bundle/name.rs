@@ -1,0 +1,64 @@
+//! Names of files in a bundle: plain, relative, in ASCII.
+
+/// The most characters of a name.
+const MOST_CHARS: usize = 99;
+/// The most characters of the name of a data file.
+const MOST_DATA_CHARS: usize = 40;
+
+/// Why a name has no business in a bundle; nothing where it has.
+pub fn problem(name: &str) -> Option<&'static str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+    if name.is_empty() || name.len() > MOST_CHARS {
+        return Some("its name is empty or too long");
+    }
+    if name.starts_with('/') || name.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        return Some("its name leads out of the bundle");
+    }
+    (!name.chars().all(is_plain)).then_some("its name has characters that no name in a bundle has")
+}
+
+/// The name that a file has in a bundle: its number, and what of its own name is plain.
+pub fn data_name(number: usize, file: &str) -> String {
+    let own = file.rsplit(['/', '\\']).next().unwrap_or_default();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
+    let kept: Vec<char> = own.chars().map(plain).collect();
+    // The end tells the format.
+    let kept: String = kept[kept.len().saturating_sub(MOST_DATA_CHARS)..].iter().collect();
+    format!("data/{number}-{kept}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_lead_anywhere_else_are_told_and_names_of_data_never_do() {
+        for bad in [
+            "",
+            "/etc/passwd",
+            "../x",
+            "a/../../b",
+            "a//b",
+            "a/./b",
+            "a/",
+            "C:\\x",
+            "a\\b",
+            "a b",
+            "a\nb",
+            "é",
+            &"x".repeat(100),
+        ] {
+            assert!(problem(bad).is_some(), "{bad:?}");
+        }
+        for good in ["SHA256SUMS", "runs/20261120-051233-ab12/records.log", "data/1-a.jsonl"] {
+            assert_eq!(problem(good), None, "{good}");
+        }
+        let long = format!("{}.jsonl", "x".repeat(300));
+        for file in ["/home/me/rows of mine.jsonl", "..", "C:\\data\\é.csv", "", &long] {
+            let name = data_name(1, file);
+            assert_eq!(problem(&name), None, "{name}");
+            assert!(name.starts_with("data/1-"), "{name}");
+        }
+        assert!(data_name(2, &long).ends_with(".jsonl"));
+    }
+}

@@ -1,0 +1,118 @@
+//! Writes a bundle: the checksums first, then every part in the order that was given.
+
+use std::fmt::Write as _;
+use std::io::{self, Read, Write};
+
+use flate2::{Compression, GzBuilder};
+use inferometer_model::request::sha256_hex;
+use sha2::{Digest, Sha256};
+use tar::{Builder, EntryType, Header};
+
+use super::{BundleError, FOLDER, SUMS};
+
+/// A part of a bundle, whose checksum is known before it is written.
+pub struct Part<'a> {
+    /// Its name in the bundle.
+    pub name: String,
+    /// What it holds.
+    pub sum: Sum,
+    /// Gives its bytes.
+    pub content: Box<dyn Read + 'a>,
+}
+
+/// How many bytes there are, and their checksum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sum {
+    /// How many.
+    pub bytes: u64,
+    /// Their SHA-256, in hexadecimal digits.
+    pub sha256: String,
+}
+
+impl Sum {
+    /// That of everything that can be read here.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of(content: impl Read) -> io::Result<Self> {
+        let mut counted = Counted::new(content);
+        io::copy(&mut counted, &mut io::sink())?;
+        Ok(counted.sum())
+    }
+}
+
+impl Part<'static> {
+    /// A part of bytes in memory.
+    pub fn of_bytes(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        let bytes = bytes.into();
+        let sum = Sum { bytes: bytes.len() as u64, sha256: sha256_hex(&bytes) };
+        Self { name: name.into(), sum, content: Box::new(io::Cursor::new(bytes)) }
+    }
+}
+
+/// Writes a bundle of these parts, and returns what it was written to.
+///
+/// # Errors
+/// [`BundleError::Unwritable`], also when a part is not what its checksum says: it changed in between.
+pub fn write<W: Write>(to: W, parts: Vec<Part<'_>>) -> Result<W, BundleError> {
+    written(to, parts).map_err(BundleError::Unwritable)
+}
+
+fn written<W: Write>(to: W, parts: Vec<Part<'_>>) -> io::Result<W> {
+    // No time and no name of a system: the same parts make the same bytes.
+    let zipped = GzBuilder::new().mtime(0).operating_system(255).write(to, Compression::default());
+    let mut archive = Builder::new(zipped);
+    let mut sums = String::new();
+    for Part { name, sum, .. } in &parts {
+        let _ = writeln!(sums, "{}  {name}", sum.sha256);
+    }
+    append(&mut archive, Part::of_bytes(SUMS, sums))?;
+    parts.into_iter().try_for_each(|part| append(&mut archive, part))?;
+    archive.into_inner()?.finish()
+}
+
+fn append<W: Write>(archive: &mut Builder<W>, part: Part<'_>) -> io::Result<()> {
+    let Part { name, sum, content } = part;
+    let mut header = Header::new_ustar();
+    header.set_path(format!("{FOLDER}/{name}"))?;
+    header.set_entry_type(EntryType::Regular);
+    header.set_size(sum.bytes);
+    header.set_mode(0o644);
+    header.set_mtime(0);
+    header.set_cksum();
+    let mut counted = Counted::new(content.take(sum.bytes));
+    archive.append(&header, &mut counted)?;
+    match counted.sum() == sum {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("{name} changed while it was read"))),
+    }
+}
+
+/// Counts what is read, and makes its checksum.
+pub(super) struct Counted<R> {
+    content: R,
+    bytes: u64,
+    hasher: Sha256,
+}
+
+impl<R> Counted<R> {
+    pub(super) fn new(content: R) -> Self {
+        Self { content, bytes: 0, hasher: Sha256::new() }
+    }
+
+    /// Of what was read so far.
+    pub(super) fn sum(self) -> Sum {
+        let digest = self.hasher.finalize();
+        let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        Sum { bytes: self.bytes, sha256 }
+    }
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.content.read(buffer)?;
+        self.hasher.update(&buffer[..read]);
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}

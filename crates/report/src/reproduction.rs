@@ -1,0 +1,261 @@
+//! What came out when a run was measured again, as one sentence, and what to do where nothing is decided.
+//! The answer comes from the analysis.
+
+use inferometer_analysis::compare::{Among, Design, Outcome, Reproduction, Row};
+
+use crate::difference::{interval, signed};
+use crate::number::significant;
+
+/// Figures that a sentence names; more are counted.
+const MOST_NAMED: usize = 3;
+
+/// The answer in one sentence, with the facts that differ, each with both values.
+pub fn sentence(answer: &Reproduction, facts: &[[String; 3]]) -> String {
+    format!("{}{}", words(answer), facts_words(facts))
+}
+
+fn words(answer: &Reproduction) -> String {
+    let row = answer.headline.as_ref();
+    let difference = || row.map_or_else(String::new, with_interval);
+    let place =
+        || row.map_or_else(String::new, |row| format!("{}, {}", row.figure, with_values(row)));
+    match answer.outcome {
+        Outcome::Identical => "identical: every figure is the same to the last digit".to_owned(),
+        Outcome::Same { within_pct } => format!(
+            "same within {} %: {}, and no mean and no median of another figure differs by more{}",
+            rounded_up(within_pct),
+            difference(),
+            open(&answer.undecided)
+        ),
+        Outcome::Slower { from_pct, to_pct } => {
+            format!("{} % slower ({})", span(from_pct, to_pct), place())
+        }
+        Outcome::Faster { from_pct, to_pct } => {
+            format!("{} % faster ({})", span(from_pct, to_pct), place())
+        }
+        Outcome::Mixed => {
+            format!("slower in {}, and faster in {}", some(&answer.worse), some(&answer.better))
+        }
+        Outcome::WithoutError => format!(
+            "differs: {}; a prediction has one value, and nothing says how sure a difference is",
+            difference()
+        ),
+        Outcome::NotDecided { .. } if row.is_none() => {
+            "not decided: the two have no figure of the same load".to_owned()
+        }
+        Outcome::NotDecided { .. } => format!("not decided: {}", difference()),
+    }
+}
+
+/// What to know beside the answer, a line each.
+pub fn remarks(answer: &Reproduction) -> Vec<String> {
+    let mut lines = Vec::new();
+    let Some(row) = &answer.headline else { return lines };
+    if let Outcome::NotDecided { needed } = answer.outcome {
+        lines.extend(answer.among.as_ref().map(|found| among(row, found)));
+        lines.push(what_to_do(row, needed));
+    }
+    let differs =
+        matches!(answer.outcome, Outcome::Slower { .. } | Outcome::Faster { .. } | Outcome::Mixed);
+    if differs && !matches!(row.design, Design::Alternated { .. }) {
+        lines.push(
+            "The two were not measured in turn: a machine that changed with time would look the same."
+                .to_owned(),
+        );
+    }
+    lines
+}
+
+/// One value among several.
+fn among(row: &Row, found: &Among) -> String {
+    let range = format!("{} to {}", significant(found.smallest), significant(found.largest));
+    let others = format!("the {} values of the other ({range})", found.others);
+    let one = format!("{}: the one value, {},", row.figure, significant(found.value));
+    match found.is_inside() {
+        true => format!("{one} lies within {others}."),
+        false => format!(
+            "{one} lies outside of {others}, as it would by chance in {:.0} of 100 cases.",
+            100.0 * found.chance_outside()
+        ),
+    }
+}
+
+fn what_to_do(row: &Row, needed: u32) -> String {
+    let [there, here] = row.repeats.map(|repeats| u32::try_from(repeats).unwrap_or(u32::MAX));
+    let again = format!("reproduce it with --repeat {needed}");
+    if there >= needed {
+        return format!("To decide: {again}.");
+    }
+    let (there, here) = (repeats(there), repeats(here));
+    format!(
+        "To decide: the bundle has {there}, and this run {here}; make a bundle of a run with --repeat \
+         {needed} or more, or of several runs (`inferometer bundle A,B,...`), and {again}."
+    )
+}
+
+fn repeats(count: u32) -> String {
+    match count {
+        1 => "1 repeat".to_owned(),
+        many => format!("{many} repeats"),
+    }
+}
+
+/// `requests_per_s -0.40 % (-1.20 to +0.50; all cells, saturated)`.
+fn with_interval(row: &Row) -> String {
+    let ends = match row.interval_pct {
+        Some(_) => format!("95 % interval {} %", interval(row.interval_pct)),
+        None => "nothing says how sure that is".to_owned(),
+    };
+    format!("{} {} % ({ends}; {})", row.figure, signed(row.difference_pct), with_values(row))
+}
+
+/// `all cells, saturated: 34.7 -> 30.1`.
+fn with_values(row: &Row) -> String {
+    format!("{}: {} -> {}", row.place(), significant(row.baseline), significant(row.contender))
+}
+
+/// `12 to 15`, `up to 15`.
+fn span(from_pct: f64, to_pct: f64) -> String {
+    let digits = |pct: f64| if pct < 9.95 { format!("{pct:.1}") } else { format!("{pct:.0}") };
+    let (from, to) = (digits(from_pct), digits(to_pct));
+    match (from_pct < 0.05, from == to) {
+        (true, _) => format!("up to {to}"),
+        (false, true) => from,
+        (false, false) => format!("{from} to {to}"),
+    }
+}
+
+/// A bound that still holds when it is written.
+fn rounded_up(pct: f64) -> String {
+    match pct {
+        0.0 => "0".to_owned(),
+        pct if pct < 1.0 => format!("{:.1}", (10.0 * pct).ceil() / 10.0),
+        pct => format!("{:.0}", pct.ceil()),
+    }
+}
+
+fn open(undecided: &[String]) -> String {
+    match undecided.is_empty() {
+        true => String::new(),
+        false => format!("; not decided: {}", some(undecided)),
+    }
+}
+
+fn some(names: &[String]) -> String {
+    let more = names.len().saturating_sub(MOST_NAMED);
+    let named = names[..names.len() - more].join(", ");
+    if more == 0 { named } else { format!("{named} and {more} more") }
+}
+
+fn facts_words(facts: &[[String; 3]]) -> String {
+    if facts.is_empty() {
+        return "; no fact is known to differ".to_owned();
+    }
+    let facts = facts.iter().map(|[name, there, here]| format!("{name} {there} -> {here}"));
+    format!(", and these facts differ: {}", facts.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_analysis::compare::RowVerdict;
+
+    fn row(difference_pct: f64, interval_pct: Option<[f64; 2]>, repeats: [usize; 2]) -> Row {
+        Row {
+            cell: None,
+            load: "saturated".to_owned(),
+            figure: "requests_per_s".to_owned(),
+            higher_is_better: true,
+            baseline: 34.71,
+            contender: 30.05,
+            repeats,
+            difference_pct,
+            interval_pct,
+            p: None,
+            design: Design::BeforeAfter { drift_is_bounded: false },
+            over_time: [None; 2],
+            verdict: RowVerdict::Differs,
+        }
+    }
+
+    fn answer(outcome: Outcome, headline: Row) -> Reproduction {
+        Reproduction {
+            outcome,
+            headline: Some(headline),
+            worse: vec!["a".to_owned()],
+            better: ["b", "c", "d", "e"].map(str::to_owned).to_vec(),
+            undecided: Vec::new(),
+            among: None,
+        }
+    }
+
+    #[test]
+    fn an_answer_is_one_sentence_with_its_interval_and_the_facts_that_differ() {
+        let facts = [["engine version", "0.9", "0.10"], ["card", "A100", "H100"]];
+        let facts = facts.map(|fact| fact.map(str::to_owned));
+        let of = |outcome, row| sentence(&answer(outcome, row), &facts);
+        let decided = || row(-13.4, Some([-15.0, -12.0]), [5, 5]);
+        assert_eq!(
+            of(Outcome::Slower { from_pct: 12.0, to_pct: 15.0 }, decided()),
+            "12 to 15 % slower (requests_per_s, all cells, saturated: 34.71 -> 30.05), and these facts \
+             differ: engine version 0.9 -> 0.10, card A100 -> H100"
+        );
+        let same =
+            answer(Outcome::Same { within_pct: 2.31 }, row(-0.4, Some([-2.31, 1.5]), [5, 5]));
+        assert_eq!(
+            sentence(&same, &[]),
+            "same within 3 %: requests_per_s -0.40 % (95 % interval -2.31 to +1.50 %; all cells, \
+             saturated: 34.71 -> 30.05), and no mean and no median of another figure differs by more; \
+             no fact is known to differ"
+        );
+        assert!(
+            of(Outcome::Mixed, decided())
+                .starts_with("slower in a, and faster in b, c, d and 1 more,")
+        );
+        assert!(of(Outcome::Identical, decided()).starts_with("identical: every figure"));
+        let one_each = || row(-3.1, None, [1, 1]);
+        let open = of(Outcome::NotDecided { needed: 5 }, one_each());
+        assert!(
+            open.starts_with("not decided: requests_per_s -3.10 % (nothing says how sure"),
+            "{open}"
+        );
+    }
+
+    #[test]
+    fn where_nothing_is_decided_it_says_what_to_do() {
+        let told = |repeats, among| {
+            let of = answer(Outcome::NotDecided { needed: 6 }, row(-3.1, None, repeats));
+            remarks(&Reproduction { among, ..of }).join(" ")
+        };
+        let one = told([1, 1], None);
+        assert!(one.contains("the bundle has 1 repeat, and this run 1 repeat;"), "{one}");
+        assert!(one.contains("make a bundle of a run with --repeat 6 or more"), "{one}");
+        assert_eq!(told([6, 1], None), "To decide: reproduce it with --repeat 6.");
+        let found = Among { value: 34.0, smallest: 30.0, largest: 33.0, others: 4 };
+        let outside = told([1, 4], Some(found));
+        assert!(outside.contains("34, lies outside of the 4 values of the other"), "{outside}");
+        assert!(outside.contains("by chance in 40 of 100 cases"), "{outside}");
+        let inside = told([1, 4], Some(Among { value: 31.0, ..found }));
+        assert!(inside.contains("lies within the 4 values"), "{inside}");
+        let slower =
+            answer(Outcome::Slower { from_pct: 0.0, to_pct: 9.0 }, row(-5.0, None, [5, 5]));
+        assert!(remarks(&slower)[0].contains("not measured in turn"));
+    }
+
+    #[test]
+    fn numbers_of_an_answer_never_say_less_than_they_are() {
+        for (pct, text) in
+            [(0.0, "0"), (0.04, "0.1"), (0.3, "0.3"), (0.31, "0.4"), (2.0, "2"), (2.01, "3")]
+        {
+            assert_eq!(rounded_up(pct), text);
+        }
+        for ((from, to), text) in [
+            ((12.0, 15.2), "12 to 15"),
+            ((3.04, 4.0), "3.0 to 4.0"),
+            ((0.0, 15.0), "up to 15"),
+            ((12.1, 12.2), "12"),
+        ] {
+            assert_eq!(span(from, to), text);
+        }
+    }
+}

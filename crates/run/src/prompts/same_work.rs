@@ -1,0 +1,117 @@
+//! Whether a run would send the requests of an earlier one. They are made as that run made them, and only
+//! counted in. Nothing is sent.
+
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::target::Environment;
+use inferometer_plan::Plan;
+use inferometer_store::PassBegin;
+
+use super::cursor::PromptCursor;
+use super::supply::supply;
+use super::workload::Prompts;
+use super::workload_hash::WorkloadHash;
+use crate::error::RunError;
+
+/// What an earlier run sent, which this one is to send again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EarlierWork {
+    /// The earlier run.
+    pub run: String,
+    /// The hash over its requests.
+    pub workload_hash: String,
+    /// How often it measured each cell.
+    pub repeats: Vec<(CellPlan, u32)>,
+    /// Where it was measured: with which tokenizer.
+    pub environment: Environment,
+    /// Version of the program that made its requests.
+    pub tool_version: String,
+}
+
+/// Checks that the requests come out the same.
+///
+/// # Errors
+/// When they cannot be made, or are others; with what is known to be the reason.
+pub fn check_same_work(
+    prompts: &Prompts,
+    plan: &Plan,
+    earlier: &EarlierWork,
+) -> Result<(), RunError> {
+    let (mut hash, mut cursor) = (WorkloadHash::unused(), PromptCursor::default());
+    let mut number = 0;
+    for &cell in &plan.cells {
+        if let Some(bound) = plan.warmup.bound() {
+            cursor.next(cell, "warm-up", 1, &PassPlan::OneByOne { bound });
+        }
+        let repeats = earlier.repeats.iter().find(|(known, _)| *known == cell);
+        for repeat in 1..=repeats.map_or(1, |(_, repeats)| *repeats) {
+            for pass in plan.passes_of(cell) {
+                let place = cursor.next(cell, &pass.prompt_label(), repeat, &pass);
+                let begin = PassBegin { pass: number, cell, plan: pass, repeat };
+                supply(prompts, plan, &begin, &place, &mut hash)?;
+                number += 1;
+            }
+        }
+    }
+    let found = hash.hash();
+    if found == earlier.workload_hash {
+        return Ok(());
+    }
+    Err(RunError::prompts(format!(
+        "this is not the work of run {}: the requests that would be sent here have the hash {}, and \
+         its requests have {}; {}; nothing was measured",
+        earlier.run,
+        short(&found),
+        short(&earlier.workload_hash),
+        why(prompts, earlier)
+    )))
+}
+
+/// As many digits of a hash tell two apart for a reader.
+fn short(hash: &str) -> String {
+    hash.chars().take(12).collect()
+}
+
+/// A tokenizer by its name; a server's own is asked at whatever address the server has.
+fn known_as(name: &str) -> String {
+    match name.contains("://") {
+        true => "the server's own".to_owned(),
+        false => name.to_owned(),
+    }
+}
+
+/// What is known to make other requests.
+fn why(prompts: &Prompts, earlier: &EarlierWork) -> String {
+    let tokenizer = &prompts.tokenizer().tokenizer;
+    let here = known_as(&tokenizer.name());
+    let there = earlier.environment.tokenizer.as_deref().map(known_as);
+    let files = [tokenizer.sha256(), earlier.environment.tokenizer_sha256.clone()];
+    let same_file = files[0].is_some() && files[0] == files[1];
+    let mut reasons = Vec::new();
+    if there.as_ref() != Some(&here) && !same_file {
+        let there = there.unwrap_or_else(|| "one that is not known".to_owned());
+        reasons.push(format!("prompts are made with the tokenizer {here}, there with {there}"));
+    }
+    if let [Some(here), Some(there)] = &files
+        && here != there
+    {
+        reasons.push(format!(
+            "the tokenizer's file has the SHA-256 {}, there {}",
+            short(here),
+            short(there)
+        ));
+    }
+    if earlier.tool_version != env!("CARGO_PKG_VERSION") {
+        reasons.push(format!(
+            "they were made by inferometer {}, and this is {}",
+            earlier.tool_version,
+            env!("CARGO_PKG_VERSION")
+        ));
+    }
+    if reasons.is_empty() {
+        return "the server counts other tokens than that one did: it has another tokenizer, or adds \
+                others to a prompt"
+            .to_owned();
+    }
+    reasons.join("; ")
+}

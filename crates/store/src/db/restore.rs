@@ -1,0 +1,169 @@
+//! A run of another store, entered as it was there: the same id, documents and records. All of it is
+//! entered, or nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use inferometer_analysis::summary::Summary;
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::Record;
+use rusqlite::{Transaction, TransactionBehavior, named_params};
+
+use super::lifecycle::insert_results;
+use super::open::database;
+use super::requests;
+use super::run::RunState;
+use super::run_id::RunId;
+use super::store::{Store, json, log_file};
+use crate::calendar;
+use crate::error::StoreError;
+use crate::log::{LogReader, PassItem, Passes};
+use crate::recording::NEVER_BEGUN_INDEXED;
+
+/// Records whose rows are made at once.
+const BATCH: usize = 1_024;
+
+/// A run as another store has it. Its log is a file beside this store, which becomes the run's.
+#[derive(Clone, Debug)]
+pub struct RestoredRun {
+    /// Its identity.
+    pub id: RunId,
+    /// Its state when it had ended.
+    pub state: RunState,
+    /// The wall time at which it began, in nanoseconds since the Unix epoch.
+    pub started_unix_ns: i64,
+    /// The wall time at which it ended.
+    pub finished_unix_ns: Option<i64>,
+    /// The wall time at the origin of its axis.
+    pub origin_unix_ns: i64,
+    /// Version of the program that made it.
+    pub tool_version: String,
+    /// The resolved plan as JSON, which may be of another version of this program.
+    pub plan_json: String,
+    /// The plan's identity.
+    pub plan_hash: String,
+    /// Its results, with its target and its environment.
+    pub summary: Summary,
+}
+
+impl Store {
+    /// A path beside the logs for the log of a run that is to be restored, and the folder for it.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn path_to_restore(&self, run: &RunId) -> Result<PathBuf, StoreError> {
+        self.create_log_folder()?;
+        Ok(self.log_path(run).with_extension(format!("{}.restored", std::process::id())))
+    }
+
+    /// Enters a run with all of its records, and moves its log to its place.
+    ///
+    /// # Errors
+    /// [`StoreError::RunExists`]; what [`LogReader`] says of a log that is damaged or cut;
+    /// [`StoreError::OtherRun`] when the log is of another run, [`StoreError::Database`].
+    pub fn restore_run(&mut self, run: &RestoredRun, log: &Path) -> Result<(), StoreError> {
+        let reader = LogReader::open(log)?;
+        if reader.header().run_id != run.id.as_str() {
+            let (log, of) = (log.to_owned(), reader.header().run_id.clone());
+            return Err(StoreError::OtherRun { log, of, run: run.id.to_string() });
+        }
+        let streamed = super::run::streamed(&run.plan_json);
+        let mut passes = Passes::from(reader.streamed(streamed));
+        let place = self.log_path(&run.id);
+        if self.has_run(&run.id)? {
+            return Err(StoreError::RunExists { path: self.path.clone(), id: run.id.to_string() });
+        }
+        if place.exists() {
+            return Err(StoreError::LogExists { path: place });
+        }
+        let refused = database(&self.path);
+        // It is taken back where it is not committed.
+        let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let entered = begun.and_then(|transaction| {
+            insert(&transaction, run)?;
+            Ok(transaction)
+        });
+        let transaction = entered.map_err(&refused)?;
+        index(&transaction, &run.id, &mut passes, &refused)?;
+        fs::rename(log, &place).map_err(StoreError::io("create", &place))?;
+        transaction.commit().map_err(|error| {
+            // What is not in the database is in the way of another attempt.
+            let _ = fs::remove_file(&place);
+            refused(error)
+        })
+    }
+
+    /// Whether the store has a run of this very id.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn has_run(&self, run: &RunId) -> Result<bool, StoreError> {
+        let query = "SELECT 1 FROM runs WHERE id = ?";
+        let found = self.connection.prepare(query).and_then(|mut it| it.exists([run.as_str()]));
+        found.map_err(database(&self.path))
+    }
+}
+
+fn insert(transaction: &Transaction<'_>, run: &RestoredRun) -> rusqlite::Result<()> {
+    let summary = &run.summary;
+    transaction.execute(
+        "INSERT INTO runs (id, state, started_at, started_unix_ns, origin_unix_ns, finished_at,
+             finished_unix_ns, tool_version, predicted, log_file, plan_hash, workload_hash, body_hash,
+             plan, target, environment, verdict, summary, cells)
+         VALUES (:id, :state, :started_at, :started, :origin, :finished_at, :finished, :tool,
+             :predicted, :log, :plan_hash, :workload_hash, :body_hash, :plan, :target, :environment,
+             :verdict, :summary, :cells)",
+        named_params! {
+            ":id": run.id.as_str(),
+            ":state": run.state.name(),
+            ":started_at": calendar::rfc3339(run.started_unix_ns),
+            ":started": run.started_unix_ns,
+            ":origin": run.origin_unix_ns,
+            ":finished_at": run.finished_unix_ns.map(calendar::rfc3339),
+            ":finished": run.finished_unix_ns,
+            ":tool": run.tool_version,
+            ":predicted": summary.predicted,
+            ":log": log_file(&run.id),
+            ":plan_hash": run.plan_hash,
+            ":workload_hash": summary.workload_hash.as_deref().unwrap_or_default(),
+            ":body_hash": summary.body_hash.as_deref().unwrap_or_default(),
+            ":plan": run.plan_json,
+            ":target": json(&summary.target),
+            ":environment": json(&summary.environment),
+            ":verdict": json(&summary.verdict),
+            ":summary": json(summary),
+            ":cells": i64::try_from(summary.cells.len()).unwrap_or(i64::MAX),
+        },
+    )?;
+    insert_results(transaction, &run.id, summary)
+}
+
+/// Enters a row for each request of the log, as a run that is recorded does.
+fn index(
+    transaction: &Transaction<'_>,
+    run: &RunId,
+    passes: &mut Passes,
+    refused: impl Fn(rusqlite::Error) -> StoreError,
+) -> Result<(), StoreError> {
+    let enter = |records: &mut Vec<Record>| {
+        requests::insert(transaction, run, records.drain(..)).map(|_| ()).map_err(&refused)
+    };
+    let mut records = Vec::new();
+    while let Some(pass) = passes.next_pass() {
+        let mut never_begun = 0;
+        for item in pass? {
+            let PassItem::Record(record) = item? else { continue };
+            never_begun += usize::from(record.outcome == Outcome::Skipped);
+            if record.outcome == Outcome::Skipped && never_begun > NEVER_BEGUN_INDEXED {
+                continue;
+            }
+            records.push(*record);
+            if records.len() >= BATCH {
+                enter(&mut records)?;
+            }
+        }
+    }
+    enter(&mut records)?;
+    // The end of a log that was recorded whole is always there.
+    passes.cut.take().map_or(Ok(()), Err)
+}
