@@ -1,6 +1,7 @@
 //! What each fuzz target holds on any bytes: one function a target. The targets in `fuzz_targets/` feed them from
 //! the fuzzer, and `crates/cli/tests/fuzz_seeds.rs` from the files in `seeds/`.
 
+pub mod bundle;
 pub mod data_set;
 pub mod engine;
 pub mod head;
@@ -17,7 +18,8 @@ mod words;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// The targets by name: the name of their file in `fuzz_targets/`, and of their folder in `seeds/`.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
+    ("bundle", bundle::check),
     ("data_set", data_set::check),
     ("engine", engine::check),
     ("head", head::check),

@@ -15,6 +15,7 @@ use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_store::{Store, StoredRun};
 use serde::Serialize;
 
+use crate::bundle::{Bundle, is_bundle};
 use crate::stored::{self, group_and_server};
 
 /// Why two results cannot be compared.
@@ -110,7 +111,8 @@ pub fn judgement(judged: &[Judged], is_strict: bool) -> Option<Judgement> {
 }
 
 /// What can be compared.
-const ACCEPTED: &str = "name a stored run or a tag, a summary.json, the result file of another tool, a \
+const ACCEPTED: &str = "name a stored run or a tag, a bundle of runs, a summary.json, the result file of \
+                        another tool, a \
                         published table (FILE.md, FILE.md#SECTION), several with commas between \
                         them, or GROUP/SERVER for all rounds of one server";
 
@@ -157,6 +159,9 @@ fn one(name: &str, store: &Path) -> Result<Subject, CompareError> {
         None => (name, None),
     };
     let problem = |what: String| CompareError::new(format!("{path}: {what}"));
+    if section.is_none() && is_bundle(Path::new(path)) {
+        return bundle(name, Path::new(path));
+    }
     if Path::new(path).is_file() {
         return file(name, path, section).map_err(problem);
     }
@@ -174,11 +179,35 @@ fn one(name: &str, store: &Path) -> Result<Subject, CompareError> {
     Ok(if runs.len() == 1 { runs.remove(0) } else { Subject::of_several(name, runs) })
 }
 
+/// A bundle of runs.
+fn bundle(name: &str, path: &Path) -> Result<Subject, CompareError> {
+    Bundle::open(path).map(|bundle| of_bundle(name, &bundle)).map_err(CompareError::new)
+}
+
+/// The runs of a bundle, as one where there are several.
+pub fn of_bundle(name: &str, bundle: &Bundle) -> Subject {
+    let mut runs: Vec<Subject> = bundle
+        .runs
+        .iter()
+        .map(|run| {
+            let subject = Subject::of_run(format!("run {} of the bundle", run.id), &run.summary);
+            match run.plan() {
+                Ok(plan) if run.summary.imported.is_none() => subject.planned_by(&plan),
+                Ok(_) | Err(_) => subject,
+            }
+        })
+        .collect();
+    match runs.len() {
+        1 => runs.remove(0),
+        _ => Subject::of_several(name, runs),
+    }
+}
+
 /// A stored run.
 ///
 /// # Errors
 /// When it has no results yet.
-pub fn of_stored(found: StoredRun) -> Result<Subject, CompareError> {
+fn of_stored(found: StoredRun) -> Result<Subject, CompareError> {
     let id = found.row.id.to_string();
     let summary =
         found.summary.ok_or_else(|| CompareError::new(format!("run {id} has no results yet")))?;

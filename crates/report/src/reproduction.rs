@@ -6,6 +6,8 @@ use inferometer_analysis::compare::{Among, Design, Outcome, Reproduction, Row};
 use crate::difference::{interval, signed};
 use crate::number::significant;
 
+/// More repeats than this nobody measures: the scatter is what to look at.
+const MOST_ADVISED: u32 = 50;
 /// Figures that a sentence names; more are counted.
 const MOST_NAMED: usize = 3;
 
@@ -81,6 +83,12 @@ fn among(row: &Row, found: &Among) -> String {
 }
 
 fn what_to_do(row: &Row, needed: u32) -> String {
+    if needed > MOST_ADVISED {
+        return format!(
+            "To decide, about {needed} repeats of each would be needed: measure longer passes (--requests, \
+             --duration), or on a machine that does nothing else, or allow more with --margin."
+        );
+    }
     let [there, here] = row.repeats.map(|repeats| u32::try_from(repeats).unwrap_or(u32::MAX));
     let again = format!("reproduce it with --repeat {needed}");
     if there >= needed {
@@ -230,6 +238,9 @@ mod tests {
         let one = told([1, 1], None);
         assert!(one.contains("the bundle has 1 repeat, and this run 1 repeat;"), "{one}");
         assert!(one.contains("make a bundle of a run with --repeat 6 or more"), "{one}");
+        let noisy = answer(Outcome::NotDecided { needed: 848 }, row(-3.1, None, [4, 4]));
+        let noisy = remarks(&noisy).join(" ");
+        assert!(noisy.starts_with("To decide, about 848 repeats of each"), "{noisy}");
         assert_eq!(told([6, 1], None), "To decide: reproduce it with --repeat 6.");
         let found = Among { value: 34.0, smallest: 30.0, largest: 33.0, others: 4 };
         let outside = told([1, 4], Some(found));

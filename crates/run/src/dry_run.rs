@@ -6,7 +6,7 @@ use inferometer_report::spec_toml;
 
 use crate::error::RunError;
 use crate::plan_memory::PlanMemory;
-use crate::resolve::{mistakes, with_known_names};
+use crate::resolve::spelled_out;
 use crate::search_bound::{self, LongestRun};
 use crate::{estimate, prompts};
 
@@ -53,7 +53,7 @@ pub fn dry_run(plan: &Plan, form: Form, clock: Clock) -> Result<String, RunError
         });
         return Ok(format!("{document:#}\n"));
     }
-    let asked = with_known_names(|known| plan.asked.spelled_out(known)).map_err(mistakes)?;
+    let asked = spelled_out(&plan.asked)?;
     let toml = spec_toml(&Spec { seed: Some(plan.seed), ..asked });
     let estimate = match &plan.search {
         None => estimate::words(estimate),

@@ -80,7 +80,7 @@ pub use live_state::{LivePass, LiveState, Snapshot, Totals};
 pub use log_summary::{FromLog, summarise_log};
 pub use network::{Network, VirtualNetwork};
 pub use prompts::EarlierWork;
-pub use resolve::{CellChoice, Learned, resolve, resolve_with};
+pub use resolve::{CellChoice, Learned, resolve, resolve_with, spelled_out};
 pub use servers::{SERVER_GUARD, Servers, Start};
 pub use session::{Finished, RunRequest, carry_out, carry_out_over};
 pub use target::ReadyTarget;

@@ -101,8 +101,16 @@ fn checked(
     Ok((plan, context))
 }
 
+/// A spec with its defaults written out: it asks for the same whatever server it is for.
+///
+/// # Errors
+/// Every mistake of the spec.
+pub fn spelled_out(spec: &Spec) -> Result<Spec, PlanError> {
+    with_known_names(|known| spec.spelled_out(known)).map_err(mistakes)
+}
+
 /// Calls with the names that a spec may use.
-pub(crate) fn with_known_names<T>(with: impl FnOnce(&Known<'_>) -> T) -> T {
+fn with_known_names<T>(with: impl FnOnce(&Known<'_>) -> T) -> T {
     let dialects: Vec<&str> =
         inferometer_wire::dialect::dialects().iter().map(|dialect| dialect.name).collect();
     let models: Vec<&str> =
@@ -110,7 +118,7 @@ pub(crate) fn with_known_names<T>(with: impl FnOnce(&Known<'_>) -> T) -> T {
     with(&Known { dialects: &dialects, models: &models })
 }
 
-pub(crate) fn mistakes(errors: Vec<SpecError>) -> PlanError {
+fn mistakes(errors: Vec<SpecError>) -> PlanError {
     PlanError { mistakes: errors.iter().map(ToString::to_string).collect() }
 }
 

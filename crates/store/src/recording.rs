@@ -11,16 +11,13 @@ use inferometer_model::process::Process;
 use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
 
-use crate::db::{ImportHeader, RunHeader, RunId, RunState, Store};
+use crate::db::{ImportHeader, NEVER_BEGUN_INDEXED, RunHeader, RunId, RunState, Store};
 use crate::error::StoreError;
 use crate::live_note::LiveNote;
 use crate::log::{Ending, LogHeader, LogWriter, PassBegin};
 
 /// Records that are added to the index in one transaction, at most.
 const INDEX_BATCH: usize = 1_024;
-/// Requests of a pass that never began and are added to the index: all of few. An interruption may
-/// leave millions of them, which differ in their number only; the log has them all.
-pub(crate) const NEVER_BEGUN_INDEXED: usize = 10_000;
 /// Their reads and events together, at most: some 20 MB.
 const INDEX_BATCH_ROWS: usize = 1 << 19;
 

@@ -6,17 +6,14 @@ use std::path::{Path, PathBuf};
 
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::bundle::{
-    self, BundleError, BundledRun, DataFile, Limits, Manifest, Opened, PLAN, RECORDS, SUMMARY,
-    of_run,
+    self, BundleError, BundledRun, DataFile, GZIP, Limits, Manifest, Opened, PLAN, RECORDS,
+    SUMMARY, of_run,
 };
 use inferometer_net::file::{self, MAX_RESULTS_BYTES};
 use inferometer_plan::Plan;
 use inferometer_store::{RunId, RunKind, RunState};
 
 use super::BundleRunError;
-
-/// The first bytes of a file that is compressed with gzip.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// A bundle.
 pub struct Bundle {
@@ -128,6 +125,9 @@ fn bundled(opened: &Opened, about: &BundledRun) -> Result<Bundled, BundleError> 
     let wrong = |what: String| BundleError::Content(format!("run {}: {what}", shown()));
     let id =
         RunId::parse(&about.run_id).ok_or_else(|| wrong("that is no name of a run".to_owned()))?;
+    if !id.began_at(about.started_unix_ns) {
+        return Err(wrong("it did not begin at the instant of its name".to_owned()));
+    }
     let kind = RunKind::ALL.into_iter().find(|kind| kind.name() == about.kind);
     let kind = kind.ok_or_else(|| wrong("its kind is none".to_owned()))?;
     let ended = [RunState::Complete, RunState::Interrupted, RunState::Failed];

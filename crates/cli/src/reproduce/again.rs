@@ -1,40 +1,20 @@
 //! The plan of a bundled run, resolved again for a server here. What the bundle says of the server there is
 //! not used: no address, no header, no certificate, no variable, and no command unless it is asked for.
 
-use std::path::PathBuf;
-
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::spec::{CommandLine, ObserveKeys, ServerSpec, Spec};
 use inferometer_plan::{Plan, TargetPlan};
-use inferometer_run::{Context, EarlierWork, Learned, PlanError, resolve_with, variants};
+use inferometer_run::{
+    Context, EarlierWork, Learned, PlanError, resolve_with, spelled_out, variants,
+};
 use inferometer_store::{RunKind, RunState};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::ReproduceError;
 use super::data::placed;
+use super::here::Here;
 use crate::bundle::{Bundle, Bundled, name_instead};
 use crate::plan_file;
-
-/// How a run is measured here.
-#[derive(Clone, Debug, Default)]
-pub struct Here {
-    /// How the server is reached, by keys of a plan: `target`, `dialect`, `model`, `header`, ...
-    pub keys: Map<String, Value>,
-    /// The command that starts the server; a line for the shell.
-    pub server_command: Option<String>,
-    /// Start the server by the command that the bundle has.
-    pub start_server: bool,
-    /// How often each cell is measured; absent: as the bundle's plan says.
-    pub repeat: Option<u32>,
-    /// Other prompts of the same kind: for a server that has seen those of the bundle.
-    pub new_salt: bool,
-    /// Files that the bundle names and does not hold.
-    pub data: Vec<PathBuf>,
-    /// The database.
-    pub store: PathBuf,
-    /// The folder for reports.
-    pub out: Option<PathBuf>,
-}
 
 /// A run to be measured again.
 pub struct Again {
@@ -103,6 +83,8 @@ fn measurable(run: &Bundled) -> Result<Plan, ReproduceError> {
 /// What is asked for, but for the data.
 fn asked(run: &Bundled, there: &Plan, here: &Here) -> Result<Spec, ReproduceError> {
     let environment = &run.summary.environment;
+    // What was left open may follow from what the server is.
+    let asked = spelled_out(&there.asked)?;
     let mut spec = Spec {
         seed: Some(there.seed),
         salt: environment.salt.clone().or_else(|| there.asked.salt.clone()),
@@ -120,7 +102,7 @@ fn asked(run: &Bundled, there: &Plan, here: &Here) -> Result<Spec, ReproduceErro
         store: None,
         out: None,
         dump_workload: None,
-        ..(*there.asked).clone()
+        ..asked
     };
     if here.new_salt {
         spec.salt = None;
@@ -247,7 +229,9 @@ fn earlier_work(run: &Bundled, here: &Here) -> Option<EarlierWork> {
     let workload_hash = run.summary.workload_hash.clone().filter(|_| is_checked)?;
     let repeats = run.summary.cells.iter().map(|cell| {
         let repeats = cell.passes.iter().map(|pass| pass.repeat).max().unwrap_or(1);
-        (cell.plan(), repeats)
+        // A number that no pass stands behind comes from a stranger.
+        let passes = u32::try_from(cell.passes.len()).unwrap_or(u32::MAX);
+        (cell.plan(), repeats.min(passes))
     });
     Some(EarlierWork {
         run: run.id.to_string(),

@@ -2,6 +2,7 @@
 
 use inferometer_analysis::compare::{Options, Outcome, Reproduction, Subject};
 use inferometer_analysis::summary::Summary;
+use inferometer_model::finding::code;
 use inferometer_plan::Plan;
 use inferometer_report::reproduction;
 use inferometer_store::RunKind;
@@ -9,7 +10,7 @@ use serde::Serialize;
 
 use super::facts::facts;
 use crate::bundle::Bundle;
-use crate::compare::{CompareError, Condition, Judged, compare};
+use crate::compare::{CompareError, Condition, Judged, compare, of_bundle};
 
 /// A run that was measured again.
 pub struct NewRun {
@@ -55,10 +56,6 @@ pub fn reproduced(
     options: Options,
     conditions: &[Condition],
 ) -> Result<Reproduced, CompareError> {
-    let there = bundle.runs.iter().map(|run| {
-        let subject = Subject::of_run(format!("run {} of the bundle", run.id), &run.summary);
-        run.plan().map_or(subject.clone(), |plan| subject.planned_by(&plan))
-    });
     let here = bundle.runs.iter().zip(new).map(|(run, new)| {
         // More repeats have requests of their own; those that both have are the same.
         let hash = match new.is_same_work {
@@ -68,7 +65,7 @@ pub fn reproduced(
         let summary = Summary { workload_hash: hash, ..new.summary.clone() };
         Subject::of_run(format!("run {}", new.summary.run_id), &summary).planned_by(&new.plan)
     });
-    let (there, here) = (one("the bundle", there.collect()), one("here", here.collect()));
+    let (there, here) = (of_bundle("the bundle", bundle), one(here.collect()));
     let judged = compare(&there, &here, options, conditions)?;
     let mut answer = Reproduction::of(&judged.comparison, &there, &here);
     let pairs = || bundle.runs.iter().zip(new);
@@ -83,7 +80,7 @@ pub fn reproduced(
     Ok(Reproduced {
         schema: SCHEMA,
         sentence: reproduction::sentence(&answer, &facts),
-        remarks: reproduction::remarks(&answer),
+        remarks: remarks(&answer, new),
         answer,
         facts,
         bundled: bundle.runs.iter().map(|run| run.id.to_string()).collect(),
@@ -92,11 +89,26 @@ pub fn reproduced(
     })
 }
 
-/// Several runs as one; one by its own name.
-fn one(name: &str, mut runs: Vec<Subject>) -> Subject {
+fn remarks(answer: &Reproduction, new: &[NewRun]) -> Vec<String> {
+    let mut lines = reproduction::remarks(answer);
+    let from_cache = new
+        .iter()
+        .flat_map(|new| &new.summary.findings)
+        .find(|it| it.is(code::CACHED_PROMPT_TOKENS));
+    if let Some(finding) = from_cache {
+        lines.push(format!(
+            "{} They may be there from an earlier run of this bundle: --new-salt makes others of the same kind.",
+            finding.message
+        ));
+    }
+    lines
+}
+
+/// The new runs as one; one by its own name.
+fn one(mut runs: Vec<Subject>) -> Subject {
     match runs.len() {
         1 => runs.remove(0),
-        _ => Subject::of_several(name, runs),
+        _ => Subject::of_several("here", runs),
     }
 }
 

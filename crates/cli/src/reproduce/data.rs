@@ -11,7 +11,7 @@ use inferometer_plan::spec::Spec;
 use inferometer_workload::fetch::{DATA_SETS, FetchConfig};
 
 use super::ReproduceError;
-use super::again::Here;
+use super::here::Here;
 use crate::bundle::{Bundle, BundleRunError, DataFile, FileOfPlan, files_of};
 
 /// The folder for data of bundles, beside the database.

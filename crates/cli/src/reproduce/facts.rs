@@ -89,8 +89,6 @@ fn of_machine(environment: &Environment) -> [(&'static str, Option<String>); 6] 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn a_fact_is_told_unless_it_only_says_which_run_it_is_or_where_a_server_is() {
         let matters = |name: &str, there: &str, here: &str| {

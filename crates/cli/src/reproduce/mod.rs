@@ -5,11 +5,13 @@ mod again;
 mod answer;
 mod data;
 mod facts;
+mod here;
 
 use inferometer_run::PlanError;
 
-pub use again::{Again, Here, again};
+pub use again::{Again, again};
 pub use answer::{NewRun, Reproduced, reproduced};
+pub use here::Here;
 
 use crate::bundle::BundleRunError;
 

@@ -101,6 +101,11 @@ fn a_bundle_is_read_without_this_program() {
     for key in ["run_id", "plan_hash", "workload_hash", "body_hash", "target", "environment"] {
         assert_eq!(of_manifest[key], summary[key], "{key}");
     }
+    let schema = include_str!("../../../../schema/bundle.schema.json");
+    let schema: Value = serde_json::from_str(schema).expect("JSON");
+    let valid = jsonschema::validator_for(&schema).expect("a schema");
+    let told: Vec<String> = valid.iter_errors(&manifest).map(|error| error.to_string()).collect();
+    assert_eq!(told, [""; 0], "{manifest:#}");
     assert!(of_run("plan.toml").contains("input_lengths"), "{}", of_run("plan.toml"));
     for words in ["sha256sum -c SHA256SUMS", "inferometer reproduce", "simulated", id] {
         assert!(read("README.md").contains(words), "{words}");
@@ -146,6 +151,38 @@ fn data_is_in_a_bundle_where_it_is_small_and_keys_never_are() {
         "{}",
         told(&out)
     );
+}
+
+#[test]
+fn a_prediction_and_what_was_imported_go_into_another_store_too() {
+    let (here, there) = (folder(), folder());
+    let line =
+        "predict --input-lengths 16 --output-lengths 4 --requests 3 --one-by-one 1 --quiet --json";
+    let predicted = document(here.path(), &line.split(' ').collect::<Vec<_>>());
+    let table =
+        include_str!("../../../analysis/src/table_import/fixtures/mistral-7b-openorca-awq.md");
+    fs::write(here.path().join("page.md"), table).expect("written");
+    let imported = document(here.path(), &["import", "page.md", "--json"]);
+    let imported = id(&imported["runs"][0]).to_owned();
+    for (run, word) in [(id(&predicted), "predicted"), (&imported, "imported from page.md")] {
+        let bundle = bundle_of(here.path(), run, &[]);
+        let bundle = bundle.to_str().expect("a path");
+        stdout(there.path(), &["import", bundle]);
+        let listed = stdout(there.path(), &["runs"]);
+        assert!(
+            listed.lines().any(|line| line.starts_with(run) && line.contains(word)),
+            "{listed}"
+        );
+        assert_eq!(
+            stdout(here.path(), &["report", run, "--json"]),
+            stdout(there.path(), &["report", run, "--json"])
+        );
+        if run == imported {
+            let refused = inferometer(there.path(), &["reproduce", bundle]);
+            assert_eq!(refused.status.code(), Some(2), "{}", told(&refused));
+            assert!(told(&refused).contains("was imported, not planned"), "{}", told(&refused));
+        }
+    }
 }
 
 #[test]

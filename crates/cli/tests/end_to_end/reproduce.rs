@@ -1,7 +1,13 @@
 //! The run of a bundle measured again: the same, or slower, or not decided; and what is not the same work.
 
 use std::fs;
+use std::path::Path;
 
+use inferometer::Summary;
+use inferometer::bundle::Bundle;
+use inferometer::compare::Options;
+use inferometer::reproduce::{NewRun, reproduced};
+use inferometer_formats::bundle::{MANIFEST, PLAN, Part, RECORDS, SUMMARY, of_run, write};
 use serde_json::Value;
 
 use crate::bundle::{bundle_of, document, id, stdout};
@@ -144,22 +150,18 @@ fn what_is_not_the_same_work_is_refused_before_anything_is_measured() {
     let done =
         document(there.path(), &[&["reproduce", whole, "--quiet", "--json"], &to[..]].concat());
     assert_eq!(done["answer"]["outcome"]["kind"], "not_decided", "{done:#}");
-    // Another tokenizer makes other prompts of the same plan.
+    // Requests that come out others than they were: here by a bundle whose hash is that of others.
     document(at.path(), &[&small_run(&engine.url)[..], &["--quiet"]].concat());
     let random = bundle_of(at.path(), "latest", &[]);
-    let tiny = Engine::start(&["--model", "qwen-14b"]);
+    let other = there.path().join("other.tar.gz");
+    changed(&random, &other, |summary| summary.workload_hash = Some("0".repeat(64)));
     let out = inferometer(
         there.path(),
-        &[
-            "reproduce",
-            random.to_str().expect("a path"),
-            "--target",
-            &tiny.url,
-            "--store",
-            "new.db",
-        ],
+        &["reproduce", other.to_str().expect("a path"), "--target", &engine.url, "--quiet"],
     );
-    println!("{}", told(&out));
+    assert_eq!(out.status.code(), Some(1), "{}", told(&out));
+    let words = ["this is not the work of run", "have 000000000000;", "nothing was measured"];
+    assert!(words.iter().all(|words| told(&out).contains(words)), "{}", told(&out));
     let listed = document(there.path(), &["runs", "--json"]);
     assert_eq!(
         listed["runs"].as_array().map(Vec::len).or(listed.as_array().map(Vec::len)),
@@ -172,13 +174,35 @@ fn what_is_not_the_same_work_is_refused_before_anything_is_measured() {
 fn the_embedded_engine_is_measured_again_without_a_server_and_a_command_only_when_it_is_asked_for()
 {
     let at = folder();
-    let line = "run --speed 200 --input-lengths 16 --output-lengths 4 --passes one_by_one --one-by-one 2 \
-                --warmup 0 --quiet --json";
+    // A run that was asked for nothing: what it was is measured again, whatever the server is.
+    document(at.path(), &["run", "--speed", "400", "--quiet", "--json"]);
+    let bundle = bundle_of(at.path(), "latest", &[]);
+    let to = ["--target", "http://127.0.0.1:1", "--dry-run"];
+    let dry =
+        stdout(at.path(), &[&["reproduce", bundle.to_str().expect("a path")], &to[..]].concat());
+    assert!(dry.contains("one_by_one = 2\n") && dry.contains("requests = 32\n"), "{dry}");
+    let line = "run --speed 200 --input-lengths 16 --output-lengths 4 --passes one_by_one \
+                --one-by-one 2 --warmup 0 --quiet --json";
     document(at.path(), &line.split_whitespace().collect::<Vec<_>>());
     let bundle = bundle_of(at.path(), "latest", &[]);
     let bundle = bundle.to_str().expect("a path");
     let again = document(at.path(), &["reproduce", bundle, "--quiet", "--json"]);
     assert_eq!(again["runs"].as_array().map(Vec::len), Some(1), "{again:#}");
+    let compared =
+        stdout(at.path(), &["compare", bundle, again["runs"][0].as_str().expect("a run")]);
+    assert!(compared.contains("of the bundle (the baseline)"), "{compared}");
+    // Several runs are the repeats of one measurement, each reproduced with its own prompts.
+    let run = |key: &str| again[key][0].as_str().expect("a run").to_owned();
+    let runs = format!("{},{}", run("bundled"), run("runs"));
+    let several = bundle_of(at.path(), &runs, &[]);
+    let several =
+        document(at.path(), &["reproduce", several.to_str().expect("a path"), "--quiet", "--json"]);
+    assert_eq!(several["bundled"].as_array().map(Vec::len), Some(2), "{several:#}");
+    assert_eq!(
+        several["comparison"]["rows"][0]["repeats"],
+        serde_json::json!([2, 2]),
+        "{several:#}"
+    );
 
     let plan = "input_lengths = [16]\noutput_lengths = [4]\npasses = [\"one_by_one\"]\none_by_one = 2\nwarmup = 0\n\
                 [server]\npreset = \"inferometer\"\narguments = { speed = 100 }\n";
@@ -204,4 +228,86 @@ fn the_embedded_engine_is_measured_again_without_a_server_and_a_command_only_whe
     assert_eq!(other["answer"]["outcome"]["kind"], "not_decided", "{other:#}");
     let facts = other["facts"].to_string();
     assert!(!facts.contains("--port") && !facts.contains("round"), "{facts}");
+}
+
+/// A bundle with other results of its only run.
+fn changed(from: &Path, to: &Path, change: impl Fn(&mut Summary)) {
+    let opened = Bundle::open(from).expect("a bundle");
+    let mut manifest = opened.manifest().clone();
+    let run = &opened.runs[0];
+    let mut summary = run.summary.clone();
+    change(&mut summary);
+    manifest.runs[0].workload_hash.clone_from(&summary.workload_hash);
+    let mut log = Vec::new();
+    opened.copy_log(run, &mut log).expect("a log");
+    let of = |file: &str| of_run(run.id.as_str(), file);
+    let parts = vec![
+        Part::of_bytes(MANIFEST, serde_json::to_vec(&manifest).expect("JSON")),
+        Part::of_bytes(of(PLAN), run.plan_json.clone()),
+        Part::of_bytes(of(SUMMARY), serde_json::to_vec(&summary).expect("JSON")),
+        Part::of_bytes(of(RECORDS), log),
+    ];
+    fs::write(to, write(Vec::new(), parts).expect("a bundle")).expect("written");
+}
+
+/// Five repeats of the only pass, each latency `slower` times as long, a second apart from an instant on.
+fn five_repeats(summary: &mut Summary, slower: f64, from_s: f64) {
+    let mut document = serde_json::to_value(&*summary).expect("JSON");
+    let pass = document["cells"][0]["passes"][0].clone();
+    let passes =
+        [0.0, 0.006, 0.002, 0.008, 0.001].into_iter().zip(1_u32..).map(|(jitter, repeat)| {
+            let figure = 100.0 * slower * (1.0 + jitter);
+            let mut pass = pass.clone();
+            pass["repeat"] = repeat.into();
+            pass["started_s"] = (from_s + f64::from(repeat)).into();
+            pass["requests_per_s"] = (1e6 / figure).into();
+            pass["output_tokens_per_s"] = (1e7 / figure).into();
+            let latencies = ["latency_per_token_ms", "latency_per_output_token_ms"];
+            for name in latencies.into_iter().chain(["ttft_ms", "tpot_ms", "e2e_ms"]) {
+                // On a busy machine tokens come in one piece, and have no times between them.
+                for statistic in ["mean", "p50", "p99"] {
+                    if let Some(value) = pass[name].get_mut(statistic) {
+                        *value = figure.into();
+                    }
+                }
+            }
+            pass
+        });
+    document["cells"][0]["passes"] = passes.collect();
+    document["started_at"] = "2026-11-20T07:47:47Z".into();
+    *summary = serde_json::from_value(document).expect("a summary");
+}
+
+#[test]
+fn the_same_again_and_what_is_slower_are_told_by_how_much_at_most() {
+    let at = folder();
+    let engine = Engine::start(&[]);
+    document(at.path(), &[&small_run(&engine.url)[..], &["--quiet"]].concat());
+    let path = at.path().join("five.tar.gz");
+    changed(&bundle_of(at.path(), "latest", &[]), &path, |summary| five_repeats(summary, 1.0, 0.0));
+    let bundle = Bundle::open(&path).expect("a bundle");
+    let sentence = |slower: f64| {
+        let mut summary = bundle.runs[0].summary.clone();
+        five_repeats(&mut summary, slower, 100.0);
+        summary.run_id = "20261120-074747-0001".to_owned();
+        summary.target.engine_version = Some("0.10.0".to_owned());
+        let plan = bundle.runs[0].plan().expect("a plan");
+        let new = NewRun { plan, summary, is_same_work: true };
+        reproduced(&bundle, &[new], Options::default(), &[])
+            .expect("they have figures in common")
+            .sentence
+    };
+    let same = sentence(1.01);
+    assert!(
+        same.starts_with("same within 2 %: requests_per_s -0.99 % (95 % interval -1.4"),
+        "{same}"
+    );
+    let slower = sentence(1.2);
+    assert!(
+        slower.starts_with("16 to 17 % slower (requests_per_s, 24 x 12, saturated: "),
+        "{slower}"
+    );
+    assert!(slower.ends_with("and these facts differ: engine version 0.2.7 -> 0.10.0"), "{slower}");
+    let faster = sentence(0.8);
+    assert!(faster.contains("% faster (requests_per_s"), "{faster}");
 }

@@ -13,7 +13,7 @@ mod write;
 pub use error::BundleError;
 pub use manifest::{BundledRun, DataFile, MANIFEST, Manifest, SCHEMA};
 pub use name::data_name;
-pub use read::{Limits, Opened, copy, open};
+pub use read::{GZIP, Limits, Opened, copy, open};
 pub use write::{Part, Sum, write};
 
 /// The folder that everything lies in, once the archive is unpacked.

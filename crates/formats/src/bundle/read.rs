@@ -20,6 +20,8 @@ pub struct Limits {
     pub documents: u64,
 }
 
+/// The first bytes of a file that is compressed with gzip.
+pub const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// The most parts.
 const MOST_PARTS: usize = 10_000;
 /// The most bytes of the checksums.
@@ -163,11 +165,15 @@ type Checked<'a> = dyn FnMut(&str, Sum) + 'a;
 
 /// Goes through all parts but the checksums, and checks each.
 fn each_part(
-    bundle: impl BufRead,
+    mut bundle: impl BufRead,
     limits: Limits,
     visit: &mut Visit<'_>,
     checked: &mut Checked<'_>,
 ) -> Result<(), BundleError> {
+    let first = bundle.fill_buf().map_err(|error| unreadable(&error))?;
+    if !first.iter().zip(&GZIP).all(|(found, known)| found == known) {
+        return Err(BundleError::NoBundle("it is not compressed with gzip".to_owned()));
+    }
     let unzipped = GzDecoder::new(bundle);
     // One byte more than is allowed tells that there are more.
     let mut archive = Archive::new(unzipped.take(limits.unpacked.saturating_add(1)));
@@ -176,7 +182,13 @@ fn each_part(
     let mut unpacked = 0_u64;
     // Raw: a header of a long name or a link is an entry like others, and refused as such.
     for entry in archive.entries().map_err(|error| unreadable(&error))?.raw(true) {
-        let mut entry = entry.map_err(|error| unreadable(&error))?;
+        let mut entry = entry.map_err(|error| match (&sums, error.kind()) {
+            // So the library tells what is no archive at all.
+            (None, ErrorKind::Other) => {
+                BundleError::NoBundle(format!("it holds no archive: {error}"))
+            }
+            _ => unreadable(&error),
+        })?;
         let name = part_name(&entry.path_bytes())?;
         if entry.header().entry_type() != EntryType::Regular {
             let what = kind(entry.header().entry_type());
@@ -296,9 +308,6 @@ fn missing(name: &str) -> BundleError {
 fn unreadable(error: &io::Error) -> BundleError {
     match error.kind() {
         ErrorKind::UnexpectedEof => BundleError::Cut("it ends before it is whole".to_owned()),
-        ErrorKind::InvalidInput if error.to_string().contains("gzip") => {
-            BundleError::NoBundle("it is not compressed with gzip".to_owned())
-        }
         _ => BundleError::Damaged(error.to_string()),
     }
 }

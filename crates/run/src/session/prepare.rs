@@ -115,6 +115,10 @@ pub(super) fn prepare<'a, N: Network>(
         told_if_slow(events, &what, || prompts.build(cell, &scope, 1))?;
     }
     if let Some(earlier) = &context.same_work {
+        events.say(&format!(
+            "making the requests of run {} again, to see that they are the same",
+            earlier.run
+        ));
         prompts::check_same_work(&prompts, plan, earlier)?;
     }
     match &plan.search {

@@ -19,6 +19,10 @@ const INSERT: &str = "INSERT INTO requests (
     ended_ns, ttft_ms, e2e_ms, class
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
+/// Requests of a pass that never began and are added to the index: all of few. An interruption may
+/// leave millions of them, which differ in their number only; the log has them all.
+pub(crate) const NEVER_BEGUN_INDEXED: usize = 10_000;
+
 /// Adds a row for each record; false when there is no such run.
 pub(super) fn insert(
     transaction: &Transaction<'_>,

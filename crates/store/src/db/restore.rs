@@ -11,14 +11,13 @@ use rusqlite::{Transaction, TransactionBehavior, named_params};
 
 use super::lifecycle::insert_results;
 use super::open::database;
-use super::requests;
+use super::requests::{self, NEVER_BEGUN_INDEXED};
 use super::run::RunState;
 use super::run_id::RunId;
 use super::store::{Store, json, log_file};
 use crate::calendar;
 use crate::error::StoreError;
 use crate::log::{LogReader, PassItem, Passes};
-use crate::recording::NEVER_BEGUN_INDEXED;
 
 /// Records whose rows are made at once.
 const BATCH: usize = 1_024;

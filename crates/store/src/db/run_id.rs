@@ -31,6 +31,12 @@ impl RunId {
         is_id.then(|| Self(text.to_owned()))
     }
 
+    /// Whether it is the identity of a run that began at this instant, in nanoseconds since the Unix epoch.
+    pub fn began_at(&self, started_unix_ns: i64) -> bool {
+        let second = calendar::compact(started_unix_ns);
+        self.0.strip_prefix(&second).is_some_and(|rest| rest.starts_with('-'))
+    }
+
     pub(super) fn stored(id: String) -> Self {
         Self(id)
     }

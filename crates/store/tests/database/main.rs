@@ -7,6 +7,7 @@ mod common;
 mod labels;
 mod opening;
 mod recording;
+mod restoring;
 mod sample;
 
 use inferometer_metrics::{itl, ttft};

@@ -20,10 +20,14 @@ use serde::Serialize;
 use super::compare::percent;
 use super::engine_flags::{EngineFlags, config};
 use super::run_flags::given;
+use super::settings::Settings;
 use crate::command_line::console::{tell, variable};
 use crate::command_line::exit::{Failure, print};
 use crate::command_line::interrupt;
 use crate::command_line::terminal::{View, show};
+
+/// What of the settings says how a server is reached.
+const OF_SETTINGS: [&str; 3] = ["header", "proxy", "api_key_env"];
 
 /// The flags of `reproduce`.
 #[derive(Args)]
@@ -166,8 +170,17 @@ pub fn reproduce(arguments: &ReproduceArgs) -> Result<(), Failure> {
 
 impl ReproduceArgs {
     fn here(&self, out: Option<PathBuf>) -> Result<Here, Failure> {
+        let mut keys = given(&self.server)?;
+        // Of the settings only how a server is reached: the work is the bundle's.
+        let settings = Settings::read()?;
+        let target = keys.contains_key("target");
+        for key in OF_SETTINGS.into_iter().filter(|_| target) {
+            if let (Some(value), false) = (settings.value(key), keys.contains_key(key)) {
+                keys.insert(key.to_owned(), value.clone());
+            }
+        }
         Ok(Here {
-            keys: given(&self.server)?,
+            keys,
             server_command: self.server_command.clone(),
             start_server: self.start_server,
             repeat: self.repeat,
