@@ -68,8 +68,8 @@ pub enum NoRuns {
     Name(String),
 }
 
-/// The runs that a name stands for, in the order of time: one run, several with commas between them, or
-/// all rounds of one server of a plan (`group-0a1b2c3d/SERVER`).
+/// The runs that a name stands for, in the order of time: one run, several with commas between them or by a tag,
+/// or all rounds of one server of a plan (`group-0a1b2c3d/SERVER`).
 ///
 /// # Errors
 /// When it stands for none, or a run stands in it twice.
@@ -78,7 +78,13 @@ pub fn runs_named(name: &str, store: &Store) -> Result<Vec<StoredRun>, NoRuns> {
         return rounds(name, group, server, store);
     }
     let names = name.split(',').map(str::trim).filter(|name| !name.is_empty());
-    let mut runs = names.map(|name| store.run(name)).collect::<Result<Vec<_>, _>>()?;
+    let mut runs = Vec::new();
+    for name in names {
+        // A tag of several runs: they are repeats.
+        for id in store.find_all(name)? {
+            runs.push(store.run(id.as_str())?);
+        }
+    }
     runs.sort_by(|one, other| one.row.id.cmp(&other.row.id));
     if let Some(twice) = runs.windows(2).find(|pair| pair[0].row.id == pair[1].row.id) {
         let twice = &twice[0].row.id;

@@ -167,7 +167,7 @@ fn with_keys(spec: &Spec, here: &Here) -> Result<Spec, ReproduceError> {
     };
     keys.retain(|_, value| !value.is_null());
     plan_file::override_with(&mut keys, here.keys.clone());
-    Ok(plan_file::merge(None, keys)?)
+    Ok(plan_file::merge(None, keys, plan_file::Place::Flags)?)
 }
 
 /// The cells that were measured: a prediction may have been of a part of its grid.

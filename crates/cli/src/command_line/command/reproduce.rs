@@ -255,7 +255,7 @@ fn engine(plan: &Plan) -> Result<EngineConfig, Failure> {
         let line = error.to_string().lines().next().unwrap_or_default().to_owned();
         Failure::usage(format!("its plan has arguments that the engine does not take: {line}"))
     })?;
-    config(Some(model), profile.as_deref(), &flags)
+    Ok(config(Some(model), profile.as_deref(), &flags)?)
 }
 
 /// Says with the new run which one it reproduces.
