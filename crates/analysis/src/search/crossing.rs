@@ -104,6 +104,14 @@ impl Fit<'_> {
         all.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((first, f64::NEG_INFINITY))
     }
 
+    /// The top of the parabola through the profile around a crossing.
+    fn top_near(&self, at: f64) -> f64 {
+        let [before, here, after] = [-STEPS.1, 0.0, STEPS.1].map(|off| self.profile(at + off).1);
+        let bend = before - 2.0 * here + after;
+        let off = if bend < 0.0 { 0.5 * STEPS.1 * (before - after) / bend } else { 0.0 };
+        at + off.clamp(-STEPS.1, STEPS.1)
+    }
+
     /// What a point knows of the height of the curve.
     fn information(&self, point: &Point, at: f64, slope: f64) -> f64 {
         match self.of {
@@ -182,6 +190,7 @@ pub(super) fn crossing(points: &[Point], of: Of, wrong: f64) -> Option<Crossing>
     }
     let near = STEPS.0 / 2.0;
     let (at, (slope, top)) = best_of(&fit, from.max(at - near), to.min(at + near), STEPS.1);
+    let at = fit.top_near(at).clamp(from, to);
     let t = student_above(wrong / 2.0, fit.degrees(at, slope));
     let allowed = 0.5 * t * t * CAUTION * fit.scatter(at, slope);
     let is_held = |x: f64| top - fit.profile(x).1 <= allowed;

@@ -73,7 +73,8 @@ pub(super) fn edge(
     let least = |of: fn(&Crossing) -> Option<f64>| {
         found.iter().filter_map(|(_, it)| of(it)).min_by(f64::total_cmp)
     };
-    let is_bounded_below = found.iter().all(|(_, it)| it.low.is_some());
+    let is_bounded_below =
+        found.len() == tier.len() && found.iter().all(|(_, it)| it.low.is_some());
     edge.low = least(|it| it.low).filter(|_| is_bounded_below).map(f64::exp);
     edge.high = least(|it| it.high).map(f64::exp);
     if let (Some(_), Some(_)) = (edge.good, edge.bad) {

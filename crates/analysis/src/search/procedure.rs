@@ -1,6 +1,7 @@
 //! Which load is tried next, with how many requests, and when the answer is known.
 
 use super::edges::{TierEdge, edge};
+use super::evidence::Claim;
 use super::known::Load;
 use super::overwhelmed::{Overwhelmed, are_beyond, misses_to_claim};
 use super::settings::{NextTrial, Outcome, Settings};
@@ -20,10 +21,13 @@ const BRACKET: f64 = 0.3;
 /// The first long trial takes this part of all requests, and each is larger than the one before by
 /// this factor, up to this part of what is left.
 const FIRST_LONG: u64 = 8;
+const MOST_AT_FIRST: u64 = 2_500;
 const GROWTH: f64 = 1.5;
 const OF_LEFT: u64 = 3;
 /// Long trials stand so far from the estimate, as a logarithm, at least and at most.
 const APART: (f64, f64) = (0.01, 0.1);
+/// And so far where the interval has no end on that side.
+const FAR_APART: f64 = 0.2;
 /// A trial beyond a load that met the objectives is higher by this factor at least.
 const ABOVE: f64 = 1.25;
 /// Where less than this part of what came left per second, more came than the server can do.
@@ -105,6 +109,24 @@ impl Search {
         self.trials.push((trial, overwhelmed));
         let tiers = self.settings.tiers.iter();
         self.tiers = tiers.map(|tier| edge(&self.settings, tier, &self.trials)).collect();
+        self.bound_by_single_loads();
+    }
+
+    /// Where the curve bounds the edge of a tier on one side only, what single loads show does: the
+    /// highest that meets the objectives below all that may not, the lowest that does not above.
+    fn bound_by_single_loads(&mut self) {
+        if self.tiers.iter().all(|edge| edge.low.is_some() && edge.high.is_some()) {
+            return;
+        }
+        let loads = self.loads();
+        for (edge, tier) in self.tiers.iter_mut().zip(&self.settings.tiers) {
+            let Some(estimate) = edge.estimate else { continue };
+            let of = |claim: Claim| loads.iter().filter(move |load| load.claim(tier) == claim);
+            let met = of(Claim::Met).filter(|load| load.load <= estimate).map(|load| load.load);
+            let not_met = of(Claim::NotMet).filter(|load| load.load >= estimate);
+            edge.low = edge.low.or_else(|| met.max_by(f64::total_cmp));
+            edge.high = edge.high.or_else(|| not_met.map(|load| load.load).min_by(f64::total_cmp));
+        }
     }
 
     /// The ends of a tier's interval as they are stated: of whole loads the highest that meets lies
@@ -301,15 +323,15 @@ impl Search {
     /// A long trial, in turn below and above the estimate: the lower end is secured first.
     fn near(&self, edge: &TierEdge) -> (f64, u64) {
         let estimate = edge.estimate.unwrap_or(self.settings.start);
-        let width = match (edge.low, edge.high) {
-            (Some(low), Some(high)) => (high / low).ln(),
-            _ => f64::INFINITY,
-        };
-        let apart = (width / 4.0).clamp(APART.0, APART.1);
-        let load = if self.long % 2 == 0 {
-            self.rounded(estimate * (-apart).exp(), f64::floor)
-        } else {
-            self.rounded(estimate * apart.exp(), f64::ceil)
+        let below = |apart: f64| self.rounded(estimate * (-apart).exp(), f64::floor);
+        let above = |apart: f64| self.rounded(estimate * apart.exp(), f64::ceil);
+        let load = match (edge.low, edge.high) {
+            (None, _) => below(FAR_APART),
+            (_, None) => above(FAR_APART),
+            (Some(low), Some(high)) => {
+                let apart = ((high / low).ln() / 4.0).clamp(APART.0, APART.1);
+                if self.long % 2 == 0 { below(apart) } else { above(apart) }
+            }
         };
         let highest = self.settings.highest.unwrap_or(f64::INFINITY);
         let load = load.clamp(self.settings.lowest.min(highest), highest);
@@ -326,9 +348,12 @@ impl Search {
 
     /// Requests of a trial that narrows the interval: each one more than the one before.
     fn long_trial(&self, load: f64) -> u64 {
-        let first = (self.settings.max_requests / FIRST_LONG) as f64;
-        let wanted = first * GROWTH.powi(self.long.min(20) as i32);
+        let wanted = self.first_long() as f64 * GROWTH.powi(self.long.min(20) as i32);
         (wanted as u64).max(self.side_trial(load))
+    }
+
+    fn first_long(&self) -> u64 {
+        (self.settings.max_requests / FIRST_LONG).min(MOST_AT_FIRST)
     }
 
     /// No more than is left, never most of it, and nothing that is too little for another trial.
@@ -341,7 +366,8 @@ impl Search {
         let left = self.settings.max_requests.saturating_sub(self.requests()).min(of_time).max(1);
         let most = (left / OF_LEFT).max(self.side_trial(load));
         let asked = wanted.min(most).min(left);
-        if left - asked < self.side_trial(load) { left } else { asked }
+        // Several short trials at last would say less than one.
+        if left - asked < self.side_trial(load).max(asked / 2) { left } else { asked }
     }
 
     /// Requests of a trial that hardly count: its start-up and its drain.

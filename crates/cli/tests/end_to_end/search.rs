@@ -112,7 +112,9 @@ fn what_holds_nowhere_or_everywhere_is_said_and_has_its_exit_code() {
     let bounds = ["--predict", "--from", "2", "--to", "4"];
     let never = search(folder.path(), 3, &[&bounds[..], &["--slo", "ttft_p90<1ms"]].concat());
     assert_eq!(never["searches"][0]["outcome"], "not_met_at_lowest");
-    assert!(ends(&never).1.is_some_and(|high| high < 2.0) && never["searches"][0]["estimate"].is_null());
+    assert!(
+        ends(&never).1.is_some_and(|high| high < 2.0) && never["searches"][0]["estimate"].is_null()
+    );
     // Of a server trials are cut off before any answer has ended, which takes minutes at this speed:
     // that is no failure to measure.
     let engine = Engine::start_at("1", &[]);
