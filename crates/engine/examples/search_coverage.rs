@@ -72,7 +72,7 @@ const MACHINES: [Machine; 4] = [
         objectives: [
             ("TTFT p50", "ttft_p50<33ms", false),
             ("TTFT p90", "ttft_p90<50ms", false),
-            ("TTFT p99", "ttft_p99<210ms", false),
+            ("TTFT p99", "ttft_p99<85ms", false),
             ("TPOT p95", "tpot_p95<45ms", false),
             ("E2E p50", "e2e_p50<1100ms", false),
             ("goodput 90 %", "ttft<100ms,tpot<45ms", false),

@@ -1,7 +1,7 @@
 //! From trials to the edge of a tier: the highest load at which all its criteria hold. Asks for no trial.
 
 use super::crossing::{Crossing, Of, Point, crossing};
-use super::overwhelmed::{INDEPENDENT, Overwhelmed};
+use super::overwhelmed::{INDEPENDENT, Overwhelmed, are_beyond, misses_to_claim};
 use super::settings::Settings;
 use super::trial::Trial;
 use inferometer_plan::search::Criterion;
@@ -153,4 +153,13 @@ fn point(
     };
     let allowed = if let Of::Share(allowed) = found.1 { allowed } else { 0.0 };
     (trial.is_settled || found.0.y > allowed).then_some(found)
+}
+
+/// The criterion that so many requests of a trial missed that the load is far beyond the edge, of each
+/// tier; that of the first one.
+pub(super) fn overwhelmed(settings: &Settings, trial: &Trial) -> Option<Overwhelmed> {
+    let needed = misses_to_claim(&settings.criteria, trial.planned);
+    let criterion = are_beyond(&settings.tiers, &trial.missed, &needed)?;
+    let (missed, planned, cut_off) = (trial.missed[criterion], trial.planned, trial.cut_off);
+    Some(Overwhelmed { criterion, missed, planned, cut_off })
 }

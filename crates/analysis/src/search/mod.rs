@@ -9,7 +9,6 @@ mod answer;
 mod crossing;
 mod findings;
 mod overwhelmed;
-mod sentence;
 mod trial;
 
 mod plan;
@@ -20,7 +19,7 @@ mod known;
 mod procedure;
 mod settings;
 
-pub use answer::{LoadAnswer, SearchAnswer, SearchObjective};
+pub use answer::{LoadAnswer, SearchAnswer, SearchObjective, load_text, sentence};
 pub use edges::TierEdge;
 pub use evidence::{Claim, Measure, Measured};
 pub use findings::{CODES, findings};
@@ -28,7 +27,6 @@ pub use known::Load;
 pub use overwhelmed::{Overwhelmed, Watcher, certain_at, misses_to_claim};
 pub use plan::{settings, trial_pass, watcher};
 pub use procedure::Search;
-pub use sentence::{load_text, sentence};
 pub use settings::{NextTrial, Outcome, Settings};
 pub use trial::{Saturation, Trial, TrialFold};
 

@@ -1,9 +1,9 @@
 //! Which load is tried next, with how many requests, and when the answer is known.
 
-use super::edges::{TierEdge, edge};
+use super::edges::{TierEdge, edge, overwhelmed};
 use super::evidence::Claim;
 use super::known::Load;
-use super::overwhelmed::{Overwhelmed, are_beyond, misses_to_claim};
+use super::overwhelmed::Overwhelmed;
 use super::settings::{NextTrial, Outcome, Settings};
 use super::trial::Trial;
 use inferometer_plan::search::Criterion;
@@ -396,13 +396,4 @@ impl Search {
         // As people write it, and not as a product of powers would give it.
         format!("{load:.digits$e}").parse().unwrap_or(load)
     }
-}
-
-/// The criterion that so many requests of a trial missed that the load is far beyond the edge, of each
-/// tier; that of the first one.
-fn overwhelmed(settings: &Settings, trial: &Trial) -> Option<Overwhelmed> {
-    let needed = misses_to_claim(&settings.criteria, trial.planned);
-    let criterion = are_beyond(&settings.tiers, &trial.missed, &needed)?;
-    let (missed, planned, cut_off) = (trial.missed[criterion], trial.planned, trial.cut_off);
-    Some(Overwhelmed { criterion, missed, planned, cut_off })
 }
