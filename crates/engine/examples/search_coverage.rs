@@ -1,158 +1,204 @@
-//! How often a search's interval holds the edge that a fine sweep finds, how wide it is, and what it
-//! costs beside a sweep that reaches the same precision: prints the figures of docs/search.md.
+//! How often the interval of a search holds the truth, how wide it is and how far off its estimate, on
+//! three engines with noise in virtual time. Prints a line for each objective; conformance/search/ has
+//! the last results.
 //!
-//! `cargo run --release --example search_coverage -- [SEEDS [no-sweep]]`
+//! `cargo run --example search_coverage -- [SEEDS [WORDS [MAX_REQUESTS]]]`: the cases whose names hold
+//! WORDS.
 
 #[path = "../tests/support/search.rs"]
 mod support;
 
-use inferometer_analysis::search::Settings;
-use inferometer_engine::EngineConfig;
-use support::{Server, search, steps, sweep, truth, wanted};
+use inferometer_analysis::search::Outcome;
+use inferometer_engine::{EngineConfig, Noise};
+use support::{Server, edge, ratio, search, settings, steps, wanted};
 
-/// Seeds that a sweep is judged by.
-const SWEEPS: u64 = 20;
-
-struct Case {
+struct Machine {
     name: &'static str,
-    slo: &'static str,
-    goodput: &'static str,
-    whole: bool,
     model: &'static str,
     lengths: (u32, u32),
-    /// The loads between which the edge lies.
-    around: (f64, f64),
-    /// The bounds of the sweep.
-    bounds: (f64, f64),
-    max_requests: u64,
-    precision: f64,
+    noise: &'static str,
+    /// The rates between which all edges lie.
+    rates: (f64, f64),
+    /// The same of numbers in flight.
+    in_flight: (u32, u32),
+    /// Objectives, each with the share that must meet it where it is on requests.
+    objectives: [(&'static str, &'static str, bool); 8],
 }
+
+const MACHINES: [Machine; 4] = [
+    Machine {
+        name: "plain",
+        model: "chatglm3-6b",
+        lengths: (128, 32),
+        noise: "step=0.05",
+        rates: (14.0, 34.0),
+        in_flight: (10, 30),
+        objectives: [
+            ("TTFT p50", "ttft_p50<33ms", false),
+            ("TTFT p90", "ttft_p90<46ms", false),
+            ("TTFT p99", "ttft_p99<63ms", false),
+            ("TPOT p95", "tpot_p95<40ms", false),
+            ("E2E p50", "e2e_p50<1200ms", false),
+            ("goodput 90 %", "ttft<60ms,tpot<45ms", false),
+            ("concurrency", "e2e_p50<700ms", true),
+            ("mean", "e2e_mean<1100ms", false),
+        ],
+    },
+    Machine {
+        name: "preempting",
+        model: "qwen-14b",
+        lengths: (512, 256),
+        noise: "step=0.05",
+        rates: (0.7, 1.5),
+        in_flight: (4, 26),
+        objectives: [
+            ("TTFT p50", "ttft_p50<200ms", false),
+            ("TTFT p90", "ttft_p90<1s", false),
+            ("TTFT p99", "ttft_p99<3s", false),
+            ("TPOT p95", "tpot_p95<45ms", false),
+            ("E2E p50", "e2e_p50<10s", false),
+            ("goodput 90 %", "ttft<1s,tpot<45ms", false),
+            ("concurrency", "e2e_p90<14s", true),
+            ("mean", "ttft_mean<1s", false),
+        ],
+    },
+    Machine {
+        name: "bursty",
+        model: "chatglm3-6b",
+        lengths: (128, 32),
+        noise: "step=0.05,drift=0.05:5s,burst=0.001:10",
+        rates: (12.0, 34.0),
+        in_flight: (10, 30),
+        objectives: [
+            ("TTFT p50", "ttft_p50<33ms", false),
+            ("TTFT p90", "ttft_p90<50ms", false),
+            ("TTFT p99", "ttft_p99<85ms", false),
+            ("TPOT p95", "tpot_p95<45ms", false),
+            ("E2E p50", "e2e_p50<1100ms", false),
+            ("goodput 90 %", "ttft<100ms,tpot<45ms", false),
+            ("concurrency", "e2e_p50<700ms", true),
+            ("mean", "e2e_mean<1100ms", false),
+        ],
+    },
+    // Latencies hardly rise before the server can do no more.
+    Machine {
+        name: "cliff",
+        model: "llama-3-8b",
+        lengths: (512, 128),
+        noise: "step=0.05",
+        rates: (5.0, 11.0),
+        in_flight: (20, 400),
+        objectives: [
+            ("TTFT p50", "ttft_p50<500ms", false),
+            ("TTFT p90", "ttft_p90<500ms", false),
+            ("TTFT p99", "ttft_p99<500ms", false),
+            ("TPOT p95", "tpot_p95<150ms", false),
+            ("E2E p50", "e2e_p50<15s", false),
+            ("goodput 90 %", "ttft<500ms,tpot<150ms", false),
+            ("concurrency", "e2e_p50<15s", true),
+            ("mean", "ttft_mean<500ms", false),
+        ],
+    },
+];
+
+/// Requests by which the truth is made at each load, and the factor from one load to the next.
+const REQUESTS: u64 = 300_000;
+const STEP: f64 = 1.02;
 
 fn main() {
-    let seeds = std::env::args().nth(1).map_or(200, |seeds| seeds.parse().expect("a number"));
-    let base = Case {
-        name: "tpot p95",
-        slo: "tpot_p95<25ms",
-        goodput: "",
-        whole: false,
-        model: "chatglm3-6b",
-        lengths: (64, 16),
-        around: (14.0, 24.0),
-        bounds: (1.0, 64.0),
-        max_requests: 20_000,
-        precision: 0.05,
-    };
-    let cases = [
-        Case { ..base },
-        Case { name: "tpot p99", slo: "tpot_p99<25ms", around: (12.0, 17.0), ..base },
-        Case {
-            name: "ttft p99",
-            slo: "ttft_p99<100ms",
-            around: (68.0, 85.0),
-            bounds: (1.0, 128.0),
-            ..base
-        },
-        Case {
-            name: "goodput 90 %",
-            slo: "",
-            goodput: "ttft<60ms,tpot<22ms",
-            around: (8.0, 24.0),
-            ..base
-        },
-        Case {
-            name: "concurrency",
-            slo: "tpot_p95<25ms",
-            whole: true,
-            around: (2.0, 100.0),
-            bounds: (1.0, 64.0),
-            ..base
-        },
-    ];
-    for case in &cases {
-        measure(case, seeds);
+    let argument = |at| std::env::args().nth(at);
+    let seeds = argument(1).map_or(40, |seeds| seeds.parse().expect("a number"));
+    let words = argument(2).unwrap_or_default();
+    let max_requests = argument(3).map_or(6_000, |most| most.parse().expect("a number"));
+    let (mut held, mut searches) = (0, 0);
+    for machine in &MACHINES {
+        for whole in [false, true] {
+            let all = machine.objectives.iter().filter(|objective| objective.2 == whole);
+            let wanted: Vec<_> = all
+                .filter(|objective| format!("{} {}", machine.name, objective.0).contains(&words))
+                .collect();
+            let found = measure(machine, whole, &wanted, seeds, max_requests);
+            (held, searches) = (held + found, searches + seeds * wanted.len() as u64);
+        }
     }
+    println!("all together: {held} of {searches} hold the truth");
 }
 
-fn measure(case: &Case, seeds: u64) {
-    let config = EngineConfig::of_model(case.model).expect("a model");
-    let server = Server { config, lengths: case.lengths, whole: case.whole };
-    let share = if case.goodput.is_empty() { 0.99 } else { 0.9 };
-    let criteria = wanted(case.slo, case.goodput, share);
-    let around = match case.whole {
-        true => steps(case.around.0, case.around.1, 1.0001).into_iter().map(f64::round).fold(
-            Vec::new(),
-            |mut loads, load| {
-                if loads.last() != Some(&load) {
-                    loads.push(load);
-                }
-                loads
-            },
-        ),
-        false => steps(case.around.0, case.around.1, 1.01),
+fn measure(
+    machine: &Machine,
+    whole: bool,
+    objectives: &[&(&str, &str, bool)],
+    seeds: u64,
+    max_requests: u64,
+) -> u64 {
+    let noise = Some(Noise::parse(machine.noise).expect("noise"));
+    let config = EngineConfig::of_model(machine.model).expect("a model");
+    let server =
+        Server { config: EngineConfig { noise, ..config }, lengths: machine.lengths, whole };
+    let criteria: Vec<_> = objectives
+        .iter()
+        .map(|(name, text, _)| match name.starts_with("goodput") {
+            true => wanted("", text, 0.9).remove(0),
+            false => wanted(text, "", 0.9).remove(0),
+        })
+        .collect();
+    if criteria.is_empty() {
+        return 0;
+    }
+    let loads: Vec<f64> = match whole {
+        false => steps(machine.rates.0, machine.rates.1, STEP),
+        true => (machine.in_flight.0..machine.in_flight.1).map(f64::from).collect(),
     };
-    let edge = truth(&server, &criteria[0], &around, 400_000);
-    let settings = Settings {
-        criteria: criteria.clone(),
-        start: if case.whole { 8.0 } else { 1.0 },
-        stride: 2.0,
-        lowest: if case.whole { 1.0 } else { 1e-3 },
-        highest: None,
-        whole: case.whole,
-        confidence: 0.95,
-        precision: case.precision,
-        max_requests: case.max_requests,
-        max_trials: 40,
-        latency_s: None,
-    };
-    let (mut held, mut whole) = (0, 0);
-    let (mut requests, mut trials, mut widths) = (0, 0, Vec::new());
-    for seed in 0..seeds {
-        let found = search(&server, settings.clone(), seed);
-        requests += found.requests();
-        trials += found.trials();
-        if let (Some(low), Some(high)) = found.interval() {
-            whole += 1;
+    let requests = if whole { REQUESTS / 3 } else { REQUESTS };
+    let ratios: Vec<Vec<f64>> = (0..)
+        .zip(&loads)
+        .map(|(number, &load)| {
+            let requests = server.seeded(1 << 40).play(&mut None, load, requests, number);
+            criteria.iter().map(|criterion| ratio(criterion, &requests)).collect()
+        })
+        .collect();
+    let mut all = 0;
+    for (index, (name, text, _)) in objectives.iter().enumerate() {
+        let ratios: Vec<f64> = ratios.iter().map(|of_load| of_load[index]).collect();
+        let Some(edge) = edge(&loads, &ratios) else {
+            println!("{} {name}: no edge within {:?}: {ratios:?}", machine.name, machine.rates);
+            continue;
+        };
+        let edge = if whole { edge.floor() } else { edge };
+        let (mut held, mut found, mut early, mut high_is_wrong) = (0, 0, 0, 0);
+        let (mut widths, mut errors, mut signed, mut trials) =
+            (Vec::new(), Vec::new(), Vec::new(), 0);
+        for seed in 0..seeds {
+            let settings = settings(vec![criteria[index].clone()], whole, max_requests);
+            let search = search(&server, settings, seed);
+            let (low, high) = search.interval(0);
+            found += u64::from(low.is_some() && high.is_some());
+            early += u64::from(search.outcome() == Outcome::Found);
+            trials += search.trials();
+            let (low, high) = (low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY));
             held += u64::from(low <= edge && edge <= high);
-            widths.push(high / low - 1.0);
-        } else {
-            widths.push(f64::INFINITY);
+            high_is_wrong += u64::from(high < edge);
+            widths.push(if whole { (high - low) / 2.0 } else { high / low });
+            let error = search.estimate(0).map_or(f64::INFINITY, |it| it / edge - 1.0);
+            signed.push(error);
+            errors.push(error.abs());
         }
-    }
-    widths.sort_by(f64::total_cmp);
-    let median = widths[widths.len() / 2];
-    println!(
-        "{}: edge {edge:.3}; {held} of {seeds} hold it ({whole} have both ends); width median \
-         {:.1} %, p90 {:.1} %; {} requests, {:.1} trials in the mean",
-        case.name,
-        100.0 * median,
-        100.0 * widths[widths.len() * 9 / 10],
-        requests / seeds,
-        trials as f64 / seeds as f64
-    );
-    if case.whole || std::env::args().nth(2).is_some() {
-        return;
-    }
-    let loads = steps(case.bounds.0, case.bounds.1, 1.0 + case.precision);
-    let mut each = 250;
-    loop {
-        let mut widths: Vec<f64> = (0..SWEEPS)
-            .map(|seed| match sweep(&server, &criteria, &loads, each, seed) {
-                (Some(low), Some(high)) => high / low - 1.0,
-                _ => f64::INFINITY,
-            })
-            .collect();
         widths.sort_by(f64::total_cmp);
-        let width = widths[widths.len() / 2];
-        let all = each * loads.len() as u64;
-        let times = all as f64 / (requests as f64 / seeds as f64);
+        errors.sort_by(f64::total_cmp);
+        signed.sort_by(f64::total_cmp);
+        let at = |sorted: &[f64], share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize];
         println!(
-            "  sweep of {} loads x {each}: width median {:.1} %, {all} requests, {times:.1} times",
-            loads.len(),
-            100.0 * width
+            "{:<10} {name:<12} {text:<22} truth {edge:7.3}: {held} of {seeds} hold it ({high_is_wrong} \
+             below it), {found} have both ends, {early} precise; width {:.3} (p90 {:.3}); estimate \
+             off {:+.1} % in the median (p90 of its size {:.1} %); {:.1} trials",
+            machine.name,
+            at(&widths, 0.5),
+            at(&widths, 0.9),
+            100.0 * at(&signed, 0.5),
+            100.0 * at(&errors, 0.9),
+            trials as f64 / seeds as f64,
         );
-        if width <= median || each > 60_000 {
-            return;
-        }
-        each *= 2;
+        all += held;
     }
+    all
 }

@@ -140,7 +140,8 @@ pub fn expected_answers(
             let search = player.cell(cell, search_plan, &mut |_, _| Ok(()))?;
             Ok(SearchAnswer::of_search(search_plan, cell, &search))
         })
-        .collect()
+        .collect::<Result<Vec<_>, _>>()
+        .map(|answers| answers.into_iter().flatten().collect())
 }
 
 /// A search that was played.

@@ -83,7 +83,7 @@ impl Judgement {
 
     /// Of one answer of a search.
     pub(crate) fn of_search(answer: &SearchAnswer) -> Self {
-        let verdict = match (answer.outcome, answer.low) {
+        let verdict = match (answer.outcome, answer.estimate.or(answer.low)) {
             (Outcome::NotMetAtLowest, _) | (_, None) => Verdict::Fail,
             (Outcome::Found | Outcome::MetAtHighest, Some(_)) => Verdict::Pass,
             (_, Some(_)) => Verdict::Undecided,

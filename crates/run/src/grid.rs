@@ -54,9 +54,10 @@ impl Grid {
         self.cells.iter().map(cell).collect()
     }
 
-    /// What the search of a plan found out, cell by cell; nothing of a plan that asks for none.
+    /// What the search of a plan found out, cell by cell and tier by tier; nothing of a plan that asks for none.
     pub fn searches(&self, plan: &Plan) -> Vec<SearchAnswer> {
         let Some(search) = &plan.search else { return Vec::new() };
-        self.cells.iter().map(|known| SearchAnswer::of(search, known.cell, &known.trials)).collect()
+        let of = |known: &Measured| SearchAnswer::of(search, known.cell, &known.trials);
+        self.cells.iter().flat_map(of).collect()
     }
 }

@@ -19,16 +19,21 @@ pub struct LongestRun {
     pub plan: Plan,
     times: f64,
     rests: Duration,
+    /// What the user allows it.
+    most: Option<Duration>,
 }
 
 impl LongestRun {
     /// That of a plan; a plan without a search takes as long as it takes.
     pub fn of(plan: &Plan) -> Self {
-        let mut longest = Self { plan: plan.clone(), times: 1.0, rests: Duration::ZERO };
+        let mut longest =
+            Self { plan: plan.clone(), times: 1.0, rests: Duration::ZERO, most: None };
         if let Some(search) = longest.plan.search.take() {
             let requests = search.max_requests.min(MOST_PLAYED);
             let asked = NextTrial { load: search.lowest, requests };
             let at_lowest = |of_plan| inferometer_analysis::search::trial_pass(of_plan, asked);
+            let cells = plan.cells.len() as u32;
+            longest.most = search.max_time.map(|most| most.saturating_mul(cells));
             longest.plan.passes = plan.passes.iter().map(at_lowest).collect();
             longest.times = search.max_requests as f64 / requests as f64;
             let trials = search.max_trials.saturating_mul(plan.cells.len() as u32);
@@ -40,6 +45,9 @@ impl LongestRun {
 
     /// How long all of it takes where that plan takes so long; absent where no clock holds it.
     pub fn time(&self, once: Duration) -> Option<Duration> {
+        if let Some(most) = self.most {
+            return most.checked_add(self.rests);
+        }
         let all = Duration::try_from_secs_f64(once.as_secs_f64() * self.times).ok()?;
         all.checked_add(self.rests)
     }
@@ -62,8 +70,9 @@ pub fn words(plan: &Plan, search: &SearchPlan, most: Option<Duration>) -> String
             load(search.lowest)
         )
     });
+    let most = search.max_time.map_or_else(String::new, |most| format!(", or {}", in_words(most)));
     format!(
-        "a search ends when it is sure: at most {} requests (or {} trials){cells}{time}",
+        "a search ends when it is sure: at most {} requests (or {} trials{most}){cells}{time}",
         search.max_requests, search.max_trials
     )
 }

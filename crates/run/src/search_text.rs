@@ -1,88 +1,92 @@
 //! A search in words: a line for each trial, a line for each answer; and what its answers fall short
 //! of.
 
+use std::time::Duration;
+
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::search::{
-    Claim, Load, NextTrial, Outcome, Overwhelmed, Search, SearchAnswer,
+    Measure, Outcome, Overwhelmed, Search, SearchAnswer, Trial, load_text,
 };
 use inferometer_analysis::summary::Summary;
-use inferometer_model::cell::CellPlan;
 use inferometer_model::outcome::OutcomeCounts;
-use inferometer_plan::search::SearchPlan;
+use inferometer_plan::search::{Criterion, SearchPlan};
+use inferometer_report::search::sentence;
 
 use crate::error::Shortfall;
+use crate::estimate::in_words;
 
-/// One line on a trial that was made.
-pub fn trial(plan: &SearchPlan, search: &Search, asked: NextTrial) -> String {
-    let known = search.loads().iter().find(|load| load.load == asked.load);
-    let verdict = known.map_or_else(String::new, |load| {
-        if let Some(by) = load.overwhelmed {
-            let criterion = plan.criteria.get(by.criterion).map_or("", |it| it.text.as_str());
-            let cut = match by.cut_off {
-                0 => String::new(),
-                cut => format!("; cut off, with {cut} in flight or not sent"),
-            };
-            let claim = match load.claim() {
-                Claim::NotMet => "does not meet",
-                Claim::Met | Claim::Open => "seems not to meet",
-            };
-            let Overwhelmed { missed, planned, .. } = by;
-            return format!(
-                "{claim} {criterion}: {missed} of {planned} requests missed it for certain{cut}"
-            );
-        }
-        if load.counted() == 0 {
-            let none = "counts: all of them are start-up or drain";
-            return format!("says nothing yet: none of {} requests {none}", load.requests);
-        }
-        let measured = plan.criteria.iter().zip(&load.evidence.measured);
-        let shares: Vec<String> = measured
-            .map(|(criterion, measured)| match criterion.needed() {
-                Some(needed) => format!(
-                    "{:.2}% of {} ({}% needed)",
-                    100.0 * measured.value,
-                    criterion.text,
-                    100.0 * needed
-                ),
-                None => format!("{:.1} ms of {}", measured.value, criterion.text),
-            })
-            .collect();
-        format!("{}: {} (of {} requests)", claim(load), shares.join(", "), load.counted())
-    });
-    format!("    {} {} {verdict}", load_text(asked.load), plan.over.unit())
+/// One line on the last trial that was made: what it showed, what is known by now, and how long the
+/// rest may take at most.
+pub fn trial(plan: &SearchPlan, search: &Search) -> String {
+    let Some((trial, overwhelmed)) = search.last() else { return String::new() };
+    let shown = match overwhelmed {
+        Some(by) => far_beyond(plan, by),
+        None if trial.counted() == 0 => format!("none of its {} requests counts", trial.requests),
+        None => measured(plan, trial),
+    };
+    let load = format!("{} {}", load_text(trial.load), plan.over.unit());
+    let known: Vec<String> =
+        plan.tiers().into_iter().enumerate().filter_map(known(search)).collect();
+    let known = if known.is_empty() { String::new() } else { format!("; {}", known.join(", ")) };
+    format!("    {load}: {shown}{known}{}", time_left(search))
 }
 
-/// A load with four significant digits, without zeros that say nothing; whole ones are never cut.
-pub fn load_text(load: f64) -> String {
-    let before = if load > 0.0 { load.log10().floor() } else { 0.0 };
-    let decimals = (3.0 - before).clamp(0.0, 9.0) as usize;
-    let text = format!("{load:.decimals$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+fn far_beyond(plan: &SearchPlan, by: Overwhelmed) -> String {
+    let Overwhelmed { criterion, missed, planned, cut_off } = by;
+    let criterion = plan.criteria.get(criterion).map_or("", |it| it.text.as_str());
+    let cut = match cut_off {
+        0 => String::new(),
+        cut => format!(" (cut off, with {cut} in flight or not sent)"),
+    };
+    format!("far too much: {missed} of {planned} requests missed {criterion} for certain{cut}")
+}
+
+fn measured(plan: &SearchPlan, trial: &Trial) -> String {
+    let of = |(criterion, measure): (&Criterion, &Measure)| match criterion.needed() {
+        Some(needed) => format!(
+            "{:.2}% meet {} ({}% needed)",
+            100.0 * measure.value,
+            criterion.text,
+            (1e6 * needed).round() / 1e4
+        ),
+        None => format!("a mean of {:.1} ms for {}", measure.value, criterion.text),
+    };
+    let shares: Vec<String> = plan.criteria.iter().zip(&trial.measured).map(of).collect();
+    let are_met = plan.criteria.iter().enumerate();
+    let misses = are_met.filter(|(index, it)| trial.is_met(*index, it) == Some(false)).count();
+    let verdict = match (misses, trial.is_settled) {
+        (0, true) => "met",
+        (0, false) => "too short to show what this load holds; a longer trial follows",
+        (misses, _) if misses == plan.criteria.len() => "not met",
+        _ => "not all met",
+    };
+    format!("{} of {} requests that count: {verdict}", shares.join(", "), trial.counted())
+}
+
+/// What is known of a tier by now.
+fn known(search: &Search) -> impl Fn((usize, (Option<String>, Vec<usize>))) -> Option<String> {
+    |(at, (name, _))| {
+        let estimate = load_text(search.estimate(at)?);
+        let name = name.map_or_else(String::new, |name| format!("{name} "));
+        Some(match search.interval(at) {
+            (Some(low), Some(high)) => {
+                format!("so far {name}{estimate} ({} to {})", load_text(low), load_text(high))
+            }
+            _ => format!("so far {name}about {estimate}"),
+        })
     }
 }
 
-fn claim(load: &Load) -> &'static str {
-    match (load.saturation, load.claim()) {
-        (Some(_), _) => "is more than the server can do",
-        (None, Claim::Met) => "meets the objectives",
-        (None, Claim::NotMet) => "does not meet the objectives",
-        (None, Claim::Open) => "is open yet",
-    }
-}
-
-/// The answer in one line.
-pub fn answer(plan: &SearchPlan, cell: CellPlan, search: &Search) -> String {
-    let answer = SearchAnswer::of_search(plan, cell, search);
-    format!("  {cell}: {}", inferometer_report::search::sentence(&answer))
+/// How long the rest may take, were all requests that are left sent at the load of the next trial.
+fn time_left(search: &Search) -> String {
+    let Some(seconds) = search.seconds_left() else { return String::new() };
+    let Ok(most) = Duration::try_from_secs_f64(seconds) else { return String::new() };
+    format!("; at most {} left", in_words(most))
 }
 
 /// The answers, one line each: the last that a terminal shows, for the trials stand above them.
 pub fn answers(answers: &[SearchAnswer]) -> String {
-    let line = |answer: &SearchAnswer| {
-        format!("answer: {}: {}\n", answer.cell(), inferometer_report::search::sentence(answer))
-    };
+    let line = |answer: &SearchAnswer| format!("answer: {}: {}\n", answer.cell(), sentence(answer));
     answers.iter().map(line).collect()
 }
 
@@ -107,29 +111,17 @@ pub fn nothing_completed(summary: &Summary) -> Option<String> {
 /// What the answers of a search fall short of.
 ///
 /// # Errors
-/// When not even the lowest load meets the objectives, or no load could be claimed to.
+/// When no load meets the objectives, or nothing could be judged.
 pub fn judge(answers: &[SearchAnswer]) -> Result<(), Shortfall> {
     for answer in answers {
-        let why = format!("{}: {}", answer.cell(), inferometer_report::search::sentence(answer));
-        match (answer.outcome, answer.low) {
-            (Outcome::NotMetAtLowest, _) => return Err(Shortfall::Objective(why)),
-            (Outcome::Found | Outcome::MetAtHighest, _) | (_, Some(_)) => {}
-            (_, None) => return Err(Shortfall::Failed(why)),
+        let why = || format!("{}: {}", answer.cell(), sentence(answer));
+        match (answer.outcome, answer.estimate) {
+            (Outcome::NotMeasurable, None) => return Err(Shortfall::Failed(why())),
+            (Outcome::NotMetAtLowest, _) => return Err(Shortfall::Objective(why())),
+            (_, Some(_)) => {}
+            (_, None) if answer.trials == 0 => return Err(Shortfall::Failed(why())),
+            (_, None) => return Err(Shortfall::Objective(why())),
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn loads_have_the_digits_that_tables_give_them() {
-        for (load, text) in
-            [(1600.0, "1600"), (1131.37, "1131"), (2.828_427, "2.828"), (0.001, "0.001")]
-        {
-            assert_eq!(load_text(load), text);
-        }
-    }
 }

@@ -66,8 +66,11 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
         }
     }
     let searches = grid.searches(facts.plan);
-    for (cell, answer) in cells.iter_mut().zip(&searches) {
-        of_answer(cell, answer);
+    for cell in &mut cells {
+        let of_cell = |answer: &&SearchAnswer| answer.cell() == cell.plan();
+        if let Some(answer) = searches.iter().find(of_cell) {
+            of_answer(cell, answer);
+        }
     }
     // A search asks up to where objectives hold: that they do not beyond is what it is for.
     let slo = match facts.plan.search {
@@ -123,14 +126,13 @@ fn count_from_the_first(cells: &mut [Cell]) {
     }
 }
 
-/// The figures of a cell that was searched: those of the highest load that meets the objectives, not
+/// The figures of a cell that was searched: those of the highest load up to the answer that was tried, not
 /// of the trial that did most of what was not wanted.
 fn of_answer(cell: &mut Cell, answer: &SearchAnswer) {
+    let below = answer.tried_below();
     let is_low = |pass: &&PassSummary| match answer.over {
-        Over::Rate => pass.rate.is_some() && pass.rate == answer.low,
-        Over::Concurrency => {
-            pass.concurrency.is_some() && pass.concurrency.map(f64::from) == answer.low
-        }
+        Over::Rate => pass.rate.is_some() && pass.rate == below,
+        Over::Concurrency => pass.concurrency.is_some() && pass.concurrency.map(f64::from) == below,
     };
     let at_low: Vec<PassSummary> = cell.passes.iter().filter(is_low).cloned().collect();
     let figures = cell::cell(cell.input_length, cell.output_length, at_low);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::evidence::{Claim, Measured};
+use super::known::Load;
 use super::overwhelmed::Overwhelmed;
 use super::plan::settings;
 use super::procedure::Search;
@@ -20,30 +21,46 @@ pub struct SearchAnswer {
     pub output_length: u32,
     /// What was made higher and higher.
     pub over: Over,
+    /// The tier of the objectives, where the search was asked for several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
+    /// The answer in one sentence; empty in results of earlier versions.
+    #[serde(default)]
+    pub answer: String,
     /// What had to hold.
     pub objectives: Vec<SearchObjective>,
-    /// The probability that the interval holds the edge, at least.
+    /// The probability that the interval holds the edge.
     pub confidence: f64,
     /// How close together its ends were to lie, as a share of the lower one.
     pub precision: f64,
     /// How the search ended.
     pub outcome: Outcome,
-    /// The highest load that can be claimed to meet the objectives, if there is one.
+    /// The best estimate of the highest load that meets the objectives; where each load that was tried
+    /// does, the highest of them, and absent where none does.
+    #[serde(default)]
+    pub estimate: Option<f64>,
+    /// Whether no load was found that does not meet them, so that the estimate is one from below.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_one_sided: bool,
+    /// The lower end of its interval; absent where no trial bounds it.
     pub low: Option<f64>,
-    /// The lowest load above it that can be claimed not to, if there is one.
+    /// The upper end of its interval; absent where no trial bounds it.
     pub high: Option<f64>,
-    /// The best guess of the edge between them, without a confidence.
+    /// The estimate, by the name that it had in earlier versions.
     pub guess: Option<f64>,
-    /// The objectives that do not hold at the upper end.
+    /// The objective that gives way first; none where none does.
     pub limited_by: Vec<String>,
-    /// Whether the server got ever more behind at the upper end.
+    /// Whether the server got ever more behind at the lowest load that does not meet the objectives.
     pub saturated: bool,
-    /// Whether a load was claimed to meet the objectives though a lower one does not.
+    /// Whether a load met the objectives though a lower one did not, each by its own interval.
     pub contradicts: bool,
     /// Requests of all trials.
     pub requests: u64,
     /// Trials.
     pub trials: u32,
+    /// Seconds that the trials took.
+    #[serde(default)]
+    pub time_s: f64,
     /// What is known of each load, in ascending order.
     pub loads: Vec<LoadAnswer>,
 }
@@ -70,7 +87,7 @@ pub struct LoadAnswer {
     pub requests: u64,
     /// Those that count: neither start-up nor drain.
     pub counted: u64,
-    /// What is claimed of it.
+    /// What its own trials say of it.
     pub claim: Claim,
     /// What its last trial says of saturation; absent where requests left as fast as they came.
     pub saturation: Option<Saturation>,
@@ -87,32 +104,50 @@ pub struct LoadAnswer {
 }
 
 impl SearchAnswer {
-    /// The answer of the trials of a cell, in the order in which they were made.
-    pub fn of(plan: &SearchPlan, cell: CellPlan, trials: &[Trial]) -> Self {
+    /// The answers of the trials of a cell, in the order in which they were made: one for each tier.
+    pub fn of(plan: &SearchPlan, cell: CellPlan, trials: &[Trial]) -> Vec<Self> {
         let mut search = Search::new(settings(plan));
         trials.iter().for_each(|trial| search.tell(trial.clone()));
         Self::of_search(plan, cell, &search)
     }
 
-    /// The answer as far as a search came.
-    pub fn of_search(plan: &SearchPlan, cell: CellPlan, search: &Search) -> Self {
-        let (low, high) = search.interval();
-        let upper = search.loads().iter().find(|load| Some(load.load) == high);
-        let failing = upper.map_or_else(Vec::new, |load| {
-            let measured = plan.criteria.iter().zip(&load.evidence.measured);
-            let overwhelmed = load.overwhelmed.map(|by| by.criterion);
-            let failing = measured.enumerate().filter(|(index, (_, measured))| {
-                measured.claim == Claim::NotMet || overwhelmed == Some(*index)
-            });
-            failing.map(|(_, (criterion, _))| criterion.text.clone()).collect()
-        });
+    /// The answers as far as a search came.
+    pub fn of_search(plan: &SearchPlan, cell: CellPlan, search: &Search) -> Vec<Self> {
+        let loads = search.loads();
+        let tiers = plan.tiers().into_iter().enumerate();
+        tiers
+            .map(|(at, (name, criteria))| {
+                let mut answer = Self::of_tier(plan, cell, search, &loads, (at, name, &criteria));
+                answer.answer = sentence(&answer);
+                answer
+            })
+            .collect()
+    }
+
+    fn of_tier(
+        plan: &SearchPlan,
+        cell: CellPlan,
+        search: &Search,
+        loads: &[Load],
+        (at, name, tier): (usize, Option<String>, &[usize]),
+    ) -> Self {
+        let edge = &search.tiers()[at];
+        let (low, high) = search.interval(at);
+        let criterion = |index: &usize| &plan.criteria[*index];
+        let estimate = search.estimate(at);
+        let is_bad = |load: &&Load| Some(load.load) == edge.bad;
+        let claims: Vec<Claim> = loads.iter().map(|load| load.claim(tier)).collect();
+        let first_bad = claims.iter().position(|claim| *claim == Claim::NotMet);
+        let last_good = claims.iter().rposition(|claim| *claim == Claim::Met);
         Self {
             input_length: cell.input_length,
             output_length: cell.output_length,
             over: plan.over,
-            objectives: plan
-                .criteria
+            tier: name,
+            answer: String::new(),
+            objectives: tier
                 .iter()
+                .map(criterion)
                 .map(|criterion| SearchObjective {
                     text: criterion.text.clone(),
                     share: criterion.needed(),
@@ -121,28 +156,31 @@ impl SearchAnswer {
                 .collect(),
             confidence: plan.confidence,
             precision: plan.precision,
-            outcome: search.outcome(),
+            outcome: search.outcome_of(at),
+            estimate,
+            is_one_sided: edge.bad.is_none(),
             low,
             high,
-            guess: search.guess(),
-            limited_by: failing,
-            saturated: upper.is_some_and(|load| load.saturation.is_some()),
-            contradicts: search.contradicts(),
+            guess: estimate,
+            limited_by: edge.first.iter().map(|first| criterion(first).text.clone()).collect(),
+            saturated: loads.iter().find(is_bad).is_some_and(|load| load.saturation.is_some()),
+            contradicts: first_bad.zip(last_good).is_some_and(|(bad, good)| good > bad),
             requests: search.requests(),
             trials: search.trials(),
-            loads: search
-                .loads()
+            time_s: search.time_s(),
+            loads: loads
                 .iter()
-                .map(|load| LoadAnswer {
+                .zip(claims)
+                .map(|(load, claim)| LoadAnswer {
                     load: load.load,
                     trials: load.trials,
                     requests: load.requests,
                     counted: load.counted(),
-                    claim: load.claim(),
+                    claim,
                     saturation: load.saturation,
                     overwhelmed: load.overwhelmed,
                     lacks_gaps: load.lacks_gaps,
-                    objectives: load.evidence.measured.clone(),
+                    objectives: tier.iter().map(|&index| load.measured[index]).collect(),
                 })
                 .collect(),
         }
@@ -151,5 +189,108 @@ impl SearchAnswer {
     /// The cell.
     pub fn cell(&self) -> CellPlan {
         CellPlan { input_length: self.input_length, output_length: self.output_length }
+    }
+
+    /// The highest load that was tried, up to the estimate, and met the objectives: its figures are those
+    /// of the answer.
+    pub fn tried_below(&self) -> Option<f64> {
+        let estimate = self.estimate?;
+        let below = |load: &&LoadAnswer| load.load <= estimate && load.claim != Claim::NotMet;
+        self.loads.iter().rfind(below).map(|load| load.load)
+    }
+}
+
+/// The answer in one sentence, with its interval.
+pub fn sentence(answer: &SearchAnswer) -> String {
+    let unit = answer.over.unit();
+    let texts: Vec<&str> = answer.objectives.iter().map(|it| it.text.as_str()).collect();
+    let objectives = texts.join(" and ");
+    let load = |load: f64| format!("{} {unit}", load_text(load));
+    let sure = format!("{} %", trimmed(answer.confidence * 100.0));
+    let tier = answer.tier.as_ref().map_or_else(String::new, |tier| format!("{tier}: "));
+    let so_far = if answer.outcome == Outcome::Unfinished { "so far, " } else { "" };
+    let ends = match (answer.low, answer.high) {
+        (Some(low), Some(high)) => {
+            format!("{sure}: {} to {}", load_text(low), load_text(high))
+        }
+        (Some(low), None) => format!("{sure}: {} or more", load_text(low)),
+        (None, Some(high)) => format!("{sure}: {} or less", load_text(high)),
+        (None, None) => "how sure that is cannot be said yet".to_owned(),
+    };
+    let lowest = answer.loads.first().map(|known| known.load);
+    let text = match (answer.outcome, answer.estimate) {
+        (Outcome::NotMetAtLowest, _) => format!(
+            "it does not bear even {} with {objectives} ({ends})",
+            load(lowest.or(answer.high).unwrap_or_default())
+        ),
+        (Outcome::MetAtHighest, Some(estimate)) => format!(
+            "it bears {} with {objectives} ({ends}); this is the highest load that was asked for",
+            load(estimate)
+        ),
+        (_, Some(estimate)) if answer.is_one_sided => format!(
+            "it bears at least {} with {objectives} ({ends}): each load that was tried for long enough \
+             met it",
+            load(estimate)
+        ),
+        (_, Some(estimate)) => {
+            format!("it bears {} with {objectives} ({ends}){}", load(estimate), limited(answer))
+        }
+        (Outcome::NotMeasurable, None) => {
+            format!("{objectives} cannot be judged: tokens arrived in bundles")
+        }
+        (_, None) => match lowest {
+            Some(lowest) => format!(
+                "no load was found that it bears with {objectives}: not {}, the lowest that was tried \
+                 ({ends})",
+                load(lowest)
+            ),
+            None => format!("nothing was measured of {objectives}"),
+        },
+    };
+    let text = format!("{so_far}{text}.");
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    tier + &first.into_iter().chain(letters).collect::<String>()
+}
+
+/// What gives way first, where that is no other than all that was asked for.
+fn limited(answer: &SearchAnswer) -> String {
+    match (answer.limited_by.as_slice(), answer.objectives.len()) {
+        ([], _) | (_, 1) => String::new(),
+        (by, _) => format!("; {} gives way first", by.join(" and ")),
+    }
+}
+
+/// A load with three significant digits; whole ones are never cut.
+pub fn load_text(load: f64) -> String {
+    let before = if load > 0.0 { load.log10().floor() } else { 0.0 };
+    let decimals = (2.0 - before).clamp(0.0, 9.0) as usize;
+    let text = format!("{load:.decimals$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+fn trimmed(percent: f64) -> String {
+    let text = format!("{percent:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_have_three_digits_and_whole_ones_all_of_theirs() {
+        for (load, text) in [
+            (1600.0, "1600"),
+            (1131.37, "1131"),
+            (27.94, "27.9"),
+            (2.828, "2.83"),
+            (0.001, "0.001"),
+        ] {
+            assert_eq!(load_text(load), text);
+        }
     }
 }

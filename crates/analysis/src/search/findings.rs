@@ -27,7 +27,8 @@ pub fn findings(answers: &[SearchAnswer], cells: &[Cell]) -> Vec<Finding> {
             saturated(answer),
             cell.and_then(|cell| limited_by_the_client(answer, cell)),
         ];
-        let place = answer.cell().to_string();
+        let tier = answer.tier.as_ref().map_or_else(String::new, |tier| format!(", {tier}"));
+        let place = format!("{}{tier}", answer.cell());
         found
             .into_iter()
             .flatten()
@@ -39,42 +40,36 @@ pub fn findings(answers: &[SearchAnswer], cells: &[Cell]) -> Vec<Finding> {
 
 fn outcome(answer: &SearchAnswer) -> Option<Finding> {
     let unit = answer.over.unit();
+    let short = format!("before the interval was as narrow as {}%", answer.precision * 100.0);
     let (message, advice) = match answer.outcome {
         Outcome::Found => return None,
         Outcome::NotMetAtLowest => (
-            format!(
-                "the objectives do not hold even at {} {unit}, the lowest load that was asked for",
-                answer.high?
-            ),
+            "the objectives do not hold at the lowest load that was tried, nor at any below it"
+                .to_owned(),
             "allow lower loads with --from, or ask for less",
         ),
         Outcome::MetAtHighest => (
-            format!(
-                "the objectives hold at {} {unit} too, the highest load that was asked for: the \
-                 edge lies above it",
-                answer.low?
-            ),
+            "the objectives hold at the highest load that was asked for: the edge lies above it"
+                .to_owned(),
             "allow higher loads with --to",
         ),
         Outcome::RequestsSpent => (
-            format!("{} requests were spent {}{}", answer.requests, before(answer), blank(answer)),
+            format!("{} requests were spent {short}", answer.requests),
             "allow more with --max-requests, or ask for less with --precision",
         ),
         Outcome::TrialsSpent => (
-            format!(
-                "{} trials were made {}, and the confidence was planned for no more{}",
-                answer.trials,
-                before(answer),
-                blank(answer)
-            ),
+            format!("{} trials were made {short}", answer.trials),
             "begin nearer with --start, or allow more with --max-trials",
+        ),
+        Outcome::TimeSpent => (
+            format!("the time of --max-time was spent {short}"),
+            "allow more with --max-time, or ask for less with --precision",
         ),
         Outcome::NotMeasurable => (
             format!(
                 "at {} {unit} tokens arrived in bundles, so that times between them are not known and \
-                 an objective on them cannot be judged: the search ended {}",
-                in_bundles(answer),
-                before(answer)
+                 an objective on them cannot be judged",
+                in_bundles(answer)
             ),
             "let each token through at once, as the finding `stream_in_bundles` says, or ask for an \
              objective on TTFT or E2E",
@@ -93,43 +88,14 @@ fn in_bundles(answer: &SearchAnswer) -> String {
     loads.map(|load| load.load.to_string()).collect::<Vec<_>>().join(" and ")
 }
 
-/// What a search had not reached when it ended.
-fn before(answer: &SearchAnswer) -> String {
-    match (answer.low, answer.high) {
-        (Some(_), Some(_)) => {
-            format!("before the interval was as narrow as {}%", answer.precision * 100.0)
-        }
-        (Some(_), None) => "before any load was found that does not meet them".to_owned(),
-        (None, Some(_)) => "before any load could be claimed to meet them".to_owned(),
-        (None, None) => "before anything could be claimed".to_owned(),
-    }
-}
-
-/// Where requests were spent of which none counted.
-fn blank(answer: &SearchAnswer) -> String {
-    let is_blank = |load: &&LoadAnswer| load.counted == 0 && load.claim == Claim::Open;
-    let blank: Vec<&LoadAnswer> = answer.loads.iter().filter(is_blank).collect();
-    if blank.is_empty() {
-        return String::new();
-    }
-    let requests: u64 = blank.iter().map(|load| load.requests).sum();
-    let loads: Vec<String> = blank.iter().map(|load| load.load.to_string()).collect();
-    format!(
-        "; {requests} of them at {} {}, where none counted: latencies exceed the time over which \
-         requests came, so that all were start-up or drain",
-        loads.join(" and "),
-        answer.over.unit()
-    )
-}
-
 fn contradiction(answer: &SearchAnswer) -> Option<Finding> {
-    let message = "a load meets the objectives though a lower one does not: the server changed \
-                   while it was measured, or does not get slower with load; the interval holds both";
+    let message = "a load met the objectives though a lower one did not: the server changed while it \
+                   was measured, or does not get slower with load";
     answer.contradicts.then(|| Finding::of(code::SEARCH_NOT_MONOTONE, message))
 }
 
 fn saturated(answer: &SearchAnswer) -> Option<Finding> {
-    let load = answer.loads.iter().find(|load| Some(load.load) == answer.high)?;
+    let load = answer.loads.iter().find(|load| load.saturation.is_some())?;
     let saturation = load.saturation?;
     let message = format!(
         "at {} {} the server got ever more behind: {} requests came in the second half of the \
@@ -144,9 +110,10 @@ fn saturated(answer: &SearchAnswer) -> Option<Finding> {
     Some(Finding::of(code::SEARCH_SATURATED, message))
 }
 
-/// At the upper end the instrument itself was at its limit: then it is that which was found.
+/// At the lowest load that does not meet the objectives the instrument itself was at its limit: then it is that which was found.
 fn limited_by_the_client(answer: &SearchAnswer, cell: &Cell) -> Option<Finding> {
-    let high = answer.high?;
+    let beyond = |load: &&LoadAnswer| load.claim == Claim::NotMet;
+    let high = answer.loads.iter().find(beyond)?.load;
     let of_load = |pass: &&PassSummary| match answer.over {
         Over::Rate => pass.rate == Some(high),
         Over::Concurrency => pass.concurrency.map(f64::from) == Some(high),
@@ -156,7 +123,7 @@ fn limited_by_the_client(answer: &SearchAnswer, cell: &Cell) -> Option<Finding> 
         validity::judge(&[cell::cell(cell.input_length, cell.output_length, passes)], &[]);
     let reason = reasons.first()?;
     let message = format!(
-        "the client is suspect at the upper end of the interval, so that the edge may be its own \
+        "the client is suspect at the lowest load that does not meet the objectives, so that the edge may be its own \
          and not the server's: {reason}"
     );
     Some(Finding::of(code::SEARCH_LIMITED_BY_CLIENT, message))

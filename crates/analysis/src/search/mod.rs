@@ -2,26 +2,26 @@
 //! next, and how sure the answer is. Pure: trials are played elsewhere, and told.
 //!
 //! A [`Search`] asks for a trial (a load and a number of requests), is told what became of each
-//! request ([`Trial`]), and in the end answers with an interval. docs/search.md has the procedure
-//! with its formulas.
+//! request ([`Trial`]), and in the end answers with an estimate and an interval. docs/search.md has
+//! the procedure with its formulas.
 
 mod answer;
-mod clustering;
+mod crossing;
 mod findings;
 mod overwhelmed;
 mod trial;
 
 mod plan;
 
-mod edge;
+mod edges;
 mod evidence;
 mod known;
 mod procedure;
 mod settings;
 
-pub use answer::{LoadAnswer, SearchAnswer, SearchObjective};
-pub use clustering::clustering;
-pub use evidence::{Claim, Evidence, Measured};
+pub use answer::{LoadAnswer, SearchAnswer, SearchObjective, load_text, sentence};
+pub use edges::TierEdge;
+pub use evidence::{Claim, Measure, Measured};
 pub use findings::{CODES, findings};
 pub use known::Load;
 pub use overwhelmed::{Overwhelmed, Watcher, certain_at, misses_to_claim};
@@ -30,7 +30,5 @@ pub use procedure::Search;
 pub use settings::{NextTrial, Outcome, Settings};
 pub use trial::{Saturation, Trial, TrialFold};
 
-#[cfg(test)]
-mod queues;
 #[cfg(test)]
 mod tests;

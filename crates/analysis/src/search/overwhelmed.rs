@@ -1,17 +1,16 @@
-//! The claim that a load is far beyond the edge, from all requests of a trial, and the watcher that
-//! ends a trial as soon as that claim is certain. Never needs to know when a server has settled:
+//! That a load is far beyond the edge, from all requests of a trial, and the watcher that ends a trial
+//! as soon as that is certain. Never needs to know when a server has settled:
 //! requests that come to an idle server are no worse off than those that come later.
 
-use super::clustering::FEWEST_BLOCKS;
-use super::evidence::{EARLY_STOP_ALPHA_SHARE, as_many_or_more};
 use inferometer_load::{Level, PassPlan};
 use inferometer_metrics::{Fate, RequestFigures};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::Criterion;
 
-/// As few independent requests as those of a trial can be worth by blocking: however misses come
-/// together, its last step has this many blocks.
-const INDEPENDENT: u64 = FEWEST_BLOCKS as u64;
+/// As few independent requests as those of a trial are taken to be worth, however misses come together.
+pub(super) const INDEPENDENT: u64 = 12;
+/// How seldom a load at its edge may be taken for one far beyond it, if so.
+const WRONG: f64 = 1e-4;
 /// In a short trial so many requests in a row may share one crowd, and are worth one.
 const IN_A_CROWD: u64 = 8;
 
@@ -34,9 +33,9 @@ pub struct Overwhelmed {
 ///
 /// If `planned` requests are worth at least n independent ones (twelve, or an eighth of them where
 /// that is fewer), M misses are worth the whole part of n M / planned of them, and those must be
-/// rarer, by the binomial law, than this claim's share of `level`.
-pub fn misses_to_claim(criteria: &[Criterion], planned: u64, level: f64) -> Vec<Option<u64>> {
-    let level = level * EARLY_STOP_ALPHA_SHARE / criteria.len().max(1) as f64;
+/// rarer, by the binomial law, than one in ten thousand.
+pub fn misses_to_claim(criteria: &[Criterion], planned: u64) -> Vec<Option<u64>> {
+    let level = WRONG / criteria.len().max(1) as f64;
     let independent = INDEPENDENT.min(planned / IN_A_CROWD);
     let of = |criterion: &Criterion| {
         let may_miss = 1.0 - criterion.needed()?;
@@ -67,19 +66,21 @@ pub(super) fn crowd_of(load: f64) -> u64 {
 #[derive(Clone, Debug)]
 pub struct Watcher {
     criteria: Vec<Criterion>,
+    tiers: Vec<Vec<usize>>,
     needed: Vec<Option<u64>>,
     missed: Vec<u64>,
     crowd: u64,
 }
 
 impl Watcher {
-    /// A watcher of a pass of so many requests; `level` is what one claim may be wrong.
-    pub fn new(criteria: &[Criterion], pass: &PassPlan, level: f64) -> Self {
+    /// A watcher of a pass. Each tier has to be beyond its edge, for the others want the rest.
+    pub fn new(criteria: &[Criterion], tiers: &[Vec<usize>], pass: &PassPlan) -> Self {
         let planned = u64::from(pass.requests().unwrap_or(u32::MAX));
         Self {
-            needed: misses_to_claim(criteria, planned, level),
+            needed: misses_to_claim(criteria, planned),
             missed: vec![0; criteria.len()],
             criteria: criteria.to_vec(),
+            tiers: tiers.to_vec(),
             crowd: first_crowd(pass),
         }
     }
@@ -93,9 +94,19 @@ impl Watcher {
     pub fn is_certain(&self, in_flight: impl Iterator<Item = RequestFigures>) -> bool {
         let mut missed = self.missed.clone();
         in_flight.for_each(|figures| add(&mut missed, &self.criteria, self.crowd, &figures));
-        let enough = |(missed, needed): (&u64, &Option<u64>)| needed.is_some_and(|n| *missed >= n);
-        missed.iter().zip(&self.needed).any(enough)
+        are_beyond(&self.tiers, &missed, &self.needed).is_some()
     }
+}
+
+/// The first criterion that so many requests missed, if each tier has one.
+pub(super) fn are_beyond(
+    tiers: &[Vec<usize>],
+    missed: &[u64],
+    needed: &[Option<u64>],
+) -> Option<usize> {
+    let is_enough = |&&index: &&usize| needed[index].is_some_and(|needed| missed[index] >= needed);
+    let firsts = tiers.iter().map(|tier| tier.iter().find(is_enough).copied());
+    firsts.collect::<Option<Vec<usize>>>()?.into_iter().next()
 }
 
 /// When the claim becomes certain in a trial of which it is known how each request would end, as in
@@ -124,4 +135,15 @@ fn add(missed: &mut [u64], criteria: &[Criterion], crowd: u64, figures: &Request
             *missed += u64::from(!criterion.judge(figures).met);
         }
     }
+}
+
+/// The chance that of `n` independent requests so many or more miss, each with the chance `p`.
+fn as_many_or_more(misses: f64, n: f64, p: f64) -> f64 {
+    let (mut log, mut fewer, mut k) = (n * libm::log1p(-p), 0.0, 0.0);
+    while k < misses {
+        fewer += libm::exp(log);
+        log += libm::log((n - k) / (k + 1.0) * p / (1.0 - p));
+        k += 1.0;
+    }
+    (1.0 - fewer).max(0.0)
 }

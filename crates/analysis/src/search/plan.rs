@@ -10,6 +10,7 @@ use super::settings::{NextTrial, Settings};
 pub fn settings(plan: &SearchPlan) -> Settings {
     Settings {
         criteria: plan.criteria.clone(),
+        tiers: plan.tiers().into_iter().map(|(_, criteria)| criteria).collect(),
         start: plan.start,
         stride: plan.stride,
         lowest: plan.lowest,
@@ -19,14 +20,14 @@ pub fn settings(plan: &SearchPlan) -> Settings {
         precision: plan.precision,
         max_requests: plan.max_requests,
         max_trials: plan.max_trials,
-        latency_s: None,
+        max_time_s: plan.max_time.map(|most| most.as_secs_f64()),
     }
 }
 
-/// What ends the pass of a trial as soon as its claim is certain; none for a pass that is no trial.
+/// What ends the pass of a trial as soon as it is certain that its load is far beyond the edge; none for a pass that is no trial.
 pub fn watcher(plan: &SearchPlan, pass: &PassPlan) -> Option<Watcher> {
-    let watcher = || Watcher::new(&plan.criteria, pass, settings(plan).claim_level());
-    pass.constant_load().map(|_| watcher())
+    let settings = settings(plan);
+    pass.constant_load().map(|_| Watcher::new(&settings.criteria, &settings.tiers, pass))
 }
 
 /// The pass of a trial: that of the plan, at the load and with the requests that the procedure asks

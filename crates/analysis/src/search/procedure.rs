@@ -1,46 +1,57 @@
 //! Which load is tried next, with how many requests, and when the answer is known.
 
-mod size;
-
-use super::edge::{Curve, Edge, Observed, edge};
-use super::evidence::{Claim, Evidence};
-use super::known::{FEWEST, Load};
-use super::overwhelmed::{Overwhelmed, misses_to_claim};
+use super::edges::{TierEdge, edge, overwhelmed};
+use super::evidence::Claim;
+use super::known::Load;
+use super::overwhelmed::Overwhelmed;
 use super::settings::{NextTrial, Outcome, Settings};
 use super::trial::Trial;
 use inferometer_plan::search::Criterion;
-use inferometer_stats::normal_quantile_above;
 
-/// A trial may ask for at most this part of the requests that are left.
-const AFFORDABLE: u64 = 2;
-/// A bracket is halved by cheap trials until its ends are this close, as a logarithm.
-const BRACKET: f64 = 0.25;
-/// How far apart the ends of the first interval may be, as a logarithm.
-const WIDEST: f64 = std::f64::consts::LN_2;
-/// Loads are rounded, so that a little less than the precision is aimed at.
-const ROUNDING: f64 = 0.97;
-/// The ratio to what is allowed that a load without a steady state has at least.
-const HOPELESS: f64 = 100.0;
+/// Requests of a trial that only shows on which side of the edge a load lies, far from it.
+const PROBE: u64 = 40;
+/// A trial nearer to it has so many misses in the mean, where as many as may miss do.
+const MISSES: f64 = 2.0;
+/// And so many times the requests that its start-up and its drain take.
+const TIMES_ASIDE: u64 = 2;
+/// Latencies of a trial that hardly count: start-up and drain.
+const LATENCIES_ASIDE: f64 = 4.0;
+/// From here on, as a logarithm, the ends of the bracket are near enough for long trials.
+const BRACKET: f64 = 0.3;
+/// The first long trial takes this part of all requests, and each is larger than the one before by
+/// this factor, up to this part of what is left.
+const FIRST_LONG: u64 = 8;
+const MOST_AT_FIRST: u64 = 2_500;
+const GROWTH: f64 = 1.5;
+const OF_LEFT: u64 = 3;
+/// Long trials stand so far from the estimate, as a logarithm, at least and at most.
+const APART: (f64, f64) = (0.01, 0.1);
+/// And so far where the interval has no end on that side.
+const FAR_APART: f64 = 0.2;
+/// A trial beyond a load that met the objectives is higher by this factor at least.
+const ABOVE: f64 = 1.25;
+/// Where less than this part of what came left per second, more came than the server can do.
+const LEAVES: f64 = 0.75;
+/// An interval that is narrow enough is believed after so many long trials.
+const FEWEST_LONG: u32 = 3;
+/// A server with so few requests in flight is as good as idle: lower loads are no better.
+const IDLE: f64 = 0.1;
 
 /// A search in progress: asks for trials, takes them in.
 #[derive(Clone, Debug)]
 pub struct Search {
     settings: Settings,
-    /// In ascending order.
-    loads: Vec<Load>,
-    requests: u64,
-    trials: u32,
+    trials: Vec<(Trial, Option<Overwhelmed>)>,
+    tiers: Vec<TierEdge>,
+    /// Trials near the edge so far.
+    long: u32,
 }
 
 impl Search {
     /// A search that has tried nothing.
     pub fn new(settings: Settings) -> Self {
-        Self { settings, loads: Vec::new(), requests: 0, trials: 0 }
-    }
-
-    /// What is known, in ascending order of loads.
-    pub fn loads(&self) -> &[Load] {
-        &self.loads
+        let tiers = settings.tiers.iter().map(|tier| edge(&settings, tier, &[])).collect();
+        Self { tiers, settings, trials: Vec::new(), long: 0 }
     }
 
     /// What it is for.
@@ -50,263 +61,330 @@ impl Search {
 
     /// Requests of all trials so far.
     pub fn requests(&self) -> u64 {
-        self.requests
+        self.trials.iter().map(|(trial, _)| trial.requests).sum()
     }
 
     /// Trials so far.
     pub fn trials(&self) -> u32 {
-        self.trials
+        self.trials.len() as u32
     }
 
-    /// Standard errors of a claim on each side.
-    pub fn claim_z(&self) -> f64 {
-        normal_quantile_above(self.settings.claim_level())
+    /// The last trial that was taken in, and whether so many of its requests missed a criterion that the
+    /// load is far beyond the edge.
+    pub fn last(&self) -> Option<(&Trial, Option<Overwhelmed>)> {
+        self.trials.last().map(|(trial, by)| (trial, *by))
     }
 
-    /// Takes in a trial. One that was cut off before any claim was certain is none.
+    /// Seconds that all trials took.
+    pub fn time_s(&self) -> f64 {
+        self.trials.iter().map(|(trial, _)| trial.span_s).sum()
+    }
+
+    /// What is known of the edge of each tier.
+    pub fn tiers(&self) -> &[TierEdge] {
+        &self.tiers
+    }
+
+    /// What is known of each load that was tried, in ascending order.
+    pub fn loads(&self) -> Vec<Load> {
+        let mut loads: Vec<f64> = self.trials.iter().map(|(trial, _)| trial.load).collect();
+        loads.sort_unstable_by(f64::total_cmp);
+        loads.dedup();
+        let of = |load: f64| {
+            let trials = self.trials.iter().map(|(trial, _)| trial);
+            let trials: Vec<&Trial> = trials.filter(|trial| trial.load == load).collect();
+            Load::of(&self.settings.criteria, &trials, |trial| overwhelmed(&self.settings, trial))
+        };
+        loads.into_iter().map(of).collect()
+    }
+
+    /// Takes in a trial. One that was cut off before it was certain that its load is far beyond the edge
+    /// is none.
     pub fn tell(&mut self, trial: Trial) {
         let overwhelmed = overwhelmed(&self.settings, &trial);
         if trial.cut_off > 0 && overwhelmed.is_none() {
             return;
         }
-        let z = self.claim_z();
-        self.requests += trial.requests;
-        self.trials += 1;
-        let at = self.loads.partition_point(|known| known.load < trial.load);
-        if self.loads.get(at).is_none_or(|known| known.load != trial.load) {
-            self.loads.insert(
-                at,
-                Load {
-                    load: trial.load,
-                    trials: 0,
-                    requests: 0,
-                    overwhelmed: None,
-                    is_hopeless: false,
-                    lacks_a_trial: false,
-                    lacks_gaps: false,
-                    latency_s: 0.0,
-                    saturation: None,
-                    evidence: Evidence { measured: Vec::new() },
-                    looks_beyond: false,
-                    judged: vec![Vec::new(); trial.judged.len()],
-                },
-            );
+        self.long += u32::from(self.is_near());
+        self.trials.push((trial, overwhelmed));
+        let tiers = self.settings.tiers.iter();
+        self.tiers = tiers.map(|tier| edge(&self.settings, tier, &self.trials)).collect();
+        self.bound_by_single_loads();
+    }
+
+    /// Where the curve bounds the edge of a tier on one side only, what single loads show does: the
+    /// highest that meets the objectives below all that may not, the lowest that does not above.
+    fn bound_by_single_loads(&mut self) {
+        if self.tiers.iter().all(|edge| edge.low.is_some() && edge.high.is_some()) {
+            return;
         }
-        let load = &mut self.loads[at];
-        load.trials += 1;
-        load.requests += trial.requests;
-        load.was_overwhelmed(overwhelmed, trial.planned);
-        load.looks_beyond = trial.missed.iter().any(|missed| 2 * missed >= trial.planned);
-        load.latency_s = trial.latency_s;
-        load.lacks_gaps |= trial.lacks_gaps;
-        load.saturation = trial.saturation;
-        for (all, new) in load.judged.iter_mut().zip(trial.judged) {
-            all.extend(new);
-        }
-        load.evidence = Evidence::of(&self.settings.criteria, &load.judged, z);
-    }
-
-    /// The ends of the interval as they can be claimed: the highest load that meets the objectives
-    /// and the lowest that does not. Where claims contradict each other, the interval that holds
-    /// all of the contradiction.
-    pub fn interval(&self) -> (Option<f64>, Option<f64>) {
-        let of = |claim: Claim| {
-            self.loads.iter().filter(move |load| load.claim() == claim).map(|load| load.load)
-        };
-        let lowest_not_met = of(Claim::NotMet).next();
-        let highest_met = of(Claim::Met).next_back();
-        let below = |load: &f64| lowest_not_met.is_none_or(|limit| *load < limit);
-        let above = |load: &f64| highest_met.is_none_or(|limit| *load > limit);
-        (of(Claim::Met).rfind(below), of(Claim::NotMet).find(above))
-    }
-
-    /// Loads that were claimed to meet the objectives though a lower one does not: the server
-    /// changed, or does not get slower with load.
-    pub fn contradicts(&self) -> bool {
-        let first_bad = self.loads.iter().position(|load| load.claim() == Claim::NotMet);
-        let last_good = self.loads.iter().rposition(|load| load.claim() == Claim::Met);
-        matches!((first_bad, last_good), (Some(bad), Some(good)) if good > bad)
-    }
-
-    /// The best guess of the highest load that meets the objectives, without a confidence.
-    pub fn guess(&self) -> Option<f64> {
-        match self.edge()? {
-            Edge::Between { guess, .. } => Some(guess),
-            Edge::Above | Edge::Below => None,
+        let loads = self.loads();
+        for (edge, tier) in self.tiers.iter_mut().zip(&self.settings.tiers) {
+            let Some(estimate) = edge.estimate else { continue };
+            let of = |claim: Claim| loads.iter().filter(move |load| load.claim(tier) == claim);
+            let met = of(Claim::Met).filter(|load| load.load <= estimate).map(|load| load.load);
+            let not_met = of(Claim::NotMet).filter(|load| load.load >= estimate);
+            edge.low = edge.low.or_else(|| met.max_by(f64::total_cmp));
+            edge.high = edge.high.or_else(|| not_met.map(|load| load.load).min_by(f64::total_cmp));
         }
     }
 
-    /// How it stands.
+    /// The ends of a tier's interval as they are stated: of whole loads the highest that meets lies
+    /// between them.
+    pub fn interval(&self, tier: usize) -> (Option<f64>, Option<f64>) {
+        let edge = &self.tiers[tier];
+        let highest = self.settings.highest.unwrap_or(f64::INFINITY);
+        let high = edge.high.filter(|&high| high < highest || edge.bad.is_some());
+        // Beyond the highest load nothing was asked.
+        let low = edge.low.map(|low| low.min(highest));
+        match self.settings.whole {
+            false => (low, high),
+            true => (low.map(f64::floor).filter(|&low| low >= 1.0), high.map(f64::floor)),
+        }
+    }
+
+    /// The best estimate of the highest load that meets the objectives of a tier; where all that were
+    /// tried do, the highest of them, and none where none did.
+    pub fn estimate(&self, tier: usize) -> Option<f64> {
+        let edge = &self.tiers[tier];
+        let (low, high) = self.interval(tier);
+        let estimate = edge.estimate.or(edge.good)?;
+        let estimate = if self.settings.whole { (estimate + 1e-6).floor() } else { estimate };
+        let estimate = estimate.max(low.unwrap_or(0.0)).min(high.unwrap_or(f64::INFINITY));
+        (estimate > 0.0).then_some(estimate)
+    }
+
+    /// How the search of all tiers stands.
     pub fn outcome(&self) -> Outcome {
-        let (low, high) = self.interval();
+        let of = |tier| self.outcome_of(tier);
+        let open = (0..self.tiers.len()).map(of).find(|outcome| *outcome == Outcome::Unfinished);
+        open.unwrap_or_else(|| of(0))
+    }
+
+    /// How a tier stands.
+    pub fn outcome_of(&self, tier: usize) -> Outcome {
         let settings = &self.settings;
-        match (low, high) {
-            (Some(low), Some(high)) if self.is_narrow(low, high) => Outcome::Found,
-            (None, Some(high)) if high <= settings.lowest => Outcome::NotMetAtLowest,
-            (Some(low), None) if settings.highest.is_some_and(|highest| low >= highest) => {
+        let edge = &self.tiers[tier];
+        match self.interval(tier) {
+            (Some(low), Some(high)) if self.long >= FEWEST_LONG && self.is_narrow(low, high) => {
+                Outcome::Found
+            }
+            _ if edge.high.is_some_and(|high| high < self.lowest()) => Outcome::NotMetAtLowest,
+            (Some(low), _) if settings.highest.is_some_and(|highest| low >= highest) => {
                 Outcome::MetAtHighest
             }
-            _ if self.not_measurable().is_some() => Outcome::NotMeasurable,
-            _ if self.requests >= settings.max_requests => Outcome::RequestsSpent,
-            _ if self.trials >= settings.max_trials => Outcome::TrialsSpent,
+            _ if self.lacks_gaps(tier) => Outcome::NotMeasurable,
+            _ if self.requests() >= settings.max_requests => Outcome::RequestsSpent,
+            _ if self.trials() >= settings.max_trials => Outcome::TrialsSpent,
+            _ if self.time_left_s() <= 0.0 => Outcome::TimeSpent,
             _ => Outcome::Unfinished,
         }
     }
 
-    /// The load at which an objective cannot be judged, because tokens came in bundles, and nothing else
-    /// claims anything of it: what lies beyond cannot be told either.
-    fn not_measurable(&self) -> Option<&Load> {
-        self.loads.iter().find(|load| load.lacks_gaps && load.claim() == Claim::Open)
+    /// Whether an objective of a tier cannot be judged because tokens came in bundles.
+    fn lacks_gaps(&self, tier: usize) -> bool {
+        let needs = |&index: &usize| self.settings.criteria[index].needs_gaps();
+        self.settings.tiers[tier].iter().any(needs)
+            && self.trials.iter().any(|(trial, _)| trial.lacks_gaps)
     }
 
     fn is_narrow(&self, low: f64, high: f64) -> bool {
-        // A little more than asked for, for the ends are products of factors.
         high <= low * (1.0 + self.settings.precision) * (1.0 + 1e-9)
             || (self.settings.whole && high <= low + 1.0)
     }
 
+    fn time_left_s(&self) -> f64 {
+        self.settings.max_time_s.map_or(f64::INFINITY, |most| most - self.time_s())
+    }
+
+    /// How long the rest may take at most, were all requests that are left sent at the load of the next
+    /// trial; none where there is none, or nothing is known of how long requests take.
+    pub fn seconds_left(&self) -> Option<f64> {
+        let load = self.next()?.load;
+        let left = self.settings.max_requests.saturating_sub(self.requests()) as f64;
+        let each_s = if self.settings.whole { self.latency_near(load) / load } else { 1.0 / load };
+        (each_s > 0.0).then(|| (left * each_s).min(self.time_left_s()))
+    }
+
+    /// The lowest load that is tried: below it nothing is better, for a request meets no other.
+    pub fn lowest(&self) -> f64 {
+        let idle = |(trial, _): &(Trial, Option<Overwhelmed>)| {
+            let is_idle = trial.load * trial.latency_s < IDLE;
+            (!self.settings.whole && is_idle && trial.cut_off == 0).then_some(trial.load)
+        };
+        let idle = self.trials.iter().filter_map(idle).max_by(f64::total_cmp);
+        self.settings.lowest.max(idle.unwrap_or(0.0))
+    }
+
+    /// The tier that is looked at now: the one that is least sure of those that are open.
+    fn tier(&self) -> Option<usize> {
+        let open = (0..self.tiers.len()).filter(|&at| self.outcome_of(at) == Outcome::Unfinished);
+        open.max_by(|&a, &b| self.width(a).total_cmp(&self.width(b)))
+    }
+
+    fn width(&self, tier: usize) -> f64 {
+        match (self.tiers[tier].low, self.tiers[tier].high) {
+            (Some(low), Some(high)) => (high / low).ln(),
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// Whether what is next is a long trial near the edge.
+    fn is_near(&self) -> bool {
+        let Some(tier) = self.tier() else { return false };
+        match (self.tiers[tier].good, self.tiers[tier].bad) {
+            (Some(good), Some(bad)) => {
+                (bad / good).ln() <= BRACKET || (self.settings.whole && bad - good <= 1.0)
+            }
+            _ => false,
+        }
+    }
+
     /// The next trial; none when the search is over.
     pub fn next(&self) -> Option<NextTrial> {
-        if self.outcome() != Outcome::Unfinished {
+        let edge = &self.tiers[self.tier()?];
+        let (load, wanted) = match (edge.good, edge.bad) {
+            _ if self.unsettled().is_some() => self.unsettled()?,
+            (None, None) => (self.settings.start, PROBE),
+            (Some(good), None) => self.up(good),
+            (None, Some(bad)) => self.down(bad),
+            (Some(_), Some(_)) if self.is_near() => self.near(edge),
+            (Some(good), Some(bad)) => self.between(edge, good, bad),
+        };
+        Some(NextTrial { load, requests: self.affordable(load, wanted) })
+    }
+
+    /// After a trial that was too short to meet what its load holds, and met the objectives: a longer
+    /// one, or one at what left per second where far more came than left.
+    fn unsettled(&self) -> Option<(f64, u64)> {
+        let (last, overwhelmed) = self.last()?;
+        if last.is_settled || overwhelmed.is_some() {
             return None;
         }
-        let (load, counted) = self.target();
-        let left = self.settings.max_requests - self.requests;
-        let aside = self.aside(load);
-        let (load, wanted) = match self.edge() {
-            _ if self.to_make_sure(load).is_some() => {
-                (load, self.to_make_sure(load).unwrap_or(left))
-            }
-            _ if self.looks_beyond(load) => (load, 2 * (self.few() + self.crowd(load))),
-            // None of it would count: what is left goes where some of it does.
-            Some(Edge::Between { holds, .. }) if aside + FEWEST > left => {
-                (self.highest_that_counts(holds, left).unwrap_or(load), left)
-            }
-            Some(Edge::Between { .. }) => (load, counted + aside),
-            // Where the latency allows no trial that is long enough, a short one shows at least
-            // whether the load is far beyond the edge.
-            _ if aside > left / AFFORDABLE => (load, self.few()),
-            _ => (load, counted + aside),
-        };
-        Some(NextTrial { load, requests: wanted.min(left) })
-    }
-
-    /// The next load, and how many requests of it are to count.
-    fn target(&self) -> (f64, u64) {
-        let few = self.few();
-        if let Some(blank) = self.loads.iter().find(|load| self.is_tried_again(load)) {
-            return (blank.load, few);
+        let is_bad = |edge: &TierEdge| edge.bad.is_some_and(|bad| bad <= last.load);
+        if self.tiers.iter().any(is_bad) {
+            return None;
         }
-        match (self.edge(), self.loads.first(), self.loads.last()) {
-            (Some(Edge::Above), _, Some(top)) => match self.settings.highest {
-                Some(highest) if top.load >= highest => self.more_at(top),
-                highest => {
-                    let up = self.rounded(top.load * self.stride(), f64::ceil);
-                    (highest.map_or(up, |highest| up.min(highest)), few)
-                }
-            },
-            (Some(Edge::Below), Some(bottom), _) => {
-                if bottom.load <= self.settings.lowest {
-                    return self.more_at(bottom);
-                }
-                let down = self.rounded(bottom.load / self.stride(), f64::floor);
-                (down.max(self.settings.lowest), few)
-            }
-            (Some(Edge::Between { holds, fails, guess }), ..) => self.between(holds, fails, guess),
-            _ => (self.settings.start, few),
-        }
-    }
-
-    /// Inside the bracket: halve it on a log scale while it is wide, then make sure of both sides,
-    /// from far outside inwards: an interval is known early, and narrows while requests last.
-    fn between(&self, holds: f64, fails: f64, guess: f64) -> (f64, u64) {
-        let width = (fails / holds).ln();
-        if width > BRACKET && !(self.settings.whole && fails - holds <= 1.0) {
-            let middle = self.rounded((holds * fails).sqrt(), f64::round);
-            let inside = if self.settings.whole { 1.0 } else { 0.0 };
-            return (middle.clamp(holds + inside, fails - inside), self.few());
-        }
-        let is_unsure = |known: &&Load| known.to_make_sure().is_some() && known.load > guess;
-        if self.interval().1.is_none()
-            && let Some(lowest) = self.loads.iter().find(is_unsure)
-        {
-            return (lowest.load, 0);
-        }
-        let reach = self.reach();
-        let at = self.unsure_side(holds, fails, guess, reach);
-        let counted = self.counted_at(at);
-        // By steps: what is expected may be wrong. No step is large beside what was spent before.
-        let most = (4 * counted).max(10 * self.few()).max(self.requests / 4);
-        let least = self.few().max(counted / 4).max(self.share()).min(most);
-        (at, self.missing(at, guess).clamp(least, most))
-    }
-
-    /// How far apart the ends of the interval are to be next, as a logarithm: much less than they are.
-    fn reach(&self) -> f64 {
-        let wanted = (1.0 + self.settings.precision).ln() * ROUNDING;
-        match self.interval() {
-            (Some(low), Some(high)) => ((high / low).ln() / 2.5).clamp(wanted, WIDEST),
-            _ => WIDEST.max(wanted),
-        }
-    }
-
-    /// The load to be sure of next: one below the guess that is to meet the objectives, or one above
-    /// it that is not to, as far from the guess as the reach lets them be apart.
-    fn unsure_side(&self, holds: f64, fails: f64, guess: f64, reach: f64) -> f64 {
-        let (low, high) = self.interval();
-        let away = |load: f64| (load / guess).ln();
-        // A claimed end is of use if the other one, at its farthest, still lies beyond the guess.
-        let low = low.filter(|&low| away(low) + reach >= reach / 4.0);
-        let high = high.filter(|&high| away(high) - reach <= -reach / 4.0);
-        // From the farthest place to the nearest one that can still be told from the edge.
-        let below = (high.map_or(-0.75 * reach, |high| away(high) - reach), -0.25 * reach);
-        let above = (0.25 * reach, low.map_or(0.75 * reach, |low| away(low) + reach));
-        let place = |(nearest, farthest): (f64, f64), claimed: bool| {
-            if claimed { farthest } else { (nearest + farthest) / 2.0 }
-        };
-        let at = |beyond: f64| guess * beyond.exp();
-        let wanted_below = at(place((below.1, below.0), high.is_some()));
-        let wanted_above = at(place(above, low.is_some()));
-        let below = self.known_within(at(below.0), at(below.1), wanted_below, f64::floor);
-        let above = self.known_within(at(above.0), at(above.1), wanted_above, f64::ceil);
-        let (below, above) = if self.settings.whole {
-            (below.min(holds.max(1.0)), above.max(fails))
+        let leaves = last.throughput();
+        let load = if self.settings.whole || leaves > LEAVES * last.load {
+            last.load
         } else {
-            (below, above)
+            let good = self.tiers.iter().filter_map(|edge| edge.good).fold(0.0, f64::max);
+            self.rounded(leaves.max(good * ABOVE), f64::floor).max(self.settings.lowest)
         };
-        let is_claimed = |at: f64, claim: Claim| {
-            self.loads.iter().any(|load| load.load == at && load.claim() == claim)
-        };
-        match (is_claimed(below, Claim::Met), is_claimed(above, Claim::NotMet)) {
-            // What lies between two sides that are sure is not.
-            (true, true) => self.rounded((below * above).sqrt(), f64::round),
-            (true, false) => above,
-            (false, true) => below,
-            _ if low.is_some() && high.is_none() => above,
-            _ if high.is_some() && low.is_none() => below,
-            // What is likely to be known first narrows the interval first.
-            _ if self.missing(above, guess) <= self.missing(below, guess) => above,
-            _ => below,
+        let in_flight = if self.settings.whole { load } else { load * last.latency_s };
+        let aside = (LATENCIES_ASIDE * in_flight).ceil() as u64;
+        Some((load, (TIMES_ASIDE * aside).max(PROBE)))
+    }
+
+    /// Up by the stride, which grows with each trial.
+    fn up(&self, good: f64) -> (f64, u64) {
+        match self.settings.highest {
+            Some(highest) if good >= highest => (highest, self.long_trial(highest)),
+            highest => {
+                let doublings = self.trials().saturating_sub(1).min(10);
+                let stride = self.settings.stride.powi(1 << doublings).min(2.0);
+                let up = self.rounded(good * stride, f64::ceil);
+                let up = highest.map_or(up, |highest| up.min(highest));
+                // As many at once as the lower load has in flight show little of a higher one.
+                (up, PROBE.max(self.aside(good)))
+            }
         }
     }
 
-    /// The load of a range of which most is known already, so that trials are pooled; else the
-    /// wanted one.
-    fn known_within(&self, from: f64, to: f64, wanted: f64, round: fn(f64) -> f64) -> f64 {
-        let slack = 1.0 + 1e-9;
-        let within = |load: &&Load| load.load * slack >= from && load.load <= to * slack;
-        let is_of_use = |load: &&Load| !load.lacks_a_trial || load.to_make_sure().is_some();
-        let known = self.loads.iter().filter(within).filter(is_of_use);
-        let known = known.max_by_key(|load| load.counted());
-        let load = known.map_or_else(|| self.rounded(wanted, round), |known| known.load);
-        let highest = self.settings.highest.unwrap_or(f64::INFINITY);
-        load.clamp(self.settings.lowest.min(highest), highest)
+    /// Down: to what left per second, where far more came than left, else by the stride.
+    fn down(&self, bad: f64) -> (f64, u64) {
+        if bad <= self.lowest() {
+            return (bad, self.long_trial(bad));
+        }
+        let leaves = self.trials.iter().filter(|(trial, _)| trial.load == bad);
+        let leaves = leaves.map(|(trial, _)| trial.throughput()).fold(f64::INFINITY, f64::min);
+        let strided = bad / self.settings.stride.max(2.0);
+        let down = if self.settings.whole || leaves <= 0.0 { strided } else { strided.min(leaves) };
+        (self.rounded(down, f64::floor).max(self.lowest()), PROBE)
     }
 
-    /// The factor to the next load outside of what was tried: it grows with each trial.
-    fn stride(&self) -> f64 {
-        let doublings = self.trials.saturating_sub(1).min(10);
-        self.settings.stride.powf(f64::from(1_u32 << doublings)).min(2.0)
+    /// The estimate, within the inner part of the bracket.
+    fn between(&self, edge: &TierEdge, good: f64, bad: f64) -> (f64, u64) {
+        let width = (bad / good).ln();
+        let middle = (good * bad).sqrt();
+        let within = [good * (0.25 * width).exp(), good * (0.75 * width).exp()];
+        // What left per second where far more came is about as much as the server can do.
+        let leaves = self.trials.iter().filter(|(trial, _)| trial.load == bad);
+        let leaves = leaves.map(|(trial, _)| trial.throughput()).fold(f64::INFINITY, f64::min);
+        let load = edge.estimate.unwrap_or(middle).clamp(within[0], within[1]);
+        let is_beyond = !self.settings.whole && leaves < LEAVES * bad;
+        let load = if is_beyond { load.min(leaves.max(good * (0.1 * width).exp())) } else { load };
+        let load = self.rounded(load, f64::round);
+        let load = if self.settings.whole { load.clamp(good + 1.0, bad - 1.0) } else { load };
+        (load, self.side_trial(load))
+    }
+
+    /// A long trial, in turn below and above the estimate: the lower end is secured first.
+    fn near(&self, edge: &TierEdge) -> (f64, u64) {
+        let estimate = edge.estimate.unwrap_or(self.settings.start);
+        let below = |apart: f64| self.rounded(estimate * (-apart).exp(), f64::floor);
+        let above = |apart: f64| self.rounded(estimate * apart.exp(), f64::ceil);
+        let load = match (edge.low, edge.high) {
+            (None, _) => below(FAR_APART),
+            (_, None) => above(FAR_APART),
+            (Some(low), Some(high)) => {
+                let apart = ((high / low).ln() / 4.0).clamp(APART.0, APART.1);
+                if self.long % 2 == 0 { below(apart) } else { above(apart) }
+            }
+        };
+        let highest = self.settings.highest.unwrap_or(f64::INFINITY);
+        let load = load.clamp(self.settings.lowest.min(highest), highest);
+        (load, self.long_trial(load))
+    }
+
+    /// Requests of a trial that shows on which side of the edge its load lies.
+    fn side_trial(&self, load: f64) -> u64 {
+        let tail = |criterion: &Criterion| criterion.needed().map(|needed| 1.0 - needed);
+        let rarest = self.settings.criteria.iter().filter_map(tail).fold(1.0, f64::min);
+        let few = (MISSES / rarest).round().clamp(PROBE as f64, 1_000.0) as u64;
+        few.max(TIMES_ASIDE * self.aside(load))
+    }
+
+    /// Requests of a trial that narrows the interval: each one more than the one before.
+    fn long_trial(&self, load: f64) -> u64 {
+        let wanted = self.first_long() as f64 * GROWTH.powi(self.long.min(20) as i32);
+        (wanted as u64).max(self.side_trial(load))
+    }
+
+    fn first_long(&self) -> u64 {
+        (self.settings.max_requests / FIRST_LONG).min(MOST_AT_FIRST)
+    }
+
+    /// No more than is left, never most of it, and nothing that is too little for another trial.
+    fn affordable(&self, load: f64, wanted: u64) -> u64 {
+        let of_time = match self.settings.whole {
+            _ if self.settings.max_time_s.is_none() => u64::MAX,
+            true => (self.time_left_s() * load / self.latency_near(load).max(1e-6)) as u64,
+            false => (self.time_left_s() * load) as u64,
+        };
+        let left = self.settings.max_requests.saturating_sub(self.requests()).min(of_time).max(1);
+        let most = (left / OF_LEFT).max(self.side_trial(load));
+        let asked = wanted.min(most).min(left);
+        // Several short trials at last would say less than one.
+        if left - asked < self.side_trial(load).max(asked / 2) { left } else { asked }
+    }
+
+    /// Requests of a trial that hardly count: its start-up and its drain.
+    fn aside(&self, load: f64) -> u64 {
+        let in_flight = if self.settings.whole { load } else { load * self.latency_near(load) };
+        (LATENCIES_ASIDE * in_flight).ceil() as u64
+    }
+
+    /// The latency in the nearest trial that had a steady state; 0 before there is one.
+    fn latency_near(&self, load: f64) -> f64 {
+        let distance = |trial: &Trial| (trial.load / load).ln().abs();
+        let steady = self.trials.iter().filter(|(trial, overwhelmed)| {
+            overwhelmed.is_none() && trial.saturation.is_none() && trial.is_settled
+        });
+        let steady = steady.map(|(trial, _)| trial);
+        let nearest = steady.min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        nearest.map_or(0.0, |trial| trial.latency_s)
     }
 
     /// A load that people can say: a whole number, or one of few digits.
@@ -318,63 +396,4 @@ impl Search {
         // As people write it, and not as a product of powers would give it.
         format!("{load:.digits$e}").parse().unwrap_or(load)
     }
-
-    /// Where the objectives stop to hold; `None` before the first trial that shows anything.
-    fn edge(&self) -> Option<Edge> {
-        let observed: Vec<Observed> =
-            self.loads.iter().filter_map(|load| self.observed(load)).collect();
-        if observed.is_empty() {
-            return None;
-        }
-        match edge(&observed) {
-            Edge::Between { holds, fails, guess } => Some(Edge::Between {
-                holds,
-                fails,
-                guess: self.fitted_edge(guess).unwrap_or(guess),
-            }),
-            other => Some(other),
-        }
-    }
-
-    /// The lowest edge of any criterion, by the curves through all loads around a first guess,
-    /// between the ends that were claimed.
-    fn fitted_edge(&self, first_guess: f64) -> Option<f64> {
-        let criteria = self.settings.criteria.iter().zip(self.curves(first_guess));
-        let of = |(criterion, curve): (&Criterion, Option<Curve>)| {
-            curve?.load_at(1.0 - criterion.needed()?)
-        };
-        let lowest = criteria.filter_map(of).min_by(f64::total_cmp)?;
-        let (low, high) = self.interval();
-        Some(lowest.max(low.unwrap_or(0.0)).min(high.unwrap_or(f64::INFINITY)))
-    }
-
-    /// What the trials at a load showed; `None` if the load is to be tried again first.
-    fn observed(&self, load: &Load) -> Option<Observed> {
-        let hopeless = load.is_beyond() || load.is_blank();
-        if self.is_tried_again(load) {
-            return None;
-        }
-        let ratios = self.settings.criteria.iter().zip(&load.evidence.measured).map(
-            |(criterion, measured)| {
-                let weight = measured.independent.max(1.0);
-                let ratio = match criterion.needed() {
-                    Some(needed) => (1.0 - measured.value) / (1.0 - needed).max(1e-9),
-                    None => measured.value / measured.limit,
-                };
-                (if hopeless { ratio.max(HOPELESS) } else { ratio }, weight)
-            },
-        );
-        Some(Observed { load: load.load, ratios: ratios.collect() })
-    }
-}
-
-/// The criterion that so many requests of a trial missed that the load is far beyond the edge.
-fn overwhelmed(settings: &Settings, trial: &Trial) -> Option<Overwhelmed> {
-    let needed = misses_to_claim(&settings.criteria, trial.planned, settings.claim_level());
-    let missed = trial.missed.iter().copied().zip(needed).enumerate();
-    let of = |(criterion, (missed, needed)): (usize, (u64, Option<u64>))| {
-        let (planned, cut_off) = (trial.planned, trial.cut_off);
-        (missed >= needed?).then_some(Overwhelmed { criterion, missed, planned, cut_off })
-    };
-    missed.filter_map(of).next()
 }

@@ -6,11 +6,14 @@ use serde::{Deserialize, Serialize};
 /// What a search is for, and within which bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// What must hold; at least one.
+    /// What is judged; at least one.
     pub criteria: Vec<Criterion>,
+    /// The criteria that must hold together, tier by tier, by their places: each tier has an answer of
+    /// its own. One tier of all of them where none were named.
+    pub tiers: Vec<Vec<usize>>,
     /// The load of the first trial.
     pub start: f64,
-    /// The factor to the second; it grows to 2.
+    /// The factor to the second.
     pub stride: f64,
     /// The lowest load that is tried.
     pub lowest: f64,
@@ -18,7 +21,7 @@ pub struct Settings {
     pub highest: Option<f64>,
     /// Whether loads are whole numbers.
     pub whole: bool,
-    /// The probability that the interval holds the edge, at least.
+    /// The probability that the interval holds the edge.
     pub confidence: f64,
     /// Ends of the interval are to lie this close together, as a share of the lower one.
     pub precision: f64,
@@ -26,18 +29,8 @@ pub struct Settings {
     pub max_requests: u64,
     /// The most trials.
     pub max_trials: u32,
-    /// The latency of a request alone in seconds, if it is known.
-    pub latency_s: Option<f64>,
-}
-
-impl Settings {
-    /// What one claim may be wrong: each trial gives one occasion to claim something of its load, on
-    /// one side only, for a load meets the objectives or does not. What may go wrong in all of them
-    /// together is shared out evenly (C. E. Bonferroni), so that it is right whatever load each trial
-    /// is at and whatever was seen before.
-    pub fn claim_level(&self) -> f64 {
-        (1.0 - self.confidence) / f64::from(self.max_trials.max(1))
-    }
+    /// The most time of all trials in seconds, if there is a limit.
+    pub max_time_s: Option<f64>,
 }
 
 /// The trial that a search wants next.
@@ -63,8 +56,10 @@ pub enum Outcome {
     MetAtHighest,
     /// The requests were spent before the interval was as narrow as was asked for.
     RequestsSpent,
-    /// As many trials were made as the confidence was planned for.
+    /// As many trials were made as were allowed.
     TrialsSpent,
+    /// The time was spent.
+    TimeSpent,
     /// An objective on times between tokens could not be judged, because tokens came in bundles.
     NotMeasurable,
 }

@@ -24,8 +24,9 @@ fn of_slo(text: &str) -> Vec<Criterion> {
 
 fn settings(text: &str) -> Settings {
     Settings {
+        tiers: vec![(0..of_slo(text).len()).collect()],
         criteria: of_slo(text),
-        start: 1.0,
+        start: 16.0,
         stride: 2.0,
         lowest: 0.01,
         highest: None,
@@ -34,24 +35,22 @@ fn settings(text: &str) -> Settings {
         precision: 0.05,
         max_requests: 1_000_000,
         max_trials: 40,
-        latency_s: Some(0.1),
+        max_time_s: None,
     }
 }
 
 /// A trial of independent requests, of which each misses each criterion with this probability.
 fn trial(search: &Search, asked: NextTrial, misses: f64, seed: u64) -> Trial {
     let mut rng = rng(seed, &["trial", &search.trials().to_string()]);
-    let criteria = search.settings().criteria.len();
-    let judged = |_| {
-        (0..asked.requests)
-            .map(|_| {
-                let value = unit(&mut rng);
-                Judged { value, met: value >= misses }
-            })
-            .collect()
+    let mut judged = |_: u64| {
+        let value = unit(&mut rng);
+        Judged { value, met: value >= misses }
     };
-    let judged: Vec<Vec<Judged>> = (0..criteria).map(judged).collect();
+    let criteria = &search.settings().criteria;
+    let judged: Vec<Vec<Judged>> =
+        criteria.iter().map(|_| (0..asked.requests).map(&mut judged).collect()).collect();
     let missed = |judged: &Vec<Judged>| judged.iter().filter(|one| !one.met).count() as u64;
+    let measured = criteria.iter().zip(&judged).map(|(criterion, it)| Measure::of(criterion, it));
     Trial {
         load: asked.load,
         requests: asked.requests,
@@ -61,7 +60,10 @@ fn trial(search: &Search, asked: NextTrial, misses: f64, seed: u64) -> Trial {
         startup: 0,
         drain: 0,
         latency_s: 0.1,
-        judged,
+        span_s: asked.requests as f64 / asked.load,
+        completed: asked.requests,
+        is_settled: true,
+        measured: measured.collect(),
         lacks_gaps: false,
         saturation: None,
     }
@@ -77,9 +79,9 @@ fn search(settings: Settings, misses: impl Fn(f64) -> f64, seed: u64) -> Search 
     search
 }
 
-/// 1 % of requests miss at the edge, and more by this power of the load.
+/// 5 % of requests miss at the edge, and more by this power of the load.
 fn curve(edge: f64, power: f64) -> impl Fn(f64) -> f64 {
-    move |load| (0.01 * (load / edge).powf(power)).min(1.0)
+    move |load| (0.05 * (load / edge).powf(power)).min(1.0)
 }
 
 /// A request that was due and ended at these milliseconds.
@@ -99,4 +101,23 @@ fn folded(requests: impl Iterator<Item = RequestFigures>) -> Trial {
     let mut fold = TrialFold::of(&pass, &of_slo("ttft_p99<50ms")).unwrap();
     requests.for_each(|figures| fold.add(&figures));
     fold.finish()
+}
+
+const CELL: CellPlan = CellPlan { input_length: 64, output_length: 16 };
+
+fn plan_of(settings: &Settings) -> SearchPlan {
+    SearchPlan {
+        over: if settings.whole { Over::Concurrency } else { Over::Rate },
+        criteria: settings.criteria.clone(),
+        tiers: Vec::new(),
+        confidence: settings.confidence,
+        precision: settings.precision,
+        start: settings.start,
+        stride: settings.stride,
+        lowest: settings.lowest,
+        highest: settings.highest,
+        max_requests: settings.max_requests,
+        max_trials: settings.max_trials,
+        max_time: None,
+    }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::evidence::Measure;
 use super::overwhelmed::first_crowd;
 use inferometer_load::PassPlan;
 use inferometer_metrics::{Fate, Gaps, RequestFigures};
@@ -44,8 +45,15 @@ pub struct Trial {
     pub drain: u64,
     /// The median time from due to end, in seconds.
     pub latency_s: f64,
-    /// The requests that count in the order in which they were due, for each criterion.
-    pub judged: Vec<Vec<Judged>>,
+    /// From the first request that was due to the last end, in seconds.
+    pub span_s: f64,
+    /// Requests that completed.
+    pub completed: u64,
+    /// Whether it was long enough for requests to meet what the load holds: else it had fewer misses than
+    /// the load has in the long run.
+    pub is_settled: bool,
+    /// What the requests that count say of each criterion.
+    pub measured: Vec<Measure>,
     /// Whether its streams came in bundles, so that an objective on times between tokens cannot be judged
     /// by it: nothing counts for such a criterion.
     pub lacks_gaps: bool,
@@ -54,15 +62,24 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Requests that count.
+    /// Requests that count for the criterion for which most do.
     pub fn counted(&self) -> u64 {
-        most(&self.judged)
+        self.measured.iter().map(|measure| measure.counted).max().unwrap_or(0)
     }
-}
 
-/// Requests that count for the criterion for which most do.
-pub(super) fn most(judged: &[Vec<Judged>]) -> u64 {
-    judged.iter().map(Vec::len).max().unwrap_or(0) as u64
+    /// Whether a criterion is met by what was measured; none where nothing counts.
+    pub fn is_met(&self, index: usize, criterion: &Criterion) -> Option<bool> {
+        let measure = self.measured[index];
+        (measure.counted > 0).then(|| match (criterion.needed(), criterion.mean_limit_ms()) {
+            (Some(needed), _) => measure.value >= needed,
+            (None, limit) => limit.is_none_or(|limit| measure.value <= limit),
+        })
+    }
+
+    /// Requests that left per second.
+    pub(super) fn throughput(&self) -> f64 {
+        if self.span_s > 0.0 { self.completed as f64 / self.span_s } else { f64::INFINITY }
+    }
 }
 
 /// Gathers the requests of a trial, in any order.
@@ -82,16 +99,22 @@ struct Row {
     fate: Fate,
     due: Nanos,
     ended: Nanos,
+    complete: bool,
     judged: Vec<Judged>,
 }
 
-/// A trial begins with an idle server, and requests count from when it has been loaded for so many
-/// latencies: in the first of them the number in flight rises to what the load holds there, in the
-/// second the server meets it.
-const STARTUP_LATENCIES: f64 = 2.0;
+/// A trial begins with an idle server: in so many latencies it comes to hold what it does under the load,
+/// at the earliest.
+const STARTUP_LATENCIES: f64 = 3.0;
 /// After the last arrival the number in flight falls. Requests that were due less than so many
 /// latencies before the last arrival run beside fewer others than the load holds.
 const DRAIN_LATENCIES: f64 = 1.0;
+/// At most this part of a trial is start-up.
+const MOST_STARTUP: usize = 2;
+/// Latencies that are larger by this factor than those of a quarter of the trial before still grow.
+const GROWS: f64 = 1.1;
+/// At least this part of a trial that settled counts.
+const SETTLED_PART: usize = 4;
 
 impl TrialFold {
     /// Nothing seen yet of a pass; none of one that holds no load.
@@ -112,7 +135,8 @@ impl TrialFold {
         let ended = figures.ended.unwrap_or(figures.due).max(figures.due);
         self.gaps.join(figures.gaps);
         let (index, fate, due) = (figures.index, figures.fate, figures.due);
-        self.rows.push(Row { index, fate, due, ended, judged });
+        let complete = figures.complete;
+        self.rows.push(Row { index, fate, due, ended, complete, judged });
     }
 
     /// The trial.
@@ -137,21 +161,28 @@ impl TrialFold {
         let latency_s = median_latency_s(&self.rows);
         let [first, last] =
             [self.rows.first(), self.rows.last()].map(|row| row.map_or(Nanos::ZERO, |row| row.due));
-        let from = STARTUP_LATENCIES * latency_s;
         let until = last.seconds_after(first) - DRAIN_LATENCIES * latency_s;
         let at = |row: &Row| row.due.seconds_after(first);
         // When a trial was cut off was decided by its outcome, so that none of it counts.
-        let (startup, end) = if cut_off > 0 {
-            (0, 0)
+        let (startup, end, steady) = if cut_off > 0 {
+            (0, 0, 0)
         } else {
-            let startup = self.rows.partition_point(|row| at(row) < from);
-            (startup, self.rows.partition_point(|row| at(row) <= until).max(startup))
+            let filled = self.rows.partition_point(|row| at(row) < STARTUP_LATENCIES * latency_s);
+            let startup = filled.max(settled_after(&self.rows)).min(self.rows.len() / MOST_STARTUP);
+            let end = self.rows.partition_point(|row| at(row) <= until);
+            // Where latencies exceed the time over which requests came, its later half stands for it.
+            let steady = end.saturating_sub(startup);
+            (startup, if steady > 0 { end } else { self.rows.len() }, steady)
         };
         let counted = &self.rows[startup..end];
         let of = |index: usize| match unknown[index] {
-            true => Vec::new(),
-            false => counted.iter().map(|row| row.judged[index]).collect(),
+            true => Measure::default(),
+            false => {
+                let judged: Vec<Judged> = counted.iter().map(|row| row.judged[index]).collect();
+                Measure::of(&self.criteria[index], &judged)
+            }
         };
+        let last_end = self.rows.iter().map(|row| row.ended).max().unwrap_or(first);
         Trial {
             load: self.load,
             requests: self.rows.len() as u64,
@@ -161,11 +192,49 @@ impl TrialFold {
             startup: startup as u64,
             drain: (self.rows.len() - end) as u64,
             latency_s,
-            judged: (0..self.criteria.len()).map(of).collect(),
+            span_s: last_end.seconds_after(first),
+            completed: self.rows.iter().filter(|row| row.complete).count() as u64,
+            is_settled: SETTLED_PART * steady >= self.rows.len().max(1)
+                && !(startup >= self.rows.len() / MOST_STARTUP && grows(&self.rows)),
+            measured: (0..self.criteria.len()).map(of).collect(),
             lacks_gaps: unknown.contains(&true),
             saturation: saturation(&self.rows, latency_s).filter(|_| cut_off == 0),
         }
     }
+}
+
+/// Whether latencies still grow at the end: those of the last quarter beside those of the one before.
+fn grows(rows: &[Row]) -> bool {
+    let quarter = rows.len() / 4;
+    let mean = |rows: &[Row]| -> f64 {
+        rows.iter().map(|row| row.ended.seconds_after(row.due)).sum::<f64>()
+    };
+    let last = rows.len() - quarter;
+    mean(&rows[last..]) > GROWS * mean(&rows[last - quarter..last])
+}
+
+/// After how many requests latencies are those of the rest: where the mean of what follows is known
+/// best (K. P. White, "An effective truncation heuristic for bias reduction in simulation output",
+/// Simulation 69, 1997, by means over five).
+fn settled_after(rows: &[Row]) -> usize {
+    const TOGETHER: usize = 5;
+    let means: Vec<f64> = rows
+        .chunks_exact(TOGETHER)
+        .map(|rows| rows.iter().map(|row| row.ended.seconds_after(row.due)).sum::<f64>())
+        .collect();
+    let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);
+    let mut best = (f64::INFINITY, 0);
+    for (at, mean) in means.iter().enumerate().rev() {
+        (sum, squares, count) = (sum + mean, squares + mean * mean, count + 1.0);
+        let error = (squares - sum * sum / count) / (count * count);
+        if at <= means.len() / MOST_STARTUP && error <= best.0 {
+            best = (error, at);
+        }
+    }
+    // An idle server is quick: what is slower than the rest is an excursion, and counts.
+    let (before, after) = means.split_at(best.1);
+    let mean = |means: &[f64]| means.iter().sum::<f64>() / means.len().max(1) as f64;
+    if mean(before) < mean(after) { best.1 * TOGETHER } else { 0 }
 }
 
 fn median_latency_s(rows: &[Row]) -> f64 {

@@ -149,8 +149,10 @@ fn a_server_that_does_not_listen_gives_each_request_its_refusal() {
 fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_out() {
     let objectives = slo::parse("ttft_p99<50ms").expect("an objective");
     let criteria = criteria(&objectives, &[], 0.99, None).expect("a criterion");
+    let tiers = vec![vec![0]];
     let settings = Settings {
         criteria: criteria.clone(),
+        tiers: tiers.clone(),
         start: 1.0,
         stride: 2.0,
         lowest: 1.0,
@@ -160,7 +162,7 @@ fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_o
         precision: 0.05,
         max_requests: 1_000,
         max_trials: 40,
-        latency_s: None,
+        max_time_s: None,
     };
     // One each ms, and no answer within a second: of 300 the first 100 decide, when the last of them
     // is 50 ms late and 100 ms have gone by in which it could have been read: at 249 ms, of which
@@ -175,7 +177,7 @@ fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_o
     };
     for (ttft, outcome) in [(1_000, Outcome::Cancelled), (20, Outcome::Complete)] {
         let mut setup = Setup::of(evenly.clone(), 300);
-        setup.watcher = Some(Watcher::new(&criteria, &evenly, settings.claim_level()));
+        setup.watcher = Some(Watcher::new(&criteria, &tiers, &evenly));
         let (records, start) = setup.play(Server::new(ms(ttft), ms(1), 2), true);
         let of = |outcome| records.iter().filter(|record| record.outcome == outcome).count();
         let skipped = if outcome == Outcome::Complete { 0 } else { 50 };
@@ -189,7 +191,7 @@ fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_o
         search.tell(fold.finish());
         let load = &search.loads()[0];
         if outcome == Outcome::Complete {
-            assert_eq!((load.overwhelmed, load.claim()), (None, Claim::Open));
+            assert_eq!((load.overwhelmed, load.claim(&tiers[0])), (None, Claim::Open));
             continue;
         }
         assert!(load.overwhelmed.is_some_and(|by| by.cut_off > 0), "{load:?}");

@@ -1,18 +1,18 @@
-//! Trials of a search against the engine in virtual time, as light as they can be.
+//! Searches of the engine in virtual time, as light as they can be, and the truth that they look for.
 
 use inferometer_analysis::search::{
-    Claim, Evidence, NextTrial, Search, Settings, Trial, TrialFold, Watcher, certain_at,
+    NextTrial, Search, Settings, Trial, TrialFold, Watcher, certain_at,
 };
-use inferometer_engine::{Engine, EngineConfig, Finish, VirtualRecord, simulate};
+use inferometer_engine::{Engine, EngineConfig, Finish, NoiseState, VirtualRecord, simulate};
 use inferometer_load::{Bound, PassPlan, load_model};
 use inferometer_metrics::{
     Fate, RequestFigures, e2e, request_objective as goodput, send_delay, slo, tpot, ttft,
 };
 use inferometer_plan::search::{Criterion, criteria};
-use inferometer_stats::normal_quantile_above;
 use inferometer_stats::seed::{below, rng};
 
 /// A server and its workload: prompts and outputs of one length, Poisson arrivals.
+#[derive(Clone)]
 pub struct Server {
     pub config: EngineConfig,
     pub lengths: (u32, u32),
@@ -31,6 +31,24 @@ pub fn wanted(slo_text: &str, goodput_text: &str, attainment: f64) -> Vec<Criter
     criteria(&slo, &goodput, attainment, None).expect("criteria")
 }
 
+/// The settings of a search over rates, or numbers in flight, that nothing is known of beforehand.
+pub fn settings(criteria: Vec<Criterion>, whole: bool, max_requests: u64) -> Settings {
+    Settings {
+        tiers: vec![(0..criteria.len()).collect()],
+        criteria,
+        start: if whole { 8.0 } else { 16.0 },
+        stride: 2.0,
+        lowest: if whole { 1.0 } else { 1e-3 },
+        highest: None,
+        whole,
+        confidence: 0.95,
+        precision: 0.05,
+        max_requests,
+        max_trials: 40,
+        max_time_s: None,
+    }
+}
+
 impl Server {
     /// The pass of a load.
     fn pass(&self, load: f64, requests: u64) -> PassPlan {
@@ -41,31 +59,45 @@ impl Server {
         }
     }
 
-    /// The requests of a load, in virtual time.
-    pub fn play(&self, load: f64, requests: u64, seed: u64) -> Vec<RequestFigures> {
+    /// The requests of a load, in virtual time. The noise goes on from pass to pass.
+    pub fn play(
+        &self,
+        noise: &mut Option<NoiseState>,
+        load: f64,
+        requests: u64,
+        seed: u64,
+    ) -> Vec<RequestFigures> {
         let pass = self.pass(load, requests);
-        let mut engine = Engine::new(self.config.clone()).expect("an engine");
-        let mut lengths = std::iter::repeat(self.lengths);
+        let engine = Engine::new(self.config.clone()).expect("an engine");
+        let mut engine = engine.with_noise_of(noise.take());
+        let mut lengths = std::iter::repeat_n(self.lengths, requests as usize);
         let found = simulate(&mut engine, &mut *load_model(&pass, seed), &mut lengths);
+        *noise = engine.noise().cloned();
         (0..).zip(&found).map(|(index, found)| figures(index, found)).collect()
     }
 
-    /// A trial to its end.
-    pub fn trial(&self, criteria: &[Criterion], load: f64, requests: u64, seed: u64) -> Trial {
-        let mut fold = TrialFold::of(&self.pass(load, requests), criteria).expect("a load");
-        self.play(load, requests, seed).iter().for_each(|figures| fold.add(figures));
-        fold.finish()
-    }
-
-    /// A trial that ends as soon as its claim is certain.
-    pub fn watched(&self, settings: &Settings, asked: NextTrial, seed: u64) -> Trial {
+    /// A trial that ends as soon as it is certain that its load is far beyond the edge.
+    pub fn trial(
+        &self,
+        settings: &Settings,
+        noise: &mut Option<NoiseState>,
+        asked: NextTrial,
+        seed: u64,
+    ) -> Trial {
         let pass = self.pass(asked.load, asked.requests);
-        let watcher = Watcher::new(&settings.criteria, &pass, settings.claim_level());
-        let found = self.play(asked.load, asked.requests, seed);
+        let watcher = Watcher::new(&settings.criteria, &settings.tiers, &pass);
+        let found = self.play(noise, asked.load, asked.requests, seed);
         let at = certain_at(&watcher, &found);
         let mut fold = TrialFold::of(&pass, &settings.criteria).expect("a load");
         found.iter().for_each(|one| fold.add(&at.map_or(*one, |at| one.as_of(at))));
         fold.finish()
+    }
+
+    /// The same server, with noise of its own for a seed.
+    pub fn seeded(&self, seed: u64) -> Self {
+        let draw = below(&mut rng(seed, &["noise"]), u64::MAX);
+        let noise = self.config.noise.map(|noise| noise.or_seed(draw));
+        Self { config: EngineConfig { noise, ..self.config.clone() }, ..self.clone() }
     }
 }
 
@@ -88,32 +120,31 @@ fn figures(index: u32, found: &VirtualRecord) -> RequestFigures {
     .with(&ttft::FROM_SENT, first)
     .with(&tpot::DEFINITION, tpot_ms.or(first.map(|_| 0.0)))
     .with(&e2e::FROM_SENT, last)
-    .with(&ttft::FROM_DUE, first)
-    .with(&e2e::FROM_DUE, last)
     .with(&send_delay::DEFINITION, Some(0.0))
 }
 
-/// The interval of a fine sweep: each load gets as many requests, and what may go wrong is shared
-/// out over all loads.
-pub fn sweep(
-    server: &Server,
-    criteria: &[Criterion],
-    loads: &[f64],
-    requests: u64,
-    seed: u64,
-) -> (Option<f64>, Option<f64>) {
-    let z = normal_quantile_above(0.05 / loads.len() as f64);
-    let claims: Vec<(f64, Claim)> = (0..)
-        .zip(loads)
-        .map(|(number, &load)| {
-            let trial = server.trial(criteria, load, requests, seed ^ (number << 32));
-            let evidence = Evidence::of(criteria, &trial.judged, z);
-            (load, if trial.saturation.is_some() { Claim::NotMet } else { evidence.claim() })
-        })
-        .collect();
-    let high = claims.iter().find(|(_, claim)| *claim == Claim::NotMet).map(|it| it.0);
-    let below = |it: &&(f64, Claim)| it.1 == Claim::Met && high.is_none_or(|high| it.0 < high);
-    (claims.iter().rfind(below).map(|it| it.0), high)
+/// Searches a server; a seed makes its arrivals and its noise.
+pub fn search(server: &Server, settings: Settings, seed: u64) -> Search {
+    let server = server.seeded(seed);
+    let (mut search, mut noise) = (Search::new(settings), None);
+    while let Some(asked) = search.next() {
+        let draw = below(&mut rng(seed, &["trial", &search.trials().to_string()]), u64::MAX);
+        let trial = server.trial(search.settings(), &mut noise, asked, draw);
+        search.tell(trial);
+    }
+    search
+}
+
+/// By how much a criterion is missed in the long run at a load, as a ratio to what is allowed: the
+/// first tenth of very many requests does not count.
+pub fn ratio(criterion: &Criterion, requests: &[RequestFigures]) -> f64 {
+    let settled = &requests[requests.len() / 10..requests.len() - requests.len() / 100];
+    let judged = || settled.iter().map(|figures| criterion.judge(figures));
+    let n = settled.len() as f64;
+    match (criterion.needed(), criterion.mean_limit_ms()) {
+        (Some(needed), _) => judged().filter(|one| !one.met).count() as f64 / n / (1.0 - needed),
+        (None, limit) => judged().map(|one| one.value).sum::<f64>() / n / limit.unwrap_or(1.0),
+    }
 }
 
 /// Loads from one to another, each by this factor above the one before.
@@ -123,23 +154,12 @@ pub fn steps(from: f64, to: f64, factor: f64) -> Vec<f64> {
         .collect()
 }
 
-/// The load at which the share of requests that meet a criterion, as a fine sweep with very many
-/// requests finds it, passes what is needed: shares are made monotone, then interpolated.
-pub fn truth(server: &Server, criterion: &Criterion, loads: &[f64], requests: u64) -> f64 {
-    let needed = criterion.needed().expect("a share");
-    let one = std::slice::from_ref(criterion);
-    let misses: Vec<f64> = (0..)
-        .zip(loads)
-        .map(|(number, &load)| {
-            let judged = &server.trial(one, load, requests, 0xF00D + number).judged[0];
-            let met = judged.iter().filter(|judged| judged.met).count();
-            1.0 - met as f64 / judged.len().max(1) as f64
-        })
-        .collect();
+/// Where ratios over loads pass 1: ratios are made monotone, then interpolated.
+pub fn edge(loads: &[f64], ratios: &[f64]) -> Option<f64> {
     // Means over neighbours until they rise: all loads have the same weight.
     let mut blocks: Vec<(f64, usize)> = Vec::new();
-    for miss in misses {
-        let mut block = (miss, 1);
+    for &ratio in ratios {
+        let mut block = (ratio, 1);
         while let Some(&(before, members)) = blocks.last().filter(|last| last.0 > block.0) {
             blocks.pop();
             let total = members + block.1;
@@ -148,21 +168,8 @@ pub fn truth(server: &Server, criterion: &Criterion, loads: &[f64], requests: u6
         blocks.push(block);
     }
     let smooth: Vec<f64> =
-        blocks.into_iter().flat_map(|(miss, members)| vec![miss.max(1e-9); members]).collect();
-    let above = smooth.iter().position(|miss| *miss > 1.0 - needed).expect("the edge is inside");
-    assert!(above > 0, "the edge is inside");
+        blocks.into_iter().flat_map(|(ratio, members)| vec![ratio.max(1e-4); members]).collect();
+    let above = smooth.iter().position(|ratio| *ratio > 1.0).filter(|above| *above > 0)?;
     let [from, to] = [smooth[above - 1], smooth[above]].map(f64::ln);
-    let share = ((1.0 - needed).ln() - from) / (to - from);
-    loads[above - 1] * (loads[above] / loads[above - 1]).powf(share)
-}
-
-/// Searches a server; a seed makes its arrivals.
-pub fn search(server: &Server, settings: Settings, seed: u64) -> Search {
-    let mut search = Search::new(settings);
-    while let Some(asked) = search.next() {
-        let draw = below(&mut rng(seed, &["trial", &search.trials().to_string()]), u64::MAX);
-        let trial = server.watched(search.settings(), asked, draw);
-        search.tell(trial);
-    }
-    search
+    Some(loads[above - 1] * (loads[above] / loads[above - 1]).powf(-from / (to - from)))
 }

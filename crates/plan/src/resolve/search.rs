@@ -1,11 +1,13 @@
 //! The search of a plan, from a spec: its limits, and the pass that its trials vary.
 
 use crate::parts::WorkloadPlan;
-use crate::search::{Over, SearchPlan, criteria};
+use crate::search::{Criterion, Over, SearchPlan, Tier, criteria};
 use crate::spec::limits::{MAX_IN_FLIGHT, MAX_RATE};
 use crate::spec::{Mistakes, Spec, Value, values};
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, PassPlan};
+use inferometer_metrics::request_objective::RequestObjective;
+use inferometer_metrics::slo::{self, Objective};
 
 /// The share that must meet the objectives on requests where none is given.
 pub(crate) const ATTAINMENT: f64 = 0.99;
@@ -14,9 +16,11 @@ const PRECISION: f64 = 0.05;
 const STRIDE: f64 = 2.0;
 const MAX_REQUESTS: u64 = 20_000;
 const MAX_TRIALS: u32 = 40;
-/// Without `from`, a rate is looked for down to this share of the first one.
+/// Without `from`, a rate is looked for down to this share of the first one, or this rate.
 const LOWEST_SHARE: f64 = 1e-3;
-const FIRST_RATE: f64 = 1.0;
+const LOWEST_RATE: f64 = 1e-3;
+/// High enough for a short probe to take seconds; what leaves of it says where to go on.
+const FIRST_RATE: f64 = 16.0;
 const FIRST_CONCURRENCY: f64 = 8.0;
 
 /// The search of a spec, if it asks for one.
@@ -58,7 +62,7 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
     }
     let start = start.unwrap_or(from.unwrap_or(first).min(highest));
     let lowest = match over {
-        Over::Rate => from.unwrap_or(start * LOWEST_SHARE),
+        Over::Rate => from.unwrap_or((start * LOWEST_SHARE).min(LOWEST_RATE)),
         Over::Concurrency => from.unwrap_or(1.0),
     };
     let [attainment, confidence, precision] = [
@@ -83,9 +87,12 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
             stride if stride > 1.0 => Ok(stride),
             _ => Err("is not a factor above 1"),
         });
+    let max_time = mistakes.read("max_time", asked.max_time.as_ref(), values::span);
+    let (criteria, tiers) = criteria_of(spec, asked.tier.as_deref(), attainment, mistakes);
     Some(SearchPlan {
         over,
-        criteria: criteria_of(spec, attainment, mistakes),
+        criteria,
+        tiers,
         confidence,
         precision,
         start,
@@ -94,39 +101,81 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
         highest: to,
         max_requests: positive("max_requests", asked.max_requests, MAX_REQUESTS, mistakes),
         max_trials: positive("max_trials", asked.max_trials, MAX_TRIALS, mistakes),
+        max_time,
     })
 }
 
+/// What is judged, and which of it is a tier of its own. What is asked for beside tiers must hold in each.
 fn criteria_of(
     spec: &Spec,
+    named: Option<&[String]>,
     attainment: f64,
     mistakes: &mut Mistakes,
-) -> Vec<crate::search::Criterion> {
+) -> (Vec<Criterion>, Vec<Tier>) {
     let is_without_goodput = spec.goodput.is_none();
     if is_without_goodput && spec.search.as_ref().is_some_and(|it| it.attainment.is_some()) {
         mistakes.add("attainment", "is the share of requests that meet --goodput; give that too");
     }
-    if is_without_goodput && spec.slo.is_none() {
+    if is_without_goodput && spec.slo.is_none() && named.is_none() {
         let problem = "is missing: a search needs to know what must hold; write it as in \
                        'ttft_p99<500ms,tpot_p99<50ms', or give --goodput 'ttft<500ms'";
         mistakes.add("slo", problem);
     }
     // What cannot be read is told where it is resolved.
     let mut ignored = Mistakes::default();
-    let slo = spec.objectives(&mut ignored);
+    let on_run = spec.objectives(&mut ignored);
     let goodput = spec.request_objectives(&mut ignored);
     let max_failures = spec.max_failures.as_ref().and_then(|share| values::share(share).ok());
-    let criteria = criteria(&slo, &goodput, attainment, max_failures).unwrap_or_else(|errors| {
-        errors.iter().for_each(|error| mistakes.add("slo", error.to_string()));
-        Vec::new()
-    });
+    let mut read = |key, slo: &[Objective], goodput: &[RequestObjective], failures| {
+        criteria(slo, goodput, attainment, failures).unwrap_or_else(|errors| {
+            errors.iter().for_each(|error| mistakes.add(key, error.to_string()));
+            Vec::new()
+        })
+    };
+    let mut judged = match (on_run.is_empty(), goodput.is_empty(), max_failures) {
+        (true, true, None) => Vec::new(),
+        _ => read("slo", &on_run, &goodput, max_failures),
+    };
+    let common: Vec<usize> = (0..judged.len()).collect();
+    let mut tiers: Vec<Tier> = Vec::new();
+    let mut problems = Vec::new();
+    for text in named.unwrap_or_default() {
+        let named = text.split_once('=').map(|(name, objectives)| (name.trim(), objectives));
+        let Some((name, objectives)) = named.filter(|(name, _)| is_name(name)) else {
+            problems
+                .push(format!("`{text}` is no name with objectives; write gold='ttft_p95<300ms'"));
+            continue;
+        };
+        if tiers.iter().any(|tier| tier.name == name) {
+            problems.push(format!("`{name}` is there twice"));
+        }
+        match slo::parse(objectives) {
+            Ok(objectives) => {
+                let own = read("tier", &objectives, &[], None);
+                let places = judged.len()..judged.len() + own.len();
+                let criteria = common.iter().copied().chain(places).collect();
+                tiers.push(Tier { name: name.to_owned(), criteria });
+                judged.extend(own);
+            }
+            Err(errors) => {
+                problems.extend(errors.iter().map(|error| format!("`{name}`: {error}")));
+            }
+        }
+    }
+    problems.into_iter().for_each(|problem| mistakes.add("tier", problem));
     if spec.stream == Some(false) {
-        for criterion in criteria.iter().filter(|criterion| criterion.needs_stream()) {
+        for criterion in judged.iter().filter(|criterion| criterion.needs_stream()) {
             let problem = format!("`{}` cannot be judged without streaming", criterion.text);
             mistakes.add("slo", problem);
         }
     }
-    criteria
+    (judged, tiers)
+}
+
+/// A word of letters, digits, `-` and `_`: a tier is named in findings and files.
+fn is_name(name: &str) -> bool {
+    let is_of_word = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+    !name.is_empty() && name.chars().all(is_of_word)
 }
 
 fn positive<N: Default + PartialEq>(
@@ -229,9 +278,9 @@ mod tests {
     fn a_search_has_one_pass_which_its_trials_vary_and_is_part_of_the_plans_identity() {
         let plain = resolved(r#"{"slo": "ttft_p99<1s", "search": {}}"#).unwrap();
         let search = plain.search.as_ref().unwrap();
-        assert_eq!((search.over, search.start, search.lowest), (Over::Rate, 1.0, 1e-3));
+        assert_eq!((search.over, search.start, search.lowest), (Over::Rate, 16.0, 1e-3));
         assert_eq!((search.confidence, search.precision), (0.95, 0.05));
-        assert_eq!(plain.passes, [PassPlan::open(1.0, Bound::requests(100))]);
+        assert_eq!(plain.passes, [PassPlan::open(16.0, Bound::requests(100))]);
         let other = r#"{"slo": "ttft_p99<1s", "search": {"precision": "10%"}}"#;
         assert_ne!(resolved(other).unwrap().hash(), plain.hash());
         let keys = r#"{"slo": "ttft_p99<1s", "search": {"over": "concurrency", "to": 64}}"#;
@@ -246,7 +295,7 @@ mod tests {
             (r#"{"from": 3}"#, 3.0, 3.0),
             (r#"{"to": 0.5}"#, 0.5, 0.0005),
             (r#"{"from": 3, "to": 9, "start": 9}"#, 9.0, 3.0),
-            (r#"{"start": "20"}"#, 20.0, 0.02),
+            (r#"{"start": "20"}"#, 20.0, 0.001),
         ] {
             let keys = format!(r#"{{"slo": "ttft_p99<1s", "search": {keys}}}"#);
             let search = resolved(&keys).unwrap().search.unwrap();
@@ -266,6 +315,25 @@ mod tests {
         assert_eq!(of(r#"{"slo": "ttft_p99<1s", "max_failures": "2%", "search": {}}"#), 2);
         let all = r#"{"goodput": "ttft<1s", "search": {"attainment": "100%"}}"#;
         assert!(resolved(all).unwrap_err().contains("--attainment 99.9%"));
+    }
+
+    #[test]
+    fn tiers_have_criteria_of_their_own_beside_those_that_hold_in_each() {
+        let keys = r#"{"slo": "failures<1%", "search": {"max_time": "5m",
+            "tier": ["gold=ttft_p95<300ms", "bronze=ttft_p95<1s,tpot_p95<50ms"]}}"#;
+        let search = resolved(keys).unwrap().search.unwrap();
+        let named = |name: &str, criteria: &[usize]| (Some(name.to_owned()), criteria.to_vec());
+        assert_eq!(search.tiers(), [named("gold", &[0, 1]), named("bronze", &[0, 2, 3])]);
+        assert_eq!(search.max_time, Some(std::time::Duration::from_secs(300)));
+        for (tiers, words) in [
+            (r#"["ttft_p95<300ms"]"#, "is no name with objectives"),
+            (r#"["a=ttft_p95<1s", "a=ttft_p95<2s"]"#, "`a` is there twice"),
+            (r#"["a=speed<3"]"#, "tier (--tier): `a`:"),
+            (r#"["a=ttft_max<3s"]"#, "the largest value grows"),
+        ] {
+            let told = resolved(&format!(r#"{{"search": {{"tier": {tiers}}}}}"#)).unwrap_err();
+            assert!(told.contains(words), "{words}: {told}");
+        }
     }
 
     #[test]

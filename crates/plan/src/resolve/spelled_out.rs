@@ -86,7 +86,7 @@ fn load(plan: &Plan) -> Vec<(&'static str, Value)> {
     keys
 }
 
-/// The keys of `[search]`. The first load comes before the lowest one, which follows from it.
+/// The keys of `[search]` that have a default. The first load comes before the lowest one, which follows from it.
 fn searched(search: &SearchPlan) -> Vec<(&'static str, Value)> {
     vec![
         ("over", json!(search.over.name())),

@@ -3,6 +3,7 @@
 mod criterion;
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -42,9 +43,12 @@ impl fmt::Display for Over {
 pub struct SearchPlan {
     /// What is made higher and higher.
     pub over: Over,
-    /// What must hold; at least one.
+    /// What is judged; at least one.
     pub criteria: Vec<Criterion>,
-    /// The probability that the interval holds the edge, at least.
+    /// Which of the criteria must hold together; none where all of them must.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tiers: Vec<Tier>,
+    /// The probability that the interval holds the edge.
     pub confidence: f64,
     /// Ends of the interval are to lie this close together, as a share of the lower one.
     pub precision: f64,
@@ -60,4 +64,26 @@ pub struct SearchPlan {
     pub max_requests: u64,
     /// The most trials of a cell.
     pub max_trials: u32,
+    /// The most time of all trials of a cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_time: Option<Duration>,
+}
+
+/// Objectives of one search that have an answer of their own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tier {
+    /// As people call it.
+    pub name: String,
+    /// Its criteria, by their places.
+    pub criteria: Vec<usize>,
+}
+
+impl SearchPlan {
+    /// The tiers, each with its criteria by their places; one without a name where none were asked for.
+    pub fn tiers(&self) -> Vec<(Option<String>, Vec<usize>)> {
+        if self.tiers.is_empty() {
+            return vec![(None, (0..self.criteria.len()).collect())];
+        }
+        self.tiers.iter().map(|tier| (Some(tier.name.clone()), tier.criteria.clone())).collect()
+    }
 }

@@ -28,4 +28,8 @@ pub struct SearchSpec {
     pub max_requests: Option<u64>,
     /// The most trials.
     pub max_trials: Option<u32>,
+    /// The most time of all trials.
+    pub max_time: Option<Value>,
+    /// Objectives with an answer of their own: `name=objectives`.
+    pub tier: Option<Vec<String>>,
 }

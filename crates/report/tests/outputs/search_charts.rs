@@ -68,6 +68,8 @@ fn answer(output_length: u32) -> SearchAnswer {
         input_length: 128,
         output_length,
         over: Over::Rate,
+        tier: None,
+        answer: String::new(),
         objectives: vec![SearchObjective {
             text: "ttft_p90<300ms".to_owned(),
             share: Some(0.9),
@@ -76,6 +78,8 @@ fn answer(output_length: u32) -> SearchAnswer {
         confidence: 0.95,
         precision: 0.1,
         outcome: SearchOutcome::Found,
+        estimate: Some(6.0),
+        is_one_sided: false,
         low: Some(4.0),
         high: Some(8.0),
         guess: None,
@@ -84,6 +88,7 @@ fn answer(output_length: u32) -> SearchAnswer {
         contradicts: false,
         requests: 1_600,
         trials: 4,
+        time_s: 60.0,
         loads: [1.0, 2.0, 4.0, 8.0].map(load).to_vec(),
     }
 }

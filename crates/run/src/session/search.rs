@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_analysis::search::{NextTrial, Search};
+use inferometer_analysis::search::{NextTrial, Search, SearchAnswer};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Code, Finding, code};
 use inferometer_plan::search::SearchPlan;
@@ -44,7 +44,7 @@ impl<N: Network> Session<'_, N> {
             let (trials, was_cut_off) = (search.trials(), trial.cut_off > 0);
             search.tell(trial.clone());
             if search.trials() > trials {
-                self.request.events.say(&search_text::trial(plan, &search, asked));
+                self.request.events.say(&search_text::trial(plan, &search));
             } else if self.wait_from_now_on(cell, number) {
                 return Ok(());
             }
@@ -52,11 +52,13 @@ impl<N: Network> Session<'_, N> {
                 self.settle(cell, number)?;
             }
         }
-        self.request.events.say(&search_text::answer(plan, cell, &search));
+        for answer in SearchAnswer::of_search(plan, cell, &search) {
+            self.request.events.say(&format!("  {cell}: {}", answer.answer));
+        }
         Ok(())
     }
 
-    /// A trial that was cut off for a claim that its records do not bear out is none; the others are
+    /// A trial that was cut off because its load seemed far beyond the edge, which its records do not bear out, is none; the others are
     /// played to their ends. Says whether the search is over: what would be asked for is the same trial
     /// again, and one that is incomplete for another reason would be so again.
     fn wait_from_now_on(&mut self, cell: CellPlan, trial: u32) -> bool {

@@ -3,7 +3,7 @@
 
 use crate::plan_file;
 use clap::Args;
-use inferometer_analysis::search::SearchAnswer;
+use inferometer_analysis::search::{SearchAnswer, load_text};
 use inferometer_engine::profile::profile;
 use inferometer_plan::Plan;
 use inferometer_plan::search::Over;
@@ -54,7 +54,7 @@ struct SearchFlags {
     /// The share of requests that must meet all objectives of --goodput [default: 99%]
     #[arg(long, value_name = "SHARE")]
     attainment: Option<String>,
-    /// The probability that the interval holds the highest load, at least [default: 95%]
+    /// The probability that the interval holds the highest load [default: 95%]
     #[arg(long, value_name = "SHARE")]
     confidence: Option<String>,
     /// How close together the ends of the interval are to lie [default: 5%]
@@ -66,7 +66,7 @@ struct SearchFlags {
     /// The highest load that is tried [default: none is too high]
     #[arg(long, value_name = "LOAD")]
     to: Option<String>,
-    /// The load of the first trial [default: --from, else 1 request/s or 8 in flight]
+    /// The load of the first trial [default: --from, else 16 requests/s or 8 in flight]
     #[arg(long, value_name = "LOAD")]
     start: Option<String>,
     /// The factor from one load to the next, until one meets the objectives and one does not
@@ -77,9 +77,18 @@ struct SearchFlags {
     /// [default: 20000]
     #[arg(long, value_name = "N")]
     max_requests: Option<u64>,
-    /// The most trials of a cell; the confidence is planned for as many [default: 40]
+    /// The most trials of a cell [default: 40]
     #[arg(long, value_name = "N")]
     max_trials: Option<u32>,
+    /// The most time of all trials of a cell, such as 10m; the interval is then as narrow as it allows
+    /// [default: no limit]
+    #[arg(long, value_name = "SPAN")]
+    max_time: Option<String>,
+    /// Objectives that have an answer of their own, from the same trials; may be given several times.
+    /// What --slo and --goodput ask must hold in each, e.g. --tier gold='ttft_p95<300ms' --tier
+    /// bronze='ttft_p95<1s'
+    #[arg(long, value_name = "NAME=SLO")]
+    tier: Option<Vec<String>>,
 }
 
 /// Searches.
@@ -226,7 +235,9 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
     if let Some(other) = found.iter().find(|answer| answer.over != over) {
         return Err(problem(format!("{origin} is over {}, and this one over {over}", other.over)));
     }
-    let loads = found.iter().filter_map(|answer| answer.guess.or(answer.low).or(answer.high));
+    let loads = found
+        .iter()
+        .filter_map(|answer| answer.estimate.or(answer.guess).or(answer.low).or(answer.high));
     let Some(load) = loads.min_by(f64::total_cmp) else { return Ok(None) };
     let load = match over {
         Over::Concurrency => load.round().max(1.0),
@@ -235,7 +246,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
     };
     let load = within(load, spec)?;
     if !arguments.run.quiet {
-        tell(&format!("begins at {}, by {origin}", search_text::load_text(load)));
+        tell(&format!("begins at {}, by {origin}", load_text(load)));
     }
     Ok(Some(load))
 }

@@ -1,0 +1,165 @@
+//! From trials to the edge of a tier: the highest load at which all its criteria hold. Asks for no trial.
+
+use super::crossing::{Crossing, Of, Point, crossing};
+use super::overwhelmed::{INDEPENDENT, Overwhelmed, are_beyond, misses_to_claim};
+use super::settings::Settings;
+use super::trial::Trial;
+use inferometer_plan::search::Criterion;
+
+/// So does a trial of this length that has not settled, from so many times the odds that are allowed.
+const LONG_ENOUGH: u64 = 100;
+const FAR_MORE: f64 = 2.0;
+/// Degrees of freedom of a trial that was cut off.
+const OF_CUT_OFF: f64 = 4.0;
+
+/// What is known of the edge of a tier. Loads, not logarithms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TierEdge {
+    /// The highest load that was tried and met all criteria, by what was measured there.
+    pub good: Option<f64>,
+    /// The lowest that did not.
+    pub bad: Option<f64>,
+    /// The best estimate of the edge; absent before there are loads on both sides.
+    pub estimate: Option<f64>,
+    /// The lower end of its interval; absent where no trial bounds it.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+    /// The criterion that gives way first.
+    pub first: Option<usize>,
+}
+
+/// What a trial is taken to be that gets ever more behind: nearly all of its requests will miss.
+const EVER_MORE: f64 = 0.9;
+
+/// The edge of the criteria at these places.
+pub(super) fn edge(
+    settings: &Settings,
+    tier: &[usize],
+    trials: &[(Trial, Option<Overwhelmed>)],
+) -> TierEdge {
+    let mut edge =
+        TierEdge { good: None, bad: None, estimate: None, low: None, high: None, first: None };
+    for (trial, overwhelmed) in trials {
+        let is_good = |&index: &usize| {
+            point(settings, index, trial, *overwhelmed).is_none_or(|(point, of)| match of {
+                Of::Share(allowed) => point.y <= allowed,
+                Of::Mean => point.y <= 0.0,
+            })
+        };
+        if tier.iter().all(is_good) {
+            // From a server that is not full yet nothing good follows.
+            if !trial.is_settled {
+                continue;
+            }
+            edge.good = Some(edge.good.map_or(trial.load, |good| good.max(trial.load)));
+        } else {
+            edge.bad = Some(edge.bad.map_or(trial.load, |bad| bad.min(trial.load)));
+        }
+    }
+    // Each of several criteria may be the one of which the interval is wrong.
+    let wrong = (1.0 - settings.confidence) / tier.len().max(1) as f64;
+    let found: Vec<(usize, Crossing)> = tier
+        .iter()
+        .filter_map(|&index| {
+            let points = || trials.iter().filter_map(|(t, o)| point(settings, index, t, *o));
+            let of = points().next()?.1;
+            let mut points: Vec<Point> = points().map(|(point, _)| point).collect();
+            let first = crossing(&points, of, wrong)?;
+            weigh_alike(&mut points, first.at);
+            Some((index, crossing(&points, of, wrong)?))
+        })
+        .collect();
+    let least = |of: fn(&Crossing) -> Option<f64>| {
+        found.iter().filter_map(|(_, it)| of(it)).min_by(f64::total_cmp)
+    };
+    let is_bounded_below =
+        found.len() == tier.len() && found.iter().all(|(_, it)| it.low.is_some());
+    edge.low = least(|it| it.low).filter(|_| is_bounded_below).map(f64::exp);
+    edge.high = least(|it| it.high).map(f64::exp);
+    if let (Some(_), Some(_)) = (edge.good, edge.bad) {
+        let first = found.iter().min_by(|a, b| a.1.at.total_cmp(&b.1.at));
+        edge.estimate = first.map(|(_, it)| it.at.exp());
+        edge.first = first.map(|(index, _)| *index);
+    } else if edge.bad.is_some() {
+        edge.first = found.iter().min_by(|a, b| a.1.at.total_cmp(&b.1.at)).map(|(it, _)| *it);
+    }
+    edge
+}
+
+/// Trials within this distance of the edge, as a logarithm, tell how requests come together there.
+const NEAR: f64 = 0.2;
+
+/// How requests come together is known better from all trials near the edge than from one. And a trial
+/// with an excursion of the queue shows both more misses and that these come together: were each weighed
+/// by itself, such trials would weigh less than those that had the luck to have none.
+fn weigh_alike(points: &mut [Point], at: f64) {
+    let (mut requests, mut variance) = (0.0, 0.0);
+    for point in points.iter().filter(|point| (point.x - at).abs() <= NEAR && point.requests > 0.0)
+    {
+        requests += point.requests;
+        variance += point.requests * point.requests / point.weight;
+    }
+    if requests > 0.0 {
+        let together = variance / requests;
+        for point in points.iter_mut().filter(|point| point.requests > 0.0) {
+            point.weight = point.requests / together;
+        }
+    }
+}
+
+/// What a trial says of a criterion; none where nothing counts.
+fn point(
+    settings: &Settings,
+    index: usize,
+    trial: &Trial,
+    overwhelmed: Option<Overwhelmed>,
+) -> Option<(Point, Of)> {
+    let criterion: &Criterion = &settings.criteria[index];
+    let x = trial.load.ln();
+    if let (Some(by), Some(needed), 1..) = (overwhelmed, criterion.needed(), trial.cut_off) {
+        // Misses until then are not the last of it: they show that too many miss, or nothing.
+        let y = trial.missed[index] as f64 / by.planned.max(1) as f64;
+        let weight = INDEPENDENT.min(by.planned / 8) as f64;
+        let point = Point { x, y, weight, requests: 0.0, degrees: OF_CUT_OFF };
+        return (y > 1.0 - needed).then_some((point, Of::Share(1.0 - needed)));
+    }
+    let measure = trial.measured[index];
+    if measure.counted == 0 || trial.cut_off > 0 {
+        return None;
+    }
+    let requests = if trial.is_settled { measure.counted as f64 } else { 0.0 };
+    let found = match (criterion.needed(), criterion.mean_limit_ms()) {
+        (Some(needed), _) => {
+            let misses = 1.0 - measure.value;
+            // So does one that has far more misses than allowed before it has met what its load holds.
+            let odds = |share: f64| share / (1.0 - share);
+            let is_beyond = !trial.is_settled
+                && trial.requests >= LONG_ENOUGH
+                && odds(misses) >= FAR_MORE * odds(1.0 - needed);
+            let grows = trial.saturation.is_some() || is_beyond;
+            let y = if grows { misses.max(EVER_MORE) } else { misses };
+            let weight = measure.independent;
+            (Point { x, y, weight, requests, degrees: measure.degrees }, Of::Share(1.0 - needed))
+        }
+        (None, limit) => {
+            if measure.value <= 0.0 || measure.error <= 0.0 {
+                return None;
+            }
+            let weight = (measure.value / measure.error).powi(2);
+            let y = (measure.value / limit.unwrap_or(f64::INFINITY)).ln();
+            (Point { x, y, weight, requests, degrees: measure.degrees }, Of::Mean)
+        }
+    };
+    let allowed = if let Of::Share(allowed) = found.1 { allowed } else { 0.0 };
+    (trial.is_settled || found.0.y > allowed).then_some(found)
+}
+
+/// The criterion that so many requests of a trial missed that the load is far beyond the edge, of each
+/// tier; that of the first one.
+pub(super) fn overwhelmed(settings: &Settings, trial: &Trial) -> Option<Overwhelmed> {
+    let needed = misses_to_claim(&settings.criteria, trial.planned);
+    let criterion = are_beyond(&settings.tiers, &trial.missed, &needed)?;
+    let (missed, planned, cut_off) = (trial.missed[criterion], trial.planned, trial.cut_off);
+    Some(Overwhelmed { criterion, missed, planned, cut_off })
+}
