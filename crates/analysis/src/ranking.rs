@@ -47,7 +47,7 @@ pub struct Behind {
     pub ratio: f64,
     /// 95 % interval of the ratio; absent below three runs of each.
     pub ratio_ci: Option<[f64; 2]>,
-    /// Whether the two differ beyond chance.
+    /// Whether the two were measured in turn and differ beyond chance.
     pub told_apart: bool,
 }
 
@@ -77,15 +77,17 @@ pub fn rankings(servers: &[Subject]) -> Vec<Ranking> {
             };
             let row = |at: usize| beside[at].iter().find(is_same);
             let place = order.iter().find_map(|&at| Some(row(at)?.place()));
-            let others = order.iter().filter_map(|&at| Some(behind(&servers[at].name, row(at)?)));
-            let Some(place) = place else { continue };
+            let others = order.iter().map(|&at| Some(behind(&servers[at].name, row(at)?)));
+            // Where one cannot be compared, no other one is the best of all.
+            let others = others.collect::<Option<Vec<Behind>>>();
+            let Some((place, others)) = place.zip(others) else { continue };
             found.push(Ranking {
                 place,
                 figure: figure.to_owned(),
                 higher_is_better: series.higher_is_better,
                 best: servers[best].name.clone(),
                 value: means[best],
-                others: others.collect(),
+                others,
             });
         }
     }

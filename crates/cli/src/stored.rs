@@ -121,7 +121,7 @@ pub fn rounds(
         if fact("group") == group && run.summary.is_some() {
             servers.insert(fact(VARIANT));
             if fact(VARIANT) == server {
-                found.insert(fact("round"), run);
+                found.insert((fact("round").parse::<u32>().ok(), fact("round")), run);
             }
         }
     }

@@ -1,9 +1,9 @@
 //! How often the interval of a search holds the truth, how wide it is and how far off its estimate, on
-//! three engines with noise in virtual time. Prints a line for each objective; conformance/search/ has
+//! four engines with noise in virtual time. Prints a line for each objective; conformance/search/ has
 //! the last results.
 //!
-//! `cargo run --example search_coverage -- [SEEDS [WORDS [MAX_REQUESTS]]]`: the cases whose names hold
-//! WORDS.
+//! `cargo run --example search_coverage -- [SEEDS [WORDS [MAX_REQUESTS [FIRST_SEED]]]]`: the cases whose
+//! names hold WORDS.
 
 #[path = "../tests/support/search.rs"]
 mod support;
@@ -110,6 +110,7 @@ fn main() {
     let seeds = argument(1).map_or(40, |seeds| seeds.parse().expect("a number"));
     let words = argument(2).unwrap_or_default();
     let max_requests = argument(3).map_or(6_000, |most| most.parse().expect("a number"));
+    let first = argument(4).map_or(0, |first| first.parse().expect("a number"));
     let (mut held, mut searches) = (0, 0);
     for machine in &MACHINES {
         for whole in [false, true] {
@@ -117,7 +118,7 @@ fn main() {
             let wanted: Vec<_> = all
                 .filter(|objective| format!("{} {}", machine.name, objective.0).contains(&words))
                 .collect();
-            let found = measure(machine, whole, &wanted, seeds, max_requests);
+            let found = measure(machine, whole, &wanted, first..first + seeds, max_requests);
             (held, searches) = (held + found, searches + seeds * wanted.len() as u64);
         }
     }
@@ -128,7 +129,7 @@ fn measure(
     machine: &Machine,
     whole: bool,
     objectives: &[&(&str, &str, bool)],
-    seeds: u64,
+    seeds: std::ops::Range<u64>,
     max_requests: u64,
 ) -> u64 {
     let noise = Some(Noise::parse(machine.noise).expect("noise"));
@@ -168,7 +169,8 @@ fn measure(
         let (mut held, mut found, mut early, mut high_is_wrong) = (0, 0, 0, 0);
         let (mut widths, mut errors, mut signed, mut trials) =
             (Vec::new(), Vec::new(), Vec::new(), 0);
-        for seed in 0..seeds {
+        let count = seeds.end - seeds.start;
+        for seed in seeds.clone() {
             let settings = settings(vec![criteria[index].clone()], whole, max_requests);
             let search = search(&server, settings, seed);
             let (low, high) = search.interval(0);
@@ -188,7 +190,7 @@ fn measure(
         signed.sort_by(f64::total_cmp);
         let at = |sorted: &[f64], share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize];
         println!(
-            "{:<10} {name:<12} {text:<22} truth {edge:7.3}: {held} of {seeds} hold it ({high_is_wrong} \
+            "{:<10} {name:<12} {text:<22} truth {edge:7.3}: {held} of {count} hold it ({high_is_wrong} \
              below it), {found} have both ends, {early} precise; width {:.3} (p90 {:.3}); estimate \
              off {:+.1} % in the median (p90 of its size {:.1} %); {:.1} trials",
             machine.name,
@@ -196,7 +198,7 @@ fn measure(
             at(&widths, 0.9),
             100.0 * at(&signed, 0.5),
             100.0 * at(&errors, 0.9),
-            trials as f64 / seeds as f64,
+            trials as f64 / count as f64,
         );
         all += held;
     }

@@ -221,4 +221,12 @@ fn what_unpacks_to_far_more_than_its_size_is_refused_without_being_unpacked() {
     assert!(limits.unpacked >= (64 << 20) && limits.unpacked < (70 << 20), "{limits:?}");
     let error = open(bytes.as_slice(), LIMITS).unwrap_err().to_string();
     assert!(error.contains("is too large"), "{error}");
+    // A bundle of this size may hold a hundred times as much, and no more.
+    let mut more = with_sums(vec![file(MANIFEST, manifest())]);
+    more.push(file("runs/a/records.log", vec![0; 80 << 20]));
+    let bytes = archive(&more);
+    let limits = Limits::of(bytes.len() as u64, 1 << 20);
+    assert!(limits.unpacked < (80 << 20), "{limits:?}");
+    let error = open(bytes.as_slice(), limits).unwrap_err().to_string();
+    assert!(error.contains("is too large") || error.contains("more than"), "{error}");
 }

@@ -25,8 +25,11 @@ fn answer(rankings: &[&Ranking]) -> String {
     let mut open = Vec::new();
     for ranking in rankings {
         let Some(second) = ranking.others.first() else { continue };
-        if !second.told_apart {
-            open.push(name(&ranking.figure));
+        let alike = ranking.others.iter().filter(|other| !other.told_apart);
+        let alike: Vec<&str> = alike.map(|other| other.name.as_str()).collect();
+        if !alike.is_empty() {
+            let (figure, best) = (name(&ranking.figure), &ranking.best);
+            open.push(format!("{figure} ({best}, {})", alike.join(", ")));
             continue;
         }
         let lead = format!("{} ({})", name(&ranking.figure), before(ranking, second));
@@ -40,7 +43,7 @@ fn answer(rankings: &[&Ranking]) -> String {
         .map(|(best, leads)| format!("{best} is best by {}", leads.join(", ")))
         .collect();
     if !open.is_empty() {
-        parts.push(format!("the best two are not told apart by {}", open.join(", ")));
+        parts.push(format!("the best are not told apart by {}", open.join(", ")));
     }
     parts.join("; ")
 }
@@ -144,7 +147,7 @@ mod tests {
             answers(&rankings),
             ["64 x 16, 8 in flight: A is best by requests/s (1.6 times that of B, 1.44 to 1.76), \
               TPOT p50 (50.0 % below B, 45.0 to 55.0 %); B is best by TTFT p99 (20.0 % below A, 12.0 to \
-              28.0 %); the best two are not told apart by E2E p99"]
+              28.0 %); the best are not told apart by E2E p99 (A, B)"]
         );
         assert_eq!(table(&rankings).rows().len(), 4);
         assert!(table(&rankings).has("B 101 (0.99, 0.891 to 1.089; not told apart)"));

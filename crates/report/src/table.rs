@@ -210,9 +210,9 @@ pub(crate) fn passes(summary: &Summary) -> Table {
     table
 }
 
-/// Prompt and output tokens per second; absent where output tokens are not known.
+/// Prompt and output tokens per second; absent where either is not known.
 fn total_tokens_per_s(pass: &PassSummary) -> Option<f64> {
-    let seconds = pass.duration_s.filter(|seconds| *seconds > 0.0)?;
+    let seconds = pass.duration_s.filter(|seconds| *seconds > 0.0 && pass.input_tokens > 0)?;
     Some(pass.output_tokens_per_s? + pass.input_tokens as f64 / seconds)
 }
 

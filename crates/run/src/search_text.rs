@@ -25,8 +25,9 @@ pub fn trial(plan: &SearchPlan, search: &Search) -> String {
         None => measured(plan, trial),
     };
     let load = format!("{} {}", load_text(trial.load), plan.over.unit());
+    let tiers = plan.tiers().into_iter().enumerate();
     let known: Vec<String> =
-        plan.tiers().into_iter().enumerate().filter_map(known(search)).collect();
+        tiers.filter_map(|(at, (name, _))| known(search, at, name.as_deref())).collect();
     let known = if known.is_empty() { String::new() } else { format!("; {}", known.join(", ")) };
     format!("    {load}: {shown}{known}{}", time_left(search))
 }
@@ -64,17 +65,15 @@ fn measured(plan: &SearchPlan, trial: &Trial) -> String {
 }
 
 /// What is known of a tier by now.
-fn known(search: &Search) -> impl Fn((usize, (Option<String>, Vec<usize>))) -> Option<String> {
-    |(at, (name, _))| {
-        let estimate = load_text(search.estimate(at)?);
-        let name = name.map_or_else(String::new, |name| format!("{name} "));
-        Some(match search.interval(at) {
-            (Some(low), Some(high)) => {
-                format!("so far {name}{estimate} ({} to {})", load_text(low), load_text(high))
-            }
-            _ => format!("so far {name}about {estimate}"),
-        })
-    }
+fn known(search: &Search, tier: usize, name: Option<&str>) -> Option<String> {
+    let estimate = load_text(search.estimate(tier)?);
+    let name = name.map_or_else(String::new, |name| format!("{name} "));
+    Some(match search.interval(tier) {
+        (Some(low), Some(high)) => {
+            format!("so far {name}{estimate} ({} to {})", load_text(low), load_text(high))
+        }
+        _ => format!("so far {name}about {estimate}"),
+    })
 }
 
 /// How long the rest may take, were all requests that are left sent at the load of the next trial.

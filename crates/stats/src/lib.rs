@@ -21,6 +21,7 @@ mod sketch;
 mod pool;
 mod sample;
 mod spread;
+mod student;
 
 pub use distribution::{Distribution, Spread, Weighted};
 
@@ -31,6 +32,7 @@ pub use quantile::{percentile, weighted_percentile};
 pub use sample::{Sample, VALUES_KEPT};
 pub use sketch::RELATIVE_ERROR;
 pub use spread::{spread, student_975};
+pub use student::student_above;
 
 /// The confidence of every interval.
 pub const CONFIDENCE: f64 = 0.95;

@@ -132,10 +132,14 @@ impl Subject {
         self
     }
 
-    /// The name of a run that stands among these twice, if one does.
+    /// The name of the first of these with a run that one before it has too.
     pub fn stands_twice(runs: &[Self]) -> Option<&str> {
         let is_known = |(at, run): &(usize, &Self)| {
-            run.identity.is_some() && runs[..*at].iter().any(|other| other.identity == run.identity)
+            let ids = |run: &Self| run.identity.clone().unwrap_or_default();
+            let before: Vec<String> = runs[..*at].iter().map(ids).collect();
+            let mut known = before.iter().flat_map(|ids| ids.split_whitespace());
+            let own = ids(run);
+            known.any(|id| own.split_whitespace().any(|one| one == id))
         };
         runs.iter().enumerate().find(is_known).map(|(_, run)| run.name.as_str())
     }

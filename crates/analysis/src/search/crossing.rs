@@ -6,7 +6,7 @@
 //! far from the edge weigh less. The interval holds each edge that the trials do not contradict, whatever
 //! the slope: by the profile of the likelihood.
 
-use inferometer_stats::normal_quantile_above;
+use inferometer_stats::student_above;
 
 /// What a trial says of one criterion.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -222,11 +222,4 @@ pub(super) fn crossing(points: &[Point], of: Of, wrong: f64) -> Option<Crossing>
 /// ln(1 + e^z).
 fn softplus(z: f64) -> f64 {
     if z > 30.0 { z } else { z.exp().ln_1p() }
-}
-
-/// The number that Student's t with so many degrees of freedom exceeds with this probability.
-fn student_above(probability: f64, degrees: f64) -> f64 {
-    let (z, v) = (normal_quantile_above(probability), degrees);
-    z + (z.powi(3) + z) / (4.0 * v)
-        + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * v * v)
 }

@@ -40,7 +40,10 @@ pub fn findings(answers: &[SearchAnswer], cells: &[Cell]) -> Vec<Finding> {
 
 fn outcome(answer: &SearchAnswer) -> Option<Finding> {
     let unit = answer.over.unit();
-    let short = format!("before the interval was as narrow as {}%", answer.precision * 100.0);
+    let short = format!(
+        "before the interval was as narrow as {} %",
+        (answer.precision * 1e6).round() / 1e4
+    );
     let (message, advice) = match answer.outcome {
         Outcome::Found => return None,
         Outcome::NotMetAtLowest => (

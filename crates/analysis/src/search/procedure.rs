@@ -1,7 +1,8 @@
 //! Which load is tried next, with how many requests, and when the answer is known.
 
+mod single_loads;
+
 use super::edges::{TierEdge, edge, overwhelmed};
-use super::evidence::Claim;
 use super::known::Load;
 use super::overwhelmed::Overwhelmed;
 use super::settings::{NextTrial, Outcome, Settings};
@@ -36,6 +37,8 @@ const LEAVES: f64 = 0.75;
 const FEWEST_LONG: u32 = 3;
 /// A server with so few requests in flight is as good as idle: lower loads are no better.
 const IDLE: f64 = 0.1;
+/// The share of the requests of a trial that complete where the server is idle.
+const SERVED: f64 = 0.98;
 
 /// A search in progress: asks for trials, takes them in.
 #[derive(Clone, Debug)]
@@ -110,23 +113,6 @@ impl Search {
         let tiers = self.settings.tiers.iter();
         self.tiers = tiers.map(|tier| edge(&self.settings, tier, &self.trials)).collect();
         self.bound_by_single_loads();
-    }
-
-    /// Where the curve bounds the edge of a tier on one side only, what single loads show does: the
-    /// highest that meets the objectives below all that may not, the lowest that does not above.
-    fn bound_by_single_loads(&mut self) {
-        if self.tiers.iter().all(|edge| edge.low.is_some() && edge.high.is_some()) {
-            return;
-        }
-        let loads = self.loads();
-        for (edge, tier) in self.tiers.iter_mut().zip(&self.settings.tiers) {
-            let Some(estimate) = edge.estimate else { continue };
-            let of = |claim: Claim| loads.iter().filter(move |load| load.claim(tier) == claim);
-            let met = of(Claim::Met).filter(|load| load.load <= estimate).map(|load| load.load);
-            let not_met = of(Claim::NotMet).filter(|load| load.load >= estimate);
-            edge.low = edge.low.or_else(|| met.max_by(f64::total_cmp));
-            edge.high = edge.high.or_else(|| not_met.map(|load| load.load).min_by(f64::total_cmp));
-        }
     }
 
     /// The ends of a tier's interval as they are stated: of whole loads the highest that meets lies
@@ -209,7 +195,10 @@ impl Search {
     /// The lowest load that is tried: below it nothing is better, for a request meets no other.
     pub fn lowest(&self) -> f64 {
         let idle = |(trial, _): &(Trial, Option<Overwhelmed>)| {
-            let is_idle = trial.load * trial.latency_s < IDLE;
+            // A server that refuses most of what comes has few in flight, and is not idle.
+            let is_idle = trial.load * trial.latency_s < IDLE
+                && trial.is_settled
+                && trial.completed as f64 >= SERVED * trial.requests as f64;
             (!self.settings.whole && is_idle && trial.cut_off == 0).then_some(trial.load)
         };
         let idle = self.trials.iter().filter_map(idle).max_by(f64::total_cmp);
@@ -330,7 +319,7 @@ impl Search {
             (_, None) => above(FAR_APART),
             (Some(low), Some(high)) => {
                 let apart = ((high / low).ln() / 4.0).clamp(APART.0, APART.1);
-                if self.long % 2 == 0 { below(apart) } else { above(apart) }
+                if self.long.is_multiple_of(2) { below(apart) } else { above(apart) }
             }
         };
         let highest = self.settings.highest.unwrap_or(f64::INFINITY);

@@ -238,7 +238,10 @@ fn settled_after(rows: &[Row]) -> usize {
 }
 
 fn median_latency_s(rows: &[Row]) -> f64 {
-    let mut spans: Vec<f64> = rows.iter().map(|row| row.ended.seconds_after(row.due)).collect();
+    // What is refused at once says nothing of how long an answer takes.
+    let any_complete = rows.iter().any(|row| row.complete);
+    let taken = rows.iter().filter(|row| row.complete || !any_complete);
+    let mut spans: Vec<f64> = taken.map(|row| row.ended.seconds_after(row.due)).collect();
     spans.sort_unstable_by(f64::total_cmp);
     spans.get(spans.len() / 2).copied().unwrap_or(0.0)
 }

@@ -83,8 +83,14 @@ impl Bundle {
             let why = "its manifest has no run, or one of them twice".to_owned();
             return Err(wrong(BundleError::Content(why)));
         }
-        for file in opened.manifest.data.iter().filter_map(|data| data.file.as_ref()) {
-            opened.sum(file).map_err(wrong)?;
+        for data in &opened.manifest.data {
+            let Some(file) = &data.file else { continue };
+            let sum = opened.sum(file).map_err(wrong)?;
+            let is_it = data.bytes == Some(sum.bytes) && data.sha256.as_ref() == Some(&sum.sha256);
+            if !is_it || !file.starts_with("data/") {
+                let why = format!("{file} is not the file that its manifest says");
+                return Err(wrong(BundleError::Content(why)));
+            }
         }
         Ok(Self { path: path.to_owned(), runs, limits, opened })
     }

@@ -3,7 +3,7 @@
 
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::spec::{CommandLine, ObserveKeys, ServerSpec, Spec};
-use inferometer_plan::{Plan, TargetPlan};
+use inferometer_plan::{LaunchPlan, Plan, TargetPlan};
 use inferometer_run::{
     Context, EarlierWork, Learned, PlanError, resolve_with, spelled_out, variants,
 };
@@ -52,10 +52,36 @@ pub fn again(
     let learned = Learned { engine_flags: engine_flags(&there, here), cells: Some(&choose) };
     let (plan, mut context) = resolve_with(&only.spec, learned, variables)?;
     check_same(run, &there, &plan)?;
+    check_command(run, &there, &plan, here)?;
     context.store.clone_from(&here.store);
     context.out.clone_from(&here.out);
     context.same_work = earlier_work(run, here);
     Ok(Again { plan, context })
+}
+
+/// Refuses a command of the bundle that is not the one its run was started by: that one was shown.
+fn check_command(
+    run: &Bundled,
+    there: &Plan,
+    plan: &Plan,
+    here: &Here,
+) -> Result<(), ReproduceError> {
+    let (Some(shown), Some(starts), true) = (&there.launch, &plan.launch, here.start_server) else {
+        return Ok(());
+    };
+    let what = |launch: &LaunchPlan| {
+        (launch.command.clone(), launch.environment.clone(), launch.directory.clone())
+    };
+    if what(shown) == what(starts) {
+        return Ok(());
+    }
+    Err(ReproduceError::refused(format!(
+        "run {} says that its server was started by `{}`, and would start `{}`: start the server \
+         yourself, and give --target or --server-command",
+        run.id,
+        shown.command.join(" "),
+        starts.command.join(" ")
+    )))
 }
 
 /// The plan of a run that can be measured again.
@@ -131,6 +157,15 @@ fn asked(run: &Bundled, there: &Plan, here: &Here) -> Result<Spec, ReproduceErro
     Ok(spec)
 }
 
+/// What a command is given beside its arguments, in words.
+fn beside(launch: &LaunchPlan) -> String {
+    let variables = launch.environment.iter().map(|(name, value)| format!("{name}={value}"));
+    let variables = variables.collect::<Vec<_>>().join(" ");
+    let folder = launch.directory.as_ref().map(|folder| format!(" in the folder {folder}"));
+    let with = if variables.is_empty() { variables } else { format!(" with {variables}") };
+    format!("{with}{}", folder.unwrap_or_default())
+}
+
 /// The server as the bundle's run started it, if that is what is wanted.
 fn servers_own(run: &Bundled, there: &Plan, here: &Here) -> Result<ServerSpec, ReproduceError> {
     let Some(launch) = &there.launch else {
@@ -143,10 +178,11 @@ fn servers_own(run: &Bundled, there: &Plan, here: &Here) -> Result<ServerSpec, R
     match (&there.asked.server, here.start_server) {
         (Some(server), true) => Ok(server.clone()),
         _ => Err(ReproduceError::refused(format!(
-            "run {} started its server by the command `{}`: --start-server runs that command here, as you; \
+            "run {} started its server by the command `{}`{}: --start-server runs that command here, as you; \
              or give --target or --server-command",
             run.id,
-            launch.command.join(" ")
+            launch.command.join(" "),
+            beside(launch)
         ))),
     }
 }

@@ -79,8 +79,9 @@ fn a_client_that_was_stopped_makes_the_run_suspect() {
     let stood_still = process["stalled_us"].as_u64().map(Duration::from_micros);
     assert!(stood_still >= Some(stop - Duration::from_millis(50)), "{stop:?}: {process}");
     assert_eq!(summary["verdict"]["validity"], "suspect");
-    let reasons = summary["verdict"]["reasons"].to_string();
-    assert!(reasons.contains("the client stood still"), "{reasons}");
+    // The interrupted pass gives the table no figure; its own rates are not vouched for.
+    let figures = &summary["verdict"]["figures"];
+    assert!(figures["not_vouched_for"].as_u64() >= Some(2), "{figures}");
 }
 
 #[test]

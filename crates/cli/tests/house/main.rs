@@ -65,7 +65,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 24] = [
             "run", "check", "predict", "web",
         ],
     ),
-    ("python", &["model", "plan", "report", "store", "run", "cli"]),
+    ("python", &["model", "plan", "report", "store", "run", "predict", "cli"]),
 ];
 
 /// Code that only the listed files may contain, each file by its crate and its path in it.

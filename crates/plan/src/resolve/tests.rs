@@ -255,8 +255,9 @@ fn a_spec_with_its_defaults_written_out_is_the_same_plan() {
     let spec: Spec = serde_json::from_value(search).expect("keys");
     let search = spec.spelled_out(&KNOWN).expect("no mistakes").search.expect("a search");
     let expected = serde_json::json!({
-        "over": "rate", "attainment": 0.99, "confidence": 0.95, "precision": 0.05, "from": 0.003,
-        "to": null, "start": 3.0, "stride": 2.0, "max_requests": 20_000, "max_trials": 40,
+        "over": "rate", "attainment": 0.99, "confidence": 0.95, "precision": 0.05, "from": 0.001,
+        "to": null, "start": 3.0, "stride": 2.0, "max_requests": 20_000, "max_trials": 40, "max_time": null,
+        "tier": null,
     });
     assert_eq!(serde_json::to_value(search).expect("keys"), expected);
 }

@@ -121,7 +121,7 @@ impl Store {
         }))
     }
 
-    /// The run that a name refers to: its id, a part of it that no other run has, a tag that no other
+    /// The run that a name refers to: its id, a tag that no other run has, a part of an id that no other
     /// run has, `latest` for the measured run that began last, whatever its state, `latest-predicted`
     /// and `latest-imported` for the other kinds.
     ///
@@ -168,13 +168,16 @@ impl Store {
             self.ids("SELECT id FROM runs WHERE ?1 <> '' AND instr(id, ?1) > 0 ORDER BY id", name)?,
             self.ids("SELECT run_id FROM tags WHERE tag = ?1 ORDER BY run_id", name)?,
         );
-        for only in [id, beginning.clone(), part.clone()] {
+        // An exact name comes first: whether a part fits one run changes as runs come.
+        for exact in [id, tagged] {
+            if !exact.is_empty() {
+                return Ok(exact);
+            }
+        }
+        for only in [beginning.clone(), part.clone()] {
             if only.len() == 1 {
                 return Ok(only);
             }
-        }
-        if !tagged.is_empty() {
-            return Ok(tagged);
         }
         let candidates = if beginning.is_empty() { part } else { beginning };
         if candidates.is_empty() {

@@ -54,10 +54,14 @@ fn a_run_is_named_by_a_part_of_its_id_or_by_a_tag_and_a_tag_may_name_several() {
     let (mut store, runs) = three_kinds(&folder);
     store.tag(&runs[0], &["base".to_owned(), "only".to_owned()], &[]).unwrap();
     store.tag(&runs[1], &["base".to_owned()], &[]).unwrap();
+    // The last digits of the second that a run began at.
     for run in &runs {
-        let suffix = run.as_str().rsplit('-').next().unwrap();
-        assert_eq!(store.find(suffix).unwrap(), *run);
+        let part = &run.as_str()[6..15];
+        assert_eq!(store.find(part).unwrap(), *run, "{part}");
     }
+    // A tag comes before a part of another run's id.
+    store.tag(&runs[0], &[runs[2].as_str()[4..8].to_owned()], &[]).unwrap();
+    assert_eq!(store.find(&runs[2].as_str()[4..8]).unwrap(), runs[0]);
     assert_eq!(store.find("only").unwrap(), runs[0]);
     assert_eq!(store.find_all("base").unwrap(), runs[..2]);
     let error = store.find("base").unwrap_err();

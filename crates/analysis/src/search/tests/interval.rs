@@ -209,3 +209,14 @@ fn a_mean_is_searched_by_its_interval() {
         assert!(low.unwrap() <= 10.0 && 10.0 <= high.unwrap(), "{low:?} {high:?}");
     }
 }
+
+#[test]
+fn a_server_that_refuses_most_requests_at_once_is_not_taken_for_an_idle_one() {
+    let mut search = Search::new(settings("ttft_p90<1s"));
+    let asked = search.next().unwrap();
+    let mut refused = trial(&search, asked, 0.6, 1);
+    (refused.latency_s, refused.completed) = (0.001, asked.requests * 2 / 5);
+    search.tell(refused);
+    assert_eq!(search.lowest(), search.settings().lowest);
+    assert!(search.next().is_some_and(|next| next.load < asked.load));
+}

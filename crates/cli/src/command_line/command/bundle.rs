@@ -15,8 +15,9 @@ use crate::command_line::files;
 /// The flags of `bundle`.
 #[derive(Args)]
 pub struct BundleArgs {
-    /// A run: its name, the beginning of it, or `latest`. Several runs with commas between them, or all
-    /// rounds of a server (GROUP/SERVER), are the repeats of one measurement
+    /// A run: its name or a part of it, a tag, or `latest`. Several runs are taken as repeats of one
+    /// measurement: runs with commas between them, all runs with a tag (TAG), all rounds of a server
+    /// (GROUP/SERVER)
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
     /// The file [default: inferometer-RUN.tar.gz]

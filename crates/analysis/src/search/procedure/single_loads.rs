@@ -1,0 +1,30 @@
+//! The edge by single loads, where the curve through all trials bounds it on one side only.
+
+use super::Search;
+use crate::search::evidence::Claim;
+use crate::search::known::Load;
+
+impl Search {
+    /// Where the curve bounds the edge of a tier on one side only, what single loads show does: the
+    /// highest that meets the objectives below all that may not, the lowest that does not above.
+    pub(super) fn bound_by_single_loads(&mut self) {
+        if self.tiers.iter().all(|edge| edge.low.is_some() && edge.high.is_some()) {
+            return;
+        }
+        let loads = self.loads();
+        for (edge, tier) in self.tiers.iter_mut().zip(&self.settings.tiers) {
+            let Some(estimate) = edge.estimate else { continue };
+            let of = |claim: Claim| loads.iter().filter(move |load| load.claim(tier) == claim);
+            // From a server that is not full yet nothing good follows.
+            let is_settled = |load: &&Load| {
+                let mut own = self.trials.iter().filter(|(trial, _)| trial.load == load.load);
+                own.all(|(trial, _)| trial.is_settled)
+            };
+            let met = of(Claim::Met).filter(|load| load.load <= estimate).filter(is_settled);
+            let met = met.map(|load| load.load);
+            let not_met = of(Claim::NotMet).filter(|load| load.load >= estimate);
+            edge.low = edge.low.or_else(|| met.max_by(f64::total_cmp));
+            edge.high = edge.high.or_else(|| not_met.map(|load| load.load).min_by(f64::total_cmp));
+        }
+    }
+}
