@@ -98,7 +98,7 @@ esac
 unset INFEROMETER_JSON
 code=0
 planned=$("$inferometer" run --dry-run ${load[@]+"${load[@]}"} -- "$plan" 2> "$out/gate.log") || code=$?
-[ $code = 0 ] || { cat "$out/gate.log" >&2; exit $code; }
+[ $code = 0 ] || { grep '^error: ' "$out/gate.log" >&2 || cat "$out/gate.log" >&2; exit $code; }
 for name in base head; do
     grep -q "^# $name; rounds: " <<< "$planned" || fail "$plan has no [[target]] with the name $name"
 done
