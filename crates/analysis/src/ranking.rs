@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::compare::{Options, Row, RowVerdict, Subject, compare};
+use crate::compare::{Options, Row, Subject, compare};
 
 /// The figures that are ranked, in the order in which people ask for them.
 pub const FIGURES: [&str; 8] = [
@@ -47,7 +47,7 @@ pub struct Behind {
     pub ratio: f64,
     /// 95 % interval of the ratio; absent below three runs of each.
     pub ratio_ci: Option<[f64; 2]>,
-    /// Whether the two were measured in turn and differ beyond chance.
+    /// Whether that interval leaves out 1.
     pub told_apart: bool,
 }
 
@@ -108,7 +108,7 @@ fn behind(name: &str, row: &Row) -> Behind {
         value: row.contender,
         ratio: ratio(row.difference_pct),
         ratio_ci: row.interval_pct.map(|[low, high]| [ratio(high), ratio(low)]),
-        told_apart: matches!(row.verdict, RowVerdict::Better | RowVerdict::Worse),
+        told_apart: row.interval_pct.is_some_and(|[low, high]| low > 0.0 || high < 0.0),
     }
 }
 

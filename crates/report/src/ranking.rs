@@ -28,8 +28,11 @@ fn answer(rankings: &[&Ranking]) -> String {
         let alike = ranking.others.iter().filter(|other| !other.told_apart);
         let alike: Vec<&str> = alike.map(|other| other.name.as_str()).collect();
         if !alike.is_empty() {
-            let (figure, best) = (name(&ranking.figure), &ranking.best);
-            open.push(format!("{figure} ({best}, {})", alike.join(", ")));
+            let figure = name(&ranking.figure);
+            open.push(match alike.len() == ranking.others.len() {
+                true => figure,
+                false => format!("{figure} ({}, {})", ranking.best, alike.join(", ")),
+            });
             continue;
         }
         let lead = format!("{} ({})", name(&ranking.figure), before(ranking, second));
@@ -147,7 +150,7 @@ mod tests {
             answers(&rankings),
             ["64 x 16, 8 in flight: A is best by requests/s (1.6 times that of B, 1.44 to 1.76), \
               TPOT p50 (50.0 % below B, 45.0 to 55.0 %); B is best by TTFT p99 (20.0 % below A, 12.0 to \
-              28.0 %); the best are not told apart by E2E p99 (A, B)"]
+              28.0 %); the best are not told apart by E2E p99"]
         );
         assert_eq!(table(&rankings).rows().len(), 4);
         assert!(table(&rankings).has("B 101 (0.99, 0.891 to 1.089; not told apart)"));
