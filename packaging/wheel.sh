@@ -17,6 +17,8 @@ esac
 
 # What --version says beside the version; outside of a checkout there is none.
 export INFEROMETER_COMMIT=${INFEROMETER_COMMIT:-$(git rev-parse --short=12 HEAD 2> /dev/null || true)}
+# As one unit the library is 8 % smaller, so that the wheel stays below 15 MB; it takes three times as long.
+export CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1
 tools=target/packaging/venv
 [ -x "$tools/bin/maturin" ] || {
     python3 -m venv "$tools"

@@ -86,7 +86,7 @@ impl Cell {
 /// requests per second. A cell that was only measured one by one has none. Latencies are those
 /// of the one_by_one pass, else of the pass that the throughput is from. Over repeats each is the
 /// mean of the repeats. A pass whose outputs are longer than asked gives the cell no figure, and neither
-/// does one that the user interrupted.
+/// does one that the user interrupted or that the plan had ended early.
 pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> Cell {
     let repeats = passes.iter().map(|pass| pass.repeat).max().unwrap_or(1);
     let (loading, alone) = (loading_passes(&passes), latency_passes(&passes));
@@ -153,7 +153,7 @@ pub(crate) fn table_loads(passes: &[PassSummary]) -> [Option<String>; 2] {
 /// The passes of a kind, gathered by load, in the order in which loads were first met.
 fn loads(passes: &[PassSummary], of: fn(&PassSummary) -> bool) -> Vec<Vec<&PassSummary>> {
     let mut loads: Vec<Vec<&PassSummary>> = Vec::new();
-    for pass in passes.iter().filter(|pass| of(pass) && !pass.is_interrupted()) {
+    for pass in passes.iter().filter(|pass| of(pass) && pass.is_whole()) {
         // A plan may hold the same load twice: each is one of every repeat then.
         let is_of = |load: &&mut Vec<&PassSummary>| {
             load.iter().all(|known| known.load == pass.load && known.repeat != pass.repeat)

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::cell::Cell;
 use inferometer_stats::{Spread, spread};
 
-/// A run with the arguments that were gone through.
+/// A run with its arguments of the sweep.
 #[derive(Clone, Copy, Debug)]
 pub struct Tried<'a> {
     /// The arguments with their values.

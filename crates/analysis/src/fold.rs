@@ -7,7 +7,8 @@ use crate::class::ClassFold;
 use crate::failures_as_inf::FailuresAsInfFold;
 use crate::instrument::{Instrument, InstrumentFold};
 use crate::interval::{Course, Holds, Intervals, throughput as throughput_interval};
-use crate::observed::{HardwareUse, ServerSays};
+use crate::observed::{HardwareUse, ServerSays, SourceSays};
+use crate::parts::PartsFold;
 use crate::pass::{Goodput, PassSummary};
 use crate::per_request::PerRequest;
 use crate::serving_run::ServingRunFold;
@@ -18,7 +19,7 @@ use inferometer_metrics::{
     steady_state, throughput,
 };
 use inferometer_model::outcome::OutcomeCounts;
-use inferometer_model::record::{Record, TokensFrom};
+use inferometer_model::record::{Record, TokensFrom, why_stopped};
 use inferometer_model::sample::Observed;
 use inferometer_model::time::Nanos;
 use inferometer_plan::template::BlockPass;
@@ -40,12 +41,15 @@ pub struct PassFold {
     holds: Holds,
     course: Course,
     outcomes: OutcomeCounts,
+    stopped: Option<&'static str>,
     tokens_from: Option<TokensFrom>,
     longer_than_asked: u64,
     window: Window,
     latencies: PerRequest,
     failures_as_inf: Option<Box<FailuresAsInfFold>>,
     classes: ClassFold,
+    parts: PartsFold,
+    servers: Vec<String>,
     dialect: Dialect,
     observed: Observed,
     instrument: InstrumentFold,
@@ -79,6 +83,7 @@ impl PassFold {
             holds: Holds::of(pass),
             course: Course::default(),
             outcomes: OutcomeCounts::default(),
+            stopped: None,
             tokens_from: None,
             longer_than_asked: 0,
             window: Window {
@@ -89,6 +94,8 @@ impl PassFold {
             latencies: PerRequest::new(|_| true),
             failures_as_inf: None,
             classes: ClassFold::default(),
+            parts: PartsFold::default(),
+            servers: Vec::new(),
             dialect: Dialect::None,
             observed: Observed::default(),
             instrument: InstrumentFold::default(),
@@ -106,6 +113,13 @@ impl PassFold {
     #[must_use]
     pub fn of_trial(mut self, trial: u32) -> Self {
         (self.repeat, self.trial) = (trial, Some(trial));
+        self
+    }
+
+    /// Names the servers behind the load, where there are several.
+    #[must_use]
+    pub fn of_servers(mut self, names: &[String]) -> Self {
+        self.servers = names.to_vec();
         self
     }
 
@@ -150,11 +164,13 @@ impl PassFold {
     pub fn add(&mut self, record: &Record) {
         let timeline = Timeline::new(record);
         self.outcomes.add(record.outcome);
+        self.stopped = self.stopped.or(why_stopped(record.detail.as_deref()));
         self.window.planned += 1;
         self.window.streamed |= record.streamed;
         self.instrument.add(&timeline);
         let at = self.course.add(&timeline);
         self.classes.add(&timeline, at);
+        self.parts.add(&timeline, at);
         match &mut self.dialect {
             Dialect::None => {}
             Dialect::Blocks(fold) => fold.add(&timeline),
@@ -178,10 +194,12 @@ impl PassFold {
     pub fn add_never_begun(&mut self, record: &Record, count: u32) {
         let timeline = Timeline::new(record);
         self.outcomes.add_times(record.outcome, u64::from(count));
+        self.stopped = self.stopped.or(why_stopped(record.detail.as_deref()));
         self.window.planned += u64::from(count);
         self.window.streamed |= record.streamed;
         for _ in 0..count {
             self.classes.add(&timeline, None);
+            self.parts.add(&timeline, None);
             if let Some(fold) = &mut self.failures_as_inf {
                 fold.add(&timeline);
             }
@@ -234,6 +252,8 @@ impl PassFold {
         let (server, hardware) = observed(&self.window, &self.observed);
         let first_send = self.window.in_flight.first_send();
         let latencies = self.latencies.finish(layout);
+        let (servers, ranks) = self.parts.finish(&self.servers, &latencies, layout);
+        let sources = sources(&self.window, &self.observed);
         let instrument =
             Instrument { ranges: ranges.finish(&latencies), ..self.instrument.finish() };
         PassSummary {
@@ -245,6 +265,7 @@ impl PassFold {
             rate: self.rate,
             planned: self.outcomes.total(),
             outcomes: self.outcomes,
+            stopped: self.stopped.map(str::to_owned),
             started_s: first_send.map(|at| at.seconds_after(Nanos::ZERO)),
             duration_s,
             requests_per_s: throughput::requests_per_s(&self.window),
@@ -268,6 +289,9 @@ impl PassFold {
             latencies,
             intervals,
             classes: self.classes.finish(layout),
+            servers,
+            ranks,
+            sources,
             blocks,
             serving_run,
             server,
@@ -290,6 +314,17 @@ fn observed(window: &Window, observed: &Observed) -> (Option<ServerSays>, Option
         ServerSays::of(observed, (first, end), &in_flight.steps()),
         HardwareUse::of(observed, (first, end), window.output_tokens, window.completed),
     )
+}
+
+/// The same of each of several servers that were asked one by one.
+fn sources(window: &Window, observed: &Observed) -> Vec<SourceSays> {
+    let in_flight = &window.in_flight;
+    let Some(span) = in_flight.first_send().zip(in_flight.last_end()) else { return Vec::new() };
+    let says = |(at, name): (usize, &String)| {
+        let says = ServerSays::of(&observed.of_source(at), span, &[])?;
+        Some(SourceSays { name: name.clone(), says: ServerSays { timeline: Vec::new(), ..says } })
+    };
+    observed.sources.iter().enumerate().filter_map(says).collect()
 }
 
 /// How little a count of tokens can be relied on.

@@ -11,7 +11,9 @@ mod connections;
 mod cut_off;
 mod failures;
 mod lengths;
+mod parts;
 mod reasons;
+mod saturated;
 mod server;
 mod writer;
 
@@ -22,6 +24,7 @@ use inferometer_model::record::{Record, TokensFrom};
 use inferometer_model::request::Sampling;
 
 pub use cards::card_findings;
+pub use parts::part_findings;
 pub use server::server_findings;
 pub use writer::writer_finding;
 
@@ -33,6 +36,9 @@ use cut_off::CutOff;
 use failures::Failures;
 use lengths::{Counts, InputLengths, OutputLengths};
 use reasons::UnknownReasons;
+use saturated::over_saturated;
+
+use crate::stop::GrowthFold;
 
 /// Looks through the records of one pass, in any order.
 #[derive(Clone, Debug)]
@@ -45,6 +51,8 @@ pub struct Inspector {
     arrivals: ArrivalRate,
     failures: Failures,
     cut_off: CutOff,
+    /// Of a pass at a rate.
+    growth: Option<GrowthFold>,
     inputs: InputLengths,
     reasons: UnknownReasons,
     outputs: OutputLengths,
@@ -69,6 +77,7 @@ impl Inspector {
             arrivals: ArrivalRate::of(pass),
             failures: Failures::default(),
             cut_off: CutOff::default(),
+            growth: GrowthFold::of(pass),
             inputs: InputLengths::default(),
             reasons: UnknownReasons::default(),
             outputs: OutputLengths::default(),
@@ -95,6 +104,8 @@ impl Inspector {
     #[must_use]
     pub fn of_trial(mut self, trial: u32) -> Self {
         self.place = format!("{}, trial {trial}", self.place);
+        // That a trial is at more than the server can do is what it is to find out.
+        self.growth = None;
         self
     }
 
@@ -129,7 +140,12 @@ impl Inspector {
 
     /// Takes in the record of one planned request, whatever became of it.
     pub fn add(&mut self, record: &Record) {
-        if self.cut_off.takes(record) {
+        let is_cut = self.cut_off.takes(record);
+        if let (Some(growth), true) = (&mut self.growth, record.send_start.is_some()) {
+            let ended = record.ended.filter(|_| !is_cut);
+            growth.add(record.due, ended, record.outcome.is_complete());
+        }
+        if is_cut {
             return;
         }
         self.arrivals.add(record);
@@ -154,13 +170,14 @@ impl Inspector {
     }
 
     /// What was found: at most a dozen findings and one per kind of failure.
-    pub fn finish(self) -> Vec<Finding> {
+    pub fn finish(mut self) -> Vec<Finding> {
         let mut findings = Vec::new();
         if self.completed == 0 {
             findings.extend(self.nothing_completed());
         }
         findings.extend(self.failures.findings());
         findings.extend(self.cut_off.finding());
+        findings.extend(self.growth.take().and_then(GrowthFold::finish).and_then(over_saturated));
         findings.extend(self.arrivals.findings());
         findings.extend(self.reasons.findings());
         findings.extend(self.outputs.empty());
@@ -192,28 +209,28 @@ impl Inspector {
         if self.without_usage > 0 {
             let counted = if self.without_any_count > 0 && !self.streamed {
                 format!(
-                    "for {} of them nobody counted, so figures per output token are absent",
+                    "{} of them were not counted, so metrics per output token are absent",
                     self.without_any_count
                 )
             } else if self.without_any_count > 0 {
                 format!(
-                    "for {} of them nothing was left but to count events, which need not be tokens",
+                    "for {} of them events were counted, which need not be tokens",
                     self.without_any_count
                 )
             } else {
-                "the named tokenizer counted them instead".to_owned()
+                "the tokenizer of --tokenizer counted them instead".to_owned()
             };
             let message = format!(
-                "{} of {} completed requests came without the server's count of output tokens; \
-                 {counted}.",
+                "The server sent no count of output tokens for {} of {} completed requests; \
+                    {counted}.",
                 self.without_usage, self.completed
             );
             findings.push(Finding::of(code::USAGE_MISSING, message));
         }
         if self.without_input > 0 {
             let message = format!(
-                "For {} of {} completed requests nobody counted the prompt's tokens; they have \
-                 no latency per token and add nothing to the input tokens.",
+                "For {} of {} completed requests the number of prompt tokens is unknown; they have \
+                    no latency per token and are missing from the input tokens.",
                 self.without_input, self.completed
             );
             findings.push(Finding::of(code::INPUT_TOKENS_UNKNOWN, message));

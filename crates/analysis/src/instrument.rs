@@ -1,6 +1,5 @@
-//! The instrument's own error, from the reads of records: how late data was read, and how wide
-//! the interval is in which an event may have arrived. Never a judgement: see
-//! [`crate::validity`].
+//! The client's own error, from the reads of records: how late data was read, and how wide the
+//! interval is in which an event may have arrived. Never a judgement: see [`crate::validity`].
 
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use crate::column::Column;
 use crate::distributions::Distributions;
 use crate::range::Ranges;
 
-/// The instrument's own error: what it adds to the figures above it.
+/// The client's own error: what it adds to the figures above it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instrument {
     /// Socket reads with data.

@@ -42,8 +42,12 @@ fn judge_pass(objective: &Objective, cell: &Cell, pass: &PassSummary) -> SloResu
     }
 }
 
-/// A sentence where the figure is not trusted, and the limit lies among what the truth can be.
+/// A sentence where the pass was ended early, or where the figure is not trusted and the limit lies among what the truth can be.
 fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
+    if pass.stopped.is_some() {
+        let why = "the pass was ended early: this covers the requests that had completed by then";
+        return Some(why.to_owned());
+    }
     let definition = objective.metric.definition();
     let (range, why) = match objective.metric.is_distribution() {
         true => {
@@ -66,7 +70,12 @@ fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
             format!(", between {low:.3} and {high:.3} {}", objective.unit.name())
         }
     };
-    is_open.then(|| format!("the truth may lie on either side of the limit{ends}, because {why}"))
+    is_open.then(|| {
+        format!(
+            "the true value may be on either side of the limit{ends}, because \
+        {why}"
+        )
+    })
 }
 
 /// A sentence where there are so few values that the percentile is hardly more than their largest.
@@ -76,8 +85,8 @@ fn too_few(objective: &Objective, pass: &PassSummary) -> Option<String> {
     let needed = (1.0 / (1.0 - statistic.share()?)).round() as u64;
     (values.n < needed).then(|| {
         format!(
-            "a {} of {} values is little more than their largest, and cannot decide this: it takes \
-             {needed} or more",
+            "a {} of {} values is close to their maximum, and cannot decide this: {needed} values \
+                or more are needed",
             statistic.name(),
             values.n
         )

@@ -6,6 +6,7 @@ pub mod blocks;
 pub mod class;
 mod column;
 pub mod distributions;
+pub mod growth;
 pub mod instrument;
 pub mod interval;
 pub mod observed;
@@ -14,6 +15,11 @@ pub mod range;
 mod range_fold;
 pub mod ranking;
 pub mod serving_run;
+mod startup;
+
+pub mod part;
+pub mod parts;
+pub mod ranks;
 
 pub mod pass;
 pub mod prediction;
@@ -28,6 +34,9 @@ pub mod inspect;
 pub mod judge;
 pub mod repeats;
 pub mod search;
+pub mod stop;
+pub mod sweep;
+pub mod trials;
 pub mod trust;
 pub mod validity;
 pub mod verdict;
@@ -38,4 +47,6 @@ pub mod imported;
 pub mod summary;
 
 pub mod compare;
+
+pub mod ab;
 pub mod effect;

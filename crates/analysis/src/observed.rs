@@ -5,7 +5,7 @@ mod cards;
 mod server;
 
 pub use cards::{CardUse, Energy, FRESH_READINGS, HardwareUse};
-pub use server::{Instant, Level, ServerLatency, ServerSays};
+pub use server::{Instant, Level, ServerLatency, ServerSays, SourceSays};
 
 #[cfg(test)]
 mod tests;

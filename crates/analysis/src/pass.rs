@@ -14,7 +14,8 @@ use crate::distributions::Distributions;
 use crate::failures_as_inf::FailuresAsInf;
 use crate::instrument::Instrument;
 use crate::interval::Intervals;
-use crate::observed::{HardwareUse, ServerSays};
+use crate::observed::{HardwareUse, ServerSays, SourceSays};
+use crate::parts::{RankFigures, ServerFigures};
 use crate::serving_run::ServingRun;
 
 /// The figures of one pass.
@@ -43,6 +44,9 @@ pub struct PassSummary {
     /// the run. Absent where that is not known, as in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_s: Option<f64>,
+    /// Why the plan had it ended early; absent where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
     /// From the first send to the last end.
     pub duration_s: Option<f64>,
     /// Completed requests per second over `duration_s`.
@@ -88,6 +92,12 @@ pub struct PassSummary {
     /// Figures of each class of requests, where the workload has several.
     #[serde(default)]
     pub classes: Vec<ClassSummary>,
+    /// Figures by server, where several are behind one load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<ServerFigures>,
+    /// Figures of the ranks that differ from all together by more than chance; of several processes only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<RankFigures>,
     /// The figures of the published text-block log; absent where the workload is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockFigures>,
@@ -97,10 +107,13 @@ pub struct PassSummary {
     /// What the server said of itself; absent where it was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerSays>,
+    /// What each of several servers said of itself.
+    #[serde(default, rename = "server_metrics", skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<SourceSays>,
     /// What the cards of the server's machine did; absent where none was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware: Option<HardwareUse>,
-    /// The instrument's own error in this pass.
+    /// The client's own error in this pass.
     pub instrument: Instrument,
 }
 
@@ -132,7 +145,19 @@ impl PassSummary {
     /// Whether the user interrupted it, so that its figures are those of a part. A trial of a search is
     /// cut off instead.
     pub fn is_interrupted(&self) -> bool {
-        self.trial.is_none() && self.outcomes.cancelled > 0
+        self.trial.is_none() && self.stopped.is_none() && self.outcomes.cancelled > 0
+    }
+
+    /// Whether neither the user nor the plan ended it early.
+    pub fn is_whole(&self) -> bool {
+        self.stopped.is_none() && !self.is_interrupted()
+    }
+
+    /// Whether its requests were sent at once and are too few to show what a saturated server can
+    /// do: start and end are much of such a pass. From 200 requests on, published tables hardly
+    /// differ.
+    pub fn is_few_at_once(&self) -> bool {
+        self.kind == PassKind::Saturated && self.planned < 200
     }
 
     /// How people call it: its load, and which trial of a search, or which repeat from the second

@@ -1,5 +1,5 @@
-//! What a prediction says beside its figures: how sure it is, what was measured, how far it is
-//! off. Predicts nothing itself.
+//! What a prediction states besides its figures: its uncertainty, the measured values, its errors.
+//! Predicts nothing itself.
 
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +93,83 @@ pub struct CellPrediction {
     /// Signed errors in percent; absent where the two do not mean the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_pct: Option<Columns>,
+    /// The same of each pass and its quantiles, in the order of the passes; empty for engines of 2023, of which
+    /// only the columns are predicted.
+    #[serde(default, rename = "predicted_passes", skip_serializing_if = "Vec::is_empty")]
+    pub passes: Vec<PassPrediction>,
+}
+
+/// What a prediction says of one pass: of each figure, by name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PassPrediction {
+    /// Its load, in words.
+    pub load: String,
+    /// Completed requests per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_s: Option<FigurePrediction>,
+    /// Median time per output token after the first, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tpot_p50_ms: Option<FigurePrediction>,
+    /// Median time to the first token, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttft_p50_ms: Option<FigurePrediction>,
+    /// Its 99th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttft_p99_ms: Option<FigurePrediction>,
+    /// Median time to the last token, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub e2e_p50_ms: Option<FigurePrediction>,
+}
+
+impl PassPrediction {
+    /// The names of the figures.
+    pub const NAMES: [&str; 5] =
+        ["requests_per_s", "tpot_p50_ms", "ttft_p50_ms", "ttft_p99_ms", "e2e_p50_ms"];
+
+    /// The figures in the order of the names.
+    pub fn figures(&self) -> [Option<FigurePrediction>; 5] {
+        [self.requests_per_s, self.tpot_p50_ms, self.ttft_p50_ms, self.ttft_p99_ms, self.e2e_p50_ms]
+    }
+
+    /// From figures in the order of the names.
+    pub fn of(load: String, figures: [Option<FigurePrediction>; 5]) -> Self {
+        let [requests_per_s, tpot_p50_ms, ttft_p50_ms, ttft_p99_ms, e2e_p50_ms] = figures;
+        Self { load, requests_per_s, tpot_p50_ms, ttft_p50_ms, ttft_p99_ms, e2e_p50_ms }
+    }
+}
+
+/// A predicted figure of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FigurePrediction {
+    /// The prediction.
+    pub predicted: f64,
+    /// The range in which nine of ten measurements are expected.
+    pub interval: [f64; 2],
+    /// Whether errors of measured rows stand behind the range; else it is a factor of two either way.
+    pub calibrated: bool,
+    /// What was measured, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<f64>,
+    /// The signed error in percent of what was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_pct: Option<f64>,
+}
+
+impl FigurePrediction {
+    /// The same, compared with a measurement.
+    #[must_use]
+    pub fn against(self, measured: Option<f64>) -> Self {
+        let error_pct = measured
+            .filter(|measured| *measured > 0.0)
+            .map(|measured| 100.0 * (self.predicted / measured - 1.0));
+        Self { measured, error_pct, ..self }
+    }
+
+    /// Whether what was measured lies in the range; absent where nothing was.
+    pub fn holds(&self) -> Option<bool> {
+        let [low, high] = self.interval;
+        self.measured.map(|measured| (low..=high).contains(&measured))
+    }
 }
 
 /// The distribution of absolute errors of a column, in percent.

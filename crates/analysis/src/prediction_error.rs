@@ -8,7 +8,7 @@ use crate::cell::Cell;
 use crate::prediction::{Columns, ErrorSummary};
 
 /// The distribution of absolute errors per column, over the cells that have any; absent where
-/// nothing was held against the cells.
+/// nothing was compared with the cells.
 pub fn error_summaries(cells: &[Cell]) -> Option<BTreeMap<String, ErrorSummary>> {
     cells.iter().any(|cell| cell.prediction.measured.is_some()).then(|| errors(cells))
 }

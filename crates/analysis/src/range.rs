@@ -1,5 +1,6 @@
-//! Between which ends the truth of a figure lies, for all that the client knows of its arrivals, and
-//! whether the client vouches for the figure. Never a figure of the server's: a slow one is as valid.
+//! Between which ends the truth of a figure lies, for all that the client knows of its arrivals,
+//! and whether the figure is trusted, bounded or unreliable. The server's speed does not matter:
+//! figures of a slow server are as valid.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub const TRUSTED_SHARE: f64 = 0.01;
 /// The same of every percentile above the median, and of a maximum.
 pub const TRUSTED_SHARE_OF_TAIL: f64 = 0.05;
-/// The largest share of any figure by which the client may be off for it to be vouched for at all. Beyond,
-/// a figure and its bound say less than a second measurement with a client that keeps up.
+/// The largest relative error of a bounded figure. Beyond, a figure and its bound say less than a
+/// second measurement with a client that keeps up.
 pub const VOUCHED_SHARE: f64 = 0.20;
 
 /// What the client says of its own error in a figure.

@@ -1,6 +1,5 @@
-//! What a pass has come to so far, for those who look on while it goes on: counts and histograms
-//! in bounded memory, one record after the other. Never a figure of a report: those come from
-//! [`crate::fold`], and are exact.
+//! Live statistics of a pass in progress: counts and histograms in bounded memory, updated with
+//! each record. Never a figure of a report: those come from [`crate::fold`], and are exact.
 
 use std::time::Duration;
 

@@ -12,7 +12,9 @@ use crate::cell::Cell;
 
 use crate::imported::Imported;
 use crate::prediction::ErrorSummary;
+use crate::ranks::RankSummary;
 use crate::search::SearchAnswer;
+use crate::sweep::SweepAnswer;
 use crate::verdict::Verdict;
 use inferometer_model::finding::Finding;
 
@@ -56,6 +58,12 @@ pub struct Summary {
     /// What a search found out, cell by cell; nothing where none was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<SearchAnswer>,
+    /// What a sweep found out, cell by cell; nothing where none was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sweeps: Vec<SweepAnswer>,
+    /// The processes that measured it together; nothing where there was one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<RankSummary>,
     /// Absolute errors per column, of a prediction that is compared with what was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<BTreeMap<String, ErrorSummary>>,

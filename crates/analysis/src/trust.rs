@@ -1,5 +1,5 @@
-//! Which figures the client vouches for: of passes, classes and cells, each statistic by itself. Every
-//! output and the verdict ask here. Where the ends come from: [`crate::range`].
+//! Which figures are trusted, bounded or unreliable: of passes, classes and cells, each statistic
+//! by itself. Every output and the verdict use this. Where the ends come from: [`crate::range`].
 
 use inferometer_load::PassKind;
 use inferometer_metrics::{Definition, Statistic, latency_per_output_token, latency_per_token};
@@ -8,8 +8,8 @@ use inferometer_stats::spread;
 use serde::{Deserialize, Serialize};
 
 use crate::cell::{Cell, latency_passes, loading_passes};
-use crate::class::ClassSummary;
 use crate::distributions::Distributions;
+use crate::part::PartFigures;
 use crate::pass::PassSummary;
 use crate::prediction::Columns;
 use crate::range::{Range, Ranges, TRUSTED_SHARE, Trust};
@@ -49,7 +49,9 @@ impl FigureCounts {
                 }
                 counts.add_all(&pass.latencies, &pass.instrument.ranges, |_| true);
                 for class in &pass.classes {
-                    counts.add_all(&class.latencies, &class.ranges, |metric| metric.of_classes);
+                    counts.add_all(&class.figures.latencies, &class.figures.ranges, |metric| {
+                        metric.of_classes
+                    });
                 }
             }
         }
@@ -85,9 +87,9 @@ pub fn latency(pass: &PassSummary, metric: &Definition, statistic: Statistic) ->
     pass.instrument.ranges.get(metric, statistic)
 }
 
-/// The range of a statistic of a class; absent where every arrival that it rests on was exact.
-pub fn of_class(class: &ClassSummary, metric: &Definition, statistic: Statistic) -> Option<Range> {
-    class.ranges.get(metric, statistic)
+/// The range of a statistic of a class, or of another part; absent where every arrival that it rests on was exact.
+pub fn of_part(part: &PartFigures, metric: &Definition, statistic: Statistic) -> Option<Range> {
+    part.ranges.get(metric, statistic)
 }
 
 /// The range of a rate of a pass: the pass can have ended before the stamp of its last read, and would
@@ -148,22 +150,22 @@ fn is_busy(pass: &PassSummary) -> bool {
 pub fn why_of_rate(pass: &PassSummary) -> String {
     if is_busy(pass) {
         return format!(
-            "the client's event loop was at work for {:.1} % of the pass: the client may have been \
-             the bottleneck",
+            "the client's event loop was busy for {:.1} % of the pass: the client may have been \
+                the bottleneck",
             busy_share(pass) * 100.0
         );
     }
     if let Some((seconds, share)) = stalled(pass) {
         return format!(
-            "the client stood still for {:.1} % of the pass, {seconds:.3} s in all: in that time \
-             nothing was sent or read",
+            "the client was stopped for {:.1} % of the pass, {seconds:.3} s in total: in that time \
+                it sent and read nothing",
             share * 100.0
         );
     }
     if own_time_s(pass) > 1e-6 * pass.instrument.end_width_us {
-        return "the client took time between the end of a request and the next one".to_owned();
+        return "the client needed time between the end of a request and the next one".to_owned();
     }
-    "the end of the pass is not known exactly".to_owned()
+    "the end of the pass is not exactly known".to_owned()
 }
 
 /// Why a latency of a pass is not exact.
@@ -171,12 +173,12 @@ pub fn why_of_latency(pass: &PassSummary) -> String {
     let instrument = &pass.instrument;
     match instrument.reads - instrument.kernel_stamped_reads {
         0 => {
-            "events came several to a read of the socket, and only the last one's arrival is known \
-              exactly"
+            "single reads of the socket returned several events, and only the arrival of the last \
+                one is exactly known"
                 .to_owned()
         }
         unstamped => {
-            format!("{unstamped} of {} reads bore no stamp of the kernel's", instrument.reads)
+            format!("{unstamped} of {} reads had no kernel time stamp", instrument.reads)
         }
     }
 }
@@ -259,11 +261,12 @@ pub fn advice(cells: &[Cell]) -> &'static str {
     let mut passes = cells.iter().flat_map(|cell| &cell.passes);
     let unstamped = passes.any(|pass| pass.instrument.reads > pass.instrument.kernel_stamped_reads);
     if unstamped {
-        return "Some reads bore no time stamp of the kernel's: measure on Linux, over a network \
-                device that stamps what it receives, with processors that are free for the client.";
+        return "Some reads had no kernel time stamp: measure on Linux, over a network device with \
+            receive time stamps, and keep processors free for the client.";
     }
-    "Give the client a processor of its own, away from the server and from other work. Where a proxy or \
-     the server sends several events at once, no client can tell them apart: measure without the proxy."
+    "Give the client processors that the server and other work do not use. If a proxy or the \
+        server sends several events at once, no client can separate them: measure without the \
+        proxy."
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Whether the instrument vouches for a run: for the figures that it is made for. Which figures those
-//! are that it does not vouch for: [`crate::trust`].
+//! The verdict of a run: whether the client's own error is small enough for the figures that the
+//! run is made for. The trust of single figures: [`crate::trust`].
 //!
 //! Never here: a figure of the server's. A run on a slow server is as valid as on a fast one.
 
-use crate::cell::Cell;
+use crate::cell::{self, Cell};
 use crate::pass::PassSummary;
 use crate::prediction::Columns;
 use crate::range::Trust;
@@ -11,6 +11,7 @@ use crate::trust;
 use crate::verdict::{SloResult, Validity};
 use inferometer_load::PassKind;
 use inferometer_metrics::send_delay;
+use inferometer_plan::search::Over;
 
 /// The largest 99th percentile of send_delay, as a share of the mean gap between arrivals.
 const LARGEST_SHARE_OF_GAP: f64 = 0.05;
@@ -20,16 +21,16 @@ const LARGEST_SEND_DELAY_MS: f64 = 10.0;
 /// Judges every pass of a run, and its objectives. One reason for each rule that was broken, however
 /// often: a sentence with the place that broke it most and the number of places that broke it.
 ///
-/// The rules: something completed; the client vouches for the four figures of each cell, and its error
-/// leaves no objective open; in open loops the 99th percentile of send_delay stays within 5 % of the mean
-/// gap between arrivals and within 10 ms; nothing was dropped. A rule whose figure is absent is not
-/// broken. A figure elsewhere that the client does not vouch for says so where it stands.
+/// The rules: something completed; the four figures of each cell are trusted or bounded, and the
+/// client's error leaves no objective open; in open loops the 99th percentile of send_delay stays
+/// within 5 % of the mean gap between arrivals and within 10 ms; nothing was dropped. A rule whose
+/// figure is absent is not broken. Other unreliable figures have a mark.
 pub fn judge(cells: &[Cell], objectives: &[SloResult]) -> (Validity, Vec<String>) {
     let rules: [fn(&PassSummary) -> Option<Breach>; 2] = [send_delay, dropped];
     let columns = Columns::NAMES.into_iter();
     let open = objectives.iter().filter_map(|objective| {
         let why = objective.undecided.as_ref()?;
-        Some(format!("{}: {} is not decided: {why}.", objective.place, objective.objective))
+        Some(format!("{}: {} is undecided: {why}.", objective.place, objective.objective))
     });
     let reasons: Vec<String> = worst(cells, nothing)
         .into_iter()
@@ -39,6 +40,18 @@ pub fn judge(cells: &[Cell], objectives: &[SloResult]) -> (Validity, Vec<String>
         .collect();
     let validity = if reasons.is_empty() { Validity::Valid } else { Validity::Suspect };
     (validity, reasons)
+}
+
+/// Why the client is suspect in the passes of a cell at one load, in the words of the first reason; none where it
+/// is not.
+pub(crate) fn suspect_at(cell: &Cell, over: Over, load: f64) -> Option<String> {
+    let is_of_load = |pass: &&PassSummary| match over {
+        Over::Rate => pass.rate == Some(load),
+        Over::Concurrency => pass.concurrency.map(f64::from) == Some(load),
+    };
+    let passes: Vec<PassSummary> = cell.passes.iter().filter(is_of_load).cloned().collect();
+    let (_, reasons) = judge(&[cell::cell(cell.input_length, cell.output_length, passes)], &[]);
+    reasons.into_iter().next()
 }
 
 /// A rule that a pass broke: by how much of what is allowed, and a sentence.
@@ -58,9 +71,9 @@ fn worst(cells: &[Cell], rule: impl Fn(&PassSummary) -> Option<Breach>) -> Optio
 fn told(breaches: Vec<(String, Breach)>, kind: &str) -> Option<String> {
     let others = match (breaches.len(), kind) {
         (0 | 1, _) => String::new(),
-        (2, _) => format!(" The same rule is broken in 1 other {kind}."),
-        (n, "pass") => format!(" The same rule is broken in {} other passes.", n - 1),
-        (n, _) => format!(" The same rule is broken in {} other {kind}s.", n - 1),
+        (2, _) => format!(" The same holds for 1 other {kind}."),
+        (n, "pass") => format!(" The same holds for {} other passes.", n - 1),
+        (n, _) => format!(" The same holds for {} other {kind}s.", n - 1),
     };
     let (place, breach) =
         breaches.into_iter().max_by(|a, b| a.1.times_allowed.total_cmp(&b.1.times_allowed))?;
@@ -70,11 +83,11 @@ fn told(breaches: Vec<(String, Breach)>, kind: &str) -> Option<String> {
 fn nothing(pass: &PassSummary) -> Option<Breach> {
     (pass.outcomes.complete == 0 && !pass.is_cut_off() && !pass.is_interrupted()).then(|| Breach {
         times_allowed: f64::INFINITY,
-        sentence: "no request completed: there is no figure to vouch for.".to_owned(),
+        sentence: "no request completed, so there are no figures.".to_owned(),
     })
 }
 
-/// A figure of the main table that the client does not vouch for.
+/// An unreliable figure of the main table.
 fn not_vouched_for(cells: &[Cell], name: &str) -> Option<String> {
     let breaches = cells.iter().filter_map(|cell| {
         let figure = trust::columns(cell).into_iter().find(|figure| figure.name == name)?;
@@ -82,7 +95,11 @@ fn not_vouched_for(cells: &[Cell], name: &str) -> Option<String> {
         (range.trust == Trust::NotVouchedFor).then(|| {
             let ends = match range.low == range.high {
                 true => String::new(),
-                false => format!(", the truth lies between {:.3} and {:.3}", range.low, range.high),
+                false => format!(
+                    ", the true value is between {:.3} and \
+                    {:.3}",
+                    range.low, range.high
+                ),
             };
             let why = trust::why_of_column(cell, name);
             let sentence = format!("{name} is {value:.3}{ends}: {why}.");
@@ -107,9 +124,9 @@ fn send_delay(pass: &PassSummary) -> Option<Breach> {
     (delay_ms > allowed_ms).then(|| Breach {
         times_allowed: delay_ms / allowed_ms,
         sentence: format!(
-            "the 99th percentile of send_delay is {delay_ms:.3} ms, more than the {allowed_ms:.3} \
-             ms allowed (5 % of the mean gap of {gap_ms:.3} ms between arrivals, at most 10 ms): \
-             the load was not what was planned."
+            "the 99th percentile of send_delay is {delay_ms:.3} ms, above the limit of \
+                {allowed_ms:.3} ms (5 % of the mean gap of {gap_ms:.3} ms between arrivals, at \
+                most 10 ms): the load was not as planned."
         ),
     })
 }

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::trust::FigureCounts;
 
-/// Whether the instrument vouches for the run.
+/// The verdict of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validity {
-    /// The client vouches for every figure of the main table and of the objectives.
+    /// Every figure of the main table and of the objectives is trusted or bounded.
     #[default]
     Valid,
     /// It is not; the reasons say where.
@@ -22,7 +22,7 @@ pub struct SloResult {
     pub objective: String,
     /// The cell and pass that it was judged on.
     pub place: String,
-    /// What was measured, in the objective's unit; absent when there was nothing to measure.
+    /// What was measured, in the objective's unit; absent when nothing could be measured.
     pub measured: Option<f64>,
     /// Whether it was met. Nothing to measure is not met.
     pub met: bool,
@@ -44,12 +44,12 @@ impl SloResult {
 /// The verdict that stands at the top of every report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Whether the instrument vouches for the run.
+    /// The verdict of the run.
     pub validity: Validity,
     /// Why not, one sentence each.
     pub reasons: Vec<String>,
-    /// How many figures the client vouches for; absent where no client took part, and in results of a
-    /// version without it.
+    /// The numbers of trusted, bounded and unreliable figures; absent if no client was involved,
+    /// and in results of a version without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<FigureCounts>,
     /// What can be done about figures that are not trusted; absent where all are.

@@ -16,10 +16,12 @@ use inferometer_model::request::{Prompt, Request};
 use inferometer_model::sample::Observed;
 use inferometer_model::source::{Prepared, Source};
 use inferometer_model::target::{Environment, Target};
+use inferometer_net::process_cpu_time;
 use inferometer_net::thread::spawn_scoped;
-use inferometer_net::{EpollNet, Net, process_cpu_time};
 use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
+use inferometer_run::Network;
+use inferometer_run::event_loops::EventLoops;
 use inferometer_run::header::{self, Origin};
 use inferometer_run::pass::{PassRunner, PlayedPass};
 use inferometer_run::record_queue::record_queue;
@@ -90,8 +92,8 @@ fn plan(load: &ClientLoad) -> Result<Plan, CheckError> {
     Ok(plan)
 }
 
-fn passes(load: &ClientLoad) -> Result<PassRunner<EpollNet>, CheckError> {
-    let net = EpollNet::new().map_err(CheckError::Sockets)?;
+fn passes(load: &ClientLoad) -> Result<PassRunner<EventLoops>, CheckError> {
+    let net = EventLoops::new(1).map_err(CheckError::Sockets)?;
     let dialect = dialect(DIALECT).expect("invariant: the dialect exists");
     Ok(PassRunner {
         net,
@@ -106,10 +108,12 @@ fn passes(load: &ClientLoad) -> Result<PassRunner<EpollNet>, CheckError> {
             headers: Vec::new(),
             model: "truth".to_owned(),
         },
+        spread: inferometer_run::Spread::default(),
         sends_ignore_eos: true,
         keep_text: false,
         reuse_connections: true,
         cut_off: false,
+        most_time: None,
     })
 }
 
@@ -133,7 +137,7 @@ impl Drop for Scratch {
 
 /// Plays the pass once, recorded as a run records it, in a store of its own.
 fn recorded(
-    passes: &mut PassRunner<EpollNet>,
+    passes: &mut PassRunner<EventLoops>,
     plan: &Plan,
     load: &ClientLoad,
 ) -> Result<ClientMeasure, CheckError> {
@@ -178,7 +182,7 @@ fn recorded(
 }
 
 fn recording(
-    passes: &PassRunner<EpollNet>,
+    passes: &PassRunner<EventLoops>,
     plan: &Plan,
     scratch: &Scratch,
 ) -> Result<Recording, CheckError> {
@@ -195,7 +199,7 @@ fn recording(
 }
 
 fn play(
-    passes: &mut PassRunner<EpollNet>,
+    passes: &mut PassRunner<EventLoops>,
     plan: &Plan,
     pass: &PassPlan,
     source: Box<dyn Source>,
@@ -237,7 +241,7 @@ impl Recorder for Texts {
 
 /// Plays the pass once more, keeps everything, and holds it against the truth.
 fn errors(
-    passes: &mut PassRunner<EpollNet>,
+    passes: &mut PassRunner<EventLoops>,
     plan: &Plan,
     load: &ClientLoad,
 ) -> Result<ClientErrors, CheckError> {

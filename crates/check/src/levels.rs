@@ -59,8 +59,8 @@ impl Extent {
     }
 }
 
-/// Measures. `program` is the `inferometer` program, which plays server, reader and client in processes
-/// of their own; `say` is told what comes next.
+/// Measures. `program` is the `inferometer` program, which runs server, reader and client as
+/// separate processes; `say` receives each next step.
 ///
 /// # Errors
 /// When a part fails. What it says is then no figure.
@@ -103,7 +103,7 @@ fn level(program: &Path, load: &Load) -> Result<Level, CheckError> {
     let fast_reader: ReaderMeasure = process::run(program, "reader", &flags)?;
     let fast: ClientMeasure = process::run(program, "client", &flags)?;
     drop(server);
-    let missing = || CheckError::new("check: the client says nothing of its errors");
+    let missing = || CheckError::new("check: the client reports no errors of its own");
     let (errors, told) = paced.errors.zip(paced.server).ok_or_else(missing)?;
     let per_mtok = |cpu_s: f64, tokens: u64| cpu_s / tokens as f64 * 1e6;
     let growth = paced.rss_peak.saturating_sub(paced.rss_before);

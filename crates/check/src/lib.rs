@@ -1,5 +1,6 @@
-//! This client on this machine against a server of known truth, each in a process of its own, beside a
-//! bare reader. Nothing is assumed: every figure is measured when it is asked for.
+//! Checks this client on this machine against a reference server, each in its own process, and
+//! compares it with a minimal reader. Nothing is assumed: every figure is measured when it is asked
+//! for.
 //!
 //! [`measure`] starts the parts as processes of the `inferometer` program; [`server()`], [`reader()`]
 //! and [`client`] are what those processes do.

@@ -1,8 +1,8 @@
-//! The load that the client and the bare reader of a check play. Values only.
+//! The load of a check, for the client and for the minimal reader. Values only.
 
 use std::net::SocketAddr;
 
-/// Requests to the server of known truth.
+/// Requests to the reference server.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// The address on which the server listens.
@@ -15,14 +15,14 @@ pub struct Load {
     pub tokens: u32,
 }
 
-/// The load that the client plays, and how.
+/// The load of the client.
 #[derive(Clone, Debug)]
 pub struct ClientLoad {
     /// The requests, as for the bare reader.
     pub load: Load,
     /// The arrival rate of an open loop, in requests per second; absent: a closed loop.
     pub rate: Option<f64>,
-    /// Whether the client plays the requests once more to measure its errors: it compares the arrival
-    /// of every event with the truth.
+    /// Whether the client repeats the requests to measure its errors, by comparing the arrival of
+    /// every event with the true time.
     pub errors: bool,
 }

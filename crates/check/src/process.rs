@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::CheckError;
 
-/// A server of known truth.
+/// A reference server.
 pub struct Server {
     _process: ServerProcess,
     /// Where it listens.
@@ -25,11 +25,11 @@ pub fn server(program: &Path, first_us: u64, gap_us: u64) -> Result<Server, Chec
     let (first, gap) = (first_us.to_string(), gap_us.to_string());
     let arguments = ["check-part", "server", "--first-us", &first, "--gap-us", &gap];
     let arguments = arguments.map(OsString::from);
-    let process = ServerProcess::spawn("server of known truth", program, &arguments);
+    let process = ServerProcess::spawn("reference server", program, &arguments);
     let process = process.map_err(CheckError::new)?;
     let address = process.url.authority().parse();
     let address = address
-        .map_err(|error| CheckError::new(format!("server of known truth: its address: {error}")))?;
+        .map_err(|error| CheckError::new(format!("reference server: its address: {error}")))?;
     Ok(Server { _process: process, address })
 }
 

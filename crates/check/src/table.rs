@@ -52,8 +52,8 @@ pub fn text(document: &Document) -> String {
         ]);
     }
     let mut out = String::from(
-        "This client against a server that writes into each token when it sent it. Errors are \
-         p50 / p99 / max, TTFT beyond the bare reader's is mean / p99.\n\n",
+        "This client against a server that writes the send time into each token. Errors are p50 / \
+            p99 / max; TTFT beyond that of a minimal reader is mean / p99.\n\n",
     );
     table(&mut out, &rows);
     out.push('\n');
@@ -74,7 +74,7 @@ pub fn text(document: &Document) -> String {
     let lateness: Vec<String> = lateness.collect();
     let _ = writeln!(
         out,
-        "the server itself was late by (us, p50 / p99, by level): {}",
+        "lateness of the server itself (us, p50 / p99, by level): {}",
         lateness.join(", ")
     );
     verdict(&mut out, &document.verdict);
@@ -105,7 +105,7 @@ fn verdict(out: &mut String, verdict: &Verdict) {
                  tokens/s."
             );
         }
-        _ => out.push_str("\nVerdict: not to be trusted on this machine as it is now.\n"),
+        _ => out.push_str("\nVerdict: not trusted on this machine in its present state.\n"),
     }
     for reason in &verdict.reasons {
         let _ = writeln!(out, "  {reason}");

@@ -1,8 +1,12 @@
 //! Constants of a profile of the embedded engine from measured rows, and how well they predict rows that
 //! they were not fitted on. It measures nothing and writes no file.
 
+mod results;
+mod runs;
+
 use std::fmt::{Display, Write as _};
 
+use inferometer_analysis::table_import::PublishedRow;
 use inferometer_engine::confidence::MeasuredOn;
 use inferometer_engine::fit::{
     MeasuredRow, MeasuredTable, RowError, SCALES, constants_of, coverage, error_percent, errors,
@@ -12,6 +16,9 @@ use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, Role, Signe
 use inferometer_engine::{EngineConfig, Weights};
 use inferometer_predict::{read_against, row};
 use inferometer_run::PlanError;
+
+use results::read_results;
+use runs::{calibrate_runs, is_file_of_runs, read_csv};
 
 /// Fewer rows than this cannot tell all constants apart: they get multipliers.
 const ROWS_FOR_CONSTANTS: usize = 8;
@@ -26,7 +33,7 @@ const ROWS_FOR_SCALES: usize = 2;
 pub struct CalibrateError(String);
 
 impl CalibrateError {
-    fn new(why: impl Display) -> Self {
+    pub(crate) fn new(why: impl Display) -> Self {
         Self(why.to_string())
     }
 }
@@ -39,7 +46,8 @@ impl From<PlanError> for CalibrateError {
 
 /// What a profile is fitted to.
 pub struct Request<'a> {
-    /// A published table (Markdown), perhaps `#SECTION` of it, or a stored run.
+    /// A published table (Markdown), perhaps `#SECTION` of it, a stored run, or of today's engines runs (CSV) or
+    /// the result file of a tool.
     pub measured: &'a str,
     /// The engine and the profile to begin with.
     pub config: &'a EngineConfig,
@@ -67,6 +75,16 @@ pub struct Calibrated {
 /// When the rows cannot be read, or are too few.
 pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     let config = request.config;
+    if is_file_of_runs(request.measured) {
+        refuse_of_tables(request)?;
+        let runs = read_csv(request.measured, config)?;
+        return calibrate_runs(request.measured, &runs, request.name);
+    }
+    if config.profile.steps.is_some() {
+        refuse_of_tables(request)?;
+        let (origin, runs) = read_results(request.measured, request.store, config)?;
+        return calibrate_runs(&origin, &runs, request.name);
+    }
     let (table, measured_on, left_out) = measured(request)?;
     let weights = config.weights.unwrap_or(config.model.weights);
     let mut profile = config.profile.clone();
@@ -118,11 +136,24 @@ pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     if is_by_multipliers {
         let _ = writeln!(
             text,
-            "so few rows tell little of others: intervals are no narrower than those of {}",
+            "so few rows are weak evidence for other rows: intervals are not narrower than those \
+                of {}",
             config.profile.name
         );
     }
     Ok(Calibrated { profile: fitted, text })
+}
+
+/// Refuses what only chooses among the rows of a table.
+fn refuse_of_tables(request: &Request<'_>) -> Result<(), CalibrateError> {
+    let given = [("--rows", !request.rows.is_empty()), ("--requests", request.requests.is_some())];
+    match given.into_iter().find(|given| given.1) {
+        Some((flag, _)) => Err(CalibrateError::new(format!(
+            "{flag}: applies to tables; a file of runs has its own rows, each with its number of \
+                requests"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The widest errors of rows left out that a profile states for these weights, by column.
@@ -148,11 +179,21 @@ fn measured(request: &Request<'_>) -> Result<(MeasuredTable, MeasuredOn, String)
         )));
     }
     let mut text = format!("measured: {}\n", against.origin);
+    let name = |row: &PublishedRow| format!("{}x{}", row.cell.input_length, row.cell.output_length);
+    if let Some(none) =
+        request.rows.iter().find(|asked| against.rows.iter().all(|row| name(row) != **asked))
+    {
+        let known: Vec<String> = against.rows.iter().map(name).collect();
+        return Err(CalibrateError::new(format!(
+            "--rows: {none}: {} has no such row; it has {}",
+            against.origin,
+            known.join(", ")
+        )));
+    }
     let wanted = |cell: &str| request.rows.is_empty() || request.rows.iter().any(|r| r == cell);
     let mut rows = Vec::new();
     for found in &against.rows {
-        let name = format!("{}x{}", found.cell.input_length, found.cell.output_length);
-        if !wanted(&name) {
+        if !wanted(&name(found)) {
             continue;
         }
         let judged = row(config, found.cell, Some(&found.measured))?;
@@ -178,8 +219,8 @@ fn measured(request: &Request<'_>) -> Result<(MeasuredTable, MeasuredOn, String)
     }
     if rows.len() < ROWS_FOR_SCALES {
         return Err(CalibrateError::new(format!(
-            "{}: {} rows can be fitted on; at least {ROWS_FOR_SCALES} are needed, one of short \
-             inputs with a batch of 200 or more and one of long context",
+            "{}: {} rows are usable; at least {ROWS_FOR_SCALES} are needed, one with short inputs \
+                and a batch of 200 or more, and one with long context",
             request.measured,
             rows.len()
         )));
@@ -227,7 +268,7 @@ fn by_multipliers(
 
 fn add_errors(text: &mut String, what: &str, errors: &[RowError]) {
     if errors.is_empty() {
-        let _ = writeln!(text, "{what}: none to tell; give more rows");
+        let _ = writeln!(text, "{what}: none available; give more rows");
         return;
     }
     for (column, e) in error_percent(errors) {

@@ -91,7 +91,7 @@ pub fn with_result(judged: &[Judged], met: Met) -> Vec<String> {
 pub fn judgement(judged: &[Judged], is_strict: bool) -> Option<Judgement> {
     let results = || judged.iter().flat_map(|judged| &judged.gate);
     let (missed, open) = (with_result(judged, Met::No), with_result(judged, Met::Undecided));
-    let why = || format!("undecided, more repeats would tell: {}", open.join("; "));
+    let why = || format!("undecided, more repeats are needed: {}", open.join("; "));
     Some(match (results().next(), missed.is_empty(), open.is_empty()) {
         (None, ..) => return None,
         (_, false, _) => Judgement::new(Verdict::Fail, format!("not met: {}", missed.join("; "))),
@@ -111,10 +111,9 @@ pub fn judgement(judged: &[Judged], is_strict: bool) -> Option<Judgement> {
 }
 
 /// What can be compared.
-const ACCEPTED: &str = "name a stored run or a tag, a bundle of runs, a summary.json, the result file of \
-                        another tool, a \
-                        published table (FILE.md, FILE.md#SECTION), several with commas between \
-                        them, or GROUP/SERVER for all rounds of one server";
+const ACCEPTED: &str = "give a stored run, a tag, a bundle of runs, a summary.json, the result \
+    file of another tool, a published table (FILE.md, FILE.md#SECTION), several of these separated \
+    by commas, or GROUP/SERVER for all rounds of one server";
 
 /// What a name stands for: a published table, a summary, a stored run, several of these with commas
 /// between them, or all rounds of one server of a plan (`group-0a1b2c3d/SERVER`).
@@ -131,10 +130,10 @@ pub fn subject(name: &str, store: &Path) -> Result<Subject, CompareError> {
             let runs = names.map(|name| one(name, store)).collect::<Result<Vec<_>, _>>()?;
             if let Some(twice) = Subject::stands_twice(&runs) {
                 return Err(CompareError::new(format!(
-                    "{name}: names {twice} twice; give each run once"
+                    "{name}: contains {twice} twice; give each run once"
                 )));
             }
-            let nothing = || CompareError::new(format!("{name}: names no run; {ACCEPTED}"));
+            let nothing = || CompareError::new(format!("{name}: is not a run; {ACCEPTED}"));
             return if runs.is_empty() {
                 Err(nothing())
             } else {
@@ -253,7 +252,7 @@ fn file(name: &str, path: &str, section: Option<&str>) -> Result<Subject, String
             let sections: Vec<String> =
                 imports.iter().map(|import| headings(&import.summary).join(" / ")).collect();
             Err(format!(
-                "{} of its tables fit; name one as FILE.md#SECTION: {}",
+                "{} of its tables match; name one as FILE.md#SECTION: {}",
                 found.len(),
                 sections.join("; ")
             ))

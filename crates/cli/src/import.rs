@@ -111,7 +111,11 @@ fn read(path: &Path) -> Result<Vec<Import>, String> {
 }
 
 fn enter(store: &mut Store, import: Import, number: u16) -> Result<Imported, StoreError> {
-    let Import { mut summary, records } = import;
+    let Import { mut summary, mut records } = import;
+    // Records are matched to passes by position, so records of some passes only are useless.
+    if records.iter().any(|pass| pass.records.is_empty()) {
+        records.clear();
+    }
     let source = summary.imported.clone().unwrap_or_default();
     if let Some(run) = store.imported_before(&source.sha256, &source.section)? {
         return Ok(Imported { run, summary, was_there: true, is_restored: false });

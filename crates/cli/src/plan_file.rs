@@ -1,4 +1,5 @@
-//! A plan file and the flags beside it, as one spec. Both have the same keys; flags win.
+//! A plan file and the flags, combined into one spec. Both have the same keys; flags override the
+//! file.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,7 +7,7 @@ use std::path::Path;
 use inferometer_model::suggest::did_you_mean;
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::{
-    SearchSpec, Spec, TargetSpec, shown_address, toml_mistake, without_texts,
+    AbSpec, SearchSpec, Spec, SweepSpec, TargetSpec, shown_address, toml_mistake, without_texts,
 };
 use inferometer_workload::replay::DumpHeader;
 use serde_json::{Map, Value};
@@ -57,7 +58,7 @@ impl Places {
 pub struct MultiTarget {
     /// The servers that get the same requests, where the plan has `[[target]]` tables.
     pub targets: Vec<TargetSpec>,
-    /// How often the servers are gone through.
+    /// The number of rounds over all servers.
     pub rounds: u32,
 }
 
@@ -76,7 +77,9 @@ pub fn merge_multi_target(
     let mut multi = MultiTarget { targets: Vec::new(), rounds: 1 };
     override_with(&mut keys, given);
     scenario::add_defaults(&mut keys)?;
-    if keys.get("target").is_some_and(Value::is_array) {
+    // A list of addresses is one target.
+    let is_table = |one: &Value| !one.is_string();
+    if keys.get("target").and_then(Value::as_array).is_some_and(|all| all.iter().any(is_table)) {
         let tables = keys.remove("target").unwrap_or_default();
         multi.targets = serde_path_to_error::deserialize(&tables).map_err(|error| {
             let why = without_texts(&error.inner().to_string());
@@ -110,14 +113,16 @@ pub fn merge(
     checked(with_replayed_plan(keys)?, &places)
 }
 
-/// Lets flags win over the keys of a file; those of a search one by one, for they have a table of
-/// their own.
+/// Lets flags win over the keys of a file; those of a search, a sweep and a comparison one by one, for they
+/// have tables of their own.
 pub fn override_with(keys: &mut Map<String, Value>, mut flags: Map<String, Value>) {
-    if let (Some(Value::Object(of_file)), Some(Value::Object(given))) =
-        (keys.get_mut("search"), flags.get_mut("search"))
-    {
-        of_file.append(given);
-        flags.remove("search");
+    for table in ["search", "sweep", "ab"] {
+        if let (Some(Value::Object(of_file)), Some(Value::Object(given))) =
+            (keys.get_mut(table), flags.get_mut(table))
+        {
+            of_file.append(given);
+            flags.remove(table);
+        }
     }
     keys.extend(flags);
 }
@@ -171,8 +176,8 @@ pub fn with_lists(keys: Map<String, Value>) -> Map<String, Value> {
     keys.into_iter().map(list).collect()
 }
 
-/// What is wrong with the kind of a value, if it is: each key is tried alone, so that every
-/// mistake is told. Values of headers are not repeated, for they may be secrets.
+/// What is wrong with the kind of a value, if it is: each key is tried separately, so that every
+/// mistake is reported. Values of headers are not repeated, because they may be secrets.
 pub fn wrong_kind(key: &str, value: &Value) -> Option<String> {
     let alone = Value::Object(Map::from_iter([(key.to_owned(), value.clone())]));
     let error = serde_path_to_error::deserialize::<_, Spec>(&alone).err()?;
@@ -183,7 +188,7 @@ pub fn wrong_kind(key: &str, value: &Value) -> Option<String> {
     let path = error.path().to_string();
     let path = if path.starts_with(key) { path } else { key.to_owned() };
     Some(format!(
-        "`{path}` has a value of the wrong kind: {}",
+        "`{path}` has a value of the wrong type: {}",
         without_texts(&error.inner().to_string())
     ))
 }
@@ -196,7 +201,7 @@ pub fn read(path: &Path) -> Result<Map<String, Value>, PlanError> {
     let problem = |what: String| PlanError::new(format!("{}: {what}", path.display()));
     let text = file::read_text(path, MAX_SETTINGS_BYTES).map_err(|error| match address(path) {
         Some(url) => PlanError::new(format!(
-            "{url}: is an address, and no plan file; give it as --target {url}"
+            "{url}: is an address, not a plan file; give it as --target {url}"
         )),
         None => problem(format!("cannot be read: {error}")),
     })?;
@@ -207,13 +212,13 @@ pub fn read(path: &Path) -> Result<Map<String, Value>, PlanError> {
     // JSON has neither, and would hold `null`: a key that is not there.
     if let Some((key, value)) = not_finite("", &toml::Value::Table(table.clone())) {
         return Err(problem(format!(
-            "`{key}` is {value}, which is no number that a plan can have; a rate or a burstiness \
-             without bound is the text \"inf\""
+            "`{key}` is {value}, which a plan cannot contain; write an infinite rate or burstiness \
+                as the text \"inf\""
         )));
     }
     match serde_json::to_value(table) {
         Ok(Value::Object(keys)) => Ok(keys),
-        Ok(_) | Err(_) => Err(problem("holds a value that a plan cannot have".to_owned())),
+        Ok(_) | Err(_) => Err(problem("contains a value that a plan cannot have".to_owned())),
     }
 }
 
@@ -253,12 +258,20 @@ fn not_finite(key: &str, value: &toml::Value) -> Option<(String, f64)> {
 pub fn known_keys() -> Vec<String> {
     let spec = Spec {
         search: Some(SearchSpec::default()),
+        sweep: Some(SweepSpec::default()),
+        stop_when_saturated: Some(true),
+        stop_at_error_rate: Some(1.0.into()),
+        ab: Some(AbSpec::default()),
         wait: Some(1.0.into()),
+        loops: Some(1),
         noise: Some(String::new()),
         scale: Some(true),
         failures_as_inf: Some(true),
         client_cert: Some(String::new()),
         client_key: Some(String::new()),
+        balance: Some(String::new()),
+        session_header: Some(String::new()),
+        session_cookie: Some(String::new()),
         proxy: Some(String::new()),
         ..Spec::default()
     };

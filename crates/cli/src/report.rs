@@ -88,8 +88,8 @@ impl Report {
         if let Some(summary) = stored.summary.as_ref().filter(|done| done.imported.is_some()) {
             if failures_as_inf {
                 return Err(ReportError::Missing(format!(
-                    "--failures-as-inf: run {run} was imported, and its figures are those that its \
-                     source states; they are computed from records only"
+                    "--failures-as-inf: run {run} was imported without request records, which \
+                        these percentiles need"
                 )));
             }
             let summary = summary.clone();
@@ -99,7 +99,7 @@ impl Report {
         if failures_as_inf {
             plan.asked.failures_as_inf = Some(true);
         }
-        let FromLog { summary, traces, cut } = summarise_log(stored, &plan)?;
+        let FromLog { summary, traces, cut, .. } = summarise_log(stored, &plan)?;
         Ok(Self { summary, run, plan: Some(plan), traces, cut })
     }
 
@@ -133,8 +133,8 @@ pub struct OtherTool {
     pub document: Value,
 }
 
-/// What another tool would have printed of the same records, by its own definitions; `warn` is told
-/// where the log was cut.
+/// What another tool would have printed of the same records, by its own definitions; `warn`
+/// receives a message if the log is truncated.
 ///
 /// # Errors
 /// When the run has no streams or no records, or its log cannot be read.
@@ -148,13 +148,16 @@ pub fn by_other_tool(
     let imported = run.summary.as_ref().and_then(|summary| summary.imported.as_ref());
     let notice = notice_of(&run.target, run.row.predicted, imported)
         .map_or_else(String::new, |notice| format!("{notice}\n"));
-    let is_search = run.summary.as_ref().is_some_and(|summary| !summary.searches.is_empty());
+    let has_trials = run
+        .summary
+        .as_ref()
+        .is_some_and(|summary| !summary.searches.is_empty() || !summary.sweeps.is_empty());
     let (mut logged, mut passes) = (run.passes()?, Vec::new());
     for pass in &mut logged {
         let LoggedPass { begin, records, .. } = pass?;
         let printed = tool.printed(&seen(run, &begin, &records));
         let (cell, load) = (begin.cell, begin.plan.load().to_string());
-        let nth = which(is_search, begin.repeat);
+        let nth = which(has_trials, begin.repeat);
         let place = format!("{}: {cell}, {load}{nth}", run.row.id);
         let _ = writeln!(text, "{place}\n{notice}{}", printed.text());
         passes.push(serde_json::json!({
@@ -170,7 +173,7 @@ pub fn by_other_tool(
     logged.cut.iter().for_each(warn);
     if passes.is_empty() {
         return Err(ReportError::Missing(format!(
-            "run {} has no records, which other tools' figures are computed from",
+            "run {} has no request records, which the tables of other tools need",
             run.row.id
         )));
     }

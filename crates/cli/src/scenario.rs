@@ -18,8 +18,8 @@ pub struct Scenario {
     pub asks: String,
     /// Where its numbers come from.
     pub source: String,
-    /// The model that the embedded engine plays where none is named: one whose context holds what
-    /// the scenario sends, where the default's does not.
+    /// The default model of the embedded engine for this scenario, if the context of the usual
+    /// default is too short for it.
     pub embedded_model: Option<String>,
     /// Its keys of a plan.
     pub plan: Map<String, Value>,
@@ -58,7 +58,10 @@ pub fn add_defaults(keys: &mut Map<String, Value>) -> Result<(), PlanError> {
     };
     let workload = &scenario.plan["workload"];
     if keys.get("workload").is_some_and(|own| own != workload) {
-        return Err(wrong(format!("{name} has the workload {workload}; leave out yours, or it")));
+        return Err(wrong(format!(
+            "{name} has the workload {workload}; leave out --workload or \
+            --scenario"
+        )));
     }
     for (key, value) in &scenario.plan {
         keys.entry(key.clone()).or_insert_with(|| value.clone());

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// The plan of a stored run is of another version of this program, and cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("run {run}: its plan is of another version of this program: {source}")]
+#[error("run {run}: its plan was written by an incompatible version of this program: {source}")]
 pub struct OtherVersion {
     /// The run.
     pub run: String,
@@ -88,12 +88,10 @@ pub fn runs_named(name: &str, store: &Store) -> Result<Vec<StoredRun>, NoRuns> {
     runs.sort_by(|one, other| one.row.id.cmp(&other.row.id));
     if let Some(twice) = runs.windows(2).find(|pair| pair[0].row.id == pair[1].row.id) {
         let twice = &twice[0].row.id;
-        return Err(NoRuns::Name(format!(
-            "{name}: {twice} stands in it twice; a repeat counts once"
-        )));
+        return Err(NoRuns::Name(format!("{name}: contains {twice} twice; give each run once")));
     }
     match runs.is_empty() {
-        true => Err(NoRuns::Name(format!("{name:?} names no run"))),
+        true => Err(NoRuns::Name(format!("{name:?} is not a run"))),
         false => Ok(runs),
     }
 }

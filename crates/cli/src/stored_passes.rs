@@ -33,8 +33,7 @@ pub fn expect_records(run: &StoredRun) -> Result<(), PassesError> {
         }
     }
     Err(PassesError::Missing(format!(
-        "run {} has no records, only the figures that its source states or none at all: there is \
-         nothing to write of requests",
+        "run {} has no request records, so there are no rows of requests",
         run.row.id
     )))
 }
@@ -48,14 +47,13 @@ pub fn expect_streams(run: &StoredRun) -> Result<(), PassesError> {
     let id = &run.row.id;
     if run.row.predicted {
         return Err(PassesError::Missing(format!(
-            "run {id} is a prediction, which keeps no chunk by itself: what other tools count from \
-             chunks cannot be said of it"
+            "run {id} is a prediction without single chunks, which the tables of other tools need"
         )));
     }
     if !run.streamed() {
         return Err(PassesError::Missing(format!(
-            "run {id} was measured without streaming: other tools' TTFT, TPOT and ITL are of \
-             streams; measure it without --no-stream"
+            "run {id} was measured without streaming, but TTFT, TPOT and ITL of other tools need \
+                streams; measure it without --no-stream"
         )));
     }
     Ok(())

@@ -136,5 +136,5 @@ fn predictions_are_values_that_compare_and_search() {
     assert_eq!(found.summary.searches.len(), 1);
     let (plan, context) = planned(cell, folder.path());
     let error = search(&plan, &context, &config).err();
-    assert!(matches!(error, Some(PredictError::Plan(_))), "nothing to look for");
+    assert!(matches!(error, Some(PredictError::Plan(_))), "the plan has neither");
 }

@@ -6,19 +6,22 @@ use std::sync::atomic::AtomicBool;
 
 use inferometer_analysis::cell::{Cell, cell};
 use inferometer_analysis::fold::PassFold;
-use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
+use inferometer_analysis::stop::StopWatch;
+use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder, Watcher};
 use inferometer_engine::records::{PassContext, simulate_pass};
 use inferometer_engine::serve::{Front, FrontConfig};
 use inferometer_engine::{Engine, EngineConfig, EngineRequest, Noise, table};
 use inferometer_http::Server;
 use inferometer_load::{Bound, OverLimit, PassPlan, load_model};
+use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::cell::CellPlan;
-use inferometer_model::record::Record;
+use inferometer_model::record::{Record, why_stopped};
 use inferometer_model::request::Sampling;
 use inferometer_model::source::Prepared;
 use inferometer_net::Net;
 use inferometer_net::virtual_net::{hosts, play};
 use inferometer_plan::Timeouts;
+use inferometer_plan::stop::StopPlan;
 use inferometer_wire::dialect::dialect;
 use inferometer_workload::{OpenWorkload, PromptScope, embedded};
 
@@ -32,6 +35,23 @@ impl Recorder for Records {
 
 /// The figures of a cell, measured over pipes against a freshly started engine for each pass.
 fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> Cell {
+    let summaries = passes.iter().map(|pass| {
+        let mut fold = PassFold::new(pass);
+        let records = serve(config, grid_cell, pass, None);
+        records.iter().for_each(|record| fold.add(record));
+        fold.finish()
+    });
+    let summaries = summaries.collect();
+    cell(grid_cell.input_length, grid_cell.output_length, summaries)
+}
+
+/// The records of a pass, measured likewise.
+fn serve(
+    config: &EngineConfig,
+    grid_cell: CellPlan,
+    pass: &PassPlan,
+    watcher: Option<Watcher>,
+) -> Vec<Record> {
     let plan = inferometer_plan::WorkloadPlan::Random;
     let workload = OpenWorkload::open(&plan, embedded(), 1, "salt").expect("a workload");
     let sampling = Sampling {
@@ -40,51 +60,82 @@ fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> C
         stream: true,
         extra_body: serde_json::Map::new(),
     };
-    let summaries = passes.iter().map(|pass| {
-        let count = pass.requests().expect("passes here have a count") as usize;
-        let place = PromptScope::new("cell", pass.to_string(), 0);
-        let built = workload.requests(grid_cell, &place, count).expect("prompts");
-        let mut nets = hosts(2);
-        let (mut server_net, client_net) = (nets.remove(1), nets.remove(0));
-        let address = server_net.listen("127.0.0.1:0".parse().expect("an address")).expect("free");
-        let engine = Engine::new(config.clone()).expect("an engine");
-        let front = Front::new(engine, FrontConfig::new("m"), embedded()).expect("a front");
-        let mut front = Server::new(front);
-        let endpoint = Endpoint {
-            dialect: dialect("openai-completions").expect("a dialect"),
-            authority: "engine".into(),
-            path: "/v1/completions".into(),
-            headers: Vec::new(),
-            model: "m".into(),
-        };
-        let source = Box::new(Prepared::new(built.requests));
-        let no_timeouts =
-            Timeouts { connect: None, first_token: None, between_events: None, total: None };
-        let job = Job {
-            pass: 0,
-            load: load_model(pass, 1),
-            stages: pass.stages(),
-            encoder: Encoder::new(source, endpoint, sampling.clone(), false),
-            address: address.into(),
-            timeouts: no_timeouts,
-            planned: pass.requests(),
-            max_in_flight: None,
-            over_limit: OverLimit::Queue,
-            connections_ahead: if count > 20 { count } else { 1 },
-            spare_connections: 0,
-            reuse_connections: true,
-            watcher: None,
-        };
-        let stop = Arc::new(AtomicBool::new(false));
-        let mut driver = Driver::new(job, Records(Vec::new()), Arc::new(Live::default()), stop);
-        play(&mut [(&mut driver, client_net), (&mut front, server_net)]);
-        let (_, Records(records)) = driver.into_parts();
-        let mut fold = PassFold::new(pass);
-        records.iter().for_each(|record| fold.add(record));
-        fold.finish()
-    });
-    let summaries = summaries.collect();
-    cell(grid_cell.input_length, grid_cell.output_length, summaries)
+    let count = pass.requests().expect("passes here have a count") as usize;
+    let place = PromptScope::new("cell", pass.to_string(), 0);
+    let built = workload.requests(grid_cell, &place, count).expect("prompts");
+    let mut nets = hosts(2);
+    let (mut server_net, client_net) = (nets.remove(1), nets.remove(0));
+    let address = server_net.listen("127.0.0.1:0".parse().expect("an address")).expect("free");
+    let engine = Engine::new(config.clone()).expect("an engine");
+    let front = Front::new(engine, FrontConfig::new("m"), embedded()).expect("a front");
+    let mut front = Server::new(front);
+    let endpoint = Endpoint {
+        dialect: dialect("openai-completions").expect("a dialect"),
+        authority: "engine".into(),
+        path: "/v1/completions".into(),
+        headers: Vec::new(),
+        model: "m".into(),
+    };
+    let source = Box::new(Prepared::new(built.requests));
+    let no_timeouts =
+        Timeouts { connect: None, first_token: None, between_events: None, total: None };
+    let job = Job {
+        pass: 0,
+        load: load_model(pass, 1),
+        stages: pass.stages(),
+        encoder: Encoder::new(source, endpoint, sampling.clone(), false),
+        servers: inferometer_net::Address::from(address).into(),
+        timeouts: no_timeouts,
+        planned: pass.requests(),
+        max_in_flight: None,
+        over_limit: OverLimit::Queue,
+        connections_ahead: if count > 20 { count } else { 1 },
+        spare_connections: 0,
+        reuse_connections: true,
+        watcher,
+        most_time: None,
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut driver = Driver::new(job, Records(Vec::new()), Arc::new(Live::default()), stop);
+    play(&mut [(&mut driver, client_net), (&mut front, server_net)]);
+    let (_, Records(records)) = driver.into_parts();
+    records
+}
+
+#[test]
+fn a_pass_is_ended_early_against_the_server_by_the_same_decision_as_in_virtual_time() {
+    let mut config = EngineConfig::of_model("chatglm3-6b").expect("a model");
+    config.max_num_seqs = Some(32);
+    let grid_cell = CellPlan { input_length: 128, output_length: 32 };
+    let rule = StopPlan { when_saturated: true, at_error_rate: None };
+    // It bears some 35 per second.
+    for (rate, is_ended) in [(20.0, false), (70.0, true)] {
+        let pass = PassPlan::open(rate, Bound::requests(1_500));
+        let watch = StopWatch::of(rule, &pass).expect("a pass at a rate");
+        let served = serve(&config, grid_cell, &pass, Some(Watcher::Stop(watch.clone())));
+        let mut engine = Engine::new(config.clone()).expect("an engine");
+        let asked = EngineRequest::from((grid_cell.input_length, grid_cell.output_length));
+        let place = PassContext { cell: grid_cell, pass: &pass, number: 0, streamed: true };
+        let mut asked = std::iter::repeat(asked);
+        let played = simulate_pass(&mut engine, &mut *load_model(&pass, 1), &mut asked, place);
+        let played = played.records(place);
+        let figures: Vec<RequestFigures> =
+            played.iter().map(|record| RequestFigures::of(&Timeline::new(record))).collect();
+        let ended = watch.stops_at(&figures);
+        assert_eq!(ended.is_some(), is_ended, "{rate}");
+        let why = |record: &Record| why_stopped(record.detail.as_deref());
+        assert_eq!(served.len(), 1_500);
+        assert_eq!(served.iter().any(|record| why(record).is_some()), is_ended, "{rate}");
+        let Some((at, why_ended)) = ended else { continue };
+        let first = played.iter().map(|record| record.due).min().expect("records");
+        let begun = |record: &&Record| record.send_start.is_some();
+        let start = served.iter().filter(begun).map(|record| record.due).min().expect("records");
+        let ends = served.iter().filter(|record| why(record) == Some(why_ended) && begun(record));
+        let stop = ends.filter_map(|record| record.ended).min().expect("some were in flight");
+        // It is looked at every 50 ms.
+        let late_s = stop.seconds_after(start) - at.seconds_after(first);
+        assert!((0.0..=0.06).contains(&late_s), "{late_s} s after it was certain");
+    }
 }
 
 #[test]

@@ -23,10 +23,19 @@ pub(crate) enum Purpose {
 #[derive(Default)]
 pub(crate) struct Connections {
     by_slot: Vec<Option<(ConnId, Purpose)>>,
+    /// The server of the connection in each slot, or of the one that was there last.
+    server_of: Vec<usize>,
+    of_server: Vec<OfServer>,
+    opening_ahead: usize,
+}
+
+/// The connections with one server.
+#[derive(Default)]
+struct OfServer {
     /// Idle connections, most recently used last. May hold some that have been closed since.
     idle: Vec<ConnId>,
-    opening_ahead: usize,
     idle_count: usize,
+    opening_ahead: usize,
 }
 
 impl Connections {
@@ -35,14 +44,29 @@ impl Connections {
         self.opening_ahead
     }
 
-    /// Open connections that carry nothing.
-    pub fn idle(&self) -> usize {
-        self.idle_count
+    /// Connections with a server that are open and carry nothing, or are being opened ahead of need.
+    pub fn ready_at(&self, server: usize) -> usize {
+        self.of_server.get(server).map_or(0, |of| of.idle_count + of.opening_ahead)
     }
 
-    /// The most recently used idle connection, taken out, and whether it carried a request before.
-    pub fn take_idle(&mut self) -> Option<(ConnId, bool)> {
-        while let Some(conn) = self.idle.pop() {
+    /// A new connection with a server. To be put to use.
+    pub fn opened(&mut self, conn: ConnId, server: usize) {
+        if self.server_of.len() <= conn.slot() {
+            self.server_of.resize(conn.slot() + 1, 0);
+        }
+        if self.of_server.len() <= server {
+            self.of_server.resize_with(server + 1, OfServer::default);
+        }
+        self.server_of[conn.slot()] = server;
+    }
+
+    fn of_server(&mut self, conn: ConnId) -> &mut OfServer {
+        &mut self.of_server[self.server_of[conn.slot()]]
+    }
+
+    /// The most recently used idle connection with a server, taken out, and whether it carried a request before.
+    pub fn take_idle(&mut self, server: usize) -> Option<(ConnId, bool)> {
+        while let Some(conn) = self.of_server.get_mut(server)?.idle.pop() {
             if let Some(&Purpose::Idle { used }) = self.get(conn) {
                 self.remove(conn);
                 return Some((conn, used));
@@ -54,10 +78,14 @@ impl Connections {
     /// Puts a connection to use.
     pub fn put(&mut self, conn: ConnId, purpose: Purpose) {
         match purpose {
-            Purpose::Opening => self.opening_ahead += 1,
+            Purpose::Opening => {
+                self.opening_ahead += 1;
+                self.of_server(conn).opening_ahead += 1;
+            }
             Purpose::Idle { .. } => {
-                self.idle_count += 1;
-                self.idle.push(conn);
+                let of = self.of_server(conn);
+                of.idle_count += 1;
+                of.idle.push(conn);
             }
             Purpose::OpeningFor(_) | Purpose::Carrying(_) => {}
         }
@@ -102,8 +130,11 @@ impl Connections {
         let place = self.by_slot.get_mut(conn.slot())?;
         let (_, purpose) = place.take_if(|(id, _)| *id == conn)?;
         match purpose {
-            Purpose::Opening => self.opening_ahead -= 1,
-            Purpose::Idle { .. } => self.idle_count -= 1,
+            Purpose::Opening => {
+                self.opening_ahead -= 1;
+                self.of_server(conn).opening_ahead -= 1;
+            }
+            Purpose::Idle { .. } => self.of_server(conn).idle_count -= 1,
             Purpose::OpeningFor(_) | Purpose::Carrying(_) => {}
         }
         Some(purpose)

@@ -1,7 +1,8 @@
 //! Encodes requests before they are due, and hashes their bodies. It sends nothing.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
+use inferometer_load::Share;
 use inferometer_model::record::Record;
 use inferometer_model::request::{BodyHasher, Request, Sampling};
 use inferometer_model::secrets::Secrets;
@@ -9,6 +10,9 @@ use inferometer_model::source::{Follows, Source, Supply};
 use inferometer_wire::dialect::Dialect;
 use inferometer_wire::exchange::ResponseReader;
 use inferometer_wire::http::request_head;
+
+use crate::session::{Session, SessionHeaders};
+use crate::window::Window;
 
 /// Where requests are sent, and what every one of them carries.
 #[derive(Clone)]
@@ -44,6 +48,8 @@ pub(crate) struct Encoded {
     pub info: RequestInfo,
     /// The conversation that it belongs to.
     pub conversation: u32,
+    /// The session that it belongs to, if it belongs to one.
+    pub session: Option<Session>,
 }
 
 /// The facts of a request that its record keeps.
@@ -91,17 +97,26 @@ pub(crate) enum Next {
 pub struct Encoder {
     source: Box<dyn Source>,
     endpoint: Endpoint,
+    /// Those of the other servers, where there are several: the head of a request is then made when its server
+    /// is known.
+    others: Vec<Endpoint>,
+    sessions: SessionHeaders,
+    /// Whether the requests are turns of conversations.
+    talks: bool,
     /// The secrets in its headers, which a server may quote.
     secrets: Secrets,
     sampling: Sampling,
     keep_text: bool,
-    queue: VecDeque<Box<Encoded>>,
-    queued_bytes: usize,
-    /// Conversations begun so far.
-    conversations: u32,
+    /// Requests encoded ahead, by their numbers: each is the next one of some event loop.
+    ahead: Window<Box<Encoded>>,
+    ahead_bytes: usize,
     /// The next turn of conversations whose last one has ended.
     turns: BTreeMap<u32, Box<Encoded>>,
     hasher: BodyHasher,
+    /// Which requests of the source are sent; the bodies of the others are hashed only.
+    share: Share,
+    /// Requests that the source has given.
+    drawn: u64,
     stopped: Option<Stop>,
     /// Requests of the source that the dialect does not support.
     unsupported: Vec<RequestInfo>,
@@ -135,45 +150,105 @@ impl Encoder {
             source,
             secrets: Secrets::of_headers(&endpoint.headers),
             endpoint,
+            others: Vec::new(),
+            sessions: SessionHeaders::default(),
+            talks: false,
             sampling,
             keep_text,
-            queue: VecDeque::new(),
-            queued_bytes: 0,
-            conversations: 0,
+            ahead: Window::default(),
+            ahead_bytes: 0,
             turns: BTreeMap::new(),
             hasher: BodyHasher::new(),
+            share: Share::WHOLE,
+            drawn: 0,
             stopped: None,
             unsupported: Vec::new(),
+        }
+    }
+
+    /// The same for several servers, of which these are the others: they have the dialect, the model and the secrets
+    /// of the first.
+    #[must_use]
+    pub fn for_others_too(self, others: Vec<Endpoint>) -> Self {
+        Self { others, ..self }
+    }
+
+    /// The same with headers that tell sessions. `talks`: each conversation is one.
+    #[must_use]
+    pub fn telling_sessions(self, sessions: SessionHeaders, talks: bool) -> Self {
+        Self { sessions, talks, ..self }
+    }
+
+    /// Writes the head of a request to one of several servers before its body.
+    pub(crate) fn address_to(&self, encoded: &mut Encoded, server: usize) {
+        if self.others.is_empty() {
+            return;
+        }
+        let endpoint = server.checked_sub(1).map_or(&self.endpoint, |other| &self.others[other]);
+        let body = std::mem::take(&mut encoded.bytes);
+        encoded.bytes = self.head(endpoint, encoded.session, body.len());
+        encoded.bytes.extend_from_slice(&body);
+    }
+
+    fn head(&self, endpoint: &Endpoint, session: Option<Session>, length: usize) -> Vec<u8> {
+        let Endpoint { authority, path, headers, .. } = endpoint;
+        let headers = self.sessions.with(headers, session);
+        request_head("POST", path, authority, &headers, Some(length))
+    }
+
+    /// Sends the requests of a share only. A source whose requests are followed by others has those of the
+    /// share alone.
+    pub(crate) fn take_share(&mut self, share: Share) {
+        self.share = share;
+        if !share.owns_any() {
+            self.stopped = Some(Stop::Exhausted);
+        }
+    }
+
+    /// Hashes the requests of other shares that come after the last one of this share, so that the hash is that
+    /// of the whole pass. Of a pass that ended early or has no end there is no such hash.
+    pub(crate) fn hash_the_others(&mut self) {
+        let had_all = self.ahead.is_empty() && self.turns.is_empty();
+        while had_all && !self.share.is_whole() && self.stopped.is_none() && self.ahead.is_empty() {
+            if !self.draw() {
+                std::thread::yield_now();
+            }
         }
     }
 
     /// Encodes up to `count` requests ahead. Returns whether more can be encoded now.
     pub(crate) fn ahead(&mut self, count: usize) -> bool {
         for _ in 0..count {
-            let full =
-                self.queue.len() >= MAX_REQUESTS_AHEAD || self.queued_bytes >= MAX_BYTES_AHEAD;
-            if full || !self.draw() {
+            if self.is_full() || !self.draw() {
                 return false;
             }
         }
         true
     }
 
-    /// The next request, or the next turn of a conversation; encoded now if it was not before.
-    pub(crate) fn next(&mut self, of: Option<u32>) -> Next {
-        if let Some(conversation) = of {
-            // A missing turn is never replaced by another conversation's.
-            return match (self.turns.remove(&conversation), &self.stopped) {
-                (Some(turn), _) => Next::Request(turn),
-                (None, Some(Stop::Unsupported(why))) => Next::Unsupported(why.clone()),
-                (None, _) => Next::Exhausted,
-            };
+    fn is_full(&self) -> bool {
+        self.ahead.len() >= MAX_REQUESTS_AHEAD || self.ahead_bytes >= MAX_BYTES_AHEAD
+    }
+
+    /// The next turn of a conversation.
+    pub(crate) fn turn(&mut self, conversation: u32) -> Next {
+        // A missing turn is never replaced by another conversation's.
+        match (self.turns.remove(&conversation), &self.stopped) {
+            (Some(turn), _) => Next::Request(turn),
+            (None, Some(Stop::Unsupported(why))) => Next::Unsupported(why.clone()),
+            (None, _) => Next::Exhausted,
         }
-        if self.queue.is_empty() {
-            self.draw();
-        }
-        if let Some(encoded) = self.queue.pop_front() {
-            self.queued_bytes -= encoded.bytes.len();
+    }
+
+    /// The request with a number, counted from 0 in the order of the source; encoded now if it was not before. It
+    /// waits for event loops that are far behind, whose requests would fill the memory.
+    pub(crate) fn request(&mut self, number: u32) -> Next {
+        while self.ahead.end() <= number
+            && (self.ahead.is_empty() || !self.is_full())
+            && self.draw()
+        {}
+        if let Some(encoded) = self.ahead.take(number) {
+            self.ahead_bytes -= encoded.bytes.len();
             return Next::Request(encoded);
         }
         match &self.stopped {
@@ -207,10 +282,16 @@ impl Encoder {
             return Some(info);
         }
         let encoded =
-            self.turns.pop_first().map(|(_, turn)| turn).or_else(|| self.queue.pop_front());
+            self.turns.pop_first().map(|(_, turn)| turn).or_else(|| self.ahead.take_first());
         match encoded {
             Some(encoded) => Some(encoded.info),
-            None => self.source.unsent().map(|request| self.info(&request)),
+            None => loop {
+                let request = self.source.unsent()?;
+                self.drawn += 1;
+                if self.share.owns(self.drawn - 1) {
+                    return Some(self.info(&request));
+                }
+            },
         }
     }
 
@@ -229,11 +310,11 @@ impl Encoder {
             return false;
         }
         match self.source.next() {
-            Supply::Request(request) => match self.encode(&request, self.conversations) {
+            Supply::Request(request) => match self.encode(&request, self.ahead.end()) {
+                Ok(_) if !self.takes_next() => true,
                 Ok(encoded) => {
-                    self.conversations += 1;
-                    self.queued_bytes += encoded.bytes.len();
-                    self.queue.push_back(encoded);
+                    self.ahead_bytes += encoded.bytes.len();
+                    self.ahead.push(encoded);
                     true
                 }
                 Err(why) => {
@@ -249,21 +330,69 @@ impl Encoder {
         }
     }
 
+    /// Whether the request that the source has just given is of this share.
+    fn takes_next(&mut self) -> bool {
+        self.drawn += 1;
+        self.share.owns(self.drawn - 1)
+    }
+
     fn give_up(&mut self, request: &Request, why: String) {
         self.unsupported.push(self.info(request));
         self.stopped = Some(Stop::Unsupported(why));
     }
 
     fn encode(&mut self, request: &Request, of: u32) -> Result<Box<Encoded>, String> {
-        let Endpoint { dialect, authority, path, headers, model } = &self.endpoint;
+        let Endpoint { dialect, model, .. } = &self.endpoint;
         let body =
             dialect.body(request, &self.sampling, model).map_err(|error| error.to_string())?;
         self.hasher.body(&body);
         let stream = self.sampling.stream;
         let reader = ResponseReader::new(dialect, &request.prompt, stream, self.keep_text)
             .with_secrets(self.secrets.clone());
-        let mut bytes = request_head("POST", path, authority, headers, Some(body.len()));
-        bytes.extend_from_slice(&body);
-        Ok(Box::new(Encoded { bytes, reader, info: self.info(request), conversation: of }))
+        let session = match self.talks {
+            true => Some(Session::Conversation(of)),
+            false => request.session.map(Session::Prefix),
+        };
+        let bytes = match self.others.is_empty() {
+            true => [self.head(&self.endpoint, session, body.len()), body].concat(),
+            false => body,
+        };
+        let info = self.info(request);
+        Ok(Box::new(Encoded { bytes, reader, info, conversation: of, session }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_model::request::Prompt;
+    use inferometer_model::source::Prepared;
+    use inferometer_wire::dialect::dialect;
+
+    #[test]
+    fn a_loop_that_is_far_ahead_waits_for_those_behind_whose_requests_would_fill_the_memory() {
+        let request = Request::new(Prompt::Text("a".to_owned()), 1, 1);
+        let endpoint = Endpoint {
+            dialect: dialect("openai-completions").expect("known"),
+            authority: "h".to_owned(),
+            path: "/".to_owned(),
+            headers: Vec::new(),
+            model: "m".to_owned(),
+        };
+        let sampling = Sampling {
+            temperature: 0.0,
+            ignore_eos: true,
+            stream: true,
+            extra_body: serde_json::Map::new(),
+        };
+        let source = Box::new(Prepared::new(vec![request; 2 * MAX_REQUESTS_AHEAD]));
+        let mut encoder = Encoder::new(source, endpoint, sampling, false);
+        let far = MAX_REQUESTS_AHEAD as u32 + 7;
+        assert!(matches!(encoder.request(far), Next::Wait));
+        assert_eq!(encoder.ahead.len(), MAX_REQUESTS_AHEAD);
+        for behind in 0..8 {
+            assert!(matches!(encoder.request(behind), Next::Request(_)), "{behind}");
+        }
+        assert!(matches!(encoder.request(far), Next::Request(_)));
     }
 }

@@ -10,6 +10,7 @@ use inferometer_wire::exchange::{Progress, ResponseReader};
 
 use crate::encode::Encoded;
 use crate::memory::{ANSWER_BYTES, KEPT, of_answer, text_of_answer};
+use crate::watch::InFlight;
 
 /// A request between its start and its end.
 pub(crate) struct Exchange {
@@ -76,9 +77,10 @@ impl Exchange {
         self.counted_bytes.saturating_sub(of_answer(self.record.planned_output()))
     }
 
-    /// When its first token came, if one has.
-    pub fn first_token(&self) -> Option<Nanos> {
-        self.first_token
+    /// What is seen of it now.
+    pub fn in_flight(&self, now: Nanos) -> InFlight {
+        let Record { index, due, send_start, .. } = self.record;
+        InFlight { index, due, send_start, first: self.first_token, seen: now }
     }
 
     /// What is left to send.

@@ -1,11 +1,15 @@
 //! The input of a [`crate::Driver`]: what one pass does, and who receives its records.
 
-use inferometer_analysis::search::Watcher;
-use inferometer_load::{LoadModel, OverLimit, Stages};
+use std::time::Duration;
+
+use crate::watch::Watcher;
+use inferometer_load::{LoadModel, OverLimit, PassPlan, Share, Stages};
 use inferometer_model::record::Record;
-use inferometer_net::Address;
+use inferometer_model::time::Nanos;
+use inferometer_net::Waker;
 use inferometer_plan::Timeouts;
 
+use crate::balance::Servers;
 use crate::encode::Encoder;
 
 /// One pass: its load, its requests, and its limits.
@@ -19,7 +23,7 @@ pub struct Job {
     /// Supplies the requests as bytes.
     pub encoder: Encoder,
     /// Where to connect.
-    pub address: Address,
+    pub servers: Servers,
     /// When to give up a request.
     pub timeouts: Timeouts,
     /// How many requests the pass has, if that is known. Requests that are not begun because the
@@ -35,9 +39,54 @@ pub struct Job {
     pub spare_connections: usize,
     /// Whether a connection may carry one request after the other.
     pub reuse_connections: bool,
-    /// Ends the pass as soon as this is certain of its outcome: requests in flight are cancelled,
+    /// Ends the pass early, as soon as this says so: requests in flight are cancelled,
     /// requests not begun are skipped, and all are recorded.
     pub watcher: Option<Watcher>,
+    /// Ends the pass in the same way so long after its start, if it goes on until then.
+    pub most_time: Option<Duration>,
+}
+
+/// Which event loop of a pass takes which of its requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Each takes the next one of all.
+    NextOfAll,
+    /// Each has requests of its own, by their numbers in the pass.
+    Own,
+    /// Each has conversations of its own; requests are numbered as they begin.
+    OwnConversations,
+}
+
+impl Order {
+    /// That of a pass.
+    pub fn of(pass: &PassPlan) -> Self {
+        match pass {
+            PassPlan::Conversations { .. } => Self::OwnConversations,
+            _ if pass.load().is_scheduled() => Self::Own,
+            _ => Self::NextOfAll,
+        }
+    }
+}
+
+/// The part of a pass that one of its event loops has.
+pub struct LoopPart {
+    /// Its part of the process's share.
+    pub part: Share,
+    /// When its requests are due.
+    pub load: Box<dyn LoadModel>,
+    /// Connections that it opens before the pass starts.
+    pub connections_ahead: usize,
+    /// Idle connections that it keeps open while the pass runs.
+    pub spare_connections: usize,
+    /// Gives it a turn; absent: nothing does.
+    pub waker: Option<Waker>,
+}
+
+/// Says when a pass starts whose start is agreed with other processes.
+pub trait StartGate: Send {
+    /// Asked again and again from the instant at which everything is prepared, which `now` is at the
+    /// first question: when the pass starts, once that is known.
+    fn start(&mut self, now: Nanos) -> Option<Nanos>;
 }
 
 /// Receives every planned request once, when it has ended.

@@ -5,6 +5,7 @@
 //! decides when a request is due (the load model does), or computes a metric. Beside the measurement,
 //! [`probe`] finds out what a server is and [`tokenize`] uses its tokenizer.
 
+mod balance;
 mod connections;
 mod driver;
 mod encode;
@@ -12,14 +13,19 @@ mod exchange;
 mod job;
 mod live;
 mod memory;
+mod session;
 mod timers;
 mod watch;
+mod window;
 
 pub mod probe;
 pub mod tokenize;
 
+pub use balance::Servers;
 pub use driver::{Driver, Waits};
 pub use encode::{Encoder, Endpoint};
-pub use job::{Job, Recorder};
+pub use job::{Job, LoopPart, Order, Recorder, StartGate};
 pub use live::{Live, LiveCounts};
 pub use memory::{ANSWER_BYTES, ANSWERS_BYTES, of_answer};
+pub use session::SessionHeaders;
+pub use watch::Watcher;

@@ -1,11 +1,32 @@
 //! Counters that another thread may read while a pass runs. They are the source of no result.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use inferometer_model::record::Record;
 
 /// Counters of a pass so far: written by the driver, read by displays.
 #[derive(Debug, Default)]
 pub struct Live {
+    never_begun: AtomicU64,
+    loops: Mutex<Vec<Arc<LoopCounts>>>,
+    /// What other processes that measure the pass together report, request by request.
+    others: Others,
+}
+
+/// Those of one event loop, which alone writes them. No other loop's are on the same line of the cache.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct LoopCounts {
     begun: AtomicU64,
+    ended: AtomicU64,
+    failed: AtomicU64,
+    chunks: AtomicU64,
+}
+
+/// Counters that several threads write.
+#[derive(Debug, Default)]
+struct Others {
     ended: AtomicU64,
     failed: AtomicU64,
     never_begun: AtomicU64,
@@ -30,15 +51,47 @@ pub struct LiveCounts {
 impl Live {
     /// The counters now.
     pub fn look(&self) -> LiveCounts {
+        let loops = self.loops.lock().unwrap_or_else(PoisonError::into_inner);
+        let sum = |of: fn(&LoopCounts) -> &AtomicU64| -> u64 {
+            loops.iter().map(|counts| of(counts).load(Relaxed)).sum()
+        };
+        let Others { ended, failed, never_begun, chunks } = &self.others;
+        let ended = ended.load(Relaxed);
         LiveCounts {
-            begun: self.begun.load(Relaxed),
-            ended: self.ended.load(Relaxed),
-            failed: self.failed.load(Relaxed),
-            never_begun: self.never_begun.load(Relaxed),
-            chunks: self.chunks.load(Relaxed),
+            begun: sum(|counts| &counts.begun) + ended,
+            ended: sum(|counts| &counts.ended) + ended,
+            failed: sum(|counts| &counts.failed) + failed.load(Relaxed),
+            never_begun: self.never_begun.load(Relaxed) + never_begun.load(Relaxed),
+            chunks: sum(|counts| &counts.chunks) + chunks.load(Relaxed),
         }
     }
 
+    /// Counts a request of another process, which has ended or never began.
+    pub fn end_elsewhere(&self, record: &Record) {
+        if record.picked.is_none() {
+            self.others.never_begun.fetch_add(1, Relaxed);
+            return;
+        }
+        self.others.chunks.fetch_add(record.token_events().count() as u64, Relaxed);
+        self.others.failed.fetch_add(u64::from(!record.outcome.is_complete()), Relaxed);
+        self.others.ended.fetch_add(1, Relaxed);
+    }
+
+    /// The counters of one more event loop.
+    pub(crate) fn of_loop(&self) -> Arc<LoopCounts> {
+        let counts = Arc::<LoopCounts>::default();
+        let mut loops = self.loops.lock().unwrap_or_else(PoisonError::into_inner);
+        loops.push(Arc::clone(&counts));
+        counts
+    }
+
+    /// Called by one event loop at a time.
+    pub(crate) fn never_begin(&self) {
+        add(&self.never_begun, 1);
+    }
+}
+
+impl LoopCounts {
     pub(crate) fn begin(&self) {
         add(&self.begun, 1);
     }
@@ -50,23 +103,41 @@ impl Live {
         }
     }
 
-    pub(crate) fn never_begin(&self) {
-        add(&self.never_begun, 1);
-    }
-
     pub(crate) fn chunks(&self, count: u64) {
         add(&self.chunks, count);
     }
 }
 
 impl LiveCounts {
-    /// Requests that are over, including those never begun.
+    /// Ended requests, including those never begun.
     pub fn over(&self) -> u64 {
         self.ended + self.never_begun
     }
 }
 
-/// Only the driver's thread writes, so no locked instruction is needed.
+/// One thread at a time writes, so no locked instruction is needed.
 fn add(counter: &AtomicU64, count: u64) {
     counter.store(counter.load(Relaxed) + count, Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_model::fixture::steady;
+    use inferometer_model::outcome::Outcome;
+    use inferometer_model::time::Nanos;
+
+    #[test]
+    fn requests_of_other_processes_count_beside_ones_own() {
+        let live = Live::default();
+        let own = live.of_loop();
+        own.begin();
+        own.begin();
+        own.end(true);
+        live.end_elsewhere(&steady(0.0, 10.0, 1.0, 5));
+        live.end_elsewhere(&Record { outcome: Outcome::Truncated, ..steady(0.0, 10.0, 1.0, 2) });
+        live.end_elsewhere(&Record::planned(0, 0, Nanos::ZERO));
+        let expected = LiveCounts { begun: 4, ended: 3, failed: 1, never_begun: 1, chunks: 7 };
+        assert_eq!(live.look(), expected);
+    }
 }

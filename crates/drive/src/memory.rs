@@ -1,5 +1,7 @@
 //! The memory of the answers in flight: how much they hold, and how much they may. It ends no request.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
 /// Memory that any answer may take, in bytes.
 pub const ANSWER_BYTES: usize = 64 << 20;
 /// Memory that all answers in flight may take together, in bytes, beside what the plan needs.
@@ -26,33 +28,34 @@ pub fn of_answer(output_tokens: u32) -> usize {
     (output_tokens as usize).saturating_add(4).saturating_mul(BYTES_PER_TOKEN)
 }
 
-/// The memory of the answers in flight, in bytes.
+/// The memory of the answers in flight of all event loops of a pass, in bytes.
 #[derive(Debug, Default)]
 pub(crate) struct AnswerMemory {
-    held: usize,
-    planned: usize,
+    held: AtomicUsize,
+    planned: AtomicUsize,
 }
 
 impl AnswerMemory {
     /// Adds an answer that holds so much, and of which the plan asks for so many output tokens.
-    pub fn begin(&mut self, held: usize, output_tokens: u32) {
-        self.held += held;
-        self.planned = self.planned.saturating_add(of_answer(output_tokens));
+    pub fn begin(&self, held: usize, output_tokens: u32) {
+        self.held.fetch_add(held, Relaxed);
+        self.planned.fetch_add(of_answer(output_tokens), Relaxed);
     }
 
     /// An answer that held `before` holds `now`.
-    pub fn change(&mut self, before: usize, now: usize) {
-        self.held = (self.held + now).saturating_sub(before);
+    pub fn change(&self, before: usize, now: usize) {
+        self.held.fetch_add(now, Relaxed);
+        self.held.fetch_sub(before, Relaxed);
     }
 
     /// Whether all together hold too much.
     pub fn is_over(&self) -> bool {
-        self.held > self.planned.saturating_add(ANSWERS_BYTES)
+        self.held.load(Relaxed) > self.planned.load(Relaxed).saturating_add(ANSWERS_BYTES)
     }
 
     /// Takes away an answer that was added.
-    pub fn end(&mut self, held: usize, output_tokens: u32) {
-        self.held = self.held.saturating_sub(held);
-        self.planned = self.planned.saturating_sub(of_answer(output_tokens));
+    pub fn end(&self, held: usize, output_tokens: u32) {
+        self.held.fetch_sub(held, Relaxed);
+        self.planned.fetch_sub(of_answer(output_tokens), Relaxed);
     }
 }

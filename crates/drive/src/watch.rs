@@ -1,52 +1,108 @@
-//! Checks from time to time whether the outcome of a pass is already certain, so that the rest can be
-//! skipped. What makes it certain is decided by [`inferometer_analysis::search::Watcher`].
+//! Checks from time to time whether a pass is to end early: because its outcome is certain, or because the
+//! plan asks for it. What decides that is [`inferometer_analysis::search::Watcher`] and
+//! [`inferometer_analysis::stop::StopWatch`].
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use inferometer_analysis::search::Watcher;
+use inferometer_analysis::search::Watcher as TrialWatcher;
+use inferometer_analysis::stop::StopWatch;
 use inferometer_metrics::{RequestFigures, Timeline};
-use inferometer_model::record::Record;
+use inferometer_model::record::{CUT_OFF, Record};
 use inferometer_model::time::Nanos;
 
 /// Time between two checks.
-const CHECK_PERIOD: Duration = Duration::from_millis(50);
+pub(crate) const CHECK_PERIOD: Duration = Duration::from_millis(50);
 /// A request in flight must exceed a limit by this much: its response may have arrived in time and
 /// not been read yet.
 const READ_MARGIN: Duration = Duration::from_millis(100);
 
-/// A watcher, and the time of its next check.
+/// What ends a pass early.
+#[derive(Clone, Debug)]
+pub enum Watcher {
+    /// The claim of a trial of a search is certain.
+    Trial(TrialWatcher),
+    /// The plan says when to stop.
+    Stop(StopWatch),
+}
+
+/// A watcher, and what it was shown of the requests in flight.
 pub(crate) struct Watch {
     watcher: Watcher,
-    next: Nanos,
+    /// By event loop: the requests in flight when it looked last, by their indices. Those that have ended since are
+    /// gone.
+    in_flight: Vec<BTreeMap<u32, InFlight>>,
+    /// By event loop: when it looked last; at the end of time, if it has nothing in flight any more.
+    looked: Vec<Nanos>,
+}
+
+/// A request in flight, as its event loop saw it.
+#[derive(Clone, Copy)]
+pub(crate) struct InFlight {
+    pub index: u32,
+    pub due: Nanos,
+    pub send_start: Option<Nanos>,
+    /// The arrival of its first token.
+    pub first: Option<Nanos>,
+    /// When it was seen.
+    pub seen: Nanos,
 }
 
 impl Watch {
     /// Nothing seen yet.
     pub fn new(watcher: Watcher) -> Self {
-        Self { watcher, next: Nanos::ZERO }
+        Self { watcher, in_flight: vec![BTreeMap::new()], looked: vec![Nanos::ZERO] }
     }
 
-    /// The time of the next check.
-    pub fn next(&self) -> Nanos {
-        self.next
+    /// The same of a pass that has so many event loops.
+    pub fn of_loops(&mut self, loops: usize) {
+        self.in_flight.resize_with(loops, BTreeMap::new);
+        self.looked.resize(loops, Nanos::ZERO);
+    }
+
+    /// An event loop has nothing in flight any more.
+    pub fn loop_ends(&mut self, which: usize) {
+        self.looked[which] = Nanos::MAX;
     }
 
     /// Adds a request that ended or was never begun.
     pub fn ended(&mut self, record: &Record) {
-        self.watcher.ended(&RequestFigures::of(&Timeline::new(record)));
+        for in_flight in &mut self.in_flight {
+            in_flight.remove(&record.index);
+        }
+        let figures = RequestFigures::of(&Timeline::new(record));
+        match &mut self.watcher {
+            Watcher::Trial(watcher) => watcher.ended(&figures),
+            Watcher::Stop(watch) => watch.ended(&figures),
+        }
     }
 
-    /// Whether the outcome is certain, given the requests in flight: each one's record so far, and the
-    /// arrival of its first token.
-    pub fn is_certain<'a>(
+    /// Why the pass ends now, if it does, given the requests in flight of one of the event loops.
+    pub fn why_to_end(
         &mut self,
         now: Nanos,
-        in_flight: impl Iterator<Item = (&'a Record, Option<Nanos>)>,
-    ) -> bool {
-        self.next = now + CHECK_PERIOD;
-        let read = now - READ_MARGIN;
-        self.watcher.is_certain(in_flight.map(|(record, first)| {
-            RequestFigures::in_flight(record.index, record.due, record.send_start, first, read)
-        }))
+        which: usize,
+        in_flight: impl Iterator<Item = InFlight>,
+    ) -> Option<&'static str> {
+        self.in_flight[which] = in_flight.map(|one| (one.index, one)).collect();
+        self.looked[which] = now;
+        if self.looked.iter().any(|looked| *looked + READ_MARGIN < now) {
+            // What another loop has begun since it looked is not known here.
+            return None;
+        }
+        let in_flight = self.in_flight.iter().flat_map(BTreeMap::values);
+        match &mut self.watcher {
+            Watcher::Trial(watcher) => watcher
+                .is_certain(in_flight.map(|one| {
+                    // What has come since another loop looked is not known here.
+                    let read = one.seen - READ_MARGIN;
+                    RequestFigures::in_flight(one.index, one.due, one.send_start, one.first, read)
+                }))
+                .then_some(CUT_OFF),
+            Watcher::Stop(watch) => {
+                let begun = |one: &InFlight| Some((one.index, one.due, one.send_start?));
+                watch.stops(now, in_flight.filter_map(begun))
+            }
+        }
     }
 }

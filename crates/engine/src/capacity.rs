@@ -1,36 +1,82 @@
-//! How many KV blocks fit beside weights and activations, which vLLM measures by a profiling run.
+//! How the memory of a card is used, and how many KV blocks fit in addition to weights and
+//! activations, which vLLM measures by a profiling run.
 
 use crate::config::ResolvedConfig;
 use crate::error::EngineError;
 use crate::weights::Weights;
 
+/// What the memory of one card, the fullest, is taken by, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Memory {
+    /// All of it, as the driver reports it.
+    pub card_bytes: f64,
+    /// What the engine may use.
+    pub usable_bytes: f64,
+    /// Weights.
+    pub weight_bytes: f64,
+    /// The rest of the peak of a prompt step of `max_num_batched_tokens`: a fixed amount, and activations.
+    pub activation_bytes: f64,
+    /// Keys and values of a token.
+    pub token_bytes: f64,
+    /// Tokens in a KV block.
+    pub block_size: u32,
+    /// KV blocks; 0 where not a single one fits.
+    pub kv_blocks: u32,
+}
+
+impl Memory {
+    /// That of an engine.
+    ///
+    /// Blocks are `floor((usable - weights - activations) / block)`.
+    pub fn of(config: &ResolvedConfig) -> Self {
+        let card_bytes = config.card.memory_bytes as f64;
+        let usable_bytes = card_bytes * config.gpu_memory_utilization;
+        let (weight_bytes, activation_bytes) = (weight_bytes(config), activation_bytes(config));
+        let block = block_bytes(config);
+        Self {
+            card_bytes,
+            usable_bytes,
+            weight_bytes,
+            activation_bytes,
+            token_bytes: block / f64::from(config.block_size),
+            block_size: config.block_size,
+            kv_blocks: ((usable_bytes - weight_bytes - activation_bytes) / block).max(0.0) as u32,
+        }
+    }
+
+    /// Tokens whose keys and values fit.
+    pub fn kv_tokens(&self) -> u64 {
+        u64::from(self.kv_blocks) * u64::from(self.block_size)
+    }
+
+    /// Sequences of so many tokens whose keys and values fit at once.
+    pub fn sequences(&self, tokens: u32) -> u32 {
+        self.kv_blocks / tokens.div_ceil(self.block_size).max(1)
+    }
+}
+
 /// KV blocks of an engine, on each of its cards alike.
-///
-/// `floor((utilization x memory - peak) / block bytes)`, where the peak is that of a prompt step of
-/// `max_num_batched_tokens`: weights, a fixed amount, and activations.
 ///
 /// # Errors
 /// When not a single block fits.
 pub fn kv_blocks(config: &ResolvedConfig) -> Result<u32, EngineError> {
-    let usable = config.card.memory_bytes as f64 * config.gpu_memory_utilization;
-    let peak = profiling_peak_bytes(config);
-    let blocks = ((usable - peak) / block_bytes(config)).floor();
-    if blocks < 1.0 {
+    let memory = Memory::of(config);
+    if memory.kv_blocks == 0 {
         return Err(EngineError::NoKvMemory {
             model: config.model.name.clone(),
             card: config.card.name.clone(),
-            needed_gb: peak * 1e-9,
-            usable_gb: usable * 1e-9,
+            needed_gb: (memory.weight_bytes + memory.activation_bytes) * 1e-9,
+            usable_gb: memory.usable_bytes * 1e-9,
         });
     }
-    Ok(blocks as u32)
+    Ok(memory.kv_blocks)
 }
 
 fn block_bytes(config: &ResolvedConfig) -> f64 {
     let cards = config.tensor_parallel_size;
     // Key and value heads that do not divide by the cards are replicated on them.
     let share = f64::from(config.model.kv_heads.div_ceil(cards)) / f64::from(config.model.kv_heads);
-    let layers = share_of_layers(config) * config.weights.bytes_per_activation() / 2.0;
+    let layers = share_of_layers(config) * config.kv_bytes_per_number / 2.0;
     f64::from(config.block_size) * config.model.kv_bytes_per_token() * share * layers
 }
 
@@ -53,7 +99,8 @@ fn weight_bytes(config: &ResolvedConfig) -> f64 {
     bytes / f64::from(config.tensor_parallel_size)
 }
 
-fn profiling_peak_bytes(config: &ResolvedConfig) -> f64 {
+/// Memory at the peak of the profiling run beside weights.
+fn activation_bytes(config: &ResolvedConfig) -> f64 {
     let cards = f64::from(config.tensor_parallel_size);
     let constants = &config.profile.constants;
     let tokens = f64::from(config.limits.max_num_batched_tokens);
@@ -62,10 +109,7 @@ fn profiling_peak_bytes(config: &ResolvedConfig) -> f64 {
         * tokens
         * f64::from(config.model.hidden)
         * width;
-    weight_bytes(config)
-        + constants.activation_fixed_bytes
-        + activations
-        + split_k_bytes(config, tokens) / cards
+    constants.activation_fixed_bytes + activations + split_k_bytes(config, tokens) / cards
 }
 
 /// The AWQ kernel writes one partial output per part before it adds them up; the widest product,
@@ -98,6 +142,17 @@ mod tests {
         // 38.061e9 usable, weights 28.336e9, 1e9 fixed, 100 x 2048 x 5120 = 1.049e9 of activations;
         // a block of 16 tokens takes 13,107,200 bytes.
         assert_eq!(blocks(|_| ()).unwrap(), 585);
+    }
+
+    #[test]
+    fn sequences_take_whole_blocks_and_the_parts_add_up_to_what_is_usable() {
+        let config = EngineConfig::of_model("qwen-14b").unwrap().resolve().unwrap();
+        let memory = Memory::of(&config);
+        let taken = memory.weight_bytes + memory.activation_bytes;
+        let left = memory.usable_bytes - taken - memory.kv_tokens() as f64 * memory.token_bytes;
+        assert!((0.0..16.0 * memory.token_bytes).contains(&left), "{left}");
+        assert_eq!(memory.sequences(17), memory.kv_blocks / 2);
+        assert_eq!(memory.sequences(16), memory.kv_blocks);
     }
 
     #[test]

@@ -14,6 +14,11 @@ use crate::prefix_cache::Prefix;
 use crate::request::{EngineRequest, Finish, Lengths, RequestId};
 use crate::step::{Stats, SteadySteps, Step, StepKind, StepOutput};
 
+mod ahead;
+mod work;
+
+use work::{DecodeLoad, ignored_outputs, mixed_shape, prompt_shape};
+
 /// A serving engine.
 pub struct Engine {
     config: ResolvedConfig,
@@ -26,6 +31,16 @@ pub struct Engine {
     prompt_tokens: u64,
     generation_tokens: u64,
     steps: u64,
+    /// Whether a further step is scheduled while one runs.
+    is_ahead: bool,
+    /// The step that was scheduled while the one before it ran.
+    scheduled: Option<Planned>,
+}
+
+/// A step as it is scheduled, and the sequences that end with it, which hold their memory until then.
+struct Planned {
+    step: Step,
+    ended: Vec<Sequence>,
 }
 
 impl Engine {
@@ -40,9 +55,13 @@ impl Engine {
             kv = kv.with_prefix_cache();
         }
         let scheduler = scheduler(&config.profile)?;
-        let (holds, needs) = (kv.total() * config.block_size, config.limits.max_model_len);
+        let holds = kv.total().saturating_mul(config.block_size);
+        let needs = config.limits.max_model_len;
         if scheduler.requires_kv_of_one_sequence() && holds < needs {
-            let expected = format!("the KV cache holds {holds} tokens; take no more than that");
+            let expected = format!(
+                "the KV cache has room for {holds} tokens; give at most that \
+                many"
+            );
             return Err(EngineError::invalid("--max-model-len", needs, expected));
         }
         Ok(Self {
@@ -51,6 +70,8 @@ impl Engine {
             max_sequence_tokens: scheduler.max_sequence_tokens(config.limits),
             scheduler,
             queues: Queues::new(kv, config.limits),
+            is_ahead: scheduler.schedules_ahead(&config.profile),
+            scheduled: None,
             config,
             prompt_tokens: 0,
             generation_tokens: 0,
@@ -97,6 +118,7 @@ impl Engine {
     /// Drops a request from whichever queue it is in; does nothing when it has ended already.
     pub fn abort(&mut self, id: RequestId) {
         self.queues.waiting.retain(|sequence| sequence.id != id);
+        self.abort_scheduled(id);
         if let Some(at) = self.queues.running.iter().position(|sequence| sequence.id == id) {
             let sequence = self.queues.running.remove(at);
             self.queues.release(sequence);
@@ -112,6 +134,9 @@ impl Engine {
         if self.noise.is_some() {
             return None;
         }
+        if self.is_ahead {
+            return self.steady_steps_ahead(limit);
+        }
         let DecodeLoad { sequences, context, generated, remaining } =
             DecodeLoad::of(&self.queues.running, self.max_sequence_tokens);
         // The step in which a sequence ends is left to `step`.
@@ -126,7 +151,14 @@ impl Engine {
         if steps == 0 {
             return None;
         }
+        self.advance(steps);
+        Some(SteadySteps { steps, duration: Duration::from_nanos(spent_ns) })
+    }
+
+    /// Gives every running sequence so many tokens more, in decode steps.
+    fn advance(&mut self, steps: u32) {
         let Queues { running, kv, .. } = &mut self.queues;
+        let sequences = running.len() as u64;
         for sequence in running {
             // Keys and values of the last token are not stored yet.
             sequence.computed = sequence.prompt + sequence.generated + steps - 1;
@@ -135,8 +167,7 @@ impl Engine {
         }
         self.queues.decodes_since_prompt += steps;
         self.steps += u64::from(steps);
-        self.generation_tokens += u64::from(steps) * u64::from(sequences);
-        Some(SteadySteps { steps, duration: Duration::from_nanos(spent_ns) })
+        self.generation_tokens += u64::from(steps) * sequences;
     }
 
     /// The requests that hold KV blocks.
@@ -145,7 +176,27 @@ impl Engine {
     }
 
     /// Does one step; nothing when there is nothing to do.
+    ///
+    /// An engine that schedules ahead has scheduled it while the step before ran, and schedules the next
+    /// one now: what arrives from now on takes part in the one after that.
     pub fn step(&mut self) -> Option<Step> {
+        if self.is_ahead {
+            return self.step_ahead();
+        }
+        let Planned { step, ended } = self.plan()?;
+        self.release(ended);
+        Some(step)
+    }
+
+    fn release(&mut self, ended: Vec<Sequence>) {
+        for sequence in ended {
+            self.queues.release(sequence);
+        }
+    }
+
+    /// Schedules the next step and gives its tokens.
+    fn plan(&mut self) -> Option<Planned> {
+        let mut ended = Vec::new();
         let batch = self.scheduler.schedule(&mut self.queues)?;
         self.steps += 1;
         let (shape, kind, outputs) = match batch {
@@ -154,7 +205,7 @@ impl Engine {
                 let from = self.queues.running.len() - admitted;
                 let shape = prompt_shape(&self.queues.running[from..]);
                 let mut outputs = ignored_outputs(&ignored);
-                self.emit(from, &mut outputs);
+                self.emit(from, &mut outputs, &mut ended);
                 (shape, StepKind::Prompt, outputs)
             }
             Batch::Mixed { ignored } => {
@@ -162,7 +213,7 @@ impl Engine {
                 let decodes = matches!(shape, Some(StepShape::Decode { .. }));
                 let mut outputs = ignored_outputs(&ignored);
                 self.compute();
-                self.emit(0, &mut outputs);
+                self.emit(0, &mut outputs, &mut ended);
                 (shape, if decodes { StepKind::Decode } else { StepKind::Mixed }, outputs)
             }
             Batch::Decode => {
@@ -171,7 +222,7 @@ impl Engine {
                     DecodeLoad::of(&self.queues.running, self.max_sequence_tokens);
                 let shape = StepShape::Decode { sequences, context, generated };
                 let mut outputs = Vec::with_capacity(sequences as usize);
-                self.emit(0, &mut outputs);
+                self.emit(0, &mut outputs, &mut ended);
                 (Some(shape), StepKind::Decode, outputs)
             }
         };
@@ -180,14 +231,15 @@ impl Engine {
             let cost = self.cost.duration(shape);
             self.noise.as_mut().map_or(cost, |noise| noise.step(cost))
         });
-        Some(Step { duration, kind, outputs })
+        Some(Planned { step: Step { duration, kind, outputs }, ended })
     }
 
     /// Queue lengths, KV use and totals.
     pub fn stats(&self) -> Stats {
+        let (ending, refused) = self.ending();
         Stats {
-            running: self.queues.running.len() as u32,
-            waiting: self.queues.waiting.len() as u32,
+            running: (self.queues.running.len() + ending) as u32,
+            waiting: (self.queues.waiting.len() + refused) as u32,
             kv_blocks_used: self.queues.kv.used(),
             kv_blocks_total: self.queues.kv.total(),
             preemptions: self.queues.preemptions,
@@ -211,11 +263,10 @@ impl Engine {
     }
 
     /// Gives a token to each running sequence from index `from` on whose tokens are all computed,
-    /// and releases those that ended.
-    fn emit(&mut self, from: usize, outputs: &mut Vec<StepOutput>) {
+    /// and takes out those that ended.
+    fn emit(&mut self, from: usize, outputs: &mut Vec<StepOutput>, ended: &mut Vec<Sequence>) {
         let running = &mut self.queues.running;
         let chunks_prefill = self.scheduler.chunks_prefill();
-        let mut ended = Vec::new();
         let mut remaining = from;
         for at in from..running.len() {
             let sequence = &mut running[at];
@@ -248,70 +299,5 @@ impl Engine {
             remaining += 1;
         }
         running.truncate(remaining);
-        for sequence in ended {
-            self.queues.release(sequence);
-        }
     }
-}
-
-/// The work of a decode step over all running sequences.
-struct DecodeLoad {
-    sequences: u32,
-    context: u64,
-    generated: u64,
-    /// Steps until the first of them ends; `u32::MAX` where none runs.
-    remaining: u32,
-}
-
-impl DecodeLoad {
-    fn of(running: &[Sequence], max_sequence_tokens: u32) -> Self {
-        let sequences = running.len() as u32;
-        let none = Self { sequences, context: 0, generated: 0, remaining: u32::MAX };
-        running.iter().fold(none, |load, sequence| Self {
-            sequences,
-            context: load.context + u64::from(sequence.tokens()),
-            generated: load.generated + u64::from(sequence.generated),
-            remaining: load.remaining.min(sequence.remaining(max_sequence_tokens)),
-        })
-    }
-}
-
-/// The outputs of requests that can never run.
-fn ignored_outputs(ignored: &[Sequence]) -> Vec<StepOutput> {
-    let ending = |sequence: &Sequence| StepOutput {
-        id: sequence.id,
-        tokens_so_far: sequence.generated,
-        finished: Some(Finish::Ignored),
-    };
-    ignored.iter().map(ending).collect()
-}
-
-/// The step of the scheduled tokens: a decode step where each scheduled sequence computes one.
-fn mixed_shape(running: &[Sequence]) -> Option<StepShape> {
-    let (mut sequences, mut rows, mut sampled) = (0, 0, 0);
-    let (mut context, mut squares, mut generated) = (0_u64, 0_u64, 0_u64);
-    for sequence in running.iter().filter(|sequence| sequence.scheduled > 0) {
-        let until = sequence.computed + sequence.scheduled;
-        sequences += 1;
-        rows += sequence.scheduled;
-        sampled += u32::from(until == sequence.tokens());
-        generated += u64::from(sequence.generated);
-        if sequence.scheduled == 1 {
-            context += u64::from(until);
-        } else {
-            context += u64::from(sequence.computed);
-            squares += u64::from(until).pow(2) - u64::from(sequence.computed).pow(2);
-        }
-    }
-    match sequences {
-        0 => None,
-        _ if rows == sequences => Some(StepShape::Decode { sequences, context, generated }),
-        _ => Some(StepShape::Mixed { sequences, rows, sampled, context, squares }),
-    }
-}
-
-fn prompt_shape(prompts: &[Sequence]) -> Option<StepShape> {
-    let longest = prompts.iter().map(Sequence::tokens).max()?;
-    let squares = prompts.iter().map(|sequence| u64::from(sequence.tokens()).pow(2)).sum();
-    Some(StepShape::Prompt { sequences: prompts.len() as u32, longest, squares })
 }

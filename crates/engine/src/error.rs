@@ -85,9 +85,9 @@ pub enum EngineError {
     },
     /// Weights and activations leave no room for the KV cache.
     #[error(
-        "no memory for the KV cache: {model} needs {needed_gb:.1} GB of the {usable_gb:.1} GB that \
-         {card} may use; raise --gpu-memory-utilization or --tensor-parallel-size, or lower \
-         --max-model-len"
+        "no memory is left for the KV cache: {model} needs {needed_gb:.1} GB of the {usable_gb:.1} \
+            GB usable on {card}; raise --gpu-memory-utilization or --tensor-parallel-size, or \
+            lower --max-model-len"
     )]
     NoKvMemory {
         /// The model.

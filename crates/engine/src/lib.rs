@@ -20,6 +20,7 @@ mod step;
 pub mod kv;
 pub mod prefix_cache;
 
+mod choose;
 pub mod policy;
 mod resolve;
 
@@ -27,6 +28,7 @@ mod capacity;
 pub mod cost;
 
 mod engine;
+mod front_end;
 
 mod output_lengths;
 mod table;
@@ -39,8 +41,9 @@ pub mod text_blocks;
 
 pub mod serve;
 
-pub use capacity::kv_blocks;
-pub use config::{Dtype, EngineConfig, Limits, ResolvedConfig};
+pub use capacity::{Memory, kv_blocks};
+pub use choose::choose;
+pub use config::{Dtype, EngineConfig, KvCacheDtype, Limits, ResolvedConfig};
 pub use engine::Engine;
 pub use error::EngineError;
 pub use noise::{Burst, Drift, Noise, NoiseState, Pause, WarmUp};

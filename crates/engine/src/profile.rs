@@ -3,6 +3,7 @@
 //! [`crate::cost`] defines what the constants mean.
 
 mod provenance;
+mod steps;
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -14,6 +15,8 @@ use crate::card::{Card, card, cards};
 use crate::error::EngineError;
 use crate::model::ModelSpec;
 use crate::weights::Weights;
+
+pub use steps::StepConstants;
 
 pub use provenance::{
     ColumnErrors, Coverage, ErrorPercent, Provenance, Role, SignedError, SignedErrors,
@@ -44,8 +47,12 @@ pub struct Profile {
     pub cuda_graphs: bool,
     /// How the linear layers of models may be stored.
     pub weights: Vec<Weights>,
-    /// What every model shares.
+    /// What every model shares. Where there are `steps`, only its bytes of memory are used.
+    #[serde(default)]
     pub constants: Constants,
+    /// The cost of vLLM since 0.8; absent: that of 2023, which `constants` gives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<StepConstants>,
     /// The products of quantised kernels, by weights.
     #[serde(default)]
     pub kernels: Kernels,
@@ -90,6 +97,26 @@ pub struct Constants {
     pub activation_fixed_bytes: f64,
     /// Memory at the peak of the profiling run, in bytes per batched token and hidden unit.
     pub activation_bytes_per_token_hidden: f64,
+}
+
+impl Default for Constants {
+    /// No time of the host, and the speeds of the data sheet.
+    fn default() -> Self {
+        Self {
+            step_us: 0.0,
+            layer_floor_us: 0.0,
+            batch_root_us: 0.0,
+            sequence_layer_head_ns: 0.0,
+            output_token_ns: 0.0,
+            bandwidth_efficiency: 1.0,
+            dense_efficiency: 1.0,
+            kv_reread_efficiency: 1.0,
+            chain_token_ns: 0.0,
+            link_efficiency: 1.0,
+            activation_fixed_bytes: 0.0,
+            activation_bytes_per_token_hidden: 0.0,
+        }
+    }
 }
 
 fn one() -> u32 {
@@ -159,18 +186,32 @@ impl Profile {
     ///
     /// # Errors
     /// When no card has that name.
-    pub fn card(&self) -> Result<&'static Card, EngineError> {
-        card(&self.card).ok_or_else(|| EngineError::UnknownCard {
+    pub fn card(&self) -> Result<Card, EngineError> {
+        card(&self.card)?.ok_or_else(|| EngineError::UnknownCard {
             profile: self.name.clone(),
             card: self.card.clone(),
             known: cards().iter().map(|card| card.name.as_str()).collect::<Vec<_>>().join(", "),
         })
     }
 
+    /// With what differs in the version of another one of the same engine of 2023: captured graphs, the
+    /// sampler's share of the host's time, and attention outside of graphs.
+    #[must_use]
+    pub fn with_version_of(&self, other: &Self) -> Self {
+        let mut changed = self.clone();
+        changed.cuda_graphs = other.cuda_graphs;
+        changed.constants.output_token_ns = other.constants.output_token_ns;
+        changed.constants.sequence_layer_head_ns = other.constants.sequence_layer_head_ns;
+        changed.constants.kv_reread_efficiency = other.constants.kv_reread_efficiency;
+        changed
+    }
+
     /// Whether it has constants for these weights.
     pub fn supports(&self, weights: Weights) -> bool {
         match weights {
             // The same products with wider numbers, and a kernel of the same kind: by analogy.
+            // Steps of today are priced for all kinds, most of them uncalibrated.
+            _ if self.steps.is_some() => true,
             Weights::Fp32 => self.weights.contains(&Weights::Fp16),
             Weights::SqueezeLlm => self.weights.contains(&Weights::Gptq),
             weights => self.weights.contains(&weights),
@@ -179,6 +220,7 @@ impl Profile {
 
     /// Refuses values that no card can have, which would give negative or infinite costs.
     fn check(&self) -> Result<(), String> {
+        self.steps.as_ref().map_or(Ok(()), StepConstants::check)?;
         let c = &self.constants;
         let mut shares = vec![
             ("constants.bandwidth_efficiency", c.bandwidth_efficiency),
@@ -218,7 +260,9 @@ impl Profile {
         }
         for weights in &self.weights {
             let has = match weights {
+                _ if self.steps.is_some() => true,
                 Weights::Fp16 => true,
+                Weights::Fp8 => false,
                 Weights::Fp32 | Weights::SqueezeLlm => {
                     return Err(format!("weights: {weights} has no constants; list fp16 or gptq"));
                 }
@@ -240,6 +284,12 @@ static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| {
         ("a100-40g-vllm-0.2.5-awq", include_str!("../data/profiles/a100-40g-vllm-0.2.5-awq.toml")),
         ("a100-40g-vllm-0.32", include_str!("../data/profiles/a100-40g-vllm-0.32.toml")),
         ("v100-32g-x4-vllm-0.2", include_str!("../data/profiles/v100-32g-x4-vllm-0.2.toml")),
+        ("vllm-0.23-h100-sxm", include_str!("../data/profiles/vllm-0.23-h100-sxm.toml")),
+        ("vllm-0.11-h100-sxm", include_str!("../data/profiles/vllm-0.11-h100-sxm.toml")),
+        ("vllm-0.15-h100-sxm", include_str!("../data/profiles/vllm-0.15-h100-sxm.toml")),
+        ("vllm-0.8-h100-pcie", include_str!("../data/profiles/vllm-0.8-h100-pcie.toml")),
+        ("vllm-0.8-l40s", include_str!("../data/profiles/vllm-0.8-l40s.toml")),
+        ("vllm-0.19-rtx-pro-6000", include_str!("../data/profiles/vllm-0.19-rtx-pro-6000.toml")),
     ]
     .map(|(name, text)| Profile::parse(text, name).expect("invariant: embedded profiles parse"))
     .to_vec()

@@ -3,7 +3,7 @@
 //! scheduler of the profile's engine.
 
 use crate::card::Card;
-use crate::config::{Dtype, EngineConfig, ResolvedConfig};
+use crate::config::{Dtype, EngineConfig, KvCacheDtype, ResolvedConfig};
 use crate::error::EngineError;
 use crate::policy::{Scheduler, scheduler};
 use crate::profile::Profile;
@@ -16,8 +16,9 @@ impl EngineConfig {
     /// The first option that the engine would refuse, or for which the profile has no constants.
     pub fn resolve(&self) -> Result<ResolvedConfig, EngineError> {
         let card = self.profile.card()?;
-        let weights = self.resolve_weights(card)?;
+        let weights = self.resolve_weights(&card)?;
         let scheduler = scheduler(&self.profile)?;
+        self.check_long_prefill(scheduler)?;
         let limits = scheduler.limits(self)?;
         let prefix_caching = self.resolve_prefix_caching(scheduler)?;
         let block_size = self.block_size.unwrap_or(16);
@@ -35,13 +36,14 @@ impl EngineConfig {
         Ok(ResolvedConfig {
             model: self.model.clone(),
             profile: self.profile.clone(),
-            card: card.clone(),
+            card,
             weights,
             limits,
             block_size,
             gpu_memory_utilization: utilization,
             tensor_parallel_size,
             pipeline_parallel_size,
+            kv_bytes_per_number: self.resolve_kv_bytes(weights)?,
             prefix_caching,
             noise: self.noise,
         })
@@ -54,17 +56,42 @@ impl EngineConfig {
         }
         if self.prefix_caching == Some(true) {
             let Profile { engine, engine_version, .. } = &self.profile;
-            let expected =
-                format!("{engine} {engine_version} does not share beginnings of prompts");
+            let expected = format!("{engine} {engine_version} has no prefix caching");
             return Err(EngineError::invalid("--enable-prefix-caching", true, expected));
         }
         Ok(false)
+    }
+
+    /// Bytes of a number of the KV cache (`--kv-cache-dtype`).
+    fn resolve_kv_bytes(&self, weights: Weights) -> Result<f64, EngineError> {
+        match self.kv_cache_dtype {
+            None | Some(KvCacheDtype::Auto) => Ok(weights.bytes_per_activation()),
+            Some(KvCacheDtype::Fp8) if self.profile.steps.is_some() => Ok(1.0),
+            Some(KvCacheDtype::Fp8) => Err(EngineError::invalid(
+                "--kv-cache-dtype",
+                KvCacheDtype::Fp8,
+                "is priced for vllm from 0.8 on only",
+            )),
+        }
+    }
+
+    /// `--long-prefill-token-threshold` is of engines that compute prompts in parts.
+    fn check_long_prefill(&self, scheduler: &dyn Scheduler) -> Result<(), EngineError> {
+        match self.long_prefill_token_threshold {
+            Some(tokens) if !scheduler.chunks_prefill() => Err(EngineError::invalid(
+                "--long-prefill-token-threshold",
+                tokens,
+                "this engine computes every prompt in one step; leave it out",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// How the weights are stored, checked against the card and `--dtype`.
     fn resolve_weights(&self, card: &Card) -> Result<Weights, EngineError> {
         let weights = self.weights.unwrap_or(self.model.weights);
         let quantised = !matches!(weights, Weights::Fp16 | Weights::Fp32);
+        let today = self.profile.steps.is_some();
         let default = if weights == Weights::Fp32 { Dtype::Float32 } else { Dtype::Float16 };
         let dtype = self.dtype.unwrap_or(default);
         if !self.profile.supports(weights) {
@@ -80,6 +107,7 @@ impl EngineConfig {
             Weights::SqueezeLlm => (7, 0),
             Weights::Gptq => (6, 0),
             Weights::Awq => (7, 5),
+            Weights::Fp8 => (8, 0),
         };
         if card.capability < required {
             let expected = format!(
@@ -93,6 +121,7 @@ impl EngineConfig {
             Dtype::Float16 | Dtype::Bfloat16 if weights == Weights::Fp32 => Err(
                 EngineError::invalid("--dtype", dtype, "fp32 weights are multiplied in float32"),
             ),
+            Dtype::Bfloat16 if today && card.capability >= (8, 0) => Ok(weights),
             Dtype::Float32 | Dtype::Bfloat16 if quantised => {
                 let expected = format!("{weights} weights are multiplied in float16 only");
                 Err(EngineError::invalid("--dtype", dtype, expected))
@@ -105,7 +134,7 @@ impl EngineConfig {
         }
     }
 
-    /// Cards that share each layer, and pipeline stages that share the layers.
+    /// Number of cards over which each layer is split, and pipeline stages that share the layers.
     fn resolve_parallel(&self, scheduler: &dyn Scheduler) -> Result<(u32, u32), EngineError> {
         let stages = self.pipeline_parallel_size.unwrap_or(1);
         let most = if scheduler.supports_pipeline_stages() { self.model.layers } else { 1 };
@@ -144,7 +173,9 @@ mod tests {
                 max_model_len: 2048,
                 max_num_seqs: 256,
                 max_num_batched_tokens: 2048,
-                max_paddings: 256
+                max_paddings: 256,
+                max_prompt_part: u32::MAX,
+                reserves_prompts: false,
             }
         );
         assert_eq!((resolved.block_size, resolved.tensor_parallel_size), (16, 1));

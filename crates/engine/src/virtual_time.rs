@@ -6,6 +6,7 @@ use inferometer_load::{Due, Ended, LoadModel};
 use inferometer_model::time::Nanos;
 
 use crate::engine::Engine;
+use crate::front_end::FrontEnd;
 use crate::request::{EngineRequest, Finish, RequestId};
 use crate::step::{SteadySteps, Step};
 
@@ -63,6 +64,7 @@ pub fn simulate_with<R: Into<EngineRequest>>(
     on_tokens: impl FnMut(TokenArrival),
 ) -> Vec<VirtualRecord> {
     let mut simulation = Simulation {
+        front: FrontEnd::of(engine, 1.0),
         now: Nanos::ZERO,
         records: Vec::new(),
         free_slots: max_in_flight.unwrap_or(u32::MAX),
@@ -70,7 +72,9 @@ pub fn simulate_with<R: Into<EngineRequest>>(
         on_tokens,
     };
     loop {
-        let next_due = simulation.start_due(engine, load, source);
+        let next_due = simulation.start_due(load, source);
+        simulation.front.hand_over(engine, simulation.now);
+        let next_due = next_due.into_iter().chain(simulation.front.next()).min();
         let limit = next_due.map_or(Duration::MAX, |due| due.since(simulation.now));
         if let Some(steady) = engine.steady_steps(limit) {
             simulation.apply_steady(engine, steady);
@@ -87,6 +91,7 @@ pub fn simulate_with<R: Into<EngineRequest>>(
 
 /// A simulation in progress. The id of a request is its index among the records.
 struct Simulation<OnTokens> {
+    front: FrontEnd,
     now: Nanos,
     records: Vec<VirtualRecord>,
     /// How many more requests may be in flight.
@@ -100,7 +105,6 @@ impl<OnTokens: FnMut(TokenArrival)> Simulation<OnTokens> {
     /// Starts the requests that are due. Returns when the next one is due, if that is known.
     fn start_due<R: Into<EngineRequest>>(
         &mut self,
-        engine: &mut Engine,
         load: &mut dyn LoadModel,
         source: &mut dyn Iterator<Item = R>,
     ) -> Option<Nanos> {
@@ -123,7 +127,7 @@ impl<OnTokens: FnMut(TokenArrival)> Simulation<OnTokens> {
             self.free_slots -= 1;
             let sent = if self.was_full { due.max(self.now) } else { due };
             let id = RequestId(self.records.len() as u64);
-            engine.add(id, request);
+            self.front.take(sent, id, request);
             self.records.push(VirtualRecord {
                 due,
                 sent,

@@ -19,10 +19,13 @@ pub enum Weights {
     SqueezeLlm,
     /// Thirty-two bits each, and so everything that is computed with them.
     Fp32,
+    /// Eight bits each, multiplied with activations of eight bits.
+    Fp8,
 }
 
 inferometer_model::names!(Weights {
     Fp16 => "fp16", Gptq => "gptq", Awq => "awq", SqueezeLlm => "squeezellm", Fp32 => "fp32",
+    Fp8 => "fp8",
 });
 
 impl Weights {
@@ -40,6 +43,7 @@ impl Weights {
             // Sixteen 16-bit values per output, over some 4,096 inputs.
             Self::SqueezeLlm => (4.0 + 16.0 * 16.0 / 4096.0) / 8.0,
             Self::Fp32 => 4.0,
+            Self::Fp8 => 1.0,
         }
     }
 
@@ -47,7 +51,7 @@ impl Weights {
     pub fn bytes_per_activation(self) -> f64 {
         match self {
             Self::Fp32 => 4.0,
-            Self::Fp16 | Self::Gptq | Self::Awq | Self::SqueezeLlm => 2.0,
+            Self::Fp16 | Self::Fp8 | Self::Gptq | Self::Awq | Self::SqueezeLlm => 2.0,
         }
     }
 }

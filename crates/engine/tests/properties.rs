@@ -30,6 +30,19 @@ fn small_engine_of_today(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engi
     with_few_blocks(config)
 }
 
+/// The same with costs of today and a further step that is scheduled while one runs.
+fn small_engine_ahead(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engine {
+    let mut config = EngineConfig::of_model("qwen-14b").expect("a known model");
+    config.profile = profile("vllm-0.23-h100-sxm").expect("a known profile");
+    let steps = config.profile.steps.as_mut().expect("a profile of today");
+    // Requests are handed to the scheduler as they come.
+    (steps.front_us, steps.front_service_us) = (0.0, 0.0);
+    config.max_num_seqs = Some(max_num_seqs);
+    config.max_num_batched_tokens = Some(max_num_batched_tokens);
+    config.max_model_len = Some(900);
+    with_few_blocks(config)
+}
+
 fn with_few_blocks(mut config: EngineConfig) -> Engine {
     let mut low = 0.0;
     let mut high = 0.9;
@@ -176,16 +189,18 @@ proptest! {
         max_num_seqs in 1_u32..12,
         budget in 12_u32..400,
     ) {
-        let mut witness = Witness::new(small_engine_of_today(max_num_seqs, budget));
-        for action in actions {
-            witness.act(action);
+        for engine in [small_engine_of_today, small_engine_ahead] {
+            let mut witness = Witness::new(engine(max_num_seqs, budget));
+            for &action in &actions {
+                witness.act(action);
+            }
+            while witness.step().is_some() {}
+            prop_assert!(witness.open.is_empty(), "starved: {:?}", witness.open);
+            let stats = witness.engine.stats();
+            prop_assert_eq!(stats.kv_blocks_used, 0);
+            prop_assert_eq!(stats.generation_tokens, witness.tokens);
+            prop_assert!(stats.prefix_hits <= stats.prefix_queries);
         }
-        while witness.step().is_some() {}
-        prop_assert!(witness.open.is_empty(), "starved: {:?}", witness.open);
-        let stats = witness.engine.stats();
-        prop_assert_eq!(stats.kv_blocks_used, 0);
-        prop_assert_eq!(stats.generation_tokens, witness.tokens);
-        prop_assert!(stats.prefix_hits <= stats.prefix_queries);
     }
 
     #[test]
@@ -292,7 +307,8 @@ proptest! {
             })
             .collect();
         let today = |sequences| small_engine_of_today(sequences, 300);
-        let engines: [&dyn Fn(u32) -> Engine; 2] = [&small_engine, &today];
+        let ahead = |sequences| small_engine_ahead(sequences, 300);
+        let engines: [&dyn Fn(u32) -> Engine; 3] = [&small_engine, &today, &ahead];
         for engine in engines {
             let (mut one, mut other) = (engine(max_num_seqs), engine(max_num_seqs));
             let expected = stepped(&mut one, &arrivals);

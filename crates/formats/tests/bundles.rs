@@ -165,7 +165,7 @@ fn every_bundle_that_is_none_is_told_by_what_is_wrong_with_it() {
     let mut wrong = Vec::new();
     for (bytes, words) in [
         (b"# a page\n".to_vec(), "is not compressed with gzip"),
-        (zipped(b"not an archive"), "is no bundle of inferometer: it holds no archive"),
+        (zipped(b"not an archive"), "is not a bundle of inferometer: it holds no archive"),
         (zipped(b""), "it is empty"),
         (archive(&good()), "it begins with manifest.json, not SHA256SUMS"),
         (archive(&[at("etc/passwd", "x")]), "leads out of the bundle"),
@@ -185,7 +185,7 @@ fn every_bundle_that_is_none_is_told_by_what_is_wrong_with_it() {
         (beside(file("more.txt", "x")), "more.txt is not named in SHA256SUMS"),
         (archive(&twice), "runs/a/records.log stands in it twice"),
         (archive(&missing), "runs/a/records.log is not in it"),
-        (archive(&wrong_bytes), "runs/a/records.log has not the bytes of its checksum"),
+        (archive(&wrong_bytes), "runs/a/records.log does not match its checksum"),
         (archive(&huge), "its parts have more than 1 MiB"),
         (archive(&much), "its parts have more than 1 MiB"),
         (archive(&big), "its documents have more than 0 MiB"),
@@ -194,10 +194,13 @@ fn every_bundle_that_is_none_is_told_by_what_is_wrong_with_it() {
         (of_sums(format!("{}  ../x\n", "0".repeat(64)).as_bytes()), "has a line of no checksum"),
         (of_sums(format!("{0}  a\n{0}  a\n", "0".repeat(64)).as_bytes()), "names a part twice"),
         (of_sums(&[0xff; 80]), "SHA256SUMS: is no text"),
-        (of_manifest("no JSON"), "manifest.json is no JSON"),
-        (of_manifest("{}"), "does not say of which form it is"),
-        (of_manifest(newer), r#"of the form "inferometer.bundle/2", and this program reads"#),
-        (of_manifest(&unsized_runs), "manifest.json is not as it should be"),
+        (of_manifest("no JSON"), "manifest.json is not JSON"),
+        (of_manifest("{}"), "does not state its format"),
+        (
+            of_manifest(newer),
+            r#"has the bundle format "inferometer.bundle/2", but this program reads"#,
+        ),
+        (of_manifest(&unsized_runs), "manifest.json is not valid"),
         (archive(&with_sums(vec![file("a.txt", "x")])), "manifest.json is not in it"),
     ] {
         match read(&bytes) {

@@ -89,6 +89,8 @@ fn a_row_of_a_request_has_its_instants_counts_and_figures() {
         ("outcome", Value::Text("complete")),
         ("phase", Value::Absent),
         ("class", Value::Absent),
+        ("server", Value::Absent),
+        ("rank", Value::Absent),
         ("input_tokens", Value::Integer(130)),
         ("output_tokens", Value::Integer(3)),
         ("tokens_from", Value::Text("usage")),

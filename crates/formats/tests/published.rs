@@ -113,7 +113,9 @@ fn figures_that_contradict_one_another_are_findings_with_their_evidence() {
 
     let qwen = runs(QWEN);
     let phantom = &finding(&qwen[0], "imported_phantom_tokens").unwrap().message;
-    for evidence in ["were 2048 tokens", "3 rows", "1024 x 2048", "169.34 of its 338.69 tokens/s"] {
+    for evidence in
+        ["reached 2048 tokens", "3 rows", "1024 x 2048", "169.34 of its 338.69 tokens/s"]
+    {
         assert!(phantom.contains(evidence), "{evidence}: {phantom}");
     }
     let [vllm, tgi] = &runs(MISTRAL)[..] else { panic!("not two engines") };
@@ -154,7 +156,7 @@ fn more_tokens_in_less_time_are_phantoms_whatever_ended_the_outputs() {
     let cut =
         ["1024 | 1024 | 13.00", "1024 | 2048 | 8.67", "512 | 1024 | 17.33", "512 | 2048 | 15.60"];
     let told = phantom("token", &cut).unwrap();
-    assert!(told.contains("together were 2048 tokens, and 2 rows"), "{told}");
+    assert!(told.contains("plus output reached 2048 tokens, but 2 rows"), "{told}");
     // Nearly all of the time is the prompt's: the output hardly counts, and nothing is wrong.
     assert_eq!(phantom("output", &["2048 | 16 | 600.0", "2048 | 32 | 310.0"]), None);
     // One disturbed row makes the next look short, by less than a phantom does.
@@ -214,7 +216,7 @@ fn the_log_comes_out_of_its_numbers_line_by_line_but_for_creeping_milliseconds()
 fn a_file_in_no_known_form_is_refused_with_what_was_found() {
     for (bytes, found) in [
         (&b"# Notes\n\nnothing\n"[..], "no table"),
-        (&b"\xff\xfe"[..], "no UTF-8"),
+        (&b"\xff\xfe"[..], "not UTF-8"),
         (&b"| Input Length | Output Length | QPS |\n|---|---|---|\n| 1 | 2 | x |\n"[..], "line 3"),
     ] {
         let error = import("notes.md", bytes).unwrap_err().to_string();
@@ -338,7 +340,10 @@ fn what_names_the_serving_script_and_calls_it_not_is_no_command() {
         let all = runs(&six_lines(&format!("{command}\n{between}"), "420.17"));
         assert_eq!(all[0].cells[0].passes[0].outcomes.complete, 500, "{between}");
         let error = import("page.md", six_lines(between, "420.17").as_bytes()).unwrap_err();
-        assert!(error.to_string().contains("no command of benchmark_serving.py"), "{error}");
+        assert!(
+            error.to_string().contains("there is no command of benchmark_serving.py"),
+            "{error}"
+        );
     }
 }
 
@@ -362,7 +367,7 @@ fn a_serving_script_that_cannot_be_read_is_refused_with_its_line() {
             six_lines("python benchmark_serving.py --request-rate nan", "1.0"),
             "line 5: --request-rate",
         ),
-        (six_lines("", "420.17"), "no command of benchmark_serving.py"),
+        (six_lines("", "420.17"), "there is no command of benchmark_serving.py"),
         (
             six_lines("python benchmark_serving.py", "420.17"),
             "line 7: `Total time: 420.17 s` and `Throughput: 1.19 requests/s` are of 498 to 502 \

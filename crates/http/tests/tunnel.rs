@@ -139,7 +139,7 @@ fn a_connection_is_open_when_the_whole_answer_to_connect_has_come_however_it_is_
 fn a_proxy_that_gives_no_tunnel_is_a_connection_that_fails_with_its_reason() {
     for (server, parts, why) in [
         (SERVER, &[&b"HTTP/1.1 403 No\r\n\r\n"[..]][..], "answered 403 to CONNECT server.test:443"),
-        (SERVER, &[b"HTTP/1.1 407 Who?\r\n\r\n"], "it wants a user and a password"),
+        (SERVER, &[b"HTTP/1.1 407 Who?\r\n\r\n"], "it requires a user name and a password"),
         (SERVER, &[b"SSH-2.0-x\r\n\r\n"], "did not answer CONNECT in HTTP"),
         (SERVER, &[b"HTTP/1.1 200 OK\r\n\r\nsurprise"], "sent data before the tunnel was used"),
         (SERVER, &[&[b'x'; 16 << 10]], "did not answer CONNECT in HTTP"),

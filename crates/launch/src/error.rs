@@ -9,8 +9,8 @@ use crate::event::Ended;
 pub enum LaunchError {
     /// Another process listens at the server's address.
     #[error(
-        "{address} is taken: {by} listens there; end it, choose another `port`, or leave `port` \
-         out to get a free one"
+        "{address} is in use: {by} listens there; end it, choose another `port`, or leave `port` \
+            out to get a free one"
     )]
     PortTaken {
         /// `host:port`.
@@ -19,7 +19,7 @@ pub enum LaunchError {
         by: String,
     },
     /// No port is free, or the host is no address of this machine.
-    #[error("server: no port can be had on {host}: {source}")]
+    #[error("server: no free port on {host}: {source}")]
     NoPort {
         /// The address to listen on.
         host: String,
@@ -66,7 +66,10 @@ pub enum LaunchError {
     #[error("server: interrupted before it was ready")]
     Interrupted,
     /// The guard was killed, and may have left the server behind.
-    #[error("server: its guard process ended without a word; look whether the server still runs")]
+    #[error(
+        "server: its guard process ended without a message; check whether the server is still \
+        running"
+    )]
     GuardLost,
     /// There is no such preset, or its file is wrong.
     #[error("server: preset: {0}")]

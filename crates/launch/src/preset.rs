@@ -57,10 +57,13 @@ pub fn preset(name: &str) -> Result<ServerSpec, LaunchError> {
 fn parse(name: &str, text: &str) -> Result<ServerSpec, LaunchError> {
     let spec: ServerSpec = toml::from_str(text).map_err(|error| {
         let mistake = toml_mistake(text, error.span(), error.message());
-        LaunchError::Preset(format!("{name}: is no preset{mistake}"))
+        LaunchError::Preset(format!("{name}: is not a preset{mistake}"))
     })?;
     if spec.preset.is_some() {
-        return Err(LaunchError::Preset(format!("{name}: leans on another preset")));
+        return Err(LaunchError::Preset(format!(
+            "{name}: refers to another preset, which is not \
+            supported"
+        )));
     }
     Ok(spec)
 }

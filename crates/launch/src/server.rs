@@ -181,7 +181,7 @@ impl LaunchedServer {
     /// Which of the plan's conditions of readiness is not met yet.
     fn missing(&self) -> Option<String> {
         if let Some(line) = self.plan.ready_line.as_ref().filter(|_| !self.line_seen) {
-            return Some(format!("no line of its log held `{line}`"));
+            return Some(format!("no line of its log contains `{line}`"));
         }
         let path = self.plan.ready_url.as_deref()?;
         let answer = Client::reach(&self.url, Vec::new(), CHECK_TIMEOUT, &Access::default())
@@ -219,7 +219,9 @@ impl LaunchedServer {
             self.apply(event);
         }
         if self.ended.is_none() && self.guard.try_wait().is_ok_and(|status| status.is_some()) {
-            let how = "its guard process was ended; look whether the server still runs".to_owned();
+            let how = "its guard process was ended; check whether the server is still \
+                running"
+                .to_owned();
             self.ended = Some(Ended { how, ..Ended::default() });
         }
         self.ended.as_ref()

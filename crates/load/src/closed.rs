@@ -99,8 +99,13 @@ pub struct Closed {
 impl Closed {
     /// Keeps as many requests in flight as `concurrency` says, until the bound.
     pub fn new(concurrency: &Level, bound: Bound) -> Self {
+        Self::of_steps(concurrency.whole_steps(), bound)
+    }
+
+    /// The same of a concurrency that is given by its steps: from each instant on, the number in flight.
+    pub(crate) fn of_steps(steps: Vec<(Nanos, u32)>, bound: Bound) -> Self {
         let mut closed = Self {
-            steps: concurrency.whole_steps().into(),
+            steps: steps.into(),
             concurrency: 0,
             free: VecDeque::new(),
             in_flight: 0,

@@ -92,7 +92,7 @@ impl fmt::Display for ConversationsPlan<'_> {
             (PassPlan::Open { rate, .. }, _) => write!(f, "open loop, {rate} conversations/s"),
             (PassPlan::OneByOne { .. }, _) => f.write_str("one conversation after the other"),
             (PassPlan::Saturated { .. }, _) => f.write_str("all conversations at once"),
-            (begin, _) => write!(f, "conversations that begin by {begin}"),
+            (begin, _) => write!(f, "conversations that start by {begin}"),
         }
     }
 }

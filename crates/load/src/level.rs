@@ -149,7 +149,7 @@ impl Level {
     }
 }
 
-/// When the stages of a load end, so that each request can be told by the one that it was due in.
+/// When the stages of a load end, so that each request belongs to the stage in which it was due.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stages(Vec<Nanos>);
 

@@ -1,10 +1,10 @@
 //! Load models: what is due when. Pure: no I/O and no clock; instants are offsets from the start
 //! of the pass.
 //!
-//! The same model drives sockets in real time, the embedded engine in virtual time, and tests.
-//! Each is a file: what it says of itself before it is played ([`LoadPlan`]), and the model as it
-//! is played ([`LoadModel`]). A further one is its file and a line in `registry.rs`. What varies within
-//! a model is data: a [`Level`] is a course of a rate or a concurrency, an
+//! The same model drives sockets in real time, the embedded engine in virtual time, and tests. Each
+//! is a file: what its description before a pass ([`LoadPlan`]), and the model during a pass
+//! ([`LoadModel`]). A further one is its file and a line in `registry.rs`. What varies within a
+//! model is data: a [`Level`] is a course of a rate or a concurrency, an
 //! [`Arrivals`](crate::arrival::Arrivals) the spread of arrivals around a rate.
 
 pub mod arrival;
@@ -27,6 +27,7 @@ mod open;
 mod replay;
 
 mod registry;
+mod share;
 
 pub use bound::{Bound, OverLimit};
 pub use kind::PassKind;
@@ -43,6 +44,7 @@ pub use conversations::Conversations;
 pub use open::Open;
 
 pub use registry::load_model;
+pub use share::Share;
 
 #[cfg(test)]
 mod tests;

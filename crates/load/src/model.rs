@@ -1,4 +1,4 @@
-//! What a load model has to answer, before it is played and while it is.
+//! The interface of a load model, before and during a pass.
 
 use std::fmt::Display;
 
@@ -27,7 +27,7 @@ pub struct Ended {
     pub complete: bool,
 }
 
-/// Decides when requests are due, while they are played.
+/// Decides during a pass when requests are due.
 pub trait LoadModel: Send {
     /// When the next request is due. Asking changes nothing.
     fn next_due(&self) -> Due;
@@ -45,7 +45,7 @@ pub trait LoadModel: Send {
     fn ended(&mut self, at: Nanos, ended: Ended);
 }
 
-/// What a load model says of itself before it is played. Its text is how people call it.
+/// The description of a load model before a pass. Its text is the name shown to people.
 pub trait LoadPlan: Display {
     /// The kind of its pass, as results name it.
     fn kind(&self) -> PassKind;

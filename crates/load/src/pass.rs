@@ -109,6 +109,27 @@ impl PassPlan {
         }
     }
 
+    /// The most requests that its load can have in flight; absent where arrivals alone decide that.
+    pub fn most_in_flight(&self) -> Option<u32> {
+        match self {
+            Self::OneByOne { .. } => Some(1),
+            Self::Saturated { requests } => Some(*requests),
+            Self::Closed { concurrency, .. } => Some(concurrency.peak().round() as u32),
+            pass => pass.limit().0,
+        }
+    }
+
+    /// Whether it has at most so many in flight, two or more, so that one request begins where another ends; all at
+    /// once is such a load too.
+    pub fn is_limited(&self) -> bool {
+        match self {
+            Self::OneByOne { .. } => false,
+            Self::Saturated { .. } => true,
+            Self::Closed { concurrency, .. } => concurrency.peak() > 1.0,
+            pass => pass.limit().0.is_some_and(|limit| limit > 1),
+        }
+    }
+
     /// The stages that its level goes through, if it does.
     pub fn stages(&self) -> Stages {
         match self {
@@ -184,7 +205,7 @@ impl PassPlan {
         }
     }
 
-    /// The recording that has to be read before it is played.
+    /// The recording that must be read before the pass.
     pub fn recording_mut(&mut self) -> Option<&mut Recording> {
         match self {
             Self::Replay { recording, .. } => Some(recording),
@@ -193,7 +214,7 @@ impl PassPlan {
         }
     }
 
-    /// The conversations that have to be drawn before they are played.
+    /// The conversations that must be drawn before the pass.
     pub fn script_mut(&mut self) -> Option<&mut Script> {
         match self {
             Self::Conversations { script, .. } => Some(script),

@@ -6,7 +6,7 @@ use inferometer_model::request::sha256_hex;
 use inferometer_model::time::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Recorded arrivals. A plan stores what identifies them; who plays it reads the file again.
+/// Recorded arrivals. A plan stores what identifies them; the file is read again for each run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
     /// The file.
@@ -25,8 +25,8 @@ pub struct Recording {
 pub enum RecordingError {
     /// Not a number, or below 0.
     #[error(
-        "line {line}: `{text}` is not an instant; each line holds the seconds at which one \
-         request arrived, from any origin"
+        "line {line}: `{text}` is not a time; each line has the arrival time of one request, in \
+            seconds from any origin"
     )]
     NotAnInstant {
         /// The line, from 1.
@@ -35,7 +35,7 @@ pub enum RecordingError {
         text: String,
     },
     /// No line with an instant.
-    #[error("holds no instant; each line holds the seconds at which one request arrived")]
+    #[error("contains no time; each line has the arrival time of one request, in seconds")]
     Empty,
 }
 

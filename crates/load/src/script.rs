@@ -6,8 +6,8 @@ use std::time::Duration;
 use inferometer_model::request::sha256_hex;
 use serde::{Deserialize, Serialize};
 
-/// The turns of the conversations of a pass. A plan stores what identifies them; who plays it
-/// draws them again.
+/// The turns of the conversations of a pass. A plan stores what identifies them; they are drawn
+/// again for each run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Script {
     /// Conversations.

@@ -1,4 +1,4 @@
-//! Load models, played by hand.
+//! Load models, driven step by step.
 
 use inferometer_model::cell::CellPlan;
 use inferometer_model::time::Nanos;

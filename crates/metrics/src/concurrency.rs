@@ -9,9 +9,8 @@ pub static PEAK: Definition = Definition {
     unit: Unit::Requests,
     direction: None,
     over: Over::Sent,
-    notes: "A request that ends at the instant at which another is sent is not counted beside it. \
-            Exact up to a million requests; beyond, instants are rounded to 1/131,072 of the pass \
-            or better.",
+    notes: "A request that ends exactly when another one is sent does not overlap with it. Exact \
+        up to a million requests; beyond, times are rounded to 1/131,072 of the pass or finer.",
     value: Value::Pass(peak_requests),
     title: "Peak concurrency",
     ..Definition::DEFAULT

@@ -22,7 +22,7 @@ pub struct Definition {
     pub origin: Option<Origin>,
     /// Which way is better; absent where neither is.
     pub direction: Option<Direction>,
-    /// The requests that it is taken over.
+    /// The requests that it covers.
     pub over: Over,
     /// What a reader has to know, and when it is absent.
     pub notes: &'static str,
@@ -203,7 +203,7 @@ pub enum Direction {
     Higher,
 }
 
-/// The requests that a metric is taken over.
+/// The requests that a metric covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {

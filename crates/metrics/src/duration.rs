@@ -9,8 +9,8 @@ pub static DEFINITION: Definition = Definition {
     unit: Unit::Seconds,
     direction: None,
     over: Over::Sent,
-    notes: "Over every request that was sent, failed ones included. Absent when none was, or \
-            when no time passed.",
+    notes: "Over all sent requests, including failed ones. Absent if no request was sent, or if no \
+        time passed.",
     source: "Inferometer; T of the published tables.",
     value: Value::Pass(duration_s),
     title: "Duration",

@@ -12,7 +12,7 @@ pub static FROM_SENT: Definition = Definition {
     name: "e2e",
     formula: "last token event - send_start; without streaming: ended - send_start",
     origin: Some(Origin::Sent),
-    notes: "A late usage event does not stretch it. Absent when a stream brought no token.",
+    notes: "Excludes a late usage event. Absent if a stream had no token.",
     source: "Inferometer; the `latency` of the published tables.",
     value: Value::Request(from_sent),
     title: "E2E",

@@ -8,7 +8,7 @@ pub static DEFINITION: Definition = Definition {
     formula: "100 x (planned requests - completed requests) / planned requests",
     unit: Unit::Percent,
     over: Over::Sent,
-    notes: "Rejected, broken, timed out, cancelled, dropped and skipped requests alike.",
+    notes: "Counts rejected, broken, timed out, cancelled, dropped and skipped requests.",
     value: Value::Pass(failures_pct),
     title: "Failures",
     judged: Judged::OnPasses,

@@ -8,7 +8,7 @@ pub static DEFINITION: Definition = Definition {
     formula: "completed requests that met every objective on requests / duration",
     unit: Unit::RequestsPerSecond,
     direction: Some(Direction::Higher),
-    notes: "Judged on each request by itself. Absent without --goodput.",
+    notes: "Each request is judged separately. Absent without --goodput.",
     source: "Inferometer; after Zhong et al., DistServe (OSDI 2024).",
     value: Value::Pass(requests_per_s),
     title: "Goodput",
@@ -20,7 +20,7 @@ pub static ATTAINMENT: Definition = Definition {
     name: "slo_attainment",
     formula: "completed requests that met every objective on requests / planned requests",
     unit: Unit::Share,
-    notes: "Failed and dropped requests count as not met. Absent without --goodput.",
+    notes: "Failed and dropped requests count as missed. Absent without --goodput.",
     value: Value::Pass(attainment),
     title: "SLO attainment",
     ..DEFINITION

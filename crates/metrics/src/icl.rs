@@ -7,9 +7,9 @@ use super::{Definition, Timeline, Value};
 /// ICL.
 pub static DEFINITION: Definition = Definition {
     name: "icl",
-    formula: "each gap between token events as it came",
-    notes: "Equals ITL when each event is one token. Pooled over the events of all requests. \
-            Absent without streaming.",
+    formula: "each gap between token events",
+    notes: "Equals ITL if each event has one token. Pooled over the events of all requests. Absent \
+            without streaming.",
     source: "AIPerf's name; vLLM, SGLang and EvalScope report it as ITL.",
     value: Value::Pooled(icl_ms),
     title: "ICL",

@@ -9,10 +9,10 @@ use super::{Definition, ErrorBound, Judged, Live, Slack, Statistic, Timeline, Va
 pub static DEFINITION: Definition = Definition {
     name: "itl",
     formula: "each gap between token events / tokens of the later one, once per such token",
-    notes: "Pooled over the tokens of all requests, so that long outputs weigh more. A gap \
-            before an event without tokens goes to the next event with some. Absent without \
-            streaming, and in a pass with more than a tenth of its streams in bundles.",
-    source: "Inferometer; SGLang's native backend spreads gaps likewise, vLLM reports ICL.",
+    notes: "Pooled over the tokens of all requests, so long outputs have more weight. A gap before \
+        an event without tokens is added to the next event with tokens. Absent without streaming, \
+        and in a pass with more than 10 % of its streams in bundles.",
+    source: "Inferometer; SGLang's native backend spreads gaps in the same way, vLLM reports ICL.",
     value: Value::Pooled(itl_ms),
     title: "ITL",
     result_key: Some("itl_ms"),
@@ -23,7 +23,7 @@ pub static DEFINITION: Definition = Definition {
     live: Some(Live {
         place: 1,
         family: "inter_token_latency_seconds",
-        help: "Gaps between token events, once for each token that one stands for.",
+        help: "Gaps between token events, counted once for each token of the event.",
         bounds_s: &FURTHER_TOKEN_S,
         watched: &[Statistic::P50, Statistic::P99],
     }),

@@ -8,7 +8,7 @@ pub static DEFINITION: Definition = Definition {
     formula: "E2E / output tokens",
     unit: Unit::MillisecondsPerToken,
     origin: Some(Origin::Sent),
-    notes: "The mean over requests is the table's column. Absent for an empty output.",
+    notes: "The table shows the mean over requests. Absent for an empty output.",
     source: "vLLM 0.2 benchmark_serving.py; the published tables.",
     value: Value::Request(latency_ms_per_output_token),
     title: "Latency per output token",

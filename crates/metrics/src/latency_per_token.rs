@@ -8,8 +8,8 @@ pub static DEFINITION: Definition = Definition {
     formula: "E2E / (input tokens + output tokens)",
     unit: Unit::MillisecondsPerToken,
     origin: Some(Origin::Sent),
-    notes: "The mean over requests is the table's column. Absent where nobody counted the \
-            prompt's tokens.",
+    notes: "The table shows the mean over requests. Absent if the number of prompt tokens is \
+        unknown.",
     source: "vLLM 0.2 benchmark_serving.py; the published tables.",
     value: Value::Request(latency_ms_per_token),
     title: "Latency per token",

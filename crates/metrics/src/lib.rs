@@ -2,7 +2,7 @@
 //!
 //! A metric is a pure function of recorded instants and token counts. Words such as "ITL" mean
 //! different things in different tools, so that a name without a definition is worth nothing:
-//! the definitions are printed by `inferometer metrics` and stored beside the numbers. To add a
+//! the definitions are printed by `inferometer list metrics` and stored beside the numbers. To add a
 //! metric, write its file and name its definitions in [`registry`].
 //!
 //! Never here: a clock, a histogram, a decision about what is good.

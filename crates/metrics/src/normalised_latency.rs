@@ -5,7 +5,7 @@ use super::{Definition, Value, latency_per_output_token};
 /// Normalised latency.
 pub static DEFINITION: Definition = Definition {
     name: "normalised_latency",
-    notes: "The same value as latency per output token, under the name that papers use.",
+    notes: "The same value as latency per output token, under the name used in papers.",
     source: "Yu et al., Orca (OSDI 2022); Kwon et al., vLLM (SOSP 2023).",
     value: Value::Request(latency_per_output_token::latency_ms_per_output_token),
     title: "Normalised latency",

@@ -9,7 +9,7 @@ pub static DEFINITION: Definition = Definition {
     unit: Unit::TokensPerSecond,
     origin: Some(Origin::Sent),
     direction: Some(Direction::Higher),
-    notes: "The wait for the first token is part of it.",
+    notes: "Includes the wait for the first token.",
     source: "Inferometer; `tokens-speed-per-request` of the text-block logs, as inferred.",
     value: Value::Request(tokens_per_s),
     title: "Per-user speed",

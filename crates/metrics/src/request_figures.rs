@@ -43,6 +43,8 @@ pub struct RequestFigures {
     pub first: Option<Nanos>,
     /// Whether times between its tokens are known.
     pub gaps: Gaps,
+    /// Its output tokens; 0 where they are not known.
+    pub output_tokens: u32,
     /// What it is judged by, in the order of [`registry::judged_on_requests`].
     pub values: [Option<f64>; MOST_JUDGED],
 }
@@ -64,6 +66,7 @@ impl RequestFigures {
             sent: record.send_start,
             first: timeline.first_visible().map(|first| timeline.events[first].arrival),
             gaps,
+            output_tokens: timeline.output_tokens,
             values: values(|how| (how.value)(timeline)),
         };
         match record.outcome {
@@ -94,6 +97,7 @@ impl RequestFigures {
             sent,
             first,
             gaps: Gaps::default(),
+            output_tokens: 0,
             values: values(|how| Some((how.at_least)(&pending))),
         }
     }
@@ -111,8 +115,13 @@ impl RequestFigures {
 
     /// Its value of a metric; absent where it has none, or where requests have none.
     pub fn value(&self, metric: JudgedMetric) -> Option<f64> {
+        self.value_of(metric.definition())
+    }
+
+    /// The same of a metric by its definition.
+    pub fn value_of(&self, metric: &Definition) -> Option<f64> {
         let mut judged = registry::judged_on_requests();
-        self.values[judged.position(|(known, _)| known.name == metric.name())?]
+        self.values[judged.position(|(known, _)| known.name == metric.name)?]
     }
 
     /// The same request as it was at an instant before its end, at best.

@@ -27,16 +27,16 @@ pub struct RequestObjective {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GoodputError {
     /// There is nothing between two commas, or nothing at all.
-    #[error("an objective is empty: write it as in `ttft<500ms,tpot<50ms`")]
+    #[error("an objective is empty; write it like `ttft<500ms,tpot<50ms`")]
     Empty,
     /// No `<`, `<=`, `>` or `>=`.
-    #[error("`{0}` compares nothing: write it as in `ttft<500ms`")]
+    #[error("`{0}` has no comparison; write it like `ttft<500ms`")]
     NoComparison(String),
     /// No metric of this name has one value per request.
     #[error("`{text}`: no request has a value `{name}`{}; each has {}{}",
         did_you_mean(name, names()),
         names().collect::<Vec<_>>().join(", "),
-        if name.contains("_p") { "; statistics are judged on the run by --slo" } else { "" })]
+        if name.contains("_p") { "; use --slo for statistics of a pass" } else { "" })]
     UnknownMetric {
         /// The objective.
         text: String,
@@ -44,9 +44,7 @@ pub enum GoodputError {
         name: String,
     },
     /// The limit is not a time.
-    #[error(
-        "`{0}` has no limit that can be read: after the comparison comes a time in us, ms or s"
-    )]
+    #[error("`{0}` has no valid limit; after the comparison, write a time in us, ms or s")]
     BadLimit(String),
 }
 
@@ -150,11 +148,11 @@ mod tests {
             .map(ToString::to_string)
             .collect();
         for (line, words) in told.iter().zip([
-            "compares nothing",
+            "has no comparison",
             "did you mean `tpot`?",
             "is empty",
-            "judged on the run by --slo",
-            "`e2e<5%` has no limit",
+            "use --slo for statistics",
+            "`e2e<5%` has no valid limit",
         ]) {
             assert!(line.contains(words), "{line}");
         }

@@ -10,8 +10,8 @@ pub static DEFINITION: Definition = Definition {
     formula: "send_start - due",
     origin: Some(Origin::Due),
     over: Over::Sent,
-    notes: "Waiting for a slot, for a connection and for the client itself. Taken over every \
-            request that was sent, failed ones included.",
+    notes: "The time spent waiting for a free slot, for a connection and for the client itself. \
+        Over all sent requests, including failed ones.",
     value: Value::Request(send_delay_ms),
     title: "Send delay",
     result_key: Some("send_delay_ms"),
@@ -20,11 +20,15 @@ pub static DEFINITION: Definition = Definition {
         at_least: |request| request.sent.unwrap_or(request.at).ms_after(request.due),
         needs_stream: false,
     }),
-    exported: Some(Exported { place: 5, about: "Send after the due time: the client's share." }),
+    exported: Some(Exported {
+        place: 5,
+        about: "Send time minus due time: the lateness of the \
+        client.",
+    }),
     live: Some(Live {
         place: 4,
         family: "send_delay_seconds",
-        help: "How late requests were sent, of all that were.",
+        help: "How late requests were sent, over all sent requests.",
         bounds_s: &INSTRUMENT_S,
         watched: &[],
     }),

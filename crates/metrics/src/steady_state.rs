@@ -34,16 +34,16 @@ pub struct SteadyState {
 /// Output tokens per second at the plateau.
 pub static OUTPUT_TOKENS: Definition = Definition {
     name: "steady_output_tokens_per_s",
-    formula: "tokens of completed requests that came within the window / its duration",
+    formula: "tokens of completed requests inside the window / duration of the window",
     unit: Unit::TokensPerSecond,
     direction: Some(Direction::Higher),
-    notes: "The window runs from the first to the last instant at which as many requests are in \
-            flight as at the plateau: in a closed loop the number that it holds, in an open one \
-            the median over the time of arrivals. The tokens of an event are spread over the \
-            time since the event before it. Absent where the load does not hold one level, \
-            without streaming, and where for more than a tenth of the window requests in flight \
-            are off the plateau: below it in a closed loop; in an open one by more than 10 % of \
-            it and more than three times its square root, as independent arrivals vary.",
+    notes: "The window goes from the first to the last time at which the number of requests in \
+        flight is at the plateau: the concurrency of a closed loop, or the median over the time of \
+        arrivals in an open loop. The tokens of an event are spread over the time since the \
+        previous event. Absent without streaming, if the load is not constant, and if the number \
+        in flight is off the plateau for more than 10 % of the window: below it in a closed loop; \
+        in an open loop, off by more than 10 % and by more than three times its square root, the \
+        variation of independent arrivals.",
     value: Value::Pass(output_tokens_per_s),
     title: "Output tokens per second, steady state",
     ..Definition::DEFAULT
@@ -54,10 +54,10 @@ pub static REQUESTS: Definition = Definition {
     name: "steady_requests_per_s",
     formula: "steady_output_tokens_per_s / mean output tokens of the completed requests",
     unit: Unit::RequestsPerSecond,
-    notes: "A request counts by its tokens that came within the window of \
-            steady_output_tokens_per_s: one that lies across an edge by a part. Requests that \
-            complete within a window are too few where many end together just after it. Absent where \
-            steady_output_tokens_per_s is.",
+    notes: "Each request counts by its share of tokens inside the window of \
+        steady_output_tokens_per_s, so a request across an edge counts partly. (Counting requests \
+        that complete inside the window would be too low if many end together just after it.) \
+        Absent if steady_output_tokens_per_s is absent.",
     value: Value::Pass(requests_per_s),
     title: "Requests per second, steady state",
     ..OUTPUT_TOKENS
@@ -66,8 +66,8 @@ pub static REQUESTS: Definition = Definition {
 /// The share of the window in which requests in flight must be at the plateau.
 const SHARE_AT_PLATEAU: f64 = 0.9;
 
-/// The shortest start-up and drain, in seconds, whose tokens per second are told: of shorter ones they
-/// say nothing.
+/// The shortest start-up and drain, in seconds, whose tokens per second are reported: shorter ones
+/// are meaningless.
 pub const SHORTEST_S: f64 = 0.005;
 
 fn output_tokens_per_s(window: &Window) -> Option<f64> {
@@ -144,7 +144,7 @@ fn median(steps: &[(Nanos, u64)], until: Nanos) -> Option<u64> {
     let mut below = 0;
     let median = held.iter().find(|step| {
         below += step.1;
-        2 * below >= total
+        below >= total - below
     });
     median.filter(|_| total > 0).map(|step| step.0)
 }

@@ -8,8 +8,8 @@ pub static REQUESTS: Definition = Definition {
     formula: "completed requests / duration",
     unit: Unit::RequestsPerSecond,
     direction: Some(Direction::Higher),
-    notes: "The window is the whole pass, from the first send to the last end: start-up and \
-            drain are part of it.",
+    notes: "Over the whole pass, from the first send to the last end, including start-up and \
+        drain.",
     source: "Inferometer; the published tables.",
     value: Value::Pass(requests_per_s),
     title: "Requests per second",

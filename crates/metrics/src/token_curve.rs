@@ -116,21 +116,32 @@ impl Spread {
         if self.from == self.until {
             return grid.add(self.until, self.units);
         }
+        let (first, last) = (grid.bin_of(self.from), grid.bin_of(self.until));
+        let places = (first - grid.first) as usize..=(last - grid.first) as usize;
         let mut counted = 0;
-        for bin in grid.bin_of(self.from)..=grid.bin_of(self.until) {
-            let come = self.up_to(Nanos((bin + 1) * grid.width_ns));
-            grid.bins[(bin - grid.first) as usize] += come - counted;
+        let mut edge_ns = first * grid.width_ns;
+        for bin in grid.bins.range_mut(places) {
+            edge_ns += grid.width_ns;
+            let come = self.up_to(Nanos(edge_ns));
+            *bin += come - counted;
             counted = come;
         }
     }
 }
 
 fn part(units: u64, share: f64) -> u64 {
-    (units as f64 * share).round() as u64
+    rounded(units as f64 * share)
 }
 
 fn units(tokens: f64) -> u64 {
-    (tokens * UNIT).round() as u64
+    rounded(tokens * UNIT)
+}
+
+/// The nearest whole number, half of one rounded up, of a number from 0 on. `f64::round` says the same and is a call
+/// where the processor may be an old one: this is asked for each millisecond of each token.
+fn rounded(number: f64) -> u64 {
+    let whole = number as u64;
+    whole + u64::from(number - whole as f64 >= 0.5)
 }
 
 #[cfg(test)]
@@ -159,6 +170,14 @@ mod tests {
         curve.add(&events(&[(100.0, 1.0), (5_000.0, 1.0), (110.0, 1.0)]));
         curve.add(&events(&[(90.0, 1.0), (80.0, 1.0)]));
         close(curve.between(ms(0.0), ms(9_999.0)), 5.0);
+    }
+
+    #[test]
+    fn numbers_are_rounded_as_the_standard_library_does() {
+        let hard = [0.0, 0.499_999_999_999_999_94, 0.5, 1.5, 2.5, 4_503_599_627_370_495.5, 1e18];
+        for number in hard.into_iter().chain((0..999).map(|step| f64::from(step) * 0.1)) {
+            assert_eq!(rounded(number), number.round() as u64, "{number}");
+        }
     }
 
     #[test]

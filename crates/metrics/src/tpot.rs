@@ -11,9 +11,9 @@ use super::{
 pub static DEFINITION: Definition = Definition {
     name: "tpot",
     formula: "(E2E - TTFT) / (output tokens - tokens of the first token event)",
-    notes: "Tokens up to and with the event at which TTFT ends are left out, for their time is \
-            in TTFT. Absent when nothing follows that event, without streaming, and in a pass with \
-            more than a tenth of its streams in bundles.",
+    notes: "Excludes tokens up to and including the event that ends TTFT, because TTFT covers \
+        their time. Absent if no event follows it, without streaming, and in a pass with more than \
+        10 % of its streams in bundles.",
     source: "Inferometer; equals vLLM's where the first event carries one token.",
     value: Value::Request(tpot_ms),
     title: "TPOT",

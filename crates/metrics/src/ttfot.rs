@@ -9,8 +9,8 @@ pub static FROM_SENT: Definition = Definition {
     name: "ttfot",
     formula: "first event with answer text - send_start",
     origin: Some(Origin::Sent),
-    notes: "Equals TTFT unless reasoning or a tool call comes first. Absent without streaming \
-            or without answer text.",
+    notes: "Differs from TTFT if reasoning or a tool call comes first. Absent without streaming, \
+        or without answer text.",
     source: "Inferometer; AIPerf calls it time to first output token.",
     value: Value::Request(from_sent),
     title: "TTFOT",

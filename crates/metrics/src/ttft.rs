@@ -13,7 +13,7 @@ pub static FROM_SENT: Definition = Definition {
     formula: "first event with text, reasoning or a tool call - send_start",
     origin: Some(Origin::Sent),
     notes: "A role-only or empty first event is not a token. Absent without streaming.",
-    source: "Inferometer; vLLM and AIPerf mean the same, counted from before connecting.",
+    source: "Inferometer; vLLM and AIPerf use the same end, but start before connecting.",
     value: Value::Request(from_sent),
     title: "TTFT",
     result_key: Some("ttft_ms"),

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the client's process went through during a pass. Times are whole microseconds.
+/// What the client's process went through during a pass. Times are whole microseconds. Of several event loops
+/// turns, wake delays and stalls are counted together, and a time is that of the loop that had most of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     /// From the opening of connections to the last end.

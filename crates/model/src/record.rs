@@ -115,7 +115,7 @@ pub struct Record {
     /// Prompt tokens that the plan asked for; 0 where it does not say, because the prompt carries
     /// answers of the server.
     pub asked_input: u32,
-    /// Output tokens that the plan asked for.
+    /// Requested output tokens.
     pub asked_output: u32,
     /// The most output tokens that the request allowed, over all its choices: `max_tokens` x `n`;
     /// absent where that is not known.
@@ -128,7 +128,7 @@ pub struct Record {
 
     /// When it should start, by the plan.
     pub due: Nanos,
-    /// When the client began to act on it.
+    /// When the client began to process it.
     pub picked: Option<Nanos>,
     /// When its connection was ready, if it had to open one.
     pub connected: Option<Nanos>,
@@ -163,6 +163,13 @@ pub struct Record {
     pub usage: Usage,
     /// Output tokens by the tokenizer that the user named.
     pub tokens_tokenizer: Option<u32>,
+    /// Which of the servers behind one load it was for, from 0, in the order of
+    /// [`crate::target::Target::servers`]; absent where there is one, or where it got none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<u32>,
+    /// Which rank sent it, from 0; absent where one process measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u32>,
 }
 
 /// The longest [`Record::detail`] kept; what is cut is marked by an ellipsis.
@@ -183,11 +190,34 @@ pub enum TokensFrom {
 crate::names!(TokensFrom { Usage => "usage", Tokenizer => "tokenizer", Events => "events" });
 
 impl Record {
-    /// What would have been recorded of it, had its pass been cut off at an instant.
+    /// The same, so much later: on a clock whose zero is that much before its own.
     #[must_use]
-    pub fn cut_off(mut self, at: Nanos) -> Self {
-        let detail = Some(CUT_OFF.to_owned());
-        if self.due > at {
+    pub fn later(mut self, by: Nanos) -> Self {
+        let instants = [
+            &mut self.picked,
+            &mut self.connected,
+            &mut self.send_start,
+            &mut self.sent,
+            &mut self.headers,
+            &mut self.ended,
+        ];
+        instants.into_iter().flatten().for_each(|instant| instant.0 += by.0);
+        self.due.0 += by.0;
+        for read in &mut self.reads {
+            read.kernel.iter_mut().for_each(|instant| instant.0 += by.0);
+            read.user.0 += by.0;
+            read.empty_before.0 += by.0;
+        }
+        self
+    }
+
+    /// What would have been recorded of it, had its pass been cut off at an instant, and why.
+    #[must_use]
+    pub fn cut_off(mut self, at: Nanos, why: &str) -> Self {
+        let detail = Some(why.to_owned());
+        // One that waited for a place in flight has not begun either.
+        let waited = self.ended.is_some() && self.send_start.is_some_and(|sent| sent > at);
+        if self.due > at || waited {
             let never = Self::planned(self.pass, self.index, at);
             let Self { class, asked_input, asked_output, output_limit, streamed, .. } = self;
             return Self {
@@ -216,6 +246,20 @@ impl Record {
         self.usage = Usage::default();
         self.ended = Some(at);
         self
+    }
+
+    /// Moves all of its instants by the same time, in nanoseconds: to the axis of another clock.
+    pub fn shift(&mut self, by_ns: i64) {
+        let shift = |at: &mut Nanos| at.0 = at.0.saturating_add_signed(by_ns);
+        shift(&mut self.due);
+        let Self { picked, connected, send_start, sent, headers, ended, .. } = self;
+        let single = [picked, connected, send_start, sent, headers, ended];
+        single.into_iter().flatten().for_each(shift);
+        for read in &mut self.reads {
+            read.kernel.iter_mut().for_each(shift);
+            shift(&mut read.user);
+            shift(&mut read.empty_before);
+        }
     }
 
     /// A record of a request for a stream that has not begun. The outcome is [`Outcome::Skipped`] until
@@ -296,14 +340,35 @@ impl Record {
     }
 }
 
-/// How the detail of a skipped turn begins whose conversation had failed before it; the outcome of
-/// the turn that failed follows.
+// The texts below stand in stored records, by which they are recognised: they never change.
+
+/// The first part of the detail of a skipped turn in a conversation that had already failed; the
+/// outcome of the failed turn follows.
 pub const EARLIER_TURN_FAILED: &str = "an earlier turn of its conversation failed";
 
-/// The detail of a request that was cut off, or not begun, because the claim of its trial of a search
-/// was certain.
+/// The detail of a request that was cancelled or not sent, because the result of its trial in a
+/// search was already certain.
 pub const CUT_OFF: &str = "the trial was cut off: so many requests had missed an objective that \
                            nothing could change its claim";
+
+/// The detail of a request that was cancelled or not sent, because requests arrived faster than the
+/// server completed them, and the plan ends the pass in this case.
+pub const STOPPED_WHEN_SATURATED: &str =
+    "the pass was ended: requests arrived faster than they ended (--stop-when-saturated)";
+
+/// The detail for a pass that was ended because too many requests had failed.
+pub const STOPPED_AT_ERROR_RATE: &str =
+    "the pass was ended: more requests had failed than --stop-at-error-rate allows";
+
+/// The detail for a pass that was ended by the time limit of a search, a sweep or a comparison.
+pub const STOPPED_AT_MAX_TIME: &str = "the pass was ended: the time of --max-time was over";
+
+/// Why a pass was ended early, by the detail of a request that was cut off or not begun then; none of one that
+/// has another detail.
+pub fn why_stopped(detail: Option<&str>) -> Option<&'static str> {
+    let known = [STOPPED_WHEN_SATURATED, STOPPED_AT_ERROR_RATE, STOPPED_AT_MAX_TIME];
+    known.into_iter().find(|known| Some(*known) == detail)
+}
 
 /// Cuts a message to what a record keeps.
 pub fn detail(message: &str) -> String {

@@ -69,6 +69,10 @@ pub struct Request {
     /// `cold`. Figures are given for each class; nothing of it reaches the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Box<str>>,
+    /// Which requests of its pass it belongs with: those that share a prefix. Turns of a conversation belong
+    /// together by the conversation. It decides nothing of what is sent, but where to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<u64>,
 }
 
 impl Request {
@@ -100,6 +104,7 @@ impl Request {
             output_tokens,
             extra_body: Map::new(),
             class: None,
+            session: None,
         }
     }
 }

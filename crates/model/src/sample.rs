@@ -112,6 +112,22 @@ pub struct Sample {
     /// What the cards said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<CardSample>,
+    /// What each of several servers said, in the order of [`Observed::sources`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub each: Vec<SourceSample>,
+}
+
+/// What one of several servers said at an instant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SourceSample {
+    /// How long it took to get its answer.
+    pub took_us: u64,
+    /// What it said; absent where it gave no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerSample>,
+    /// Why its answer is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
 }
 
 /// Everything that was said during a pass. The first sample is from before its first request, the
@@ -125,21 +141,89 @@ pub struct Observed {
     /// Whether the cards are those that the server uses, because the user named them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cards_named: bool,
+    /// The names of the servers that were asked one by one, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
     /// In the order of time.
     pub samples: Vec<Sample>,
 }
 
+impl ServerSample {
+    /// What several equal servers say together: requests and counters are added up, and the use of memory is
+    /// their mean. Histograms with other bounds cannot be added, and are left out.
+    pub fn together<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut sum = Self::default();
+        let (mut servers, mut is_alike) = (0.0, BTreeMap::<Latency, bool>::new());
+        for one in all {
+            servers += 1.0;
+            for (quantity, value) in &one.values {
+                *sum.values.entry(*quantity).or_default() += value;
+            }
+            for (latency, buckets) in &one.histograms {
+                let before = sum.histograms.entry(*latency).or_insert_with(|| buckets.empty());
+                *is_alike.entry(*latency).or_insert(true) &= before.add(buckets);
+            }
+        }
+        if let Some(mean) = sum.values.get_mut(&Quantity::KvUse) {
+            *mean /= servers;
+        }
+        sum.histograms.retain(|latency, _| is_alike[latency]);
+        sum
+    }
+}
+
 impl Observed {
+    /// What one of several servers said, as if nobody else had been asked.
+    pub fn of_source(&self, source: usize) -> Self {
+        let only = |sample: &Sample| {
+            let one = sample.each.get(source).cloned().unwrap_or_default();
+            Sample {
+                at: sample.at,
+                took_us: one.took_us,
+                server: one.server,
+                missing: one.missing.into_iter().collect(),
+                ..Sample::default()
+            }
+        };
+        let samples = self.samples.iter().map(only).collect();
+        Self { asks_server: true, samples, ..Self::default() }
+    }
+
     /// Takes in what was said afterwards.
     pub fn extend(&mut self, after: Self) {
         self.asks_server |= after.asks_server;
         self.cards_named |= after.cards_named;
         self.cpu_us += after.cpu_us;
+        if self.sources.is_empty() {
+            self.sources = after.sources;
+        }
         self.samples.extend(after.samples);
     }
 }
 
 impl Buckets {
+    /// The same bounds with nothing counted.
+    fn empty(&self) -> Self {
+        Self {
+            count: 0.0,
+            sum: 0.0,
+            below: self.below.iter().map(|(bound, _)| (*bound, 0.0)).collect(),
+        }
+    }
+
+    /// Adds what was counted elsewhere; false where the bounds differ, and nothing is added.
+    fn add(&mut self, other: &Self) -> bool {
+        let bounds =
+            |of: &Self| of.below.iter().map(|(bound, _)| bound.to_bits()).collect::<Vec<_>>();
+        let is_alike = bounds(self) == bounds(other);
+        if is_alike {
+            self.count += other.count;
+            self.sum += other.sum;
+            self.below.iter_mut().zip(&other.below).for_each(|(own, (_, below))| own.1 += below);
+        }
+        is_alike
+    }
+
     /// What was counted since an earlier state of the same histogram; nothing where it is not one,
     /// because the server started anew.
     pub fn since(&self, earlier: &Self) -> Option<Self> {

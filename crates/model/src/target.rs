@@ -32,6 +32,9 @@ pub struct Target {
     pub simulated: bool,
     /// The embedded engine's profile.
     pub profile: Option<String>,
+    /// The names of the servers, where several are behind one load: what tells their addresses apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<String>,
     /// Further facts that the server stated (`max_model_len`, dtype, ...) or the embedded
     /// engine was started with.
     pub facts: BTreeMap<String, String>,
@@ -54,6 +57,7 @@ impl Target {
             model: visible::name(&self.model),
             simulated: self.simulated,
             profile: self.profile.as_deref().map(visible::name),
+            servers: self.servers.iter().map(|name| visible::name(name)).collect(),
             facts,
         }
     }
@@ -88,6 +92,18 @@ pub struct Environment {
     /// What keeps this run's prompts apart from every other's: give it again to repeat the run.
     #[serde(default)]
     pub salt: Option<String>,
+    /// The event loops of the client. Runs of versions without it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_loops: Option<EventLoopCount>,
+}
+
+/// How many event loops a client has, each on a thread of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventLoopCount {
+    /// How many. A pass with fewer places for requests has fewer.
+    pub count: u32,
+    /// Why as many.
+    pub why: String,
 }
 
 /// A card, as its driver states it.

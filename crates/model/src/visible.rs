@@ -64,8 +64,8 @@ pub fn name(text: &str) -> String {
     cut(text, MAX_NAME_CHARS)
 }
 
-/// A text for a cell of a spreadsheet: with a quote before it where it would be taken for a formula.
-/// Numbers are no texts, and stay as they are.
+/// A text for a cell of a spreadsheet: with a leading quote if a spreadsheet would read it as a
+/// formula. Numbers are unchanged.
 pub fn no_formula(text: &str) -> Cow<'_, str> {
     match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => Cow::Owned(format!("'{text}")),

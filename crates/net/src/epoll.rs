@@ -20,6 +20,7 @@ use crate::run_delay::RunDelay;
 use crate::socket::{Begun, Socket};
 use crate::stamp::{Converter, StampKeeper, StampStats};
 use crate::sys::{self, Epoll, Received, Trigger};
+use crate::waker::EventCounter;
 use crate::{Actor, Address, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake, Waker};
 
 /// The token of the waker; slots of connections never reach it.
@@ -30,8 +31,7 @@ const LISTENER_BIT: u64 = 1 << 63;
 /// A longer wait is made in two parts, and the second one's sleep is examined: arrival intervals of
 /// shorter ones are narrow enough.
 const LONG_WAIT: Duration = Duration::from_millis(1);
-/// The longest wait. An idle loop reads the clock this often, so that a stop of the process is
-/// noticed even when nothing is due.
+/// The longest wait. An idle loop reads the clock this often, so that it notices a stop of the process.
 const HEARTBEAT: Duration = Duration::from_millis(50);
 
 /// How soon a Unix socket is tried again whose server had no room. The kernel tells nobody when there is.
@@ -40,7 +40,7 @@ const QUEUED: Duration = Duration::from_millis(1);
 /// Sockets of this process, and the monotonic clock.
 pub struct EpollNet {
     epoll: Epoll,
-    waker: Waker,
+    waker: EventCounter,
     listeners: Vec<TcpListener>,
     slots: Slots,
     /// Unix sockets whose server has no room for one more that waits to be accepted.
@@ -70,9 +70,8 @@ impl EpollNet {
     /// # Errors
     /// When the system refuses the descriptors that waiting needs.
     pub fn new() -> io::Result<Self> {
-        sys::use_precise_timers();
         let epoll = Epoll::new()?;
-        let waker = Waker::new()?;
+        let waker = EventCounter::new()?;
         epoll.add(waker.fd(), WAKER_TOKEN, Trigger::Level)?;
         let now = Nanos(sys::monotonic_ns());
         Ok(Self {
@@ -117,7 +116,7 @@ impl EpollNet {
 
     /// A handle that gives the actor a turn from another thread.
     pub fn waker(&self) -> Waker {
-        self.waker.clone()
+        self.waker.waker()
     }
 
     /// Counts of the kernel's stamps so far.
@@ -125,22 +124,27 @@ impl EpollNet {
         self.stamps.stats
     }
 
-    /// Plays an actor until it is done.
+    /// Runs an actor until it is done.
     ///
     /// # Errors
     /// When the system cannot wait any more; the actor is then in an unknown state.
     pub fn play(&mut self, actor: &mut impl Actor<Self>) -> io::Result<()> {
+        // The kernel keeps both for each thread, and this one need not be the one that made it.
+        sys::use_precise_timers();
+        self.run_delay = RunDelay::of_this_thread();
         let mut ready = Vec::with_capacity(Epoll::BATCH);
         self.returned = self.now();
         loop {
             let wake = actor.turn(self, &ready);
             ready.clear();
             match wake {
-                Wake::Done => return Ok(()),
+                Wake::Done => break,
                 Wake::At(at) => self.wait(Some(at), &mut ready)?,
                 Wake::WhenReady => self.wait(None, &mut ready)?,
             }
         }
+        self.run_delay.since_last();
+        Ok(())
     }
 
     fn wait(&mut self, until: Option<Nanos>, ready: &mut Vec<Ready>) -> io::Result<()> {
@@ -255,17 +259,12 @@ impl EpollNet {
     }
 
     fn accept(&mut self, listener: usize, ready: &mut Vec<Ready>) -> io::Result<()> {
-        loop {
-            match self.listeners[listener].accept() {
-                Ok((stream, _)) => {
-                    stream.set_nonblocking(true)?;
-                    ready.push(Ready::Accepted(self.adopt(Socket::Tcp(stream), State::Open)?));
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // The client went away, or descriptors ran out: the next wait tries again.
-                Err(_) => return Ok(()),
-            }
+        // Else nobody is there, the client went away, or descriptors ran out: the next wait tries again.
+        while let Ok((stream, _)) = self.listeners[listener].accept() {
+            stream.set_nonblocking(true)?;
+            ready.push(Ready::Accepted(self.adopt(Socket::Tcp(stream), State::Open)?));
         }
+        Ok(())
     }
 
     /// Adds a socket and watches it.

@@ -20,7 +20,8 @@ pub fn open(path: &Path) -> io::Result<File> {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if !kind.is_file() {
-        let what = "it is a pipe or a device, and not a regular file; write what it has into one";
+        let what = "it is a pipe or a device, not a regular file; write its content to a file \
+            first";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     }
     File::open(path)
@@ -34,7 +35,7 @@ pub fn read(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(limit as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > limit {
-        let what = format!("it has more than {} MiB, the most that is read", limit >> 20);
+        let what = format!("it is larger than the limit of {} MiB", limit >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
     }
     Ok(bytes)
@@ -60,13 +61,13 @@ mod tests {
         let told = open(Path::new("/dev/zero")).unwrap_err().to_string();
         assert!(told.contains("not a regular file"), "{told}");
         let told = read(Path::new("/dev/zero"), 1 << 20).unwrap_err().to_string();
-        assert!(told.contains("more than 1 MiB"), "{told}");
+        assert!(told.contains("the limit of 1 MiB"), "{told}");
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(read(folder.path(), 1).unwrap_err().kind(), io::ErrorKind::IsADirectory);
         let file = folder.path().join("long");
         fs::write(&file, vec![b'x'; (1 << 20) + 1]).unwrap();
         let told = read(&file, 1 << 20).unwrap_err().to_string();
-        assert!(told.contains("more than 1 MiB"), "{told}");
+        assert!(told.contains("the limit of 1 MiB"), "{told}");
         assert_eq!(read(&file, (1 << 20) + 1).unwrap().len(), (1 << 20) + 1);
         fs::write(&file, [0xff]).unwrap();
         assert!(read_text(&file, 9).unwrap_err().to_string().contains("UTF-8"));

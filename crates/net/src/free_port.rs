@@ -3,8 +3,8 @@
 use std::io;
 use std::net::TcpListener;
 
-/// A free TCP port of a local address. Another program may take it first, so whoever starts a server
-/// there must expect that it cannot listen.
+/// A free TCP port of a local address. Another program may take it first, so a server started there
+/// may fail to listen.
 ///
 /// # Errors
 /// When the address is none of this machine, or it has no port left.

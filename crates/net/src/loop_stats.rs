@@ -29,6 +29,20 @@ pub struct LoopStats {
 }
 
 impl LoopStats {
+    /// Adds those of another loop that ran beside this one. The time at work, the time of stalls and the time
+    /// without a processor are those of the loop that had most: each is a share of one thread's time.
+    #[must_use]
+    pub fn beside(mut self, other: &Self) -> Self {
+        self.turns.add_all(&other.turns);
+        self.overslept.add_all(&other.overslept);
+        self.busy = self.busy.max(other.busy);
+        self.stalls += other.stalls;
+        self.stalled = self.stalled.max(other.stalled);
+        self.waited_for_cpu = self.waited_for_cpu.max(other.waited_for_cpu);
+        self.truncated_control += other.truncated_control;
+        self
+    }
+
     pub(crate) fn turn(&mut self, length: Duration) {
         self.busy += length;
         self.turns.add(length);
@@ -51,6 +65,19 @@ impl LoopStats {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_loops_beside_each_other_turns_are_counted_together_and_the_busiest_is_told() {
+        let mut stats = [LoopStats::default(), LoopStats::default()];
+        stats[0].turn(Duration::from_millis(20));
+        stats[1].turn(Duration::from_millis(3));
+        stats[1].overslept(Duration::from_millis(40));
+        let [first, second] = stats;
+        let all = first.beside(&second);
+        assert_eq!((all.turns.count(), all.turns.max()), (2, Duration::from_millis(20)));
+        assert_eq!((all.overslept.count(), all.busy), (1, Duration::from_millis(20)));
+        assert_eq!((all.stalls, all.stalled), (2, Duration::from_millis(40)));
+    }
 
     #[test]
     fn long_turns_and_late_wake_ups_are_stalls() {

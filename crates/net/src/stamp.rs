@@ -26,9 +26,9 @@ pub struct StampStats {
 
 /// Keeps the kernel stamping what it receives.
 ///
-/// The kernel switches stamping on when the first socket asks for it, off with the last one, and
-/// on a work queue: what arrives in the meantime bears no stamp. So one socket asks for it as long
-/// as this lives, and receives from itself until a stamp comes.
+/// The kernel switches stamping on when the first socket asks for it, off with the last one, and on
+/// a work queue: what arrives in the meantime has no stamp. So one socket asks for it as long as
+/// this lives, and receives from itself until a stamp comes.
 pub struct StampKeeper {
     _socket: UdpSocket,
 }

@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use inferometer_model::time::Nanos;
 
-use crate::{Actor, Address, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake};
+use crate::{Actor, Address, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake, Waker};
 
 /// A host's view of the virtual world: its sockets, and the clock that all hosts share.
 #[derive(Clone)]
 pub struct VirtualNet {
     host: usize,
     world: Rc<RefCell<World>>,
+    waker: Waker,
 }
 
 struct World {
@@ -59,14 +60,23 @@ pub fn hosts(count: usize) -> Vec<VirtualNet> {
         turn_every_ns: vec![1; count],
     };
     let world = Rc::new(RefCell::new(world));
-    (0..count).map(|host| VirtualNet { host, world: Rc::clone(&world) }).collect()
+    let net = |host| VirtualNet { host, world: Rc::clone(&world), waker: Waker::in_memory() };
+    (0..count).map(net).collect()
 }
 
-/// Plays actors against each other until the first of them is done.
+/// Runs several actors together until the first of them is done.
 ///
 /// # Panics
 /// If no actor will ever act again and the first is not done.
 pub fn play(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)]) {
+    play_until(actors, 1);
+}
+
+/// The same until the first `leading` of them are done.
+///
+/// # Panics
+/// If no actor will ever act again and one of those is not done.
+pub fn play_until(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)], leading: usize) {
     let mut wakes = vec![Wake::At(Nanos::ZERO); actors.len()];
     loop {
         let mut somebody_acted = false;
@@ -75,15 +85,16 @@ pub fn play(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)]) {
             // at one instant happens together.
             while net.has_processor() {
                 let ready = net.ready();
-                let due = matches!(wakes[position], Wake::At(at) if at <= net.now());
+                let due = matches!(wakes[position], Wake::At(at) if at <= net.now())
+                    || wakes[position] != Wake::Done && net.waker.was_woken();
                 if !due && (ready.is_empty() || wakes[position] == Wake::Done) {
                     break;
                 }
                 wakes[position] = actor.turn(net, &ready);
                 somebody_acted = true;
-                if position == 0 && wakes[0] == Wake::Done {
-                    return;
-                }
+            }
+            if position < leading && wakes[..leading].iter().all(|wake| *wake == Wake::Done) {
+                return;
             }
         }
         if !somebody_acted {
@@ -107,6 +118,11 @@ impl VirtualNet {
         self.world.borrow_mut().turn_every_ns[self.host] = period_ns;
     }
 
+    /// A handle that gives the host's actor a turn.
+    pub fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+
     fn has_processor(&self) -> bool {
         let world = self.world.borrow();
         world.now.0.is_multiple_of(world.turn_every_ns[self.host])
@@ -122,7 +138,7 @@ impl VirtualNet {
         let due = match wake {
             Wake::Done => return None,
             // It has no processor now, or it would have seen to that.
-            _ if waits => world.now,
+            _ if waits || self.waker.is_woken() => world.now,
             Wake::At(at) => at.max(world.now),
             Wake::WhenReady => return None,
         };

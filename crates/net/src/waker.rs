@@ -4,29 +4,72 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::sys;
 
-/// A handle that wakes the thread that waits on the [`crate::EpollNet`] it came from.
+/// A handle that wakes who waits on the [`crate::EpollNet`] or the host in memory that it came from.
 #[derive(Clone, Debug)]
-pub struct Waker(Arc<File>);
+pub struct Waker(Way);
+
+/// How somebody is woken.
+#[derive(Clone, Debug)]
+enum Way {
+    Counter(EventCounter),
+    Flag(Arc<AtomicBool>),
+    All(Arc<[Waker]>),
+}
+
+/// What an epoll waits on for its waker.
+#[derive(Clone, Debug)]
+pub(crate) struct EventCounter(Arc<File>);
+
+impl EventCounter {
+    pub fn new() -> io::Result<Self> {
+        Ok(Self(Arc::new(File::from(sys::event_counter()?))))
+    }
+
+    pub fn fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+
+    pub fn drain(&self) {
+        let _ = (&*self.0).read(&mut [0; 8]);
+    }
+
+    pub fn waker(&self) -> Waker {
+        Waker(Way::Counter(self.clone()))
+    }
+}
 
 impl Waker {
-    pub(crate) fn new() -> io::Result<Self> {
-        Ok(Self(Arc::new(File::from(sys::event_counter()?))))
+    /// One that wakes all of these.
+    pub fn of_all(wakers: impl IntoIterator<Item = Self>) -> Self {
+        Self(Way::All(wakers.into_iter().collect()))
+    }
+
+    /// One that keeps in memory whether it was woken.
+    pub(crate) fn in_memory() -> Self {
+        Self(Way::Flag(Arc::default()))
     }
 
     /// Wakes it. Several calls before it wakes count as one.
     pub fn wake(&self) {
-        // A counter at its limit refuses the write, but then the thread is being woken anyway.
-        let _ = (&*self.0).write_all(&1u64.to_ne_bytes());
+        match &self.0 {
+            // A counter at its limit refuses the write, but then the thread is being woken anyway.
+            Way::Counter(counter) => drop((&*counter.0).write_all(&1u64.to_ne_bytes())),
+            Way::Flag(flag) => flag.store(true, Relaxed),
+            Way::All(wakers) => wakers.iter().for_each(Self::wake),
+        }
     }
 
-    pub(crate) fn fd(&self) -> RawFd {
-        self.0.as_raw_fd()
+    /// Whether one in memory was woken and has had no turn since.
+    pub(crate) fn is_woken(&self) -> bool {
+        matches!(&self.0, Way::Flag(flag) if flag.load(Relaxed))
     }
 
-    pub(crate) fn drain(&self) {
-        let _ = (&*self.0).read(&mut [0; 8]);
+    /// The same, and from now on it has had its turn.
+    pub(crate) fn was_woken(&self) -> bool {
+        matches!(&self.0, Way::Flag(flag) if flag.swap(false, Relaxed))
     }
 }

@@ -86,7 +86,7 @@ pub fn select_cards(
     if let Some(number) = numbers.iter().find(|number| !seen.contains(number)) {
         let listed: Vec<String> = seen.iter().map(u32::to_string).collect();
         let seen = if seen.is_empty() { "none".to_owned() } else { listed.join(", ") };
-        return Err(format!("card {number} is not seen; there is: {seen}"));
+        return Err(format!("card {number} was not found; found: {seen}"));
     }
     let any = |cards: Vec<Card>| cards.iter().any(|card| numbers.contains(&card.index));
     let used = sources.into_iter().filter(|it| any(it.cards()));
@@ -158,7 +158,7 @@ mod tests {
             one[0].sample().into_iter().filter_map(|sample| Some(sample.ok()?.index)).collect();
         assert_eq!(sampled, [1]);
         let error = |sources| select_cards(sources, &BTreeSet::from([1, 9])).err().unwrap();
-        assert!(error(sources()).contains("card 9 is not seen; there is: 0, 1, 2"));
-        assert!(error(Vec::new()).contains("there is: none"));
+        assert!(error(sources()).contains("card 9 was not found; found: 0, 1, 2"));
+        assert!(error(Vec::new()).contains("found: none"));
     }
 }

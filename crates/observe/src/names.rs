@@ -32,7 +32,7 @@ enum Meaning {
 struct Formula {
     meaning: Meaning,
     names: Vec<String>,
-    /// Where it comes from: the user's own counts only if the server has all its names.
+    /// Origin: the user's own counts only if the server has all its names.
     origin: Origin,
 }
 
@@ -169,9 +169,9 @@ fn meaning(quantity: &str) -> Result<Meaning, String> {
     let name = toml::Value::String(quantity.to_owned());
     name.try_into().map_err(|_| {
         format!(
-            "`{quantity}` is nothing that is asked of a server; there are running, waiting, \
-             kv_use, preemptions, prefix_queries, prefix_hits, drafted, accepted, \
-             generation_tokens, ttft, itl, queue"
+            "`{quantity}` is not a known server metric; known are running, waiting, kv_use, \
+             preemptions, prefix_queries, prefix_hits, drafted, accepted, generation_tokens, ttft, \
+             itl, queue"
         )
     })
 }

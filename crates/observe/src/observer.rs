@@ -4,7 +4,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use inferometer_model::sample::{Observed, Sample};
+use inferometer_model::sample::{Observed, Sample, ServerSample, SourceSample};
 use inferometer_net::{monotonic_now, thread_cpu_time};
 
 use crate::cards::CardSource;
@@ -19,6 +19,10 @@ const REST_FACTOR: u32 = 50;
 pub struct Observer {
     /// The server's metrics, if they are scraped.
     pub scrape: Option<Scrape>,
+    /// The metrics of several servers, each with its name, where there are several.
+    pub sources: Vec<(String, Scrape)>,
+    /// Whether those are equal servers behind one load, so that together they say what one would.
+    pub sums_up: bool,
     /// The cards of the server's machine, if any are found.
     pub cards: Vec<Box<dyn CardSource>>,
     /// Whether the user named these as the cards that the server uses.
@@ -35,13 +39,14 @@ pub type SampleListener = Box<dyn FnMut(&Sample) + Send>;
 impl Observer {
     /// Whether there is nothing to poll.
     pub fn is_idle(&self) -> bool {
-        self.scrape.is_none() && self.cards.is_empty()
+        self.scrape.is_none() && self.sources.is_empty() && self.cards.is_empty()
     }
 
     /// Polls once, before a pass begins. Where there is nothing to poll, that costs nothing.
     pub fn begin(&mut self) -> Observed {
         let mut observed = Observed {
-            asks_server: self.scrape.is_some(),
+            asks_server: self.scrape.is_some() || self.sums_up && !self.sources.is_empty(),
+            sources: self.sources.iter().map(|(name, _)| name.clone()).collect(),
             cards_named: self.cards_named,
             ..Observed::default()
         };
@@ -87,6 +92,7 @@ impl Observer {
                 Err(why) => sample.missing.push(why),
             }
         }
+        self.ask_each(&mut sample, histograms);
         let answered = monotonic_now();
         sample.took_us = u64::try_from(answered.since(began).as_micros()).unwrap_or(u64::MAX);
         sample.at = answered;
@@ -102,6 +108,29 @@ impl Observer {
             on_sample(&sample);
         }
         sample
+    }
+}
+
+impl Observer {
+    /// Asks several servers one after the other.
+    fn ask_each(&self, sample: &mut Sample, histograms: Histograms) {
+        for (_, scrape) in &self.sources {
+            let began = monotonic_now();
+            let (server, missing) = match scrape.sample(histograms) {
+                Ok(metrics) => (Some(metrics), None),
+                Err(why) => (None, Some(why)),
+            };
+            let took = monotonic_now().since(began).as_micros();
+            let took_us = u64::try_from(took).unwrap_or(u64::MAX);
+            sample.missing.extend(missing.iter().filter(|_| self.sums_up).cloned());
+            sample.each.push(SourceSample { took_us, server, missing });
+        }
+        let all: Option<Vec<_>> = sample.each.iter().map(|one| one.server.as_ref()).collect();
+        // Without one of them the counters of all would fall.
+        sample.server = match all {
+            Some(all) if self.sums_up && !all.is_empty() => Some(ServerSample::together(all)),
+            _ => sample.server.take(),
+        };
     }
 }
 
@@ -148,6 +177,8 @@ mod tests {
         let period = Duration::from_micros(1);
         let mut observer = Observer {
             scrape: None,
+            sources: Vec::new(),
+            sums_up: false,
             cards: vec![Box::new(fake)],
             cards_named: true,
             period,
@@ -167,6 +198,8 @@ mod tests {
     fn nothing_is_sampled_where_there_is_nothing_to_poll() {
         let mut observer = Observer {
             scrape: None,
+            sources: Vec::new(),
+            sums_up: false,
             cards: Vec::new(),
             cards_named: false,
             period: Duration::ZERO,

@@ -53,7 +53,13 @@ impl Scrape {
         if answer.status != 200 {
             return Err(format!("{} answered {}", self.address(), answer.status));
         }
-        String::from_utf8(answer.body).map_err(|_| format!("{}: no text came", self.address()))
+        String::from_utf8(answer.body).map_err(|_| {
+            format!(
+                "{}: the answer has no \
+            text",
+                self.address()
+            )
+        })
     }
 
     /// Scrapes once, to check that known metrics are there, and all those that the user named.
@@ -84,7 +90,7 @@ impl Scrape {
     fn parse(&self, text: &str, histograms: Histograms) -> Result<ServerSample, String> {
         let sample = self.names.read(text, histograms);
         if sample.values.is_empty() && sample.histograms.is_empty() {
-            return Err(format!("{}: holds no metric that is known", self.address()));
+            return Err(format!("{}: contains no known metric", self.address()));
         }
         Ok(sample)
     }

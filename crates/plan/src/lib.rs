@@ -3,9 +3,12 @@
 //! A [`spec::Spec`] is a plan file and its flags, most of it left open. Resolving it gives a
 //! [`Plan`] with nothing left open, or every mistake at once. Nothing here does I/O.
 
+pub mod ab;
 pub mod precision;
 pub mod search;
 pub mod shell;
+pub mod stop;
+pub mod sweep;
 pub mod template;
 
 mod parts;
@@ -15,8 +18,8 @@ mod plan;
 mod resolve;
 
 pub use parts::{
-    DrawnPlan, Grid, InFlight, LaunchPlan, Lengths, MetricsAt, ObservePlan, PrefixPlan, Repeat,
-    RowsFormat, RowsPlan, ServingLimits, TargetPlan, Timeouts, TraceFormat, TracePlan, TraceWindow,
-    Url, Warmup, WorkloadPlan, percent_decoded,
+    Balance, DrawnPlan, Grid, InFlight, LaunchPlan, Lengths, MetricsAt, ObservePlan, PrefixPlan,
+    Repeat, RowsFormat, RowsPlan, ServingLimits, SpreadPlan, TargetPlan, Timeouts, TraceFormat,
+    TracePlan, TraceWindow, Url, Warmup, WorkloadPlan, percent_decoded,
 };
 pub use plan::Plan;

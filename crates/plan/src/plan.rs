@@ -12,11 +12,14 @@ use inferometer_model::request::{Sampling, sha256_hex};
 use inferometer_model::time::optional_nanoseconds;
 use serde::{Deserialize, Serialize};
 
+use crate::ab::AbPlan;
 use crate::parts::{
     LaunchPlan, ObservePlan, Repeat, TargetPlan, Timeouts, Warmup, WorkloadPlan, is_false,
 };
 use crate::search::SearchPlan;
 use crate::spec::Spec;
+use crate::stop::StopPlan;
+use crate::sweep::SweepPlan;
 
 /// What to measure and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,9 +69,19 @@ pub struct Plan {
     #[serde(default)]
     pub goodput: Vec<RequestObjective>,
     /// The search for the highest load that meets the objectives; absent if the run is no search. A
-    /// search has one pass, and each trial plays it at another load.
+    /// search has one pass; each trial runs it at another load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchPlan>,
+    /// The sweep of load up to saturation; absent if the run is no sweep. It has one pass too, as a search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepPlan>,
+    /// When passes are ended early; never, where it is not there.
+    #[serde(default, skip_serializing_if = "StopPlan::is_never")]
+    pub stop: StopPlan,
+    /// The comparison with another server in alternating blocks; absent if the run is no part of
+    /// one. Each block runs the only pass of the plan, and is a repeat of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ab: Option<AbPlan>,
     /// The seed of every random choice.
     pub seed: u64,
     /// The spec that the plan was resolved from, for a reader who wants to measure the same again. It
@@ -78,6 +91,17 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Whether it is a search or a sweep, whose passes are trials at loads that follow from those before.
+    pub fn chooses_loads(&self) -> bool {
+        self.search.is_some() || self.sweep.is_some()
+    }
+
+    /// The most trials of a cell, where it chooses its loads.
+    pub fn most_trials(&self) -> Option<u32> {
+        let search = self.search.as_ref().map(|search| search.max_trials);
+        search.or(self.sweep.as_ref().map(|sweep| sweep.max_trials))
+    }
+
     /// The passes of a cell. If the workload sets a number of requests in flight for the cell, closed
     /// loops have that concurrency.
     pub fn passes_of(&self, cell: CellPlan) -> Vec<PassPlan> {

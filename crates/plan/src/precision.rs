@@ -22,7 +22,7 @@ pub struct Precision {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PrecisionError {
     /// There is nothing between two commas, or no share.
-    #[error("`{0}` names no precision: write it as in `ttft_p50±2%` (or +-)")]
+    #[error("`{0}` is not a precision; write it like `ttft_p50±2%` (or +-)")]
     NoShare(String),
     /// What is to be known is not a figure.
     #[error("{0}")]

@@ -2,7 +2,7 @@
 //! part of the command. Runs nothing.
 
 /// What is wrong with a placeholder there.
-pub const IN_BACKTICKS: &str = "stands inside backticks; write $(...) in place of these";
+pub const IN_BACKTICKS: &str = "is inside backticks; use $(...) instead";
 
 /// Where in a line a value stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,13 +85,13 @@ pub fn fill_or_append(line: &str, placeholder: &str, text: &str) -> Result<Strin
         (filled, places) = fill(&format!("{line} {placeholder}"));
     }
     if places.is_empty() {
-        return Err("stands in a comment; write it where it belongs");
+        return Err("is inside a comment; move it out");
     }
     if places.contains(&Place::Backticks) {
         return Err(IN_BACKTICKS);
     }
     if places.iter().any(|&place| place != Place::Bare) {
-        return Err("stands inside quotes, where it would be one word; take it out");
+        return Err("is inside quotes, where it would be one word; move it out");
     }
     Ok(filled)
 }

@@ -33,46 +33,46 @@ pub static TEMPLATES: [Wording; 8] = [
     Wording {
         name: "continue-zh",
         text: "\"\"\"\n{text}\n\"\"\"\n\n阅读上面的文本，续写后面的内容, 要求续写 {num_completion} 个字左右:\n",
-        asks: "go on with a text (Chinese; the published record's)",
+        asks: "continue a text (Chinese; used in the published results)",
     },
     Wording {
         name: "continue-en",
         text: "\"\"\"\n{text}\n\"\"\"\n\nRead the text above and continue it. Write about \
                {num_completion} characters:\n",
-        asks: "go on with a text (English)",
+        asks: "continue a text (English)",
     },
     Wording {
         name: "repeat-zh",
         text: "\"\"\"\n{text}\n\"\"\"\n\n重复上面的文本, 需要时从头再来, 直到写满 {num_completion} 个字左右:\n",
-        asks: "repeat a text, from its start again where it ends (Chinese)",
+        asks: "repeat a text, again from its start if it is too short (Chinese)",
     },
     Wording {
         name: "repeat-en",
         text: "\"\"\"\n{text}\n\"\"\"\n\nRepeat the text above, from its start again where \
                it ends, until you have written about {num_completion} characters:\n",
-        asks: "repeat a text, from its start again where it ends (English)",
+        asks: "repeat a text, again from its start if it is too short (English)",
     },
     Wording {
         name: "summarise-zh",
         text: "\"\"\"\n{text}\n\"\"\"\n\n阅读上面的文本, 总结其内容, 要求总结为 {num_completion} 个字左右:\n",
-        asks: "sum up a text (Chinese)",
+        asks: "summarise a text (Chinese)",
     },
     Wording {
         name: "summarise-en",
         text: "\"\"\"\n{text}\n\"\"\"\n\nSummarise the text above in about \
                {num_completion} characters:\n",
-        asks: "sum up a text (English)",
+        asks: "summarise a text (English)",
     },
     Wording {
         name: "translate-zh",
         text: "\"\"\"\n{text}\n\"\"\"\n\n将上面的文本翻译成英文, 要求译文 {num_completion} 个字符左右:\n",
-        asks: "translate a text into English (asked in Chinese)",
+        asks: "translate a text into English (instruction in Chinese)",
     },
     Wording {
         name: "translate-en",
         text: "\"\"\"\n{text}\n\"\"\"\n\nTranslate the text above into Chinese, in about \
                {num_completion} characters:\n",
-        asks: "translate a text into Chinese (asked in English)",
+        asks: "translate a text into Chinese (instruction in English)",
     },
 ];
 
@@ -81,15 +81,15 @@ pub static TEMPLATES: [Wording; 8] = [
 pub enum TemplateError {
     /// A field that nobody fills in.
     #[error(
-        "has the field `{{{0}}}`, which is not one; there are {{text}} and {{num_completion}}, and \
-         {{{{ stands for a brace"
+        "has the unknown field `{{{0}}}`; there are {{text}} and {{num_completion}}, and {{{{ is a \
+            brace"
     )]
     UnknownField(String),
     /// A brace that opens no field, or closes none.
     #[error("has a single brace at character {0}; write {{{{ or }}}} for a brace")]
     LoneBrace(usize),
     /// A field that has to be there.
-    #[error("has no {{{0}}}: a template says where the block and the length asked for stand")]
+    #[error("has no {{{0}}}: a template must contain the block and the requested length")]
     MissingField(&'static str),
 }
 

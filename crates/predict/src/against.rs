@@ -2,6 +2,7 @@
 //! nothing.
 
 mod differences;
+mod passes;
 
 use std::path::Path;
 
@@ -26,6 +27,9 @@ use inferometer_store::Store;
 
 use inferometer_run::PlanError;
 
+use crate::measured_runs::MeasuredPass;
+use passes::{is_of_published_passes, of_passes};
+
 /// What a log that counts characters says of a closed loop's prompts.
 const LOG_OF_CHARACTERS: &str = "prompt-chars/second";
 
@@ -37,6 +41,9 @@ pub struct Against {
     pub rows: Vec<PublishedRow>,
     /// What was asked of the engine in each of the rows, where a log says so.
     pub blocks: Vec<TextBlock>,
+    /// The passes of a stored run in each of its cells, if these are not the two passes of
+    /// published tables over fixed lengths. The rows then are its cells.
+    pub passes: Vec<MeasuredPass>,
     /// How the rows were measured, where that is known.
     pub counts: Option<Counts>,
     /// The model that was measured, where it is named.
@@ -71,7 +78,7 @@ impl Against {
     /// Keeps of some cells those that were measured.
     ///
     /// # Errors
-    /// When none was: nothing would be held against anything.
+    /// When none was: nothing would be compared with anything.
     pub fn common(&self, cells: &[CellPlan]) -> Result<Vec<CellPlan>, PlanError> {
         let common: Vec<CellPlan> =
             cells.iter().copied().filter(|cell| self.row(*cell).is_some()).collect();
@@ -80,7 +87,8 @@ impl Against {
         }
         let rows: Vec<CellPlan> = self.rows.iter().map(|row| row.cell).collect();
         Err(PlanError::new(format!(
-            "--against: {} has no row that is predicted: it has {}, and predicted are {}",
+            "--against: {} has no row in common with the prediction: it has {}, and the prediction \
+                has {}",
             self.origin,
             some_of(&rows),
             some_of(cells)
@@ -141,7 +149,7 @@ pub fn read(name: &str, store: Option<&str>, config: &EngineConfig) -> Result<Ag
     if path.ends_with(".md") {
         return Err(PlanError::new(format!("{path}: there is no such file")));
     }
-    stored(name, Path::new(store.unwrap_or("inferometer.db")))
+    stored(name, Path::new(store.unwrap_or("inferometer.db")), config)
 }
 
 fn table(path: &str, section: Option<&str>, config: &EngineConfig) -> Result<Against, PlanError> {
@@ -162,9 +170,9 @@ fn of_text(path: &str, text: &str, section: Option<&str>, engine: &str) -> Resul
     // A page whose logs count characters beside tokens names the lengths of its tables by them.
     if text.contains(LOG_OF_CHARACTERS) {
         return Err(format!(
-            "the input lengths of this section are characters: the page's logs count them \
-             ({LOG_OF_CHARACTERS}), and here no log says how many tokens they were; name a section \
-             with a log as {path}#SECTION"
+            "the input lengths of this section are in characters (as the page's logs show, \
+                {LOG_OF_CHARACTERS}), and no log here has their tokens; name a section with a log \
+                as {path}#SECTION"
         ));
     }
     let tables = published_tables(text)?;
@@ -179,6 +187,7 @@ fn of_text(path: &str, text: &str, section: Option<&str>, engine: &str) -> Resul
             origin: format!("{path}, {}", table.headings.join(" / ")),
             rows: table.rows.clone(),
             blocks: Vec::new(),
+            passes: Vec::new(),
             counts: None,
             model: table.place.model.clone(),
             measured_on: of_place(&table.place),
@@ -187,7 +196,7 @@ fn of_text(path: &str, text: &str, section: Option<&str>, engine: &str) -> Resul
             let sections: Vec<String> =
                 tables.iter().map(|table| table.headings.join(" / ")).collect();
             Err(format!(
-                "{} of its tables fit {}; name one as {path}#SECTION: {}",
+                "{} of its tables match {}; name one as {path}#SECTION: {}",
                 found.len(),
                 section.unwrap_or(engine),
                 sections.join("; ")
@@ -206,7 +215,7 @@ fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<Against, Str
     if places.len() > 1 {
         let places: Vec<String> = places.iter().map(|headings| headings.join(" / ")).collect();
         return Err(format!(
-            "{} of its logs fit; name one as {path}#SECTION: {}",
+            "{} of its logs match; name one as {path}#SECTION: {}",
             places.len(),
             places.join("; ")
         ));
@@ -236,6 +245,7 @@ fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<Against, Str
         origin: format!("{path}, the log under {headings}"),
         rows: rows.collect(),
         blocks: blocks.collect(),
+        passes: Vec::new(),
         counts: None,
         measured_on: of_place(&place),
         model: place.model,
@@ -258,13 +268,16 @@ fn of_target(target: &Target) -> MeasuredOn {
     }
 }
 
-fn stored(run: &str, store: &Path) -> Result<Against, PlanError> {
+fn stored(run: &str, store: &Path, config: &EngineConfig) -> Result<Against, PlanError> {
     let problem = |error: &dyn std::fmt::Display| {
-        PlanError::new(format!("{run} is no file, and as a stored run: {error}"))
+        PlanError::new(format!("{run} is not a file, and not a stored run: {error}"))
     };
     let store = Store::open_existing(store).map_err(|error| problem(&error))?;
     let found = store.run(run).map_err(|error| problem(&error))?;
-    let summary = found.summary.ok_or_else(|| problem(&"it has no results"))?;
+    let summary = found.summary.clone().ok_or_else(|| problem(&"it has no results"))?;
+    if !is_of_published_passes(&summary) {
+        return of_passes(&found, &summary, config).map_err(|why| problem(&why));
+    }
     if let Some(imported) = &summary.imported {
         return of_import(&found.row.id.to_string(), &summary, imported)
             .map_err(|why| problem(&why));
@@ -281,6 +294,7 @@ fn stored(run: &str, store: &Path) -> Result<Against, PlanError> {
         origin,
         rows: rows.collect(),
         blocks: Vec::new(),
+        passes: Vec::new(),
         counts: Some(counts),
         model,
         measured_on: of_target(&summary.target),
@@ -294,8 +308,8 @@ fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Against
         finding.is(code::IMPORTED_CHARACTERS_NOT_TOKENS) && finding.severity == Severity::Warning
     }) {
         return Err(
-            "its input lengths are characters, and nothing in it says how many tokens they \
-                    were; import the log and name that run"
+            "its input lengths are in characters, and it does not have their tokens; import the \
+                log and name that run"
                 .to_owned(),
         );
     }
@@ -320,19 +334,20 @@ fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Against
     }
     let model = Some(summary.target.model.clone()).filter(|model| model != "unknown");
     let measured_on = of_target(&summary.target);
-    Ok(Against { origin, rows: rows.collect(), blocks, counts: None, model, measured_on })
+    let passes = Vec::new();
+    Ok(Against { origin, rows: rows.collect(), blocks, passes, counts: None, model, measured_on })
 }
 
 /// How a run was measured.
 ///
 /// # Errors
-/// Why its figures are none that a prediction can be held against.
+/// Why its figures are none that a prediction can be compared with.
 fn counts(summary: &Summary) -> Result<Counts, String> {
     let speed = summary.target.facts.get("speed").and_then(|speed| speed.parse::<f64>().ok());
     if let Some(speed) = speed.filter(|speed| *speed != 1.0) {
         return Err(format!(
-            "the embedded engine was played {speed} times as fast as the hardware would be; measure \
-             it at --speed 1"
+            "the embedded engine ran {speed} times as fast as the simulated hardware; measure it \
+                at --speed 1"
         ));
     }
     let of_kind = |kind: PassKind| {
@@ -350,11 +365,8 @@ fn counts(summary: &Summary) -> Result<Counts, String> {
             saturated: *saturated as u32,
             predicted: summary.predicted,
         }),
-        _ => {
-            Err("it has no saturated pass, or others beside it: what is predicted are the passes \
-                  of the published tables"
-                .to_owned())
-        }
+        _ => Err("it must have the passes of published tables only (one_by_one and saturated)"
+            .to_owned()),
     }
 }
 

@@ -1,10 +1,12 @@
-//! Predictions: a plan played against the embedded engine in virtual time, in seconds. Nothing is sent,
-//! and nobody waits.
+//! Predictions: simulates a plan with the embedded engine in virtual time, in seconds. No server is
+//! contacted.
 //!
 //! [`predict()`] predicts the grid of a plan, [`search()`] its search; [`read_against`] reads what a
 //! prediction is compared with. The records are stored like those of a run, marked as predicted.
 
 mod error;
+
+mod measured_runs;
 
 mod against;
 mod planned;
@@ -14,14 +16,21 @@ mod no_room;
 mod requests;
 
 mod play;
+mod ranges;
 mod stored;
 pub mod tables;
 
+mod expected;
 mod predict;
 mod search;
 
+mod ab;
+
+pub use ab::{PredictedAb, ab};
 pub use against::{Against, Counts, read as read_against};
 pub use error::PredictError;
+pub use expected::{Expected, expected, known_engine};
+pub use measured_runs::{MeasuredPass, measured_passes, passes_of};
 pub use planned::{planned, refuse_servers};
 pub use play::{PlayTime, check_plan};
 pub use predict::{Prediction, predict, write_tables};

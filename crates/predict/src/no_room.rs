@@ -46,7 +46,7 @@ impl NoRoom {
                 format!("the engine takes {most} tokens at most (--max-model-len)")
             } else {
                 format!(
-                    "they do not fit into the KV cache, or into a step of {} tokens",
+                    "they do not fit into the KV cache or into a step of {} tokens",
                     limits.max_num_batched_tokens
                 )
             };

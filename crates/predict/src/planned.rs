@@ -14,7 +14,7 @@ use crate::against::Against;
 /// `engine_flags`: arguments of the embedded engine that were given, by name.
 ///
 /// # Errors
-/// A server or a search in the spec, every mistake of the plan, and an `against` without a row of the
+/// A server, a search or a sweep in the spec, every mistake of the plan, and an `against` without a row of the
 /// grid.
 pub fn planned(
     mut spec: Spec,
@@ -23,8 +23,20 @@ pub fn planned(
     variables: Variables<'_>,
 ) -> Result<(Plan, Context), PlanError> {
     refuse_servers(&spec)?;
+    if spec.sweep.is_some() {
+        return Err(PlanError::new(
+            "sweep: use `inferometer sweep --predict` for a sweep in virtual \
+            time",
+        ));
+    }
+    if spec.ab.is_some() {
+        return Err(PlanError::new("ab: use `inferometer ab --predict` to compare two settings"));
+    }
     if spec.search.is_some() {
-        return Err(PlanError::new("search: is played in virtual time by `search --predict`"));
+        return Err(PlanError::new(
+            "search: use `inferometer search --predict` for a search in \
+            virtual time",
+        ));
     }
     let own_lengths = spec.input_lengths.is_some() || spec.output_lengths.is_some();
     if let Some(against) = against {
@@ -40,7 +52,36 @@ pub fn planned(
         }
         None => Ok(cells),
     };
-    resolve_with(&spec, Learned { engine_flags, cells: Some(&choose) }, variables)
+    let (mut plan, context) =
+        resolve_with(&spec, Learned { engine_flags, cells: Some(&choose) }, variables)?;
+    if let Some(against) = against.filter(|against| !against.passes.is_empty()) {
+        // What is played is what the run played, whatever loads the flags have.
+        refuse_loads(&spec, &against.origin)?;
+        plan.passes.clear();
+        for pass in &against.passes {
+            if !plan.passes.contains(&pass.run.pass) {
+                plan.passes.push(pass.run.pass.clone());
+            }
+        }
+    }
+    Ok((plan, context))
+}
+
+/// Refuses loads beside those of a run.
+fn refuse_loads(spec: &Spec, origin: &str) -> Result<(), PlanError> {
+    let given = [
+        ("passes", spec.passes.is_some()),
+        ("rate", spec.rate.is_some()),
+        ("concurrency", spec.concurrency.is_some()),
+        ("requests", spec.requests.is_some()),
+        ("one_by_one", spec.one_by_one.is_some()),
+    ];
+    match given.into_iter().find(|given| given.1) {
+        Some((key, _)) => {
+            Err(PlanError::new(format!("{key}: {origin}; leave it out, or leave out --against")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Refuses a server: a prediction is of the embedded engine.
@@ -49,10 +90,13 @@ pub fn planned(
 /// When the spec has a target or starts a server.
 pub fn refuse_servers(spec: &Spec) -> Result<(), PlanError> {
     if spec.target.is_some() {
-        return Err(PlanError::new("target: nothing is sent to a server; leave it out, or `run`"));
+        return Err(PlanError::new(
+            "target: a prediction contacts no server; leave it out, or use \
+            `inferometer run`",
+        ));
     }
     if spec.server.is_some() {
-        return Err(PlanError::new("server: nothing is started for a prediction; leave it out"));
+        return Err(PlanError::new("server: a prediction starts no server; leave it out"));
     }
     Ok(())
 }

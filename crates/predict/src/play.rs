@@ -1,12 +1,16 @@
-//! A plan played in virtual time: the records that its passes would have. Nothing is stored here.
+//! Simulates a plan in virtual time and makes the records that its passes would have. Nothing is
+//! stored here.
 
 use std::fmt;
 use std::time::Duration;
 
 use inferometer_analysis::prediction::Columns;
+use inferometer_analysis::stop::StopWatch;
+use inferometer_engine::fit::runs::RunFigures;
 use inferometer_engine::records::{DETAILED_REQUESTS, PassContext, simulate_pass};
 use inferometer_engine::{Engine, EngineConfig, EngineRequest, Lengths, NoiseState, lengths};
 use inferometer_load::{OverLimit, PassPlan, load_model};
+use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::Record;
@@ -29,11 +33,13 @@ pub(crate) struct PlayedPass {
     pub(crate) records: Vec<Record>,
 }
 
-/// A plan that was played.
+/// A simulated plan.
 pub struct Played<'a> {
     pub(crate) passes: Vec<PlayedPass>,
     /// How each cell was predicted, and what was measured of it.
     pub(crate) rows: Vec<(CellPlan, Row, Option<&'a Columns>)>,
+    /// What was measured of the passes of a stored run, in the order of the passes.
+    pub(crate) measured: Vec<(CellPlan, RunFigures)>,
     pub(crate) findings: Vec<Finding>,
     /// The engine's noise, which goes on from pass to pass.
     noise: Option<NoiseState>,
@@ -82,12 +88,12 @@ impl fmt::Display for PlayTime {
 fn check(pass: &PassPlan) -> Result<(), PredictError> {
     let what = match pass {
         pass if matches!(pass.limit(), (Some(_), OverLimit::Drop)) => {
-            "requests that are dropped over --max-in-flight"
+            "requests dropped at --max-in-flight"
         }
-        PassPlan::Conversations { .. } => "conversations, whose answers are a server's own,",
+        PassPlan::Conversations { .. } => "conversations, which depend on the answers of a server,",
         _ => return Ok(()),
     };
-    Err(PredictError::plan(format!("passes: {what} cannot be predicted; `run` can play it")))
+    Err(PredictError::plan(format!("passes: {what} cannot be predicted; use `inferometer run`")))
 }
 
 /// Refuses a workload or a load that cannot be predicted.
@@ -97,16 +103,16 @@ fn check(pass: &PassPlan) -> Result<(), PredictError> {
 pub fn check_plan(plan: &Plan) -> Result<(), PredictError> {
     if plan.workload.grid() == plan::Grid::Characters {
         return Err(PredictError::plan(format!(
-            "workload (--workload): {} ends its outputs where the model does, which nobody knows \
-             beforehand, so it cannot be predicted; `run` plays it, and `--against` a log of it \
-             predicts with the log's lengths",
+            "workload (--workload): {} has no output lengths before it is measured, so it cannot \
+                be predicted; use `inferometer run`, or `--against` a log of it, which predicts \
+                with the log's lengths",
             plan.workload.name()
         )));
     }
     plan.passes.iter().try_for_each(check)
 }
 
-/// Plays all passes of all cells.
+/// Simulates all passes of all cells.
 pub fn play<'a>(
     plan: &Plan,
     context: &Context,
@@ -114,7 +120,8 @@ pub fn play<'a>(
     against: Option<&'a Against>,
 ) -> Result<Played<'a>, PredictError> {
     check_plan(plan)?;
-    let mut requests = match against.filter(|against| !against.blocks.is_empty()) {
+    let brings_requests = |it: &&Against| !it.blocks.is_empty() || !it.passes.is_empty();
+    let mut requests = match against.filter(brings_requests) {
         Some(_) => None,
         None => Requests::open(plan, context, config)?,
     };
@@ -122,6 +129,7 @@ pub fn play<'a>(
         simulation: Duration::ZERO,
         passes: Vec::new(),
         rows: Vec::new(),
+        measured: Vec::new(),
         findings: Vec::new(),
         noise: None,
         of_log: against.is_some_and(|against| !against.blocks.is_empty()),
@@ -134,12 +142,26 @@ pub fn play<'a>(
         if let Some(requests) = &mut requests {
             requests.warm_up(plan, cell);
         }
-        let measured = against.and_then(|against| against.row(cell));
+        let of_table = against.filter(|against| against.passes.is_empty());
+        let measured = of_table.and_then(|against| against.row(cell));
         let mut row = row(config, cell, measured)?;
         row.measured_on = against.map(|it| it.measured_on.clone()).unwrap_or_default();
         played.findings.extend(row.findings.iter().cloned());
+        let of_run: Vec<_> = against.iter().flat_map(|against| against.passes_of(cell)).collect();
+        for pass in &of_run {
+            let asked = pass.run.requests(row.config.block_size.unwrap_or(16));
+            let config = EngineConfig { noise: row.config.noise, ..pass.run.config.clone() };
+            let engine = Engine::new(config).map_err(PredictError::plan)?;
+            let engine = engine.with_noise_of(played.noise.take());
+            played.pass(plan, cell, pass.run.pass.clone(), engine, None, Box::new(asked))?;
+            played.measured.push((cell, pass.run.measured));
+        }
         let block = against.and_then(|against| against.block(cell));
-        let passes = block.map_or_else(|| plan.passes.clone(), |block| vec![block.pass()]);
+        let passes = match (block, of_run.is_empty()) {
+            (Some(block), _) => vec![block.pass()],
+            (None, true) => plan.passes.clone(),
+            (None, false) => Vec::new(),
+        };
         for pass in passes {
             let engine = Engine::new(row.config.clone()).map_err(PredictError::plan)?;
             let engine = engine.with_noise_of(played.noise.take());
@@ -148,7 +170,8 @@ pub fn play<'a>(
                 Some(block) => Box::new(block.lengths(limits.max_model_len)),
                 None => lengths(cell, row.mean_output, pass_requests(&pass)),
             };
-            played.pass(plan, cell, pass, engine, requests.as_mut(), lengths)?;
+            let asked = Box::new(lengths.map(EngineRequest::from));
+            played.pass(plan, cell, pass, engine, requests.as_mut(), asked)?;
             if let Some(PlayedPass { records, .. }) = played.passes.last() {
                 no_room.add(cell, limits, records);
             }
@@ -172,7 +195,7 @@ pub fn play<'a>(
 }
 
 impl Played<'_> {
-    /// Plays a pass: the requests of the workload, or requests of `lengths` where only these matter.
+    /// Plays a pass: the requests of the workload, or those of `asked` where only their lengths matter.
     fn pass(
         &mut self,
         plan: &Plan,
@@ -180,7 +203,7 @@ impl Played<'_> {
         pass: PassPlan,
         mut engine: Engine,
         requests: Option<&mut Requests>,
-        lengths: Box<dyn Iterator<Item = Lengths>>,
+        mut asked: Box<dyn Iterator<Item = EngineRequest> + '_>,
     ) -> Result<(), PredictError> {
         let number = self.passes.len() as u32;
         let place = PassContext { cell, pass: &pass, number, streamed: plan.sampling.stream };
@@ -200,13 +223,19 @@ impl Played<'_> {
             self.findings.extend(findings);
             records
         } else {
-            play(&mut lengths.map(EngineRequest::from))
+            play(&mut asked)
+        };
+        let watch = StopWatch::of(plan.stop, &pass);
+        let records = match watch.and_then(|watch| watch.stops_at(&figures(&records))) {
+            None => records,
+            Some((at, why)) => records.into_iter().map(|record| record.cut_off(at, why)).collect(),
         };
         self.noise = engine.noise().cloned();
         self.requests += records.len();
         self.span += span(&records);
         if records.len() > DETAILED_REQUESTS {
-            let message = "gaps between tokens are the mean of each request, for there are many";
+            let message = "gaps between tokens are given as the mean of each request, because \
+                there are very many";
             let finding = Finding::of(code::ITL_IS_A_MEAN, message);
             self.findings.push(finding.at(format!("{cell}, {pass}")));
         }
@@ -220,15 +249,20 @@ fn log_is_no_plan(against: &Against) -> Option<Finding> {
     if against.blocks.is_empty() {
         return None;
     }
-    let message = "lengths are the log's means in tokens, of its completed requests; outputs are \
-                   spread around theirs as if each token were as likely to be the last; what its \
-                   failed requests cost is not known";
+    let message = "lengths are the log's means in tokens over completed requests; output lengths \
+        are drawn from a geometric distribution with that mean; the cost of failed requests is \
+        unknown";
     Some(Finding::of(code::LENGTHS_FROM_LOG, message))
 }
 
 /// Requests over which lengths are spread.
 fn pass_requests(pass: &PassPlan) -> u32 {
     pass.requests().unwrap_or(DETAILED_REQUESTS as u32)
+}
+
+/// What is known of each request.
+pub(crate) fn figures(records: &[Record]) -> Vec<RequestFigures> {
+    records.iter().map(|record| RequestFigures::of(&Timeline::new(record))).collect()
 }
 
 /// From the first send to the last end.

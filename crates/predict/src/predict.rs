@@ -1,4 +1,4 @@
-//! A plan predicted: played, stored, and its report written.
+//! Predicts a plan: simulates it, stores the records, and writes the report.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,8 @@ pub struct Prediction {
     pub time: PlayTime,
 }
 
-/// Plays a plan against the embedded engine in virtual time. `against` is what it is compared with.
+/// Simulates a plan with the embedded engine in virtual time. `against` is what it is compared
+/// with.
 ///
 /// # Errors
 /// When the plan cannot be predicted, and when files cannot be written.

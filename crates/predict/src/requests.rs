@@ -31,7 +31,7 @@ pub struct Requests {
     counter: Counter,
 }
 
-/// Requests that were played, in the order of their starts.
+/// Simulated requests, in the order of their starts.
 #[derive(Default)]
 pub struct Played {
     asked: Vec<(u32, u32, Option<Box<str>>)>,

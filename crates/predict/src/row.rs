@@ -1,5 +1,5 @@
-//! One cell beside what was measured of it: under which limit the row was made, and whether its
-//! figures mean what they seem to. What they do not is explained and never fitted.
+//! Compares one cell with its measurement: the length limit of the measured row, and misleading
+//! figures. Misleading figures are explained and never fitted.
 
 use inferometer_analysis::prediction::Columns;
 use inferometer_engine::confidence::MeasuredOn;
@@ -70,8 +70,9 @@ fn over_the_limit(
     if let Some(larger) = larger.filter(|&larger| distance(larger) < distance(capped)) {
         row.config = raised;
         let message = format!(
-            "the measured latency is that of all {asked} tokens ({:.1} s; {larger:.1} s predicted), \
-             so this row was made under a limit above {limit} tokens; it is predicted with {most}",
+            "the measured latency fits all {asked} tokens ({:.1} s; {larger:.1} s predicted), so \
+                this row was measured with a limit above {limit} tokens; it is predicted with \
+                {most}",
             seen.unwrap_or(larger)
         );
         let finding = Finding::of(code::LARGER_LIMIT, message);
@@ -81,17 +82,22 @@ fn over_the_limit(
     row.comparable = false;
     let made = (limit + 1).saturating_sub(cell.input_length);
     let message = if made <= 1 {
-        format!("prompts of {} tokens meet the limit of {limit} and are ignored", cell.input_length)
+        format!(
+            "prompts of {} tokens reach the limit of {limit} and are \
+            ignored",
+            cell.input_length
+        )
     } else {
         let published = measured.output_tokens_per_s.zip(measured.requests_per_s);
         let counted = match published {
             Some((tokens, requests)) if near(tokens / requests, asked, requests) => {
-                "; the measured tokens/s count those asked for"
+                "; the measured tokens/s count the requested ones"
             }
             _ => "",
         };
         format!(
-            "the model stops at {limit} tokens, so {made} of {asked} output tokens are made{counted}"
+            "the model stops at {limit} tokens, so {made} of {asked} output tokens are \
+                generated{counted}"
         )
     };
     let finding = Finding::of(code::OUTPUT_CAPPED, message).at(cell.to_string());
@@ -117,8 +123,8 @@ fn early_ends(row: &mut Row, cell: CellPlan, measured: &Columns) {
     if row.config.profile.engine == "tgi" && mean >= 1.0 && mean <= asked {
         row.mean_output = Some(mean);
         let message = format!(
-            "outputs ended by themselves after {mean:.1} of {asked} tokens in the mean (tokens/s / \
-             requests/s); predicted with lengths of that mean"
+            "outputs ended at end-of-text after {mean:.1} of {asked} tokens on average (tokens/s / \
+                requests/s); predicted with lengths of that mean"
         );
         let finding = Finding::of(code::MEAN_OUTPUT_FROM_TABLE, message);
         row.findings.push(finding.at(cell.to_string()));
@@ -126,8 +132,8 @@ fn early_ends(row: &mut Row, cell: CellPlan, measured: &Columns) {
     }
     row.comparable = false;
     let message = format!(
-        "tokens/s / requests/s is {mean:.1} output tokens, not {asked}: outputs ended by \
-         themselves, or tokens were counted that were not made"
+        "tokens/s / requests/s is {mean:.1} output tokens, not {asked}: outputs ended early, or \
+            tokens were counted that were not generated"
     );
     let finding = Finding::of(code::OUTPUT_NOT_AS_ASKED, message).at(cell.to_string());
     row.findings.push(finding);
@@ -154,8 +160,8 @@ pub fn constant_extra_cost(rows: &[(Columns, Columns)]) -> Option<Finding> {
     let alike = pairs.len() >= 4 && mean.abs() > 0.03 * level && mean.abs() > 3.0 * spread;
     alike.then(|| {
         let message = format!(
-            "every step takes {mean:+.2} ms ({:+.1} %) beside the prediction, whatever the lengths \
-             (spread {spread:.2} ms)",
+            "every step takes {mean:+.2} ms ({:+.1} %) relative to the prediction, for all lengths \
+                (standard deviation {spread:.2} ms)",
             100.0 * mean / level
         );
         Finding::of(code::CONSTANT_EXTRA_COST, message)
@@ -185,7 +191,7 @@ mod tests {
         let cut = judged((1024, 2048), measured(0.17, 338.69, 13.14));
         assert_eq!((codes(&cut), cut.comparable), (vec!["output_capped"], false));
         assert!(cut.findings[0].message.contains("1025 of 2048"), "{}", cut.findings[0].message);
-        assert!(cut.findings[0].message.contains("asked for"));
+        assert!(cut.findings[0].message.contains("the requested ones"));
     }
 
     #[test]

@@ -1,28 +1,28 @@
-//! A search of the embedded engine in virtual time: the trials that `search` would send, played. It
-//! sends nothing.
+//! A search or a sweep of the embedded engine in virtual time: simulates the trials that `search`
+//! or `sweep` would send. It sends nothing.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use inferometer_analysis::search::{Search, SearchAnswer, TrialFold, certain_at};
+use inferometer_analysis::search::{SearchAnswer, certain_at};
 use inferometer_analysis::summary::Summary;
+use inferometer_analysis::trials::{Trials, Tried, TriedFold};
 use inferometer_engine::records::{PassContext, simulate_pass};
 use inferometer_engine::{Engine, EngineConfig, EngineRequest, NoiseState, lengths};
 use inferometer_load::load_model;
-use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::code;
-use inferometer_model::record::Record;
+use inferometer_model::record::{CUT_OFF, Record, STOPPED_AT_MAX_TIME};
+use inferometer_model::time::Nanos;
 use inferometer_net::monotonic_now;
 use inferometer_plan::Plan;
-use inferometer_plan::search::SearchPlan;
 use inferometer_report::plot::Theme;
 use inferometer_run::outputs::Outputs;
 use inferometer_run::{Context, noise_of};
 use inferometer_store::{PassBegin, RunId};
 
 use crate::error::PredictError;
-use crate::play::{PlayTime, check_plan, span};
+use crate::play::{PlayTime, check_plan, figures, span};
 use crate::requests::Requests;
 use crate::row::row;
 use crate::stored::StoredPrediction;
@@ -30,71 +30,69 @@ use crate::stored::StoredPrediction;
 /// Takes the records of a trial.
 type Keep<'a> = dyn FnMut(&PassBegin, Vec<Record>) -> Result<(), PredictError> + 'a;
 
-/// The engine of a search, and what it plays.
-struct Player<'a> {
+/// The engine of a search, a sweep, or a side of a comparison, and what it simulates.
+pub(crate) struct Player<'a> {
     plan: &'a Plan,
     config: EngineConfig,
     requests: Option<Requests>,
     /// The engine's noise, which goes on from trial to trial.
-    noise: Option<NoiseState>,
+    pub(crate) noise: Option<NoiseState>,
     /// Passes so far.
     passes: u32,
 }
 
 impl<'a> Player<'a> {
-    fn new(plan: &'a Plan, context: &Context, config: EngineConfig) -> Result<Self, PredictError> {
+    pub(crate) fn new(
+        plan: &'a Plan,
+        context: &Context,
+        config: EngineConfig,
+    ) -> Result<Self, PredictError> {
         check_plan(plan)?;
         let requests = Requests::open(plan, context, &config)?;
         Ok(Self { plan, config, requests, noise: None, passes: 0 })
     }
 
     /// Plays the trials of a cell; `keep` gets the records of each.
-    fn cell(
-        &mut self,
-        cell: CellPlan,
-        search_plan: &SearchPlan,
-        keep: &mut Keep<'_>,
-    ) -> Result<Search, PredictError> {
+    fn cell(&mut self, cell: CellPlan, keep: &mut Keep<'_>) -> Result<Trials, PredictError> {
         let of_plan = self.plan.passes_of(cell);
-        let mut search = Search::new(inferometer_analysis::search::settings(search_plan));
+        let nothing = || PredictError::plan("search, sweep: the plan has neither");
+        let mut trials = Trials::of(self.plan).ok_or_else(nothing)?;
         if let Some(requests) = &mut self.requests {
             requests.warm_up(self.plan, cell);
         }
-        while let (Some(asked), [of_plan, ..]) = (search.next(), of_plan.as_slice()) {
-            let begin = PassBegin {
-                pass: self.passes,
-                cell,
-                plan: inferometer_analysis::search::trial_pass(of_plan, asked),
-                repeat: search.trials() + 1,
-            };
+        while let Some(plan) = of_plan.first().and_then(|of_plan| trials.next(of_plan)) {
+            let begin = PassBegin { pass: self.passes, cell, plan, repeat: trials.count() + 1 };
             self.passes += 1;
             let records = self.pass(&begin)?;
-            let records = self.cut_off(search_plan, &begin, records);
-            let Some(mut trial) = TrialFold::of(&begin.plan, &search_plan.criteria) else { break };
+            let records = self.cut_off(&begin, records);
+            let (records, stopped) = in_time(records, trials.time_left());
+            let Some(mut trial) = TriedFold::of(self.plan, &begin.plan) else { break };
             figures(&records).iter().for_each(|figures| trial.add(figures));
-            let trials = search.trials();
-            search.tell(trial.finish());
+            let count = trials.count();
+            let tried = trial.finish(stopped);
+            trials.tell(&tried);
             keep(&begin, records)?;
-            if search.trials() == trials {
+            if trials.count() == count && tried != Tried::OutOfTime {
                 return Err(PredictError::requests(format!(
-                    "trial {} of {cell} has requests that could not be played: it counts for nothing",
+                    "trial {} of {cell} has requests that could not be simulated: it is discarded",
                     begin.repeat
                 )));
             }
         }
-        Ok(search)
+        Ok(trials)
     }
 
     /// The records as they are of a pass that ends as soon as its claim is certain.
-    fn cut_off(&self, plan: &SearchPlan, begin: &PassBegin, records: Vec<Record>) -> Vec<Record> {
-        let watcher = inferometer_analysis::search::watcher(plan, &begin.plan);
+    fn cut_off(&self, begin: &PassBegin, records: Vec<Record>) -> Vec<Record> {
+        let search = self.plan.search.as_ref();
+        let watcher = search.and_then(|it| inferometer_analysis::search::watcher(it, &begin.plan));
         match watcher.and_then(|watcher| certain_at(&watcher, &figures(&records))) {
             None => records,
-            Some(at) => records.into_iter().map(|record| record.cut_off(at)).collect(),
+            Some(at) => records.into_iter().map(|record| record.cut_off(at, CUT_OFF)).collect(),
         }
     }
 
-    fn pass(&mut self, begin: &PassBegin) -> Result<Vec<Record>, PredictError> {
+    pub(crate) fn pass(&mut self, begin: &PassBegin) -> Result<Vec<Record>, PredictError> {
         let plan = self.plan;
         let row = row(&self.config, begin.cell, None)?;
         let engine = Engine::new(row.config).map_err(PredictError::plan)?;
@@ -123,10 +121,26 @@ impl<'a> Player<'a> {
     }
 }
 
+/// The records as they are of a pass that ends when its time is over, and why it ended early, if it did.
+pub(crate) fn in_time(
+    records: Vec<Record>,
+    most: Option<Duration>,
+) -> (Vec<Record>, Option<&'static str>) {
+    let ends = most.map(|most| Nanos::ZERO + most);
+    let last = records.iter().map(Record::ended_or_due).max();
+    match ends.filter(|ends| last.is_some_and(|last| last > *ends)) {
+        None => (records, None),
+        Some(ends) => {
+            let cut = |record: Record| record.cut_off(ends, STOPPED_AT_MAX_TIME);
+            (records.into_iter().map(cut).collect(), Some(STOPPED_AT_MAX_TIME))
+        }
+    }
+}
+
 /// What a search of the embedded engine is predicted to find. Nothing is stored.
 ///
 /// # Errors
-/// When the plan cannot be played.
+/// When the plan cannot be simulated.
 pub fn expected_answers(
     plan: &Plan,
     context: &Context,
@@ -137,14 +151,16 @@ pub fn expected_answers(
     let cells = plan.cells.iter();
     cells
         .map(|&cell| {
-            let search = player.cell(cell, search_plan, &mut |_, _| Ok(()))?;
-            Ok(SearchAnswer::of_search(search_plan, cell, &search))
+            Ok(match player.cell(cell, &mut |_, _| Ok(()))? {
+                Trials::Search(search) => SearchAnswer::of_search(search_plan, cell, &search),
+                Trials::Sweep(_) => Vec::new(),
+            })
         })
         .collect::<Result<Vec<_>, _>>()
         .map(|answers| answers.into_iter().flatten().collect())
 }
 
-/// A search that was played.
+/// A simulated search or sweep.
 pub struct PredictedSearch {
     /// Its results, with an answer for each cell.
     pub summary: Summary,
@@ -156,19 +172,27 @@ pub struct PredictedSearch {
     pub time: PlayTime,
 }
 
-/// Searches in virtual time; every trial is stored.
+/// The plan with as many cards as the engine runs on, where a sweep does not say it: for figures per card.
+fn with_cards(plan: &Plan, config: &EngineConfig) -> Result<Plan, PredictError> {
+    let mut plan = plan.clone();
+    if let Some(sweep) = plan.sweep.as_mut().filter(|sweep| sweep.gpus.is_none()) {
+        let resolved = config.resolve().map_err(PredictError::plan)?;
+        sweep.gpus = Some(resolved.tensor_parallel_size * resolved.pipeline_parallel_size);
+    }
+    Ok(plan)
+}
+
+/// Searches or sweeps in virtual time; every trial is stored.
 ///
 /// # Errors
-/// When the plan has no search or cannot be played, and when files cannot be written.
+/// When the plan has neither or cannot be simulated, and when files cannot be written.
 pub fn search(
     plan: &Plan,
     context: &Context,
     config: &EngineConfig,
 ) -> Result<PredictedSearch, PredictError> {
-    let Some(search_plan) = &plan.search else {
-        return Err(PredictError::plan("search: there is nothing to look for"));
-    };
     let config = &EngineConfig { noise: noise_of(plan, context)?, ..config.clone() };
+    let plan = &with_cards(plan, config)?;
     let outputs = Outputs::prepare(context.out.as_deref())?;
     let mut stored = StoredPrediction::begin(plan, context, config, None)?;
     let mut player = Player::new(plan, context, config.clone())?;
@@ -177,7 +201,7 @@ pub fn search(
     let mut rows = Vec::new();
     for &cell in &plan.cells {
         rows.push((cell, row(config, cell, None)?, None));
-        player.cell(cell, search_plan, &mut |begin, records| {
+        player.cell(cell, &mut |begin, records| {
             time.requests += records.len();
             time.span += span(&records);
             stored.pass(begin, records, &[code::CHUNKS_ARE_NOT_TOKENS])
@@ -188,11 +212,7 @@ pub fn search(
     stored.findings.extend(requests.map(Requests::findings).into_iter().flatten());
     // Where only their lengths were made there is nothing to tell two of them apart by.
     let hash = requests.map(Requests::hash);
-    let (summary, run, traces) = stored.finish(&rows, hash)?;
+    let (summary, run, traces) = stored.finish(&rows, &[], hash)?;
     let folder = outputs.write_all(&summary, plan, &run, &traces, Theme::Light)?;
     Ok(PredictedSearch { summary, run, folder, time })
-}
-
-fn figures(records: &[Record]) -> Vec<RequestFigures> {
-    records.iter().map(|record| RequestFigures::of(&Timeline::new(record))).collect()
 }

@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 
 use inferometer_analysis::cell::Cell;
-use inferometer_analysis::prediction::{CellPrediction, Columns, Intervals};
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::prediction::{CellPrediction, Columns, Intervals, PassPrediction};
 use inferometer_analysis::prediction_error::error_summaries;
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::EngineConfig;
 use inferometer_engine::confidence::{ErrorColumn, confidence};
+use inferometer_engine::fit::runs::RunFigures;
 use inferometer_model::calendar::rfc3339;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Code, Finding, code};
@@ -25,7 +27,9 @@ use inferometer_run::summarise::{RunFacts, summarise};
 use inferometer_store::{Ending, PassBegin, RunHeader, RunId, RunState, Store};
 
 use crate::error::PredictError;
+use crate::measured_runs::figures_of;
 use crate::play::{Played, PlayedPass};
+use crate::ranges::{PassPlace, with_ranges};
 use crate::row::{Row, constant_extra_cost};
 
 /// Keeps the records and makes the results of them, as `run` does.
@@ -46,7 +50,7 @@ pub fn store(
         let begin = PassBegin { pass: number, cell, plan: pass, repeat: 1 };
         stored.pass(&begin, records, expected)?;
     }
-    stored.finish(&played.rows, played.workload_hash)
+    stored.finish(&played.rows, &played.measured, played.workload_hash)
 }
 
 /// A prediction as it is kept, pass by pass.
@@ -57,6 +61,8 @@ pub struct StoredPrediction {
     pub grid: Grid,
     /// What a reader must know.
     pub findings: Vec<Finding>,
+    /// Of each pass so far, whether its load limits what is in flight.
+    limited: Vec<(CellPlan, bool)>,
 }
 
 impl StoredPrediction {
@@ -70,12 +76,14 @@ impl StoredPrediction {
         config: &EngineConfig,
         against: Option<&str>,
     ) -> Result<Self, PredictError> {
-        let header = header(plan, config, against)?;
+        let mut header = header(plan, config, against)?;
+        header.target.facts.extend(context.facts.clone());
         let store = Store::open(&context.store)
             .map_err(|error| PredictError::plan(format!("store (--store): {error}")))?;
         let mut recording = Recording::begin(store, &header, Counter::None)?;
         recording.traced = true;
-        Ok(Self { header, recording, grid: Grid::default(), findings: Vec::new() })
+        let (grid, findings, limited) = (Grid::default(), Vec::new(), Vec::new());
+        Ok(Self { header, recording, grid, findings, limited })
     }
 
     /// Keeps a pass; of what its records show, what is `expected` is left out.
@@ -98,6 +106,7 @@ impl StoredPrediction {
         let unexpected = found.filter(|finding| !finding.is_one_of(expected));
         self.findings.extend(unexpected.cloned());
         self.grid.add(begin.cell, result);
+        self.limited.push((begin.cell, begin.plan.is_limited()));
         Ok(())
     }
 
@@ -108,12 +117,14 @@ impl StoredPrediction {
     pub fn finish(
         self,
         rows: &[(CellPlan, Row, Option<&Columns>)],
+        measured: &[(CellPlan, RunFigures)],
         workload_hash: Option<String>,
     ) -> Result<(Summary, RunId, Traces), PredictError> {
-        let Self { header, recording, grid, findings } = self;
+        let Self { header, recording, grid, findings, limited } = self;
         let facts = RunFacts {
             run_id: recording.run().to_string(),
             started_at: rfc3339(header.started_unix_ns),
+            origin_unix_ns: header.origin_unix_ns,
             plan: &header.plan,
             target: &header.target,
             environment: &header.environment,
@@ -122,9 +133,10 @@ impl StoredPrediction {
             workload_hash,
             // No body is made.
             body_hash: None,
+            ranks: Vec::new(),
         };
         let mut summary = summarise(facts, &grid, findings);
-        add_predictions(&mut summary, rows)?;
+        add_predictions(&mut summary, rows, &limited, measured)?;
         summary.errors = error_summaries(&summary.cells);
         let run = recording.finish(&summary, Ending::Complete, RunState::Complete)?;
         Ok((summary, run, grid.traces))
@@ -135,6 +147,8 @@ impl StoredPrediction {
 fn add_predictions(
     summary: &mut Summary,
     rows: &[(CellPlan, Row, Option<&Columns>)],
+    limited: &[(CellPlan, bool)],
+    of_passes: &[(CellPlan, RunFigures)],
 ) -> Result<(), PredictError> {
     let mut compared = Vec::new();
     for cell in &mut summary.cells {
@@ -148,6 +162,7 @@ fn add_predictions(
             error_pct: measured
                 .filter(|_| row.comparable)
                 .map(|measured| found.error_pct(measured)),
+            passes: passes_of(cell, row, &of_cell(limited, place), &of_cell(of_passes, place))?,
             ..confidence_of(cell, place, row)?
         };
         if let (Some(measured), true) = (measured, row.comparable) {
@@ -158,13 +173,48 @@ fn add_predictions(
     Ok(())
 }
 
+/// What is known of the passes of a cell, in their order.
+fn of_cell<T: Copy>(all: &[(CellPlan, T)], cell: CellPlan) -> Vec<T> {
+    all.iter().filter(|known| known.0 == cell).map(|known| known.1).collect()
+}
+
+/// The figures of each pass, of an engine of today; whether each is limited, and what was measured of it.
+fn passes_of(
+    cell: &Cell,
+    row: &Row,
+    limited: &[bool],
+    measured: &[RunFigures],
+) -> Result<Vec<PassPrediction>, PredictError> {
+    let resolved = row.config.resolve().map_err(PredictError::plan)?;
+    if resolved.profile.steps.is_none() && measured.is_empty() {
+        return Ok(Vec::new());
+    }
+    let pass = |(at, pass): (usize, &PassSummary)| {
+        let place = PassPlace {
+            load: pass.label(),
+            lengths: lengths_of_pass(cell.plan(), pass),
+            in_flight: pass.peak_concurrency.unwrap_or(1),
+            is_limited: limited.get(at).copied().unwrap_or(false),
+        };
+        let measured = measured.get(at).copied().unwrap_or_default();
+        with_ranges(&resolved, &row.measured_on, place, &figures_of(pass), &measured)
+    };
+    Ok(cell.passes.iter().enumerate().map(pass).collect())
+}
+
 fn confidence_of(cell: &Cell, place: CellPlan, row: &Row) -> Result<CellPrediction, PredictError> {
     let resolved = row.config.resolve().map_err(PredictError::plan)?;
     let in_flight = cell.passes.iter().filter_map(|pass| pass.peak_concurrency).max().unwrap_or(1);
     let sequences = u64::from(resolved.limits.max_num_seqs).min(in_flight) as u32;
     let sure = confidence(&resolved, lengths_of(cell, place), sequences, &row.measured_on);
     let interval = |column, predicted: Option<f64>| Some(sure.interval(column, predicted?));
-    let (throughput, latency) = (ErrorColumn::Throughput, ErrorColumn::Latency);
+    let latency = ErrorColumn::Latency;
+    // Of today's engines most rows are of rates that they bear, where requests per second are those that were
+    // sent: a load that fills the engine has them as surely as latencies.
+    let throughput = match resolved.profile.steps {
+        Some(_) => latency,
+        None => ErrorColumn::Throughput,
+    };
     Ok(CellPrediction {
         interval: Some(Intervals {
             requests_per_s: interval(throughput, cell.requests_per_s),
@@ -181,7 +231,14 @@ fn confidence_of(cell: &Cell, place: CellPlan, row: &Row) -> Result<CellPredicti
 /// The lengths of a cell; of requests with lengths of their own, their means.
 fn lengths_of(cell: &Cell, place: CellPlan) -> CellPlan {
     let passes = cell.passes.iter().filter(|pass| pass.outcomes.complete > 0);
-    let Some(pass) = passes.max_by_key(|pass| pass.outcomes.complete) else { return place };
+    let pass = passes.max_by_key(|pass| pass.outcomes.complete);
+    pass.map_or(place, |pass| lengths_of_pass(place, pass))
+}
+
+fn lengths_of_pass(place: CellPlan, pass: &PassSummary) -> CellPlan {
+    if pass.outcomes.complete == 0 {
+        return place;
+    }
     let mean = |tokens: u64| (tokens as f64 / pass.outcomes.complete as f64).round() as u32;
     let own = |length: u32, tokens: u64| if length == 0 { mean(tokens) } else { length };
     CellPlan {
@@ -218,6 +275,7 @@ fn header(
         facts.insert(format!("caveat_{}", number + 1), caveat);
     }
     let target = Target {
+        servers: Vec::new(),
         url: String::new(),
         dialect: "none".to_owned(),
         engine: Some(profile.engine.clone()),

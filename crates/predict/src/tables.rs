@@ -1,10 +1,9 @@
-//! The tables of a prediction beside its figures: intervals, and the comparison with what was
-//! measured. Text only.
+//! Further tables of a prediction: intervals, and the comparison with measured results. Text only.
 
 use std::fmt::Write as _;
 
 use inferometer_analysis::cell::Cell;
-use inferometer_analysis::prediction::{Columns, Intervals};
+use inferometer_analysis::prediction::{Columns, Intervals, PassPrediction};
 use inferometer_analysis::summary::Summary;
 use inferometer_model::finding::code;
 
@@ -62,7 +61,7 @@ fn sections(
     title: impl Fn(&str) -> String,
     text: impl Fn(&Grid) -> String,
 ) -> String {
-    let mut out = title("Nine of ten measurements are expected within");
+    let mut out = title("90 % of measurements are expected within");
     out += &text(&intervals(summary));
     let of = by_reason(summary, |cell| cell.prediction.interval_of.as_ref());
     for (words, cells) in &of {
@@ -73,9 +72,16 @@ fn sections(
     for (why, cells) in by_reason(summary, |cell| cell.prediction.uncalibrated.as_ref()) {
         let _ = writeln!(out, "\nuncalibrated, a factor of two either way: {why} ({cells})");
     }
+    if summary.cells.iter().any(|cell| !cell.prediction.passes.is_empty()) {
+        out.push('\n');
+        out += &title(
+            "Each pass: prediction, and the range of 90 % of measurements (~: uncalibrated)",
+        );
+        out += &text(&passes(summary));
+    }
     if let Some(errors) = &summary.errors {
         out.push('\n');
-        out += &title("Measured, predicted, error in percent");
+        out += &title("Measured, predicted, error in %");
         for finding in summary.findings.iter().filter(|finding| finding.is(code::IN_SAMPLE)) {
             let _ = writeln!(out, "{}\n", finding.message);
         }
@@ -119,6 +125,43 @@ fn intervals(summary: &Summary) -> Grid {
         row
     };
     Grid { headings, rows: summary.cells.iter().map(row).collect() }
+}
+
+/// Every figure of every pass, beside what was measured, where something was.
+fn passes(summary: &Summary) -> Grid {
+    let all = || summary.cells.iter().flat_map(|cell| &cell.prediction.passes);
+    let figures = || all().flat_map(|pass| pass.figures().into_iter().flatten());
+    let is_measured = figures().any(|figure| figure.measured.is_some());
+    let mut headings = vec!["Input", "Output", "Load", "Figure", "predicted", "range"];
+    if is_measured {
+        headings.extend(["measured", "error, %", "inside"]);
+    }
+    let mut rows = Vec::new();
+    for cell in &summary.cells {
+        let place = [cell.input_length, cell.output_length].map(|length| length.to_string());
+        for pass in &cell.prediction.passes {
+            for (name, figure) in PassPrediction::NAMES.iter().zip(pass.figures()) {
+                let Some(figure) = figure else { continue };
+                let mark = if figure.calibrated { "" } else { "~" };
+                let [low, high] = figure.interval;
+                let mut row = place.to_vec();
+                row.extend([
+                    pass.load.clone(),
+                    (*name).to_owned(),
+                    format!("{:.2}", figure.predicted),
+                    format!("{mark}{low:.2} to {high:.2}"),
+                ]);
+                if is_measured {
+                    let measured = figure.measured.map_or("-".to_owned(), |it| format!("{it:.2}"));
+                    let error = figure.error_pct.map_or("-".to_owned(), |it| format!("{it:+.1}"));
+                    let inside = figure.holds().map_or("-", |it| if it { "yes" } else { "no" });
+                    row.extend([measured, error, inside.to_owned()]);
+                }
+                rows.push(row);
+            }
+        }
+    }
+    Grid { headings: headings.into_iter().map(str::to_owned).collect(), rows }
 }
 
 /// Each reason, with the cells that it holds for.

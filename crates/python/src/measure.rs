@@ -190,14 +190,14 @@ pub fn predict(
         let failed = too_many_failures(&found.summary, plan.max_failures).map(Shortfall::Failed);
         let missed = missed_objectives(&found.summary);
         let missed = (!missed.is_empty()).then(|| {
-            Shortfall::Objective(format!("predicted not to be met: {}", missed.join("; ")))
+            Shortfall::Objective(format!("predicted to be missed: {}", missed.join("; ")))
         });
         let shortfall = failed.or(missed).as_ref().map(shortfall_document);
         Ok(document(&found.summary, &context, Some(&found.folder), shortfall))
     })
 }
 
-/// Searches in virtual time; nothing is sent.
+/// Searches or sweeps in virtual time; nothing is sent.
 #[pyfunction]
 #[pyo3(signature = (keys, plan))]
 pub fn predict_search(py: Python<'_>, keys: &str, plan: Option<PathBuf>) -> PyResult<String> {
@@ -206,7 +206,8 @@ pub fn predict_search(py: Python<'_>, keys: &str, plan: Option<PathBuf>) -> PyRe
     let (plan, context) = resolve_with(&spec, learned, &variable).map_err(Error::from)?;
     virtually(py, move || {
         let found = search_plan(&plan, &context, &config)?;
-        let shortfall = inferometer_run::search_text::judge(&found.summary.searches).err();
+        let lenient = Strictness::Lenient;
+        let shortfall = judge_results(&found.summary, plan.max_failures, lenient).err();
         let shortfall = shortfall.as_ref().map(shortfall_document);
         Ok(document(&found.summary, &context, Some(&found.folder), shortfall))
     })
@@ -251,8 +252,8 @@ fn refuse_engine_arguments(keys: &Map<String, Value>) -> Result<(), Error> {
         return Ok(());
     }
     Err(PlanError::new(format!(
-        "{}: arguments of the engine are for predictions; to measure an engine that has them, start it by \
-         server=dict(preset=\"inferometer\", arguments={{...}})",
+        "{}: engine arguments are for predictions; to measure an engine with them, start it with \
+            server=dict(preset=\"inferometer\", arguments={{...}})",
         given.join(", ")
     ))
     .into())

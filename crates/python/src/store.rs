@@ -38,7 +38,10 @@ impl Filter {
         let mut instant = |key: &str, text: Option<String>| {
             text.and_then(|text| {
                 beginning(&text).or_else(|| {
-                    mistakes.push(format!("{key}: `{text}` is no date such as 2026-11-20, in UTC"));
+                    mistakes.push(format!(
+                        "{key}: `{text}` is not a date such as 2026-11-20, in \
+                        UTC"
+                    ));
                     None
                 })
             })
@@ -76,7 +79,7 @@ fn named<T: Copy, const N: usize>(
     let found = all.into_iter().find(|one| name(*one) == given);
     if found.is_none() {
         let known = all.map(name).join(", ");
-        mistakes.push(format!("{key}: `{given}` is none; there are {known}"));
+        mistakes.push(format!("{key}: `{given}` is unknown; there are {known}"));
     }
     found
 }
@@ -107,7 +110,7 @@ pub fn run_document(py: Python<'_>, store: PathBuf, name: &str) -> PyResult<Stri
             }
             RunState::Running | RunState::Killed | RunState::Failed => {
                 let state = run.row.state.name();
-                let message = format!("the run is not complete, its state is: {state}");
+                let message = format!("the run is not complete; its state is {state}");
                 json!({ "kind": "failed", "message": message })
             }
             RunState::Complete => {

@@ -1,4 +1,4 @@
-//! Work on a thread of its own, while the calling thread tells Python what happens and hears its
+//! Work on a separate thread, while the calling thread reports progress to Python and handles its
 //! signals. Python's lock is held only while Python code is called.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -42,11 +42,11 @@ pub struct Waited<T> {
     pub raised: Option<PyErr>,
 }
 
-/// What the waiting thread hears, and who is told of it.
+/// The events of the waiting thread, and their receiver.
 pub struct Listening<'a, T> {
     /// The other end of what the work sends.
     pub receiver: Receiver<Told<T>>,
-    /// The state of the run, of which the progress is told.
+    /// The state of the run, for reports of progress.
     pub live: &'a LiveState,
     /// Called with each event and with the progress, as JSON documents.
     pub on_event: Option<&'a Py<PyAny>>,

@@ -154,7 +154,7 @@ def test_equal_builds_pass(act, by):
     ended = act(inputs={**what, "gate": "output_tokens_per_s>-60%"})
     assert ended.code == 0, ended.stderr
     assert re.match("(PASS|UNDECIDED): ", ended.last), ended.stderr
-    assert "measured: in turn, 4 rounds of both" in ended.stdout
+    assert "measured: in turn, 4 rounds each" in ended.stdout
     answer = ended.last.split(":")[0]
     assert ended.answer == f"answer={answer}\n"
     # The page is appended to what is there, and begins with the answer.
@@ -240,7 +240,7 @@ BOTH = {"base-command": "base {port}", "head-command": "head {port}"}
         ({**GATE, **BOTH, "rounds": "many"}, "ROUNDS is `many`: give a number"),
         ({**GATE, **BOTH, "strict": "yes"}, "STRICT is `yes`: give true or false"),
         ({**GATE, **BOTH, "inferometer": "/no/such"}, "/no/such: no such command; install it"),
-        ({**BOTH, "gate": "faster"}, "`faster` is no condition"),
+        ({**BOTH, "gate": "faster"}, "`faster` is not a condition"),
         ({**GATE, **BOTH, "margin": "200"}, "invalid value '200' for '--margin <PERCENT>'"),
         ({**GATE, **BOTH, "rate": "fast"}, "`fast` is not a rate"),
         ({**GATE, **BOTH, "input-lengths": "x"}, "input"),

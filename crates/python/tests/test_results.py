@@ -82,7 +82,13 @@ def test_a_comparison_has_rows_a_gate_and_words(small):
         im.compare(*runs, margin=5)
 
 
-def test_a_run_in_a_notebook_has_its_table_and_pictures(measured):
+def test_a_run_in_a_notebook_has_its_table_and_pictures_where_there_is_something_to_compare(measured, small):
     page = measured._repr_html_()
-    assert "<table" in page and page.count("data:image/svg+xml;base64,") >= 1
-    assert measured.id in page and "<script" not in page
+    assert "<table" in page and measured.id in page and "<script" not in page
+    # A single cell has no chart of one bar.
+    assert "data:image" not in page
+    two = im.predict(
+        model="qwen-14b", input_lengths=[64], output_lengths=[16, 32], requests=50,
+        store=small["store"], out=small["out"] / "two",
+    )
+    assert two._repr_html_().count("data:image/svg+xml;base64,") >= 1

@@ -62,7 +62,7 @@ def test_a_plan_error_lists_every_mistake_before_anything_is_sent(small):
         (dict(max_concurrency=3), "`concurrency` N"),
         (dict(requests="many"), "the keywords: `requests` .*: a text, where a whole number is"),
         (dict(repeat=[1]), "a list, where a whole number is expected"),
-        (dict(max_num_seqs=3), "max_num_seqs: arguments of the engine are for predictions"),
+        (dict(max_num_seqs=3), "max_num_seqs: engine arguments are for predictions"),
         (dict(requests=0), "^requests: is 0"),
     ],
 )
@@ -265,7 +265,7 @@ def test_mistakes_in_arguments_of_the_engine_are_told_with_all_others(small):
     assert len(raised.value.mistakes) == 4, raised.value.mistakes
     for keys, words in [
         (dict(quantization="none"), "^weights: `none` is not known"),
-        (dict(dtype="int3"), "^dtype: `int3` is no type"),
+        (dict(dtype="int3"), "^dtype: `int3` is not a type"),
         (dict(max_model_len=10**6), "^max_model_len"),
         (dict(weights="awq", quantization="awq"), "weights, quantization: say the same"),
     ]:
@@ -292,6 +292,16 @@ def test_a_search_in_virtual_time_has_an_answer(small):
     assert answer["over"] == "concurrency"
 
 
+def test_a_sweep_in_virtual_time_ends_at_saturation(small):
+    run = im.sweep(
+        predict=True, input_lengths=[64], output_lengths=[16], max_num_seqs=8, sweep=dict(gpus=2),
+        **_files(small),
+    )
+    [answer] = run.summary["sweeps"]
+    assert answer["answer"].startswith("The server saturates at ")
+    assert answer["knee"]["load"] <= 8 and answer["gpus"] == 2
+
+
 def test_a_prediction_is_of_the_rows_that_it_is_compared_with(small, tmp_path):
     table = tmp_path / "table.md"
     head = "| Input Length | Output Length | Throughput (requests/s) | Throughput (output token/s) "
@@ -304,7 +314,7 @@ def test_a_prediction_is_of_the_rows_that_it_is_compared_with(small, tmp_path):
     found = im.predict(model="chatglm3-6b", against=table, requests=40, **_files(small))
     lengths = [(cell["input_length"], cell["output_length"]) for cell in found.summary["cells"]]
     assert lengths == [(128, 128), (512, 512)]
-    with pytest.raises(im.PlanError, match="no row that is predicted"):
+    with pytest.raises(im.PlanError, match="no row in common with the prediction"):
         im.predict(model="chatglm3-6b", against=table, input_lengths=[7], output_lengths=[7], **_files(small))
 
 

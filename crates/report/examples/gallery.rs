@@ -32,7 +32,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             figures += &plot::figure(&chart);
         }
     }
-    let page = page::Page { title: "Charts of grids", policy: "", links: "", body: &figures };
+    let page = page::Page {
+        title: "Charts of grids",
+        policy: "",
+        links: "",
+        has_contents: false,
+        body: &figures,
+    };
     std::fs::write(folder.join("grids.html"), page::document(&page))?;
     let summary = full();
     let traces = support::records::traces(&summary, 400, 24);

@@ -32,7 +32,7 @@ pub struct Comparison {
     pub failed: Vec<String>,
     /// What a reader must know of all of them, such as that their prompts differ.
     pub remarks: Vec<String>,
-    /// What each argument that was gone through does.
+    /// The effect of each argument of the sweep.
     pub effects: Vec<Effect>,
     /// Which server is best, figure by figure at each load; empty for one server.
     #[serde(default)]
@@ -217,8 +217,8 @@ pub(crate) fn tables(comparison: &Comparison) -> Vec<(String, String, Table)> {
                 table.push(row);
             }
             let sentence = format!(
-                "Change against {argument} = {baseline}: the geometric mean over pairs of runs \
-                 that differ in nothing else; the interval holds what differs between pairs."
+                "Change relative to {argument} = {baseline}: the geometric mean over pairs of runs \
+                    that differ in nothing else; the interval covers the variation between pairs."
             );
             (format!("Effect of {argument}"), sentence, table)
         })

@@ -21,7 +21,7 @@ pub fn page(comparison: &Comparison, charts: &[Chart], reports: &[String]) -> St
         .map(|line| plain(line.as_str()))
         .collect();
     if !told.is_empty() {
-        blocks.push(Block::Callout(Tone::Warning, "To be known first".to_owned(), told));
+        blocks.push(Block::Callout(Tone::Warning, "Before you read the results".to_owned(), told));
     }
     if !comparison.ranking.is_empty() {
         blocks.push(Block::Heading(2, "Ranking".to_owned()));

@@ -51,12 +51,13 @@ pub fn cells(summary: &Summary) -> String {
 
 /// The same with its types: a row per cell and pass, the same fields in each.
 pub fn rows(summary: &Summary) -> Vec<Vec<Field>> {
-    let passes = |cell| move |pass| row(summary, cell, pass);
-    summary.cells.iter().flat_map(|cell| cell.passes.iter().map(passes(cell))).collect()
+    let cells = summary.cells.iter();
+    let passes = cells.flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
+    (0..).zip(passes).map(|(number, (cell, pass))| row(summary, cell, (number, pass))).collect()
 }
 
-/// Every figure of one pass, with whose it is.
-fn row(summary: &Summary, cell: &Cell, pass: &PassSummary) -> Vec<Field> {
+/// Every figure of one pass, with whose it is, and its index in the run.
+fn row(summary: &Summary, cell: &Cell, (number_of, pass): (u64, &PassSummary)) -> Vec<Field> {
     let target = &summary.target;
     // Of a prediction, an import and results of earlier versions nothing is known of a client's error.
     let is_judged = summary.verdict.figures.is_some();
@@ -70,7 +71,8 @@ fn row(summary: &Summary, cell: &Cell, pass: &PassSummary) -> Vec<Field> {
         field("predicted", summary.predicted),
         field(&format!("input_length_{unit}"), cell.input_length),
         field(&format!("output_length_{unit}"), cell.output_length),
-        field("pass", pass.kind.name()),
+        field("pass", number_of),
+        field("kind", pass.kind.name()),
         field("load", pass.load.as_str()),
         field("repeat", pass.repeat),
         field("concurrency_requests", pass.concurrency.map(u64::from)),

@@ -14,13 +14,19 @@ use crate::text_table::{Align, Table};
 
 /// The comparison for a terminal.
 pub fn text(comparison: &Comparison, gates: &[GateResult]) -> String {
-    let lines = |table: &Table| {
-        let lines = table.to_terminal(14);
-        let all = lines.heading.into_iter().chain([lines.rule]).chain(lines.rows);
-        all.map(|line| line + "\n").collect::<String>()
-    };
     let gate = (!gates.is_empty()).then(|| lines(&gate_table(gates)));
     document(comparison, &lines(&table(comparison)), gate.as_deref())
+}
+
+/// The conditions of a gate with their results, for a terminal.
+pub fn gate_text(gates: &[GateResult]) -> String {
+    lines(&gate_table(gates))
+}
+
+fn lines(table: &Table) -> String {
+    let lines = table.to_terminal(14);
+    let all = lines.heading.into_iter().chain([lines.rule]).chain(lines.rows);
+    all.map(|line| line + "\n").collect()
 }
 
 /// The comparison as markup without a frame around it.
@@ -40,7 +46,7 @@ pub fn html(comparison: &Comparison) -> String {
     let differing = comparison.differing.iter();
     callout(
         "note",
-        "What differs besides the figures",
+        "Other differences",
         differing.map(|[name, ours, theirs]| format!("{name}: {ours} → {theirs}")).collect(),
     );
     out += &crate::page::table(&table(comparison));
@@ -118,10 +124,10 @@ fn over_time(comparison: &Comparison) -> Option<String> {
     };
     let alike = match is_seen(corrected(alike_p)) {
         true => format!(
-            "repeats are like the one before ({} of {}: correlation {:.2})",
+            "consecutive repeats are similar ({} of {}: correlation {:.2})",
             alike.0.figure, alike.1, alike.2.autocorrelation
         ),
-        false => "repeats are not seen to be like the one before".to_owned(),
+        false => "no sign that consecutive repeats are similar".to_owned(),
     };
     Some(format!("over time: {trend}; {alike}"))
 }
@@ -141,11 +147,12 @@ fn advice(comparison: &Comparison) -> Option<String> {
     let bound = match comparison.design {
         Design::Alternated { .. } => String::new(),
         _ => format!(
-            " A baseline of {BOUNDS_DRIFT} repeats or more over time tells how far it drifts by itself."
+            " A baseline of {BOUNDS_DRIFT} repeats or more over time shows how far it drifts by \
+                itself."
         ),
     };
     Some(format!(
-        "To tell a change from a drift, measure both in turn: a plan with two [[target]]s and \
+        "To separate a change from a drift, measure both in turn: a plan with two [[target]]s and \
          `rounds = {rounds}`, then `inferometer compare GROUP/ONE GROUP/OTHER`; or run one, the \
          other, and so on, then `inferometer compare A1,A2,A3,... B1,B2,B3,...`.{bound}"
     ))
@@ -154,12 +161,12 @@ fn advice(comparison: &Comparison) -> Option<String> {
 /// What intervals and verdicts say.
 fn meaning(comparison: &Comparison) -> String {
     format!(
-        "Intervals are 95 % intervals over repeats, of each row alone. \"better\" and \"worse\" are \
-         beyond chance for all {} rows together, and were measured in turn: a server compared with \
-         itself has one in at most {} of 100 comparisons. \"differs\": beyond chance too, and a drift \
-         with time would look the same. \"no difference\": the interval lies within {} %. \"not \
-         enough data\": in so many rounds a difference of {} % of this row would be found in four of \
-         five comparisons.",
+        "Intervals are 95 % intervals over repeats, for each row alone. \"better\" and \
+            \"worse\": significant for all {} rows together, and measured in turn; a server \
+            compared with itself has one in at most {} of 100 comparisons. \"differs\": also \
+            significant, but a drift over time would look the same. \"no difference\": the \
+            interval is within {} %. \"not enough data\": with the stated number of rounds, a \
+            difference of {} % in this row would be found in four of five comparisons.",
         comparison.rows.len(),
         FALSE_ALARMS * 100.0,
         significant(comparison.options.margin * 100.0),
@@ -210,7 +217,7 @@ pub(crate) fn gate_table(gates: &[GateResult]) -> Table {
             Met::Yes => "yes",
             Met::No if gate.measured_in_turn => "NO",
             Met::No => "NO: a change or a drift",
-            Met::Undecided => "undecided: the limit lies in the interval",
+            Met::Undecided => "undecided: the limit is inside the interval",
         };
         table.push(vec![
             gate.condition.clone(),
@@ -240,14 +247,14 @@ pub(crate) fn verdict(row: &Row) -> String {
                 [1, _] => "one value of the baseline",
                 _ => "one value against the baseline",
             };
-            format!("{whose}: a difference without an error")
+            format!("{whose}: a difference without an interval")
         }
         // Without any scatter nothing can be said of how many would do.
         RowVerdict::NotEnoughData { needed } if row.repeats.iter().all(|&n| n < 2) => {
-            format!("not enough data: measure both {needed} times or more")
+            format!("not enough data: measure both at least {needed} times")
         }
         RowVerdict::NotEnoughData { needed } => {
-            format!("not enough data: about {needed} rounds of both would be needed")
+            format!("not enough data: about {needed} rounds of both are needed")
         }
     }
 }
@@ -287,15 +294,15 @@ mod tests {
     fn a_verdict_says_what_is_missing_and_asks_nobody_for_repeats_of_what_was_published() {
         let with = |repeats, verdict| Row { verdict, p: Some(0.012), ..row(repeats, 5) };
         for (row, text) in [
-            (row([1, 1], 5), "not enough data: measure both 5 times or more"),
-            (row([3, 3], 5), "not enough data: about 5 rounds of both would be needed"),
+            (row([1, 1], 5), "not enough data: measure both at least 5 times"),
+            (row([3, 3], 5), "not enough data: about 5 rounds of both are needed"),
             (
                 with([1, 1], RowVerdict::WithoutError),
-                "one value each: a difference without an error",
+                "one value each: a difference without an interval",
             ),
             (
                 with([1, 5], RowVerdict::WithoutError),
-                "one value of the baseline: a difference without an error",
+                "one value of the baseline: a difference without an interval",
             ),
             (with([5, 5], RowVerdict::Differs), "DIFFERS (p = 0.012): a change or a drift"),
             (with([5, 5], RowVerdict::Worse), "WORSE (p = 0.012)"),
@@ -329,9 +336,9 @@ mod tests {
         };
         for text in [text(&comparison, &[]), html(&comparison)] {
             for words in [
-                "measured: one after the other: a drift with time looks like a change",
+                "measured: one after the other: a drift over time looks like a change",
                 "requests_per_s of the baseline changes by +0.50 % from repeat to repeat",
-                "repeats are not seen to be like the one before",
+                "no sign that consecutive repeats are similar",
                 "measure both in turn: a plan with two [[target]]s",
             ] {
                 assert!(text.contains(words), "{words}: {text}");

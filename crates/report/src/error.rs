@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ReportError {
     /// The text is not an SVG that the renderer understands.
-    #[error("the plot is not a valid SVG: {why}; pass the text that plot::file returned")]
+    #[error("the plot is not valid SVG: {why}; pass the text that plot::file returned")]
     Svg {
         /// The parser's own message.
         why: String,

@@ -1,24 +1,26 @@
 //! The tables that follow the published one: figures over repeats, of classes, goodput, steady state.
 //! A run has only those for which it has figures. No figure is computed here.
 
+mod parts;
+
 use inferometer_analysis::summary::Summary;
-use inferometer_analysis::trust;
-use inferometer_metrics::registry;
 use inferometer_stats::Spread;
 
-use crate::mark::marked;
-use crate::number::{MISSING, count, length, significant, two_decimals};
+use crate::number::{MISSING, count, in_table, length, significant, two_decimals};
+use crate::published;
 use crate::text_table::{Align, Table};
-use crate::{label, published};
 
 /// The tables that the run has, with their headings.
 pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
     [
         ("Text blocks", published::blocks(summary)),
-        ("Asked for against generated", published::keeping(summary)),
+        ("Requested and generated lengths", published::keeping(summary)),
         ("As vLLM 0.2's benchmark_serving.py prints it", published::serving_run(summary)),
         ("Over repeats", repeats(summary)),
-        ("By class of request", classes(summary)),
+        ("By class of request", parts::classes(summary)),
+        ("By server", parts::servers(summary)),
+        ("Ranks that differ", parts::ranks(summary)),
+        ("Metrics of each server", parts::metrics(summary)),
         ("Goodput", goodput(summary)),
         ("With each failed request as +inf", failures_as_inf(summary)),
         ("Steady state", steady_state(summary)),
@@ -50,54 +52,16 @@ fn repeats(summary: &Summary) -> Table {
         for (figure, spread) in figures {
             let Some(spread) = spread else { continue };
             let interval =
-                spread.ci.map_or(MISSING.to_owned(), |ends| ends.map(significant).join(" to "));
+                spread.ci.map_or(MISSING.to_owned(), |ends| ends.map(in_table).join(" to "));
             table.push(vec![
                 length(cell.input_length),
                 length(cell.output_length),
                 figure.to_owned(),
-                significant(spread.mean),
+                in_table(spread.mean),
                 interval,
                 two_decimals(spread.cv.map(|cv| cv * 100.0)),
                 count(spread.n),
             ]);
-        }
-    }
-    table
-}
-
-/// A row per pass and class.
-fn classes(summary: &Summary) -> Table {
-    let latencies = || registry::in_tables().filter(|(metric, _)| metric.of_classes);
-    let before = [
-        ("Pass", Align::Left),
-        ("Class", Align::Left),
-        ("Completed / planned", Align::Right),
-        ("Requests/s", Align::Right),
-        ("Input tokens, sum", Align::Right),
-        ("Output tokens, sum", Align::Right),
-    ];
-    let before = before.map(|(name, align)| (name.to_owned(), align));
-    let right = latencies().map(label::latency).map(|name| (name, Align::Right));
-    let mut table = Table::new(before.into_iter().chain(right));
-    for cell in &summary.cells {
-        for (pass, class) in
-            cell.passes.iter().flat_map(|pass| pass.classes.iter().map(move |class| (pass, class)))
-        {
-            let complete = class.outcomes.complete;
-            let mut row = vec![
-                cell.place(pass),
-                class.class.clone(),
-                format!("{} / {}", count(complete), count(class.planned)),
-                two_decimals(class.requests_per_s),
-                class.input_tokens.map_or(MISSING.to_owned(), count),
-                count(class.output_tokens),
-            ];
-            for (metric, of) in latencies() {
-                let value = class.latencies.get(metric).and_then(|it| of.of(it));
-                let text = value.map_or(MISSING.to_owned(), significant);
-                row.push(marked(text, value, trust::of_class(class, metric, of)));
-            }
-            table.push(row);
         }
     }
     table

@@ -7,9 +7,9 @@ use inferometer_analysis::verdict::Validity;
 
 use crate::page::{escape, table};
 use crate::table::{marks, passes, records};
-use crate::{extra_tables, label, search};
+use crate::{answers, extra_tables, label};
 
-/// The heading, the notice of a prediction or simulation, the answers of a search, and the tables with
+/// The heading, the notice of a prediction or simulation, the answers of a search or a sweep, and the tables with
 /// what their marks mean.
 pub fn of_run(summary: &Summary) -> String {
     let id = &summary.run_id;
@@ -25,8 +25,8 @@ pub fn of_run(summary: &Summary) -> String {
     if let Some(notice) = label::notice(summary) {
         sentence(&mut out, &notice);
     }
-    for answer in &summary.searches {
-        sentence(&mut out, &search::sentence(answer));
+    for answer in answers::of(summary) {
+        sentence(&mut out, &answer.sentence);
     }
     let (passes, extra) = (passes(summary), extra_tables::tables(summary));
     for one in [&records(summary), &passes].into_iter().filter(|one| !one.is_empty()) {

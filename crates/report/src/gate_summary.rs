@@ -57,13 +57,13 @@ fn counts<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> String {
         ("better", count(|it| it == RowVerdict::Better)),
         ("differ: a change or a drift", count(|it| it == RowVerdict::Differs)),
         ("no difference", count(|it| it == RowVerdict::NoDifference)),
-        ("without an error", count(|it| it == RowVerdict::WithoutError)),
+        ("without an interval", count(|it| it == RowVerdict::WithoutError)),
         ("not enough data", count(|it| matches!(it, RowVerdict::NotEnoughData { .. }))),
     ];
     let found: Vec<String> =
         parts.iter().filter(|part| part.1 > 0).map(|(word, n)| format!("{n} {word}")).collect();
     match found.is_empty() {
-        true => "No figure is compared".to_owned(),
+        true => "No metric is compared".to_owned(),
         false => format!("Of {} figures: {}", rows.len(), found.join(", ")),
     }
 }

@@ -23,7 +23,8 @@ pub(crate) fn page(title: &str, blocks: &[Block<'_>]) -> String {
         }
         out
     });
-    page::document(&Page { title, policy: "", links: &links, body: &written(blocks) })
+    let body = &written(blocks);
+    page::document(&Page { title, policy: "", links: &links, has_contents: true, body })
 }
 
 /// The report as markup without a page around it; its first element is its heading.

@@ -70,12 +70,15 @@ impl Judgement {
             .filter(|one| one.verdict == verdict)
             .map(|one| one.sentence.as_str())
             .collect();
+        // Sentences as parts of one.
+        let decisive: Vec<&str> =
+            decisive.iter().map(|sentence| sentence.trim_end_matches('.')).collect();
         let decisive = decisive.join("; ");
         let sentence = match (verdict, objectives) {
             (Verdict::Pass, 2..) if objectives == found.len() => all_met(runs, objectives),
             (_, 0) => decisive,
             (Verdict::Pass, _) => format!("met: {decisive}"),
-            (Verdict::Undecided, _) => format!("met, and not for sure: {decisive}"),
+            (Verdict::Undecided, _) => format!("met, but not with certainty: {decisive}"),
             (Verdict::Fail, _) => format!("not met: {decisive}"),
         };
         Some(Self::new(verdict, sentence))
@@ -155,7 +158,7 @@ mod tests {
             (vec![met, missed, open], "FAIL: not met: b<1ms (128 x 32, saturated)"),
             (
                 vec![met, open],
-                "UNDECIDED: met, and not for sure: c<1ms (128 x 32, saturated): the client may be \
+                "UNDECIDED: met, but not with certainty: c<1ms (128 x 32, saturated): the client may be \
                  off by 2 ms",
             ),
         ] {

@@ -66,7 +66,7 @@ pub fn of_comparison(
         let outcome = match (gates.is_empty(), of_row.is_empty()) {
             (true, _) => without_gate(row, comparison.options.margin, &said),
             (false, true) => {
-                Outcome::Skipped("no condition of the gate is on this figure".to_owned())
+                Outcome::Skipped("the gate has no condition on this metric".to_owned())
             }
             (false, false) => gated(&of_row, is_strict),
         };
@@ -89,14 +89,14 @@ pub fn of_run(run: &Summary) -> Suite {
     let objectives = run.verdict.slo.iter().map(|result| {
         let measured = match result.measured {
             Some(measured) => format!("measured: {measured}"),
-            None => "there was nothing to measure".to_owned(),
+            None => "nothing could be measured".to_owned(),
         };
         let notes: Vec<&str> = std::iter::once(measured.as_str()).chain(result.notes()).collect();
         let said = notes.join("; ");
         let outcome = match (result.met, result.notes().next()) {
             (false, _) => Outcome::Failed(format!("not met: {}; {said}", result.objective)),
             (true, None) => Outcome::Passed,
-            (true, Some(_)) => Outcome::Skipped(format!("met, and not for sure: {said}")),
+            (true, Some(_)) => Outcome::Skipped(format!("met, but not with certainty: {said}")),
         };
         Case { name: format!("{}, {}", result.objective, result.place), outcome, said }
     });
@@ -237,7 +237,7 @@ fn gated(results: &[&GateResult], is_strict: bool) -> Outcome {
         (false, _) => Outcome::Failed(format!("not met: {}", missed.join("; "))),
         (true, true) => Outcome::Passed,
         (true, false) => {
-            let why = format!("undecided, more repeats would tell: {}", open.join("; "));
+            let why = format!("undecided, more repeats are needed: {}", open.join("; "));
             if is_strict { Outcome::Failed(why) } else { Outcome::Skipped(why) }
         }
     }

@@ -4,11 +4,12 @@
 use inferometer_analysis::imported::Imported;
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
+use inferometer_analysis::verdict::SloResult;
 use inferometer_load::PassKind;
 use inferometer_metrics::{Definition, Statistic};
 use inferometer_model::target::Target;
 
-use crate::number::{count, significant};
+use crate::number::{count, in_table, significant};
 
 /// The name of the fact that tells which of the servers of a plan a target is.
 pub const VARIANT: &str = "variant";
@@ -70,17 +71,17 @@ pub fn notice(summary: &Summary) -> Option<String> {
 pub fn notice_of(target: &Target, predicted: bool, imported: Option<&Imported>) -> Option<String> {
     let imported = imported.map(|imported| {
         let whose = match imported.is_ours() {
-            true => "this program made it elsewhere, and its verdict is the one of then",
-            false => "nothing here was measured by this program",
+            true => "this program measured it elsewhere, and its verdict is of that time",
+            false => "this program did not measure anything here",
         };
         format!("IMPORTED from {} ({}): {whose}", imported.place(), imported.format)
     });
     let faster = match speed(target) {
-        Some(factor) => format!(", played {factor} times as fast as the hardware would be"),
+        Some(factor) => format!(", {factor} times as fast as the simulated hardware"),
         None => String::new(),
     };
     let unreal = match (predicted, target.simulated) {
-        (true, _) => Some("PREDICTED: figures of a model; no server was measured".to_owned()),
+        (true, _) => Some("PREDICTED: simulated figures; no server was measured".to_owned()),
         (false, true) => Some(format!(
             "SIMULATED: the server was the embedded engine, not real hardware{faster}"
         )),
@@ -160,7 +161,7 @@ pub(crate) fn notice_of_all(summaries: &[Summary]) -> Option<String> {
     let first = notices.first()?;
     if notices.len() < summaries.len() || notices.iter().any(|notice| notice != first) {
         return Some(
-            "Some of these figures were not measured on a real server: see the key".into(),
+            "Some of these figures were not measured on a real server: see the legend".into(),
         );
     }
     Some(first.clone())
@@ -194,15 +195,25 @@ pub(crate) fn load(pass: &PassSummary) -> String {
 
 /// The kind of a pass, and which repeat it is from the second on, or which trial.
 pub(crate) fn kind(pass: &PassSummary) -> String {
+    let kind = pass.kind.name();
     match (pass.trial, pass.repeat) {
         (Some(trial), _) => format!("trial {trial}"),
-        (None, 0 | 1) => pass.kind.name().to_owned(),
-        (None, repeat) => format!("{}, repeat {repeat}", pass.kind.name()),
+        (None, 0 | 1) => kind.to_owned(),
+        (None, repeat) => format!("{kind}, repeat {repeat}"),
     }
 }
 
+/// What was measured of an objective, with its unit and with the digits of tables: `2.29 ms`;
+/// absent when nothing could be measured.
+pub(crate) fn measured(result: &SloResult) -> Option<String> {
+    let unit = unit(&result.objective);
+    let value = result.measured?;
+    let figure = if unit == "ms" { in_table(value) } else { significant(value) };
+    Some(format!("{figure} {unit}").trim_end().to_owned())
+}
+
 /// The unit in which an objective was written: what stands behind its number.
-pub(crate) fn unit(objective: &str) -> &str {
+fn unit(objective: &str) -> &str {
     let number_ends = objective.rfind(|c: char| c.is_ascii_digit() || c == '.');
     number_ends.map_or("", |at| objective[at + 1..].trim())
 }

@@ -27,14 +27,18 @@ pub mod page;
 pub mod plot;
 pub mod trace;
 
+mod answers;
 pub mod published;
 pub mod search;
+mod sweep;
 
 pub mod gate_summary;
 pub mod judgement;
 pub mod junit;
 pub mod reproduction;
 
+pub mod ab;
+pub mod ab_page;
 pub mod comparison;
 pub mod comparison_page;
 mod content;

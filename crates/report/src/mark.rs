@@ -1,5 +1,5 @@
-//! How a figure is marked that the client's own error is not small beside. One that is trusted bears no
-//! mark. Imports of tables read past these marks.
+//! The marks of figures with a considerable error of the client. A trusted figure has no mark.
+//! Imports of tables ignore these marks.
 
 use inferometer_analysis::range::{Range, Trust};
 use inferometer_analysis::summary::Summary;
@@ -10,7 +10,7 @@ use crate::text_table::Table;
 const BOUNDED: &str = " ±";
 const NOT_VOUCHED_FOR: &str = " ?";
 
-/// The text of a figure with its mark: `1.50 ±0.02`, or `1.50 ?` where the client does not vouch for it.
+/// The text of a figure with its mark: `1.50 ±0.02`, or `1.50 ?` if it is unreliable.
 pub(crate) fn marked(text: String, figure: Option<f64>, range: Option<Range>) -> String {
     match figure.zip(range) {
         Some(_) if text == MISSING => text,
@@ -29,12 +29,12 @@ pub(crate) fn explained(summary: &Summary, tables: &[&Table]) -> Vec<String> {
     let mut sentences = Vec::new();
     if has(BOUNDED) {
         sentences.push(
-            "±: the client's own error can take the figure so far from the truth.".to_owned(),
+            "±: the largest error of the figure that the client's own timing can cause.".to_owned(),
         );
     }
     if has(NOT_VOUCHED_FOR) {
-        let sentence = "?: the client does not vouch for the figure, for its own error can be more \
-                        than a fifth of it, or it was the bottleneck itself.";
+        let sentence = "?: unreliable; the client's own error can be more than a fifth of the \
+            figure, or the client was the bottleneck.";
         sentences.push(format!("{sentence} {advice}").trim_end().to_owned());
     }
     sentences
@@ -44,8 +44,7 @@ pub(crate) fn explained(summary: &Summary, tables: &[&Table]) -> Vec<String> {
 pub(crate) fn counted(summary: &Summary) -> Option<String> {
     let counts = summary.verdict.figures.filter(|_| !summary.predicted)?;
     Some(format!(
-        "Of its figures {} are trusted, {} are bounded (±), {} are not vouched for (?), and {} were \
-         not measured.",
+        "Figures: {} trusted, {} bounded (±), {} unreliable (?), and {} not measured.",
         counts.trusted, counts.bounded, counts.not_vouched_for, counts.absent
     ))
 }

@@ -10,9 +10,14 @@ use crate::escape::markdown as escape;
 
 /// The report as Markdown. It refers to charts as `./ID.png`, beside the file.
 pub fn report(input: &ReportInput<'_>) -> String {
+    page(&blocks(input))
+}
+
+/// Blocks as Markdown.
+pub(crate) fn page(blocks: &[Block<'_>]) -> String {
     let mut out = String::new();
-    for block in blocks(input) {
-        write_block(&mut out, &block);
+    for block in blocks {
+        write_block(&mut out, block);
     }
     out.truncate(out.trim_end().len());
     out.push('\n');

@@ -11,6 +11,11 @@ pub(crate) fn two_decimals(value: Option<f64>) -> String {
     }
 }
 
+/// The digits of tables, where they say something: two decimals from 1 on, below it four significant digits.
+pub(crate) fn in_table(value: f64) -> String {
+    if value.abs() < 1.0 { significant(value) } else { two_decimals(Some(value)) }
+}
+
 /// Four significant digits, without trailing zeros; the digits before the point are never cut:
 /// `0.00123`, `13.48`, `2734`, `12,346`.
 pub(crate) fn significant(value: f64) -> String {

@@ -46,7 +46,7 @@ fn answer(rankings: &[&Ranking]) -> String {
         .map(|(best, leads)| format!("{best} is best by {}", leads.join(", ")))
         .collect();
     if !open.is_empty() {
-        parts.push(format!("the best are not told apart by {}", open.join(", ")));
+        parts.push(format!("the best cannot be distinguished by {}", open.join(", ")));
     }
     parts.join("; ")
 }
@@ -73,17 +73,14 @@ pub(crate) fn table(rankings: &[Ranking]) -> Table {
         ("Figure", Align::Left),
         ("Best", Align::Left),
         ("Mean", Align::Right),
-        (
-            "The others, the best first: mean, and the best's figure as a multiple of theirs",
-            Align::Left,
-        ),
+        ("The others, in order: mean, and the ratio of the best to it", Align::Left),
     ]);
     for ranking in rankings {
         let other = |other: &Behind| {
             let interval = other.ratio_ci.map_or(String::new(), |[low, high]| {
                 format!(", {} to {}", significant(low), significant(high))
             });
-            let apart = if other.told_apart { "" } else { "; not told apart" };
+            let apart = if other.told_apart { "" } else { "; not distinguishable" };
             format!(
                 "{} {} ({}{interval}{apart})",
                 other.name,
@@ -150,9 +147,9 @@ mod tests {
             answers(&rankings),
             ["64 x 16, 8 in flight: A is best by requests/s (1.6 times that of B, 1.44 to 1.76), \
               TPOT p50 (50.0 % below B, 45.0 to 55.0 %); B is best by TTFT p99 (20.0 % below A, 12.0 to \
-              28.0 %); the best are not told apart by E2E p99"]
+              28.0 %); the best cannot be distinguished by E2E p99"]
         );
         assert_eq!(table(&rankings).rows().len(), 4);
-        assert!(table(&rankings).has("B 101 (0.99, 0.891 to 1.089; not told apart)"));
+        assert!(table(&rankings).has("B 101 (0.99, 0.891 to 1.089; not distinguishable)"));
     }
 }

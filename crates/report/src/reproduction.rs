@@ -22,9 +22,9 @@ fn words(answer: &Reproduction) -> String {
     let place =
         || row.map_or_else(String::new, |row| format!("{}, {}", row.figure, with_values(row)));
     match answer.outcome {
-        Outcome::Identical => "identical: every figure is the same to the last digit".to_owned(),
+        Outcome::Identical => "identical: all figures agree in every digit".to_owned(),
         Outcome::Same { within_pct } => format!(
-            "same within {} %: {}, and no mean and no median of another figure differs by more{}",
+            "same within {} %: {}, and no mean or median of other metrics differs by more{}",
             rounded_up(within_pct),
             difference(),
             open(&answer.undecided)
@@ -39,11 +39,12 @@ fn words(answer: &Reproduction) -> String {
             format!("slower in {}, and faster in {}", some(&answer.worse), some(&answer.better))
         }
         Outcome::WithoutError => format!(
-            "differs: {}; a prediction has one value, and nothing says how sure a difference is",
+            "differs: {}; a prediction has one value, so the significance of a difference is \
+                unknown",
             difference()
         ),
         Outcome::NotDecided { .. } if row.is_none() => {
-            "not decided: the two have no figure of the same load".to_owned()
+            "undecided: the two have no metric at the same load".to_owned()
         }
         Outcome::NotDecided { .. } => format!("not decided: {}", difference()),
     }
@@ -61,7 +62,7 @@ pub fn remarks(answer: &Reproduction) -> Vec<String> {
         matches!(answer.outcome, Outcome::Slower { .. } | Outcome::Faster { .. } | Outcome::Mixed);
     if differs && !matches!(row.design, Design::Alternated { .. }) {
         lines.push(
-            "The two were not measured in turn: a machine that changed with time would look the same."
+            "The two were not measured in turn: a drift of the machine would look the same."
                 .to_owned(),
         );
     }
@@ -74,9 +75,9 @@ fn among(row: &Row, found: &Among) -> String {
     let others = format!("the {} values of the other ({range})", found.others);
     let one = format!("{}: the one value, {},", row.figure, significant(found.value));
     match found.is_inside() {
-        true => format!("{one} lies within {others}."),
+        true => format!("{one} is within {others}."),
         false => format!(
-            "{one} lies outside of {others}, as it would by chance in {:.0} of 100 cases.",
+            "{one} is outside {others}, which happens by chance in {:.0} of 100 cases.",
             100.0 * found.chance_outside()
         ),
     }
@@ -85,8 +86,8 @@ fn among(row: &Row, found: &Among) -> String {
 fn what_to_do(row: &Row, needed: u32) -> String {
     if needed > MOST_ADVISED {
         return format!(
-            "To decide, about {needed} repeats of each would be needed: measure longer passes (--requests, \
-             --duration), or on a machine that does nothing else, or allow more with --margin."
+            "To decide, about {needed} repeats of each are needed: use longer passes (--requests, \
+                --duration), a machine without other work, or a larger --margin."
         );
     }
     let [there, here] = row.repeats.map(|repeats| u32::try_from(repeats).unwrap_or(u32::MAX));
@@ -112,7 +113,7 @@ fn repeats(count: u32) -> String {
 fn with_interval(row: &Row) -> String {
     let ends = match row.interval_pct {
         Some(_) => format!("95 % interval {} %", interval(row.interval_pct)),
-        None => "nothing says how sure that is".to_owned(),
+        None => "its significance is unknown".to_owned(),
     };
     format!("{} {} % ({ends}; {})", row.figure, signed(row.difference_pct), with_values(row))
 }
@@ -157,7 +158,7 @@ fn some(names: &[String]) -> String {
 
 fn facts_words(facts: &[[String; 3]]) -> String {
     if facts.is_empty() {
-        return "; no fact is known to differ".to_owned();
+        return "; no known fact differs".to_owned();
     }
     let facts = facts.iter().map(|[name, there, here]| format!("{name} {there} -> {here}"));
     format!(", and these facts differ: {}", facts.collect::<Vec<_>>().join(", "))
@@ -213,18 +214,18 @@ mod tests {
         assert_eq!(
             sentence(&same, &[]),
             "same within 3 %: requests_per_s -0.40 % (95 % interval -2.31 to +1.50 %; all cells, \
-             saturated: 34.71 -> 30.05), and no mean and no median of another figure differs by more; \
-             no fact is known to differ"
+             saturated: 34.71 -> 30.05), and no mean or median of other metrics differs by more; \
+             no known fact differs"
         );
         assert!(
             of(Outcome::Mixed, decided())
                 .starts_with("slower in a, and faster in b, c, d and 1 more,")
         );
-        assert!(of(Outcome::Identical, decided()).starts_with("identical: every figure"));
+        assert!(of(Outcome::Identical, decided()).starts_with("identical: all figures"));
         let one_each = || row(-3.1, None, [1, 1]);
         let open = of(Outcome::NotDecided { needed: 5 }, one_each());
         assert!(
-            open.starts_with("not decided: requests_per_s -3.10 % (nothing says how sure"),
+            open.starts_with("not decided: requests_per_s -3.10 % (its significance is unknown"),
             "{open}"
         );
     }
@@ -244,10 +245,10 @@ mod tests {
         assert_eq!(told([6, 1], None), "To decide: reproduce it with --repeat 6.");
         let found = Among { value: 34.0, smallest: 30.0, largest: 33.0, others: 4 };
         let outside = told([1, 4], Some(found));
-        assert!(outside.contains("34, lies outside of the 4 values of the other"), "{outside}");
+        assert!(outside.contains("34, is outside the 4 values of the other"), "{outside}");
         assert!(outside.contains("by chance in 40 of 100 cases"), "{outside}");
         let inside = told([1, 4], Some(Among { value: 31.0, ..found }));
-        assert!(inside.contains("lies within the 4 values"), "{inside}");
+        assert!(inside.contains("is within the 4 values"), "{inside}");
         let slower =
             answer(Outcome::Slower { from_pct: 0.0, to_pct: 9.0 }, row(-5.0, None, [5, 5]));
         assert!(remarks(&slower)[0].contains("not measured in turn"));

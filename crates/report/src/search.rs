@@ -17,9 +17,9 @@ pub fn sentence(answer: &SearchAnswer) -> String {
 /// How to read the table.
 pub(crate) fn explanation(answer: &SearchAnswer) -> String {
     format!(
-        "Of each objective: what was measured of the requests that count (neither start-up nor \
-         drain of a trial), and in brackets the 95% interval of this load alone, for as many independent \
-         requests as they are worth. The answer's {}% interval is of all trials together.",
+        "For each objective: the value over the counted requests (without start-up and drain of a \
+            trial), and in brackets the 95% interval of this load alone, from the effective number \
+            of independent requests. The {}% interval of the answer uses all trials together.",
         trimmed(answer.confidence * 100.0)
     )
 }
@@ -71,9 +71,10 @@ fn verdict(answer: &SearchAnswer, load: &LoadAnswer) -> String {
         return format!("{word}: {} of {} missed {which}{cut}", by.missed, by.planned);
     }
     let word = match (load.claim, load.saturation) {
-        (_, Some(_)) => "not met: ever more behind",
+        (_, Some(_)) => "not met: the queue kept growing",
         (Claim::NotMet, _) => "not met",
         (Claim::Met, _) => "met",
+        (Claim::Open, _) if load.is_too_short => "too short",
         (Claim::Open, _) if answer.low.is_some_and(|low| load.load < low) => {
             "open, below the interval"
         }

@@ -15,7 +15,7 @@ use crate::escape::heading;
 use crate::mark::marked;
 use crate::number::{MISSING, count, length, two_decimals};
 use crate::text_table::{Align, Table};
-use crate::{extra_tables, label, mark, search};
+use crate::{answers, extra_tables, label, mark};
 
 /// Where the latencies begin in the table of loads.
 pub(crate) const LATENCIES_FROM: usize = 7;
@@ -61,8 +61,8 @@ pub fn markdown(summaries: &[Summary]) -> String {
 
 /// The tables and footnotes of one target, without headings.
 pub(crate) fn body(summary: &Summary) -> String {
-    if !summary.searches.is_empty() {
-        return of_search(summary);
+    if answers::are_in(summary) {
+        return of_trials(summary);
     }
     let tables = summary.imported.as_ref().map(|imported| imported.tables.as_slice());
     let mut out = match tables {
@@ -102,13 +102,13 @@ pub(crate) fn body(summary: &Summary) -> String {
     out
 }
 
-/// The answers of a search, what is known of each load, and its trials.
-fn of_search(summary: &Summary) -> String {
+/// The answers of a search or a sweep, what is known of each load, and its trials.
+fn of_trials(summary: &Summary) -> String {
     let mut out = String::new();
-    for answer in &summary.searches {
-        let sentence = crate::escape::markdown(&search::sentence(answer));
-        let _ = write!(out, "{}: {sentence}\n\n", answer.cell());
-        let _ = writeln!(out, "{}", search::table(answer).to_markdown());
+    for answer in answers::of(summary) {
+        let sentence = crate::escape::markdown(&answer.sentence);
+        let _ = write!(out, "{}: {sentence}\n\n", answer.cell);
+        let _ = writeln!(out, "{}", answer.table.to_markdown());
     }
     let _ = write!(out, "Trials:\n\n{}", passes(summary).to_markdown());
     let failures = failures(summary);
@@ -243,22 +243,22 @@ pub(crate) fn which_pass(summary: &Summary) -> Option<String> {
     let several = summary.cells.iter().any(|cell| loading(cell) > 1);
     let alone = |cell: &Cell| cell.passes.iter().any(|pass| pass.kind == PassKind::OneByOne);
     let latencies = if summary.cells.iter().all(alone) {
-        "latencies of the one by one pass"
+        "latencies of the one_by_one pass"
     } else {
         "latencies of the same pass"
     };
     if several {
         return Some(format!(
-            "Each row shows the pass with the most requests/s, and {latencies}; every pass stands \
-             below."
+            "Each row shows the pass with the highest requests/s, and {latencies}; all passes \
+                follow below."
         ));
     }
     let at_once = |cell: &Cell| {
         !alone(cell) && cell.passes.iter().any(|pass| pass.kind == PassKind::Saturated)
     };
     summary.cells.iter().any(at_once).then(|| {
-        "Latencies are of requests that were sent all at once, the time in which they wait for \
-         one another included; --passes table measures them alone."
+        "Latencies are those of requests sent all at once, and include their waiting for one \
+            another; --passes table measures them one by one."
             .to_owned()
     })
 }
@@ -269,8 +269,8 @@ pub(crate) fn interrupted(summary: &Summary) -> Vec<String> {
         let passes = cell.passes.iter().filter(|pass| pass.is_interrupted());
         let told = |pass: &PassSummary| {
             format!(
-                "{}: interrupted when {} of {} requests had completed; the main table has no figure of \
-                 this pass",
+                "{}: interrupted after {} of {} requests had completed; the main table leaves this \
+                    pass out",
                 cell.place(pass),
                 count(pass.outcomes.complete),
                 count(pass.planned),
@@ -288,7 +288,7 @@ pub(crate) fn failures(summary: &Summary) -> Vec<String> {
         for pass in &cell.passes {
             let mut why = pass.outcomes;
             why.complete = 0;
-            if pass.is_cut_off() || pass.is_interrupted() {
+            if pass.is_cut_off() || pass.is_interrupted() || pass.stopped.is_some() {
                 // That is no failure: a finding reports it.
                 (why.cancelled, why.skipped) = (0, 0);
             }
@@ -297,7 +297,7 @@ pub(crate) fn failures(summary: &Summary) -> Vec<String> {
                 continue;
             }
             lines.push(format!(
-                "{}: {} of {} requests failed ({why}); figures are of the {} that completed",
+                "{}: {} of {} requests failed ({why}); figures cover the {} that completed",
                 cell.place(pass),
                 count(failed),
                 count(pass.planned),

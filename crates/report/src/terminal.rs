@@ -9,9 +9,8 @@ use inferometer_analysis::verdict::Validity;
 use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::visible;
 
-use crate::number::significant;
 use crate::text_table::Table;
-use crate::{extra_tables, label, mark, search, table};
+use crate::{answers, extra_tables, label, mark, table};
 
 /// Whether the text carries ANSI colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +53,7 @@ const RECORD_HEADING: usize = 16;
 const LOAD_HEADING: usize = 9;
 const SEARCH_HEADING: usize = 24;
 
-/// The results of each target: what was measured, the table, what failed, findings, verdict. The
+/// The results of each target: what was measured, answers, findings, tables, what failed, verdict. The
 /// verdict is last, where a reader of a terminal looks first.
 pub fn text(summaries: &[Summary], screen: Screen) -> String {
     let mut out = String::new();
@@ -77,25 +76,31 @@ fn write_summary(out: &mut String, summary: &Summary, screen: Screen) {
         let _ = writeln!(out, "{}", paint(Paint::Yellow, &notice));
     }
     out.push('\n');
-    for answer in &summary.searches {
-        let heading = format!("Search, {}", answer.cell());
-        let _ = writeln!(out, "{}", paint(Paint::Bold, &heading));
-        let _ = writeln!(out, "{}\n", paint(Paint::Green, &search::sentence(answer)));
-        write_table(out, &search::table(answer), SEARCH_HEADING, 1, screen);
+    for answer in answers::of(summary) {
+        let _ = writeln!(out, "{}", paint(Paint::Bold, &answer.heading));
+        let _ = writeln!(out, "{}\n", paint(Paint::Green, &answer.sentence));
+        write_table(out, &answer.table, SEARCH_HEADING, 1, screen);
         out.push('\n');
     }
+    let findings = findings(summary, colour);
+    if !findings.is_empty() {
+        let _ = writeln!(out, "{findings}");
+    }
     let passes = table::passes(summary);
-    if !summary.searches.is_empty() {
+    if answers::are_in(summary) {
         let _ = write!(out, "{}", paint(Paint::Bold, "Trials"));
-    } else if passes.is_empty() || table::is_published_form(summary) {
+    }
+    if !passes.is_empty() {
+        write_table(out, &passes, LOAD_HEADING, table::PASS_KEYS, screen);
+    }
+    if !answers::are_in(summary) && (passes.is_empty() || table::is_published_form(summary)) {
+        if !passes.is_empty() {
+            let _ = writeln!(out, "\n{}", paint(Paint::Bold, "In the form of published tables"));
+        }
         write_table(out, &table::records(summary), RECORD_HEADING, 2, screen);
         if let Some(sentence) = table::which_pass(summary) {
             let _ = writeln!(out, "{}", paint(Paint::Dim, &sentence));
         }
-        out.push('\n');
-    }
-    if !passes.is_empty() {
-        write_table(out, &passes, LOAD_HEADING, table::PASS_KEYS, screen);
     }
     let extra = extra_tables::tables(summary);
     for sentence in table::marks(summary, &passes, &extra) {
@@ -108,7 +113,7 @@ fn write_summary(out: &mut String, summary: &Summary, screen: Screen) {
     out.push_str(&below_tables(summary, colour));
 }
 
-/// What stands below the tables of a run: what failed, findings, and the verdict.
+/// What stands below the tables of a run: what failed, and the verdict.
 pub fn below_tables(summary: &Summary, colour: Colour) -> String {
     let mut out = String::new();
     let failures = table::failures(summary);
@@ -125,7 +130,6 @@ pub fn below_tables(summary: &Summary, colour: Colour) -> String {
             let _ = writeln!(out, "  {}", clean(&line));
         }
     }
-    write_findings(&mut out, summary, colour);
     write_verdict(&mut out, summary, colour);
     out
 }
@@ -146,12 +150,14 @@ fn write_table(out: &mut String, table: &Table, heading_width: usize, keys: usiz
     }
 }
 
-fn write_findings(out: &mut String, summary: &Summary, colour: Colour) {
+/// The findings of a run, one line each and one for its advice; empty where there are none.
+pub fn findings(summary: &Summary, colour: Colour) -> String {
+    let mut out = String::new();
     if summary.findings.is_empty() {
-        return;
+        return out;
     }
     let heading = painted(colour, Paint::Bold, "Findings");
-    let _ = writeln!(out, "\n{heading} (`inferometer findings NAME` explains one)");
+    let _ = writeln!(out, "{heading} (`inferometer list findings NAME` explains one)");
     for (finding, others) in by_code(&summary.findings) {
         let word = match finding.severity {
             Severity::Note => painted(colour, Paint::Dim, "note"),
@@ -160,8 +166,8 @@ fn write_findings(out: &mut String, summary: &Summary, colour: Colour) {
         let place = finding.place.as_ref().map_or(String::new(), |place| format!(" ({place})"));
         let more = match others {
             0 => String::new(),
-            1 => " The same in 1 other pass.".to_owned(),
-            others => format!(" The same in {others} other passes."),
+            1 => " Also in 1 other pass.".to_owned(),
+            others => format!(" Also in {others} other passes."),
         };
         let message = clean(&finding.message);
         let stop = if more.is_empty() || message.ends_with('.') { "" } else { "." };
@@ -170,6 +176,7 @@ fn write_findings(out: &mut String, summary: &Summary, colour: Colour) {
             let _ = writeln!(out, "    {}", painted(colour, Paint::Dim, advice));
         }
     }
+    out
 }
 
 /// The first finding of each kind, and in how many other places there is one of its kind: all of
@@ -192,19 +199,19 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
     out.push('\n');
     let verdict = &summary.verdict;
     match verdict.validity {
-        // No client took part: there is nothing of it to vouch for.
+        // No client was involved: there is no error of a client.
         _ if summary.predicted => {}
         Validity::Valid => {
             let word = painted(colour, Paint::Green, "valid");
             let says = match mark::all_trusted(summary) {
-                true => "the client's own error is small beside every figure",
-                false => "the client vouches for every figure of the table",
+                true => "the client's own error is small compared with every figure",
+                false => "every figure of the table is trusted or bounded",
             };
             let _ = writeln!(out, "{word}: {says}");
         }
         Validity::Suspect => {
             let word = painted(colour, Paint::Red, "suspect");
-            let says = "the instrument does not vouch for all figures that matter";
+            let says = "some figures that matter are unreliable, because of the client's own error";
             let _ = writeln!(out, "{word}: {says}");
             for reason in &verdict.reasons {
                 let _ = writeln!(out, "  {}", clean(reason));
@@ -212,7 +219,7 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
         }
     }
     if !mark::all_trusted(summary) {
-        // Where the table is vouched for, nothing has to be done.
+        // If all figures of the table are trusted, no advice is needed.
         let advice = verdict.advice.iter().filter(|_| verdict.validity == Validity::Suspect);
         for line in mark::counted(summary).iter().chain(advice) {
             let _ = writeln!(out, "  {}", clean(line));
@@ -224,12 +231,8 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
         } else {
             painted(colour, Paint::Red, "not met")
         };
-        let measured = match slo.measured {
-            Some(value) => {
-                format!("measured {}{}", significant(value), label::unit(&slo.objective))
-            }
-            None => "nothing to measure".to_owned(),
-        };
+        let measured = label::measured(slo).map(|figure| format!("measured {figure}"));
+        let measured = measured.unwrap_or_else(|| "nothing to measure".to_owned());
         let (objective, place) = (clean(&slo.objective), clean(&slo.place));
         let _ = writeln!(out, "{word}: {objective} in {place}, {measured}");
         for note in slo.notes() {

@@ -7,8 +7,8 @@ use inferometer_http::client::Access;
 use inferometer_http::proxy::{Proxies, Proxy};
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use inferometer_net::tls::{Identity, TlsClient, TlsError, Trust};
+use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
-use inferometer_plan::{Plan, TargetPlan};
 
 use crate::credentials::Variables;
 use crate::error::PlanError;
@@ -33,7 +33,7 @@ pub(crate) fn access(
         Some(NO_PROXY) => Proxies::default(),
         Some(text) => Proxies::only(named(text)?),
     };
-    if let (TargetPlan::Server { url, .. }, None) = (&plan.target, &plan.launch) {
+    for url in plan.target.urls().filter(|_| plan.launch.is_none()) {
         proxies.for_url(url).map_err(|why| PlanError::new(format!("target (--target): {why}")))?;
         if spec.proxy.as_deref().is_some_and(|proxy| proxy != NO_PROXY) && url.unix.is_some() {
             return Err(PlanError::new(
@@ -50,7 +50,8 @@ fn named(text: &str) -> Result<Proxy, PlanError> {
     let wrong = |why: &str| PlanError::new(format!("proxy (--proxy): {why}"));
     if text.contains('@') {
         return Err(wrong(
-            "holds a user or a password, which others can see there; set HTTP_PROXY or HTTPS_PROXY instead",
+            "contains a user name or a password, which other users can see there; set HTTP_PROXY \
+                or HTTPS_PROXY instead",
         ));
     }
     Proxy::parse(text, "--proxy").map_err(|why| wrong(&format!("{why}, or `none`")))

@@ -125,7 +125,7 @@ fn attempt(wanted: Wanted<'_>, waits: bool) -> Attempt {
     }
     let is_empty = *lists_models && models.is_empty() && dialect.is_some();
     if waits && is_empty && lists_a_model {
-        return Attempt::NotYet(format!("{url}: lists no models yet"));
+        return Attempt::NotYet(format!("{url}: does not list a model yet"));
     }
     Attempt::Ready(Box::new(reached))
 }

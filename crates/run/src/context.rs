@@ -1,5 +1,5 @@
-//! What a run needs beside its plan and what is no part of what it measures: where results go, how
-//! the server may be spoken to, and what the calling program does for it.
+//! What a run needs besides its plan, and what is not part of the measurement: where results go,
+//! how the server is accessed, and what the calling program provides.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,6 +12,7 @@ use inferometer_store::LoggedPass;
 
 use crate::interrupt::Interrupt;
 use crate::prompts::EarlierWork;
+use crate::team::Team;
 
 /// What a run needs beside its plan.
 #[derive(Default)]
@@ -38,6 +39,8 @@ pub struct Context {
     pub resumed: Vec<(CellPlan, Vec<LoggedPass>)>,
     /// What an earlier run sent: a run that would send anything else does not begin.
     pub same_work: Option<EarlierWork>,
+    /// This process among those that measure the plan together.
+    pub team: Team,
     /// A file for the requests as they are sent.
     pub dump: Option<PathBuf>,
 }

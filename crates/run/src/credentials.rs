@@ -1,4 +1,4 @@
-//! Who may speak to the server: the key, as a header. Secrets are never stored.
+//! Access to the server: the API key, as a header. Secrets are never stored.
 
 use inferometer_http::proxy::Proxies;
 use inferometer_model::secrets::{Secrets, names_a_secret};
@@ -36,7 +36,7 @@ pub fn authorization(
     match variables(name) {
         Some(key) if key.is_empty() && spec.api_key_env.is_none() => Ok(None),
         Some(key) if key.is_empty() || key.chars().any(char::is_control) => Err(PlanError::new(
-            format!("api_key_env (--api-key-env): the variable {name} does not hold a key"),
+            format!("api_key_env (--api-key-env): the variable {name} does not contain an API key"),
         )),
         Some(key) => {
             // Each API has its own field for it; most have the same.
@@ -49,8 +49,8 @@ pub fn authorization(
         }
         None if spec.api_key_env.is_none() => Ok(None),
         None => Err(PlanError::new(format!(
-            "api_key_env (--api-key-env): {} is not set; give the name of the variable that holds \
-             the key",
+            "api_key_env (--api-key-env): {} is not set; give the name of the variable that \
+                contains the API key",
             // Whoever gives the key itself gives no such name, and it is not repeated.
             if is_usual_name(name) { format!("the variable {name}") } else { "it".to_owned() }
         ))),
@@ -74,8 +74,8 @@ fn sent(spec: &Spec, variables: Variables<'_>) -> Vec<(String, String)> {
     spec.header.iter().flatten().map(header).chain(key).collect()
 }
 
-/// Refuses a plan that holds a key anywhere but in a header: all of it is stored and shown, and the
-/// command of a server is seen by whoever lists the processes.
+/// Refuses a plan that holds a key anywhere but in a header: all of it is stored and shown, and
+/// everyone who lists the processes sees the command of a server.
 ///
 /// # Errors
 /// Each key of the plan that holds it.
@@ -88,8 +88,8 @@ pub fn check_places(spec: &Spec, variables: Variables<'_>) -> Result<(), PlanErr
         .filter_map(|(name, value)| Some((name, keys.iter().find(|key| holds(value, &key.1))?)))
         .map(|(name, (from, _))| {
             format!(
-                "{name}: holds the key of the server ({from}), which would end up in results; a key \
-                 belongs into the variable that --api-key-env names, or into --header"
+                "{name}: contains the server's API key ({from}), which would then be stored in \
+                    results; give a key in the variable that --api-key-env names, or in --header"
             )
         })
         .collect();
@@ -102,9 +102,10 @@ pub fn check_places(spec: &Spec, variables: Variables<'_>) -> Result<(), PlanErr
 /// When it does.
 pub fn check_name(name: &str, spec: &Spec, variables: Variables<'_>) -> Result<(), PlanError> {
     match keys(spec, variables).iter().any(|(_, key)| key.is_whole_in(name)) {
-        true => {
-            Err(PlanError::new("target: its `name` holds the key, which would end up in results"))
-        }
+        true => Err(PlanError::new(
+            "target: its `name` contains the API key, which would then be \
+                stored in results",
+        )),
         false => Ok(()),
     }
 }
@@ -156,7 +157,7 @@ mod tests {
             ("Authorization: Bearer chatglm3-6b", true),
         ] {
             let spec = Spec {
-                target: Some("http://h:1".to_owned()),
+                target: Some("http://h:1".into()),
                 model: Some("chatglm3-6b".to_owned()),
                 header: Some(vec![header.to_owned()]),
                 ..Spec::default()

@@ -20,14 +20,14 @@ pub fn findings(
     };
     let fewer = fewer.map(|(asked, has)| {
         let told = format!(
-            "--requests asks for {asked}, but what is replayed has {has}: the pass had {has}"
+            "--requests is {asked}, but the file has only {has} requests: the pass had {has}"
         );
         Finding::of(code::FEWER_REQUESTS_THAN_ASKED, told)
     });
     let again = plays.filter(|plays| requests > *plays).map(|plays| {
         let told = format!(
-            "the trace has {plays} requests to play and the pass had {requests}: behind the last \
-             it began again, with the same lengths and other words"
+            "the trace has {plays} requests and the pass had {requests}: after its last request it \
+                started again, with the same lengths and new words"
         );
         Finding::of(code::TRACE_BEGAN_AGAIN, told)
     });

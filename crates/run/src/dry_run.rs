@@ -5,12 +5,13 @@ use inferometer_plan::spec::Spec;
 use inferometer_report::spec_toml;
 
 use crate::error::RunError;
+use crate::event_loops::event_loops;
 use crate::plan_memory::PlanMemory;
 use crate::resolve::spelled_out;
 use crate::search_bound::{self, LongestRun};
-use crate::{estimate, prompts};
+use crate::{ab_text, estimate, prompts};
 
-/// In which time a plan is played.
+/// The kind of time in which a plan runs: real or virtual.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
     /// Against a server.
@@ -40,33 +41,49 @@ pub fn dry_run(plan: &Plan, form: Form, clock: Clock) -> Result<String, RunError
         Clock::Virtual => None,
     };
     let memory = PlanMemory::of(&longest.plan);
+    let loops = event_loops(plan);
     if form == Form::Json {
         let seconds = estimate.map(|span| span.as_secs_f64());
-        let (estimate_s, at_most_s) =
-            if plan.search.is_some() { (None, seconds) } else { (seconds, None) };
+        let is_bound = plan.chooses_loads() || plan.ab.is_some();
+        let (estimate_s, at_most_s) = if is_bound { (None, seconds) } else { (seconds, None) };
         let document = serde_json::json!({
             "plan": plan,
             "plan_hash": plan.hash(),
             "estimate_s": estimate_s,
             "at_most_s": at_most_s,
             "memory_bytes": memory,
+            "event_loops": loops,
         });
         return Ok(format!("{document:#}\n"));
     }
     let asked = spelled_out(&plan.asked)?;
     let toml = spec_toml(&Spec { seed: Some(plan.seed), ..asked });
-    let estimate = match &plan.search {
-        None => estimate::words(estimate),
-        Some(search) => search_bound::words(plan, search, estimate),
+    let estimate = match (&plan.search, &plan.sweep, &plan.ab) {
+        (Some(search), ..) => search_bound::words(plan, search, estimate),
+        (None, Some(sweep), _) => {
+            let at_most = estimate.map_or_else(String::new, |most| {
+                let most = estimate::in_words(most);
+                format!("; at most about {most} in total, if the server does not batch at all")
+            });
+            search_bound::words_of_sweep(plan, sweep) + &at_most
+        }
+        (None, None, Some(ab)) => ab_text::bound(plan, ab, estimate),
+        (None, None, None) => estimate::words(estimate),
     };
     let advice = match clock {
-        Clock::Real if plan.search.is_some() => search_bound::advice(plan),
+        Clock::Real if plan.chooses_loads() => search_bound::advice(plan),
         Clock::Real => None,
-        Clock::Virtual => Some("in virtual time, which takes seconds: nothing is sent"),
+        Clock::Virtual => Some(
+            "in virtual time, which takes seconds: no server is \
+            contacted"
+                .to_owned(),
+        ),
     };
     let advice = advice.map_or_else(String::new, |advice| format!("# {advice}\n"));
     let memory = match clock {
-        Clock::Real => format!("# {}\n", memory.words()),
+        Clock::Real => {
+            format!("# {}\n# event loops: {} ({})\n", memory.words(), loops.count, loops.why)
+        }
         Clock::Virtual => String::new(),
     };
     Ok(format!("{toml}\n# plan_hash {}\n# {estimate}\n{memory}{advice}", plan.hash()))

@@ -93,11 +93,14 @@ pub enum RunError {
     /// Whoever was asked whether the run is to begin refused: see [`crate::Host::confirm`].
     #[error("{0}")]
     Refused(String),
+    /// Another rank of the run is lost, or failed.
+    #[error("{0}")]
+    OtherRank(String),
     /// Interrupted before anything was measured.
     #[error("interrupted before {0}")]
     Interrupted(&'static str),
     /// The run broke off. What it measured until then is in the folder and in the store.
-    #[error("{why}; what was measured until then is in {}", folder.display())]
+    #[error("{why}; the results until then are in {}", folder.display())]
     BrokenOff {
         /// What happened, and in which pass.
         why: String,
@@ -106,8 +109,8 @@ pub enum RunError {
     },
     /// The run is stored, and its report cannot be written.
     #[error(
-        "{}run {run} is stored in {}, and its report cannot be written: {source}; make it with: \
-         inferometer report {run} --store '{}' --out FOLDER",
+        "{}run {run} is stored in {}, but its report cannot be written: {source}; write it with: \
+            inferometer report {run} --store '{}' --out FOLDER",
         broken.as_ref().map_or_else(String::new, |why| format!("{why}; ")),
         store.display(),
         store.display()
@@ -138,6 +141,10 @@ pub enum RunError {
 impl RunError {
     pub(crate) fn plan(mistake: impl Display) -> Self {
         Self::Plan(PlanError::new(mistake))
+    }
+
+    pub(crate) fn other_rank(why: String) -> Self {
+        Self::OtherRank(why)
     }
 
     pub(crate) fn target(why: impl Display) -> Self {
@@ -181,7 +188,7 @@ pub enum Shortfall {
     /// An objective was not met.
     #[error("{0}")]
     Objective(String),
-    /// The instrument does not vouch for the figures.
+    /// Some figures that matter are unreliable, because of the client's own error.
     #[error("{0}")]
     Suspect(String),
 }

@@ -174,7 +174,7 @@ pub fn of_sample(
 pub fn words(estimate: Option<Duration>) -> String {
     match estimate {
         Some(span) => format!("estimate: {}", in_words(span)),
-        None => "estimate: unknown until the server has been asked".to_owned(),
+        None => "estimate: unknown until the server has answered first requests".to_owned(),
     }
 }
 

@@ -70,6 +70,8 @@ pub struct RunStarted {
     pub started_unix_ns: i64,
     /// The most passes that it can have.
     pub passes: usize,
+    /// Whether it has so many: it does not end as soon as something is known.
+    pub passes_are_known: bool,
 }
 
 /// Prompts that are being made.

@@ -1,8 +1,11 @@
-//! Passes gathered into the cells of the grid, and the trials of a search beside them.
+//! Groups passes into the cells of the grid, and the trials of a search or a sweep.
 
+use inferometer_analysis::ab::Block;
 use inferometer_analysis::cell::{self, Cell};
 use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::search::{SearchAnswer, Trial};
+use inferometer_analysis::search::SearchAnswer;
+use inferometer_analysis::sweep::SweepAnswer;
+use inferometer_analysis::trials::{Trials, Tried};
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::Plan;
 use inferometer_report::trace::Traces;
@@ -13,6 +16,8 @@ use crate::pass_figures::PassResult;
 #[derive(Default)]
 pub struct Grid {
     cells: Vec<Measured>,
+    /// The blocks of a comparison, in the order in which they were played.
+    pub blocks: Vec<Block>,
     /// What the charts of single requests are drawn from.
     pub traces: Traces,
 }
@@ -20,7 +25,7 @@ pub struct Grid {
 struct Measured {
     cell: CellPlan,
     passes: Vec<PassSummary>,
-    trials: Vec<Trial>,
+    trials: Vec<Tried>,
 }
 
 impl Grid {
@@ -33,6 +38,7 @@ impl Grid {
         });
         self.cells[known].passes.push(recorded.summary);
         self.cells[known].trials.extend(recorded.trial);
+        self.blocks.extend(recorded.block);
         self.traces.0.extend(recorded.trace);
     }
 
@@ -42,7 +48,7 @@ impl Grid {
     }
 
     /// The trials of a cell so far, in the order in which they were made.
-    pub fn trials_of(&self, cell: CellPlan) -> &[Trial] {
+    pub fn trials_of(&self, cell: CellPlan) -> &[Tried] {
         self.cells.iter().find(|known| known.cell == cell).map_or(&[], |known| &known.trials)
     }
 
@@ -57,7 +63,43 @@ impl Grid {
     /// What the search of a plan found out, cell by cell and tier by tier; nothing of a plan that asks for none.
     pub fn searches(&self, plan: &Plan) -> Vec<SearchAnswer> {
         let Some(search) = &plan.search else { return Vec::new() };
-        let of = |known: &Measured| SearchAnswer::of(search, known.cell, &known.trials);
+        let of = |known: &Measured| match known.trials_of(plan) {
+            Some(Trials::Search(found)) => SearchAnswer::of_search(search, known.cell, &found),
+            _ => Vec::new(),
+        };
         self.cells.iter().flat_map(of).collect()
+    }
+
+    /// What the sweep of a plan found out, cell by cell; nothing of a plan that asks for none.
+    pub fn sweeps(&self, plan: &Plan) -> Vec<SweepAnswer> {
+        let of = |known: &Measured| match known.trials_of(plan) {
+            Some(Trials::Sweep(found)) => {
+                Some(SweepAnswer::of_sweep(known.cell, &found, known.cards_of(plan)))
+            }
+            _ => None,
+        };
+        self.cells.iter().filter_map(of).collect()
+    }
+
+    /// How many cards were seen at work in the passes of a cell, where the plan says that these are the server's.
+    pub fn cards_of(&self, cell: CellPlan, plan: &Plan) -> Option<u32> {
+        let known = self.cells.iter().find(|known| known.cell == cell);
+        known.and_then(|known| known.cards_of(plan))
+    }
+}
+
+impl Measured {
+    /// The search or the sweep of a plan as far as the trials of this cell go.
+    fn trials_of(&self, plan: &Plan) -> Option<Trials> {
+        let mut trials = Trials::of(plan)?;
+        self.trials.iter().for_each(|tried| trials.tell(tried));
+        Some(trials)
+    }
+
+    /// A card that nobody named may be another server's, or idle.
+    fn cards_of(&self, plan: &Plan) -> Option<u32> {
+        plan.observe.cards.as_ref()?;
+        let seen = self.passes.iter().filter_map(|pass| pass.hardware.as_ref());
+        seen.map(|hardware| hardware.cards.len() as u32).max()
     }
 }

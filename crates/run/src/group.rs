@@ -51,7 +51,7 @@ pub struct Group {
     /// Keeps its prompts apart from those of others; the same for all servers, so that all get the
     /// same requests.
     salt: String,
-    /// How often the servers are gone through.
+    /// The number of rounds over all servers.
     rounds: u32,
     /// Its runs so far, if it is resumed.
     earlier: Option<EarlierGroup>,
@@ -110,8 +110,8 @@ impl Group {
             && salt != given
         {
             return Err(RunError::plan(format!(
-                "salt (--salt): the group's prompts were made with `{salt}`, which those of the \
-                 rest must have too; leave it out"
+                "salt (--salt): the prompts of this group have the salt `{salt}`, and the \
+                    remaining runs need the same one; leave out --salt"
             )));
         }
         let salt = salt.or(given).unwrap_or_else(fresh_salt);
@@ -152,13 +152,13 @@ impl Group {
         &mut self.members
     }
 
-    /// How often the servers are gone through.
+    /// The number of rounds over all servers.
     pub fn rounds(&self) -> u32 {
         self.rounds
     }
 
-    /// Measures all of them and writes the comparison. What goes wrong with one server is told, and
-    /// the next one is measured.
+    /// Measures all of them and writes the comparison. Errors of one server are reported, and the
+    /// next one is measured.
     ///
     /// # Errors
     /// When the comparison cannot be written; what was recorded is kept.
@@ -214,9 +214,9 @@ impl GroupRun<'_, '_> {
         let mut servers = Servers::default();
         let (count, rounds) = (self.group.members.len(), self.group.rounds);
         let all = count * rounds as usize;
-        self.events.say(&format!("{}: {all} runs; --resume {0} goes on with it", self.group.name));
+        self.events.say(&format!("{}: {all} runs; --resume {0} continues it", self.group.name));
         for why in self.group.earlier.iter().flat_map(|group| &group.unread) {
-            self.events.say(&format!("a run of the store is passed over: {why}"));
+            self.events.say(&format!("a run in the store is ignored: {why}"));
         }
         for round in 1..=rounds {
             for position in 0..count {
@@ -256,7 +256,7 @@ impl GroupRun<'_, '_> {
         let attempt = earlier.as_ref().map(|group| group.attempt(&variant.name, round, plan));
         let finished = match attempt.transpose() {
             Ok(Some(EarlierAttempt::Complete(summary, run))) => {
-                self.events.say(&format!("taken over from run {}", summary.run_id));
+                self.events.say(&format!("copied from run {}", summary.run_id));
                 Ok(Finished { summary: *summary, run, folder: None, interrupted: false })
             }
             Ok(Some(EarlierAttempt::Partial(cells, run))) => {
@@ -353,8 +353,11 @@ fn different_requests(plan: &Plan, done: &[Done]) -> Option<String> {
         PassPlan::Open { bound, .. } => bound.duration.is_none(),
         _ => false,
     };
-    let is_fixed =
-        plan.passes.iter().all(is_counted) && plan.repeat.at_least == plan.repeat.at_most;
+    // A search or a sweep asks for as many as its answers take, and a pass that ends early for what was sent.
+    let is_fixed = plan.passes.iter().all(is_counted)
+        && plan.repeat.at_least == plan.repeat.at_most
+        && !plan.chooses_loads()
+        && plan.stop.is_never();
     // A run that lacks passes lacks their requests.
     let is_whole = |summary: &Summary| {
         let codes = [code::RUN_INCOMPLETE, code::SERVER_DIED];
@@ -371,7 +374,7 @@ fn different_requests(plan: &Plan, done: &[Done]) -> Option<String> {
     is_fixed.then(|| {
         format!(
             "{} and {} did not get the same requests: they count tokens differently, or differ in \
-             `extra_body`; name one `tokenizer` for all, or do not compare them",
+                `extra_body`; give one `tokenizer` for all, or do not compare them",
             first.variant, other.variant
         )
     })

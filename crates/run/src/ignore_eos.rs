@@ -44,16 +44,16 @@ impl IgnoreEos {
     pub(crate) fn finding(&self, dialect: &Dialect, engine: Option<&str>) -> Option<Finding> {
         let what = match self {
             Self::Honoured => return None,
-            Self::NoField => format!("{} has no way to go on after end-of-text", dialect.name),
+            Self::NoField => format!("{} cannot continue after end-of-text", dialect.name),
             Self::Ignored => {
                 let engine = engine.unwrap_or("the server");
-                format!("{engine} takes `ignore_eos` and does nothing with it")
+                format!("{engine} accepts `ignore_eos` but ignores it")
             }
             Self::Refused(why) => {
-                format!("the server refuses `ignore_eos` ({why}), so that it is left out")
+                format!("the server rejects `ignore_eos` ({why}), so requests are sent without it")
             }
         };
-        let message = format!("{what}: outputs are as long as the model makes them");
+        let message = format!("{what}: the model decides the output lengths");
         Some(Finding::of(code::IGNORE_EOS_NOT_SUPPORTED, message))
     }
 }
@@ -68,13 +68,13 @@ mod tests {
         for (name, engine, is_sent, words) in [
             ("openai-completions", Some("vllm"), true, None),
             ("openai-completions", None, true, None),
-            ("tgi", Some("tgi"), false, Some("tgi has no way to go on after end-of-text: outputs")),
-            ("openai-chat", Some("tgi"), true, Some("tgi takes `ignore_eos` and does nothing")),
+            ("tgi", Some("tgi"), false, Some("tgi cannot continue after end-of-text: the model")),
+            ("openai-chat", Some("tgi"), true, Some("tgi accepts `ignore_eos` but ignores it")),
             (
                 "openai-completions",
                 Some("transformers"),
                 false,
-                Some("the server refuses `ignore_eos` (transformers is known to), so that it is"),
+                Some("the server rejects `ignore_eos` (transformers is known to), so requests are"),
             ),
         ] {
             let dialect = dialect(name).expect("a dialect");

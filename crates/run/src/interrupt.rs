@@ -44,7 +44,7 @@ impl Interrupt {
     }
 
     /// The flag that the load generator looks at in each of its turns.
-    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+    pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0.requested)
     }
 

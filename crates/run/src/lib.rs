@@ -1,5 +1,5 @@
-//! The steps of a measurement in their order: resolve a plan, start the server or ask a running one
-//! what it is, play and record the passes, write the results.
+//! The steps of a measurement in their order: resolve a plan, start the server or identify a
+//! running one, run and record the passes, write the results.
 //!
 //! [`resolve()`] makes a plan. [`carry_out()`] measures it. [`Group`] measures it on several servers.
 //! [`summarise_log()`] makes the results of a stored run again from its log. A run reports what
@@ -17,12 +17,14 @@ mod live_state;
 
 pub mod prompts;
 
+pub mod event_loops;
 pub mod grid;
 pub mod header;
 pub mod pass;
 pub mod pass_figures;
 mod precision;
 mod process_watch;
+mod ready_target;
 pub mod record_queue;
 pub mod recording;
 pub mod summarise;
@@ -39,6 +41,7 @@ mod resolve;
 pub mod estimate;
 mod search_bound;
 pub mod search_text;
+pub mod sweep_text;
 
 mod access;
 mod connect;
@@ -47,6 +50,7 @@ mod embedded_server;
 mod observers;
 mod prefix_cache;
 mod servers;
+mod spread;
 mod target;
 
 mod dataset_exhausted;
@@ -60,10 +64,17 @@ mod session;
 mod slow;
 mod verdict;
 
+pub mod team;
+
+mod ab;
+mod ab_again;
+mod ab_text;
 mod dry_run;
 mod group;
 mod plan_memory;
 
+pub use ab::{AB, AbRun, FinishedAb, order_salt, write as write_ab};
+pub use ab_again::{AnsweredAgain, answered_again};
 pub use context::{Confirm, Context, Estimate, Host, ReportFiles};
 pub use credentials::Variables;
 pub use dry_run::{Clock, Form, dry_run};
@@ -76,12 +87,16 @@ pub use event::{
 pub use events::Events;
 pub use group::{FinishedGroup, Group, Measure, Member, variants};
 pub use interrupt::Interrupt;
-pub use live_state::{LivePass, LiveState, Snapshot, Totals};
+pub use live_state::{LivePass, LiveState, Snapshot, Totals, left};
 pub use log_summary::{FromLog, summarise_log};
 pub use network::{Network, VirtualNetwork};
 pub use prompts::EarlierWork;
+pub use ready_target::{OtherServer, ReadyTarget};
 pub use resolve::{CellChoice, Learned, resolve, resolve_with, spelled_out};
 pub use servers::{SERVER_GUARD, Servers, Start};
-pub use session::{Finished, RunRequest, carry_out, carry_out_over};
-pub use target::ReadyTarget;
-pub use verdict::{Strictness, judge, judge_results, missed_objectives, too_many_failures};
+pub use session::{Finished, RunRequest, carry_out, carry_out_over, follow};
+pub use spread::Spread;
+pub use team::{Team, check_ranks};
+pub use verdict::{
+    Strictness, judge, judge_ended_early, judge_results, missed_objectives, too_many_failures,
+};

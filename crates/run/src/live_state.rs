@@ -3,6 +3,7 @@
 //! from it.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use inferometer_analysis::so_far::SoFar;
 use inferometer_drive::{Live, LiveCounts};
@@ -24,8 +25,12 @@ pub struct LiveState(Arc<Mutex<Snapshot>>);
 pub struct Snapshot {
     /// The run in progress, or the last one.
     pub run: Option<RunStarted>,
+    /// When it began, on the monotonic axis.
+    pub began: Option<Nanos>,
     /// Passes that have ended.
     pub passes_ended: usize,
+    /// Those of them whose records are those of an earlier run.
+    passes_resumed: usize,
     /// The pass in progress, or the last one.
     pub pass: Option<LivePass>,
     /// The last metrics of the server and the cards.
@@ -73,7 +78,8 @@ impl Subscriber for LiveState {
         match *event {
             Event::RunStarted(run) => self.change(|state| {
                 let before = std::mem::take(&mut state.before);
-                *state = Snapshot { run: Some(run.clone()), before, ..Snapshot::default() };
+                let began = Some(monotonic_now());
+                *state = Snapshot { run: Some(run.clone()), began, before, ..Snapshot::default() };
             }),
             Event::PassStarted(pass) => self.change(|state| state.begin_pass(pass)),
             Event::Record(record) => self.change(|state| {
@@ -89,7 +95,10 @@ impl Subscriber for LiveState {
             Event::Sample(sample) => self.change(|state| state.sample = Some(sample.clone())),
             Event::PassStopped(process) => self.change(|state| state.end_pass(process)),
             Event::PassEnded(ended) if ended.resumed => {
-                self.change(|state| state.passes_ended += 1);
+                self.change(|state| {
+                    state.passes_ended += 1;
+                    state.passes_resumed += 1;
+                });
             }
             _ => {}
         }
@@ -122,6 +131,23 @@ impl LiveState {
     }
 }
 
+/// How long something still takes of which a share is done in a time; absent while that is too little to tell.
+pub fn left(elapsed: Duration, share: f64) -> Option<Duration> {
+    const ENOUGH: f64 = 0.02;
+    (ENOUGH..=1.0).contains(&share).then(|| elapsed.mul_f64((1.0 - share) / share))
+}
+
+impl LivePass {
+    /// The share of it that is done; absent where a time ends it. Ended requests count whole,
+    /// however many tokens they brought.
+    pub fn share(&self, counts: LiveCounts) -> Option<f64> {
+        let all = self.begin.plan.requests()?;
+        let each = u64::from(self.begin.cell.output_length.max(1));
+        let done = counts.chunks.max(counts.over() * each) as f64;
+        Some((done / (u64::from(all) * each).max(1) as f64).clamp(0.0, 1.0))
+    }
+}
+
 impl Snapshot {
     fn begin_pass(&mut self, pass: &PassStarted) {
         self.pass = Some(LivePass {
@@ -142,6 +168,18 @@ impl Snapshot {
             pass.has_ended = true;
         }
         self.before.add_process(process.copied().unwrap_or_default());
+    }
+
+    /// About how long the run goes on, were its passes all as long as those so far; absent where nobody knows how many
+    /// passes it has, and before there is enough to tell.
+    pub fn left(&self, now: Nanos) -> Option<Duration> {
+        let run = self.run.as_ref().filter(|run| run.passes_are_known && run.passes > 1)?;
+        let of_pass = self.pass.as_ref().filter(|pass| !pass.has_ended);
+        let made = (self.passes_ended - self.passes_resumed) as f64;
+        let of_pass = of_pass.and_then(|pass| pass.share(pass.live.look()));
+        let made = made + of_pass.unwrap_or(0.0);
+        let all = run.passes.saturating_sub(self.passes_resumed) as f64;
+        left(now.since(self.began?), made / all.max(1.0))
     }
 
     /// The most passes that the run can have.

@@ -1,5 +1,6 @@
 //! The results of a stored run, made again from nothing but its records.
 
+use inferometer_analysis::ab::Block;
 use inferometer_analysis::prediction_error::error_summaries;
 use inferometer_analysis::summary::Summary;
 use inferometer_model::finding::{Finding, code};
@@ -17,6 +18,8 @@ pub struct FromLog {
     pub summary: Summary,
     /// What the charts of single requests are drawn from.
     pub traces: Traces,
+    /// The blocks of a comparison of two servers, without incomplete ones.
+    pub blocks: Vec<Block>,
     /// Where the log was cut, if it was: the results are those of what stands before.
     pub cut: Option<StoreError>,
 }
@@ -32,8 +35,9 @@ pub fn summarise_log(stored: &StoredRun, plan: &Plan) -> Result<FromLog, StoreEr
     let mut findings: Vec<Finding> = Vec::new();
     while let Some(pass) = passes.next_pass() {
         let mut pass = pass?;
-        let mut figures =
-            PassFigures::new(plan, pass.begin(), 0, origin_unix_ns).traced(pass.begin());
+        let mut figures = PassFigures::new(plan, pass.begin(), 0, origin_unix_ns)
+            .of_servers(&stored.target.servers)
+            .traced(pass.begin());
         for item in &mut pass {
             match item? {
                 PassItem::Record(record) => figures.add(&record),
@@ -44,17 +48,23 @@ pub fn summarise_log(stored: &StoredRun, plan: &Plan) -> Result<FromLog, StoreEr
         findings.extend(result.findings.iter().cloned());
         grid.add(pass.begin().cell, result);
     }
-    let summary = of_stored(stored, plan, &grid, findings);
-    Ok(FromLog { summary, traces: grid.traces, cut: passes.cut })
+    let summary = of_stored(stored, plan, &grid, (findings, origin_unix_ns));
+    Ok(FromLog { summary, traces: grid.traces, blocks: grid.blocks, cut: passes.cut })
 }
 
 /// The document of a stored run. Findings that no record shows (the server's answers before the run,
 /// the data set) and the hashes are those of the run itself, if it lived to write them.
-fn of_stored(stored: &StoredRun, plan: &Plan, grid: &Grid, findings: Vec<Finding>) -> Summary {
+fn of_stored(
+    stored: &StoredRun,
+    plan: &Plan,
+    grid: &Grid,
+    (findings, origin_unix_ns): (Vec<Finding>, i64),
+) -> Summary {
     let before = stored.summary.as_ref();
     let facts = RunFacts {
         run_id: stored.row.id.to_string(),
         started_at: stored.row.started_at.clone(),
+        origin_unix_ns,
         plan,
         target: &stored.target,
         environment: &stored.environment,
@@ -62,10 +72,13 @@ fn of_stored(stored: &StoredRun, plan: &Plan, grid: &Grid, findings: Vec<Finding
         predicted: stored.row.predicted,
         workload_hash: before.and_then(|done| done.workload_hash.clone()),
         body_hash: before.and_then(|done| done.body_hash.clone()),
+        ranks: before.map(|done| done.ranks.clone()).unwrap_or_default(),
     };
     let findings = before.map_or_else(
         || {
-            let message = "the run ended without saying how: it was killed, or goes on".to_owned();
+            let message = "the run has no recorded end: it was killed, or is still in \
+                progress"
+                .to_owned();
             let incomplete = Finding::of(code::RUN_INCOMPLETE, message);
             [findings, vec![incomplete]].concat()
         },

@@ -1,9 +1,10 @@
-//! What people are told before anything is measured. It decides nothing.
+//! Messages before the measurement. It decides nothing.
 
 use inferometer_load::PassPlan;
 use inferometer_model::target::Target;
 use inferometer_plan::Plan;
 use inferometer_plan::search::SearchPlan;
+use inferometer_plan::sweep::SweepPlan;
 
 use crate::context::Estimate;
 use crate::estimate::in_words;
@@ -12,7 +13,7 @@ use crate::search_bound;
 
 /// What is measured, in one line.
 pub(crate) fn title(target: &Target) -> String {
-    let engine = target.engine.as_deref().unwrap_or("a server of unknown make");
+    let engine = target.engine.as_deref().unwrap_or("an unknown server");
     let version = target.engine_version.as_deref().unwrap_or_default();
     let simulated = if target.simulated { " (simulation)" } else { "" };
     format!("{} on {engine} {version}{simulated}", target.model)
@@ -20,12 +21,13 @@ pub(crate) fn title(target: &Target) -> String {
 
 /// The server, the model, and the passes.
 pub(crate) fn announce(events: &Events, target: &Target, plan: &Plan) {
-    let engine = target.engine.as_deref().unwrap_or("server of unknown make");
+    let engine = target.engine.as_deref().unwrap_or("unknown server");
     let version = target.engine_version.as_deref().unwrap_or("of unknown version");
     if target.simulated {
         let profile = target.profile.as_deref().unwrap_or("unknown");
         events.say(&format!(
-            "SIMULATION: the embedded engine plays {} under {engine} {version} (profile {profile})",
+            "SIMULATION: the embedded engine simulates {} with {engine} {version} (profile \
+                {profile})",
             target.model
         ));
     } else {
@@ -58,8 +60,8 @@ fn tell_of_two_loads(events: &Events, plan: &Plan) {
         && has(|pass| matches!(pass, PassPlan::Open { .. }));
     if both {
         events.say(
-            "concurrency and rate are loads of their own, measured one after the other; for arrivals at a \
-             rate with a limit on those in flight give --rate with --max-in-flight",
+            "concurrency and rate are separate loads, measured one after the other; for an arrival \
+                rate with a limit on requests in flight, give --rate with --max-in-flight",
         );
     }
 }
@@ -69,7 +71,7 @@ pub(crate) fn search(events: &Events, plan: &Plan, search: &SearchPlan, guess: E
     let objectives: Vec<&str> =
         search.criteria.iter().map(|criterion| criterion.text.as_str()).collect();
     events.say(&format!(
-        "searching the highest {} at which {} holds, within {}% at {}% confidence",
+        "searching for the highest {} that meets {}, within {}% at {}% confidence",
         search.over,
         objectives.join(" and "),
         search.precision * 100.0,
@@ -77,7 +79,13 @@ pub(crate) fn search(events: &Events, plan: &Plan, search: &SearchPlan, guess: E
     ));
     let most = guess.map(|(one, other)| one.max(other));
     events.say(&search_bound::words(plan, search, most));
-    search_bound::advice(plan).into_iter().for_each(|advice| events.say(advice));
+    search_bound::advice(plan).into_iter().for_each(|advice| events.say(&advice));
+}
+
+/// How far a sweep goes, and the most that it can take.
+pub(crate) fn sweep(events: &Events, plan: &Plan, sweep: &SweepPlan) {
+    events.say(&search_bound::words_of_sweep(plan, sweep));
+    search_bound::advice(plan).into_iter().for_each(|advice| events.say(&advice));
 }
 
 /// How long the run will take, by what is known before it.
@@ -89,13 +97,13 @@ pub(crate) fn estimate(events: &Events, guess: Estimate) {
             events.say(&format!("estimate: {}", in_words(least)));
         }
         Some((least, most)) => events.say(&format!(
-            "estimate: between {} and {}, by how well the server batches",
+            "estimate: between {} and {}, depending on how well the server batches",
             in_words(least),
             in_words(most)
         )),
         None => events.say(
-            "estimate: unknown: a first request was not answered, or turns of conversations grow by \
-             answers that are not known",
+            "estimate: unknown: a first request was not answered, or conversations grow by unknown \
+                answers",
         ),
     }
 }

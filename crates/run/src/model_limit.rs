@@ -31,7 +31,7 @@ pub(crate) fn check(
         let too_long = lengths(plan, |cell| u64::from(cell.input_length) > limit);
         if !too_long.is_empty() {
             return Err(impossible(
-                &format!("prompts of {limit} tokens at most (its {name})"),
+                &format!("prompts of at most {limit} tokens (its {name})"),
                 &too_long,
             ));
         }
@@ -39,7 +39,7 @@ pub(crate) fn check(
     let Some((name, limit)) = stated(facts, &WHOLE) else { return Ok(None) };
     let too_long = lengths(plan, |cell| u64::from(cell.input_length) >= limit);
     if !too_long.is_empty() {
-        let most = format!("{limit} tokens at most, prompt and output together (its {name})");
+        let most = format!("at most {limit} tokens, prompt plus output (its {name})");
         return Err(impossible(&most, &too_long));
     }
     let long = |cell: &CellPlan| {
@@ -48,8 +48,8 @@ pub(crate) fn check(
     };
     let long = lengths(plan, long);
     let message = format!(
-        "The server takes {limit} tokens at most, prompt and output together; {} asks for more: it \
-         will refuse these requests or cut their outputs",
+        "The server accepts at most {limit} tokens, prompt plus output; {} needs more: the server \
+            will reject these requests or shorten their outputs",
         long.join(", ")
     );
     let finding = Finding::of(code::BEYOND_THE_SERVERS_LIMIT, message);
@@ -63,8 +63,8 @@ fn stated(facts: &BTreeMap<String, String>, names: &[&'static str]) -> Option<(&
 
 fn impossible(most: &str, lengths: &[String]) -> RunError {
     RunError::plan(format!(
-        "input_lengths (--input-lengths): the server takes {most}, so nothing can be measured at {}; \
-         leave these out, or start the server with a larger limit",
+        "input_lengths (--input-lengths): the server accepts {most}, so {} cannot be measured; \
+            leave these lengths out, or start the server with a larger limit",
         lengths.join(", ")
     ))
 }
@@ -98,19 +98,19 @@ mod tests {
         assert!(told(&[2048], &[1], Some("2048")).is_err());
         let found = told(&[1024, 128], &[1024, 1025], Some("2048")).expect("can be measured");
         let message = found.expect("a finding").message;
-        assert!(message.contains("1024 x 1025 asks") && !message.contains("128 x"), "{message}");
+        assert!(message.contains("1024 x 1025 needs") && !message.contains("128 x"), "{message}");
         assert!(told(&[128], &[128], Some("2048")).expect("fits").is_none());
         assert!(told(&[100_000], &[1], None).expect("nothing is known").is_none());
         // TGI states one limit of prompts and one of the whole.
         let tgi = [("max_input_tokens", "1023"), ("max_total_tokens", "2048")];
         let refused = told_by(&[1024], &[1], &tgi).expect_err("too long").to_string();
         assert!(
-            refused.contains("prompts of 1023 tokens at most (its max_input_tokens)"),
+            refused.contains("prompts of at most 1023 tokens (its max_input_tokens)"),
             "{refused}"
         );
         let found = told_by(&[1023, 512], &[1026], &tgi).expect("can be measured");
         let message = found.expect("a finding").message;
-        assert!(message.contains("1023 x 1026 asks") && !message.contains("512 x"), "{message}");
+        assert!(message.contains("1023 x 1026 needs") && !message.contains("512 x"), "{message}");
         assert!(told_by(&[4096], &[1], &[("n_ctx_slot", "4096")]).is_err());
     }
 }

@@ -1,14 +1,14 @@
-//! What the load generator is played over: sockets in real time, or pipes in memory in virtual time.
-//! The order of a run is the same over both.
+//! The network of the load generator: sockets in real time, or in-memory pipes in virtual time. The
+//! order of a run is the same over both. Sockets are in [`crate::event_loops`].
 
 use std::io;
 use std::time::Duration;
 
 use inferometer_model::time::Nanos;
-use inferometer_net::virtual_net::{VirtualNet, play};
-use inferometer_net::{Actor, EpollNet, LoopStats, Net, StampStats, Waker};
+use inferometer_net::virtual_net::{VirtualNet, play, play_until};
+use inferometer_net::{Actor, LoopStats, Net, StampStats, Waker};
 
-/// Plays the load generator.
+/// Runs the load generator.
 pub trait Network {
     /// The sockets and the clock that it sees.
     type Net: Net;
@@ -16,14 +16,35 @@ pub trait Network {
     /// The time, on the axis of all instants of the run.
     fn now(&self) -> Nanos;
 
-    /// Plays an actor until it is done.
+    /// Runs an actor until it is done.
     ///
     /// # Errors
     /// When the system cannot wait for sockets any more.
     fn play(&mut self, actor: &mut impl Actor<Self::Net>) -> io::Result<()>;
 
-    /// Gives the load generator a turn from another thread, where it can sleep.
-    fn waker(&self) -> Option<Waker>;
+    /// How many actors it can play at once.
+    fn loops(&self) -> usize {
+        self.wakers().len()
+    }
+
+    /// Plays as many actors at once until all are done, each on an event loop of its own. `give_up` is called when
+    /// one of them cannot go on: it tells the others to end.
+    ///
+    /// # Errors
+    /// As [`Network::play`], and when the system refuses a thread.
+    fn play_all<A: Actor<Self::Net> + Send>(
+        &mut self,
+        actors: &mut [A],
+        give_up: &(dyn Fn() + Sync),
+    ) -> io::Result<()>;
+
+    /// By event loop: gives it a turn from another thread.
+    fn wakers(&self) -> Vec<Waker>;
+
+    /// Gives all event loops a turn from another thread.
+    fn waker(&self) -> Waker {
+        Waker::of_all(self.wakers())
+    }
 
     /// How long before an instant to stay awake.
     fn set_spin(&mut self, spin: Duration);
@@ -35,38 +56,12 @@ pub trait Network {
     fn stamp_stats(&self) -> StampStats;
 }
 
-impl Network for EpollNet {
-    type Net = Self;
-
-    fn now(&self) -> Nanos {
-        Net::now(self)
-    }
-
-    fn play(&mut self, actor: &mut impl Actor<Self>) -> io::Result<()> {
-        self.play(actor)
-    }
-
-    fn waker(&self) -> Option<Waker> {
-        Some(self.waker())
-    }
-
-    fn set_spin(&mut self, spin: Duration) {
-        self.set_spin(spin);
-    }
-
-    fn take_loop_stats(&mut self) -> LoopStats {
-        self.take_loop_stats()
-    }
-
-    fn stamp_stats(&self) -> StampStats {
-        self.stamp_stats()
-    }
-}
-
 /// A network in memory with one server on it, in virtual time: a run over it takes milliseconds and
 /// every instant of it is exact.
 pub struct VirtualNetwork<S> {
     client: VirtualNet,
+    /// Those of further event loops.
+    others: Vec<VirtualNet>,
     /// The server, and its side of the network.
     server: (S, VirtualNet),
 }
@@ -74,7 +69,13 @@ pub struct VirtualNetwork<S> {
 impl<S: Actor<VirtualNet>> VirtualNetwork<S> {
     /// A server that listens already on its side of the network.
     pub fn new(client: VirtualNet, server: S, server_net: VirtualNet) -> Self {
-        Self { client, server: (server, server_net) }
+        Self { client, others: Vec::new(), server: (server, server_net) }
+    }
+
+    /// The same for a client of several event loops: these are the hosts of the further ones.
+    #[must_use]
+    pub fn with_loops(self, others: Vec<VirtualNet>) -> Self {
+        Self { others, ..self }
     }
 }
 
@@ -91,8 +92,23 @@ impl<S: Actor<VirtualNet>> Network for VirtualNetwork<S> {
         Ok(())
     }
 
-    fn waker(&self) -> Option<Waker> {
-        None
+    fn play_all<A: Actor<VirtualNet> + Send>(
+        &mut self,
+        actors: &mut [A],
+        _give_up: &(dyn Fn() + Sync),
+    ) -> io::Result<()> {
+        let leading = actors.len();
+        let nets = std::iter::once(&self.client).chain(&self.others).cloned();
+        let (server, server_net) = &mut self.server;
+        let mut all: Vec<(&mut dyn Actor<VirtualNet>, VirtualNet)> =
+            actors.iter_mut().map(|actor| actor as &mut dyn Actor<VirtualNet>).zip(nets).collect();
+        all.push((server, server_net.clone()));
+        play_until(&mut all, leading);
+        Ok(())
+    }
+
+    fn wakers(&self) -> Vec<Waker> {
+        std::iter::once(&self.client).chain(&self.others).map(VirtualNet::waker).collect()
     }
 
     fn set_spin(&mut self, _: Duration) {}

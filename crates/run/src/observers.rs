@@ -11,7 +11,7 @@ use inferometer_observe::{
 use inferometer_plan::{MetricsAt, Plan, Url};
 
 use crate::error::RunError;
-use crate::target::ReadyTarget;
+use crate::ready_target::ReadyTarget;
 
 /// Where servers usually have their metrics.
 const USUAL: &str = "/metrics";
@@ -31,23 +31,32 @@ pub struct Asked {
     pub again: bool,
 }
 
-/// The observer of a run. What was asked for by name and cannot be had is told before anything is
-/// measured; what is only usual, and is not there, is a fact of the target.
+/// The observer of a run. If an explicitly requested observation is not available, this is reported
+/// before anything is measured; a missing default observation is recorded as a fact of the target.
 ///
 /// # Errors
 /// When metrics or cards were asked for that do not answer.
 pub fn observer(plan: &Plan, access: &Access, ready: &mut ReadyTarget) -> Result<Asked, RunError> {
-    let (scrape, again) = match scrape(plan, access, ready)? {
-        Some((_, Err(MissingMetrics::NotYet(_)))) => (None, true),
-        found => (used(plan, found, ready)?, false),
-    };
+    let looked = look(plan, access, ready)?;
+    let is_early = |one: &Looked| matches!(one.found, Err(MissingMetrics::NotYet(_)));
+    let again = looked.iter().any(is_early);
     let cards = cards(plan, access, ready)?;
-    let cards_named = plan.observe.cards.is_some();
-    let period = plan.observe.period;
-    Ok(Asked { observer: Observer { scrape, cards, cards_named, period, on_sample: None }, again })
+    let mut observer = Observer {
+        scrape: None,
+        sources: Vec::new(),
+        sums_up: false,
+        cards,
+        cards_named: plan.observe.cards.is_some(),
+        period: plan.observe.period,
+        on_sample: None,
+    };
+    if !again {
+        used(plan, looked, ready, &mut observer)?;
+    }
+    Ok(Asked { observer, again })
 }
 
-/// The server's metrics, once it got a request.
+/// Asks for the server's metrics again, once it got a request.
 ///
 /// # Errors
 /// When metrics were asked for that are not there.
@@ -55,53 +64,96 @@ pub fn ask_again(
     plan: &Plan,
     access: &Access,
     ready: &mut ReadyTarget,
-) -> Result<Option<Scrape>, RunError> {
-    let found = scrape(plan, access, ready)?;
-    used(plan, found, ready)
+    observer: &mut Observer,
+) -> Result<(), RunError> {
+    let looked = look(plan, access, ready)?;
+    used(plan, looked, ready, observer)
 }
 
-/// Where metrics are looked for, and whether they are there.
-type Looked = Option<(Scrape, Result<(), MissingMetrics>)>;
+/// Where metrics were looked for, and whether they are there.
+struct Looked {
+    /// Whose they are.
+    name: String,
+    scrape: Scrape,
+    found: Result<(), MissingMetrics>,
+}
 
-/// Looks for the server's metrics; `None` where nobody asks for them.
-fn scrape(plan: &Plan, access: &Access, ready: &ReadyTarget) -> Result<Looked, RunError> {
+/// Looks for the metrics of each server; nowhere where nobody asks for them.
+fn look(plan: &Plan, access: &Access, ready: &ReadyTarget) -> Result<Vec<Looked>, RunError> {
     let names = MetricNames::with(&plan.observe.names).map_err(RunError::target)?;
-    let Some(server) = ready.server.clone() else { return Ok(None) };
-    let server = Client { timeout: TIMEOUT, ..server };
-    let scrape = match &plan.observe.metrics {
-        MetricsAt::Nowhere => return Ok(None),
-        MetricsAt::Usual => Scrape::new(server, USUAL, names),
-        MetricsAt::Path(path) => Scrape::new(server, path, names),
-        MetricsAt::Address(url) => {
-            let told = |why| RunError::target(format!("metrics_url (--metrics-url): {why}"));
-            Scrape::new(other(url, access, ready).map_err(told)?, "", names)
+    let servers =
+        std::iter::once(&ready.server).chain(ready.others.iter().map(|other| &other.server));
+    // The only one has no name.
+    let names_of_servers =
+        ready.target.servers.iter().cloned().chain(std::iter::once(String::new()));
+    let servers = servers.flatten().zip(names_of_servers);
+    let own = |path: &str| -> Vec<(String, Scrape)> {
+        let of = |(server, name): (&Client, String)| {
+            let server = Client { timeout: TIMEOUT, ..server.clone() };
+            (name, Scrape::new(server, path, names.clone()))
+        };
+        servers.map(of).collect()
+    };
+    let elsewhere = |url: &Url| {
+        let told = |why| RunError::target(format!("metrics_url (--metrics-url): {why}"));
+        let scrape = Scrape::new(other(url, access, ready).map_err(told)?, "", names.clone());
+        Ok((url.to_string(), scrape))
+    };
+    let scrapes = match &plan.observe.metrics {
+        _ if ready.server.is_none() => Vec::new(),
+        MetricsAt::Nowhere => Vec::new(),
+        MetricsAt::Usual => own(USUAL),
+        MetricsAt::Path(path) => own(path),
+        MetricsAt::Address(url) => vec![elsewhere(url)?],
+        MetricsAt::Addresses(urls) => {
+            urls.iter().map(elsewhere).collect::<Result<_, RunError>>()?
         }
     };
-    let found = scrape.check();
-    Ok(Some((scrape, found)))
+    let looked = |(name, scrape): (String, Scrape)| Looked { name, found: scrape.check(), scrape };
+    Ok(scrapes.into_iter().map(looked).collect())
 }
 
 /// What is used of what was looked for.
-fn used(plan: &Plan, found: Looked, ready: &mut ReadyTarget) -> Result<Option<Scrape>, RunError> {
-    let Some((scrape, found)) = found else { return Ok(None) };
+fn used(
+    plan: &Plan,
+    looked: Vec<Looked>,
+    ready: &mut ReadyTarget,
+    observer: &mut Observer,
+) -> Result<(), RunError> {
     let is_usual = matches!(plan.observe.metrics, MetricsAt::Usual);
-    let (fact, scrape) = match found {
-        Ok(()) => (scrape.address(), Some(scrape)),
-        Err(missing) => {
-            let asked_for = match is_usual {
-                true if plan.observe.names.is_empty() => None,
-                true => Some("metrics_names"),
-                false => Some("metrics_url (--metrics-url)"),
-            };
-            let why = missing.why();
-            if let Some(key) = asked_for {
-                return Err(RunError::target(format!("{key}: {why}")));
+    let (count, mut facts, mut there) = (looked.len(), Vec::new(), Vec::new());
+    for Looked { name, scrape, found } in looked {
+        match found {
+            Ok(()) => {
+                facts.push(scrape.address());
+                there.push((name, scrape));
             }
-            (format!("none: {why}"), None)
+            Err(missing) => {
+                let asked_for = match is_usual {
+                    true if plan.observe.names.is_empty() => None,
+                    true => Some("metrics_names"),
+                    false => Some("metrics_url (--metrics-url)"),
+                };
+                let why = missing.why();
+                if let Some(key) = asked_for {
+                    return Err(RunError::target(format!("{key}: {why}")));
+                }
+                facts.push(format!("none: {why}"));
+            }
         }
-    };
-    ready.target.facts.insert(FACT.to_owned(), fact);
-    Ok(scrape)
+    }
+    if !facts.is_empty() {
+        ready.target.facts.insert(FACT.to_owned(), facts.join("; "));
+    }
+    if count == 1 {
+        observer.scrape = there.pop().map(|(_, scrape)| scrape);
+    } else {
+        // Pools of several kinds do not add up, nor do some servers say what all would.
+        let are_of_pools = matches!(plan.observe.metrics, MetricsAt::Addresses(_));
+        observer.sums_up = !are_of_pools && there.len() == count;
+        observer.sources = there;
+    }
+    Ok(())
 }
 
 fn cards(
@@ -111,7 +163,8 @@ fn cards(
 ) -> Result<Vec<Box<dyn CardSource>>, RunError> {
     // A server elsewhere uses none of the cards of this machine.
     let is_here = ready.server.as_ref().is_some_and(|server| server.proxy.is_none())
-        && ready.address.is_here();
+        && ready.address.is_here()
+        && ready.others.iter().all(|other| other.address.is_here());
     let seen: Vec<Box<dyn CardSource>> = match &plan.observe.dcgm {
         Some(url) => {
             let told = |why| RunError::target(format!("dcgm_url (--dcgm-url): {why}"));
@@ -125,7 +178,7 @@ fn cards(
     let is_asked_for = plan.observe.dcgm.is_some() || plan.observe.cards.is_some();
     if ready.target.simulated && is_asked_for {
         // Cards may be given for all of several targets, of which one is the embedded engine.
-        let fact = "not asked: the embedded engine uses no card".to_owned();
+        let fact = "not read: the embedded engine uses no card".to_owned();
         ready.target.facts.insert(CARDS_FACT.to_owned(), fact);
         return Ok(Vec::new());
     }
@@ -137,7 +190,8 @@ fn cards(
 /// Another address than the target's. It gets the target's headers, which may hold a key, only
 /// where it is the same server, spoken to in the same way.
 fn other(url: &Url, access: &Access, ready: &ReadyTarget) -> Result<Client, String> {
-    let target = ready.server.as_ref().filter(|target| url.is_same_server(&target.url));
+    let others = ready.others.iter().filter_map(|other| other.server.as_ref());
+    let target = ready.server.iter().chain(others).find(|target| url.is_same_server(&target.url));
     let headers = target.map_or_else(Vec::new, |target| target.headers.clone());
     // That nobody checks the target's certificate says nothing of other servers.
     let is_unchecked = access.trust == Trust::Anybody && target.is_none();

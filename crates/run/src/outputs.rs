@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use inferometer_analysis::summary::Summary;
 use inferometer_plan::Plan;
+use inferometer_report::ab::{self, AbDocument};
 use inferometer_report::chart::Chart;
 use inferometer_report::comparison::{self, Comparison};
 use inferometer_report::plot::Theme;
 use inferometer_report::trace::Traces;
 use inferometer_report::{
-    ReportInput, charts, comparison_page, csv, html, json, markdown, plan_toml, plot, published,
-    table,
+    ReportInput, ab_page, charts, comparison_page, csv, html, json, markdown, plan_toml, plot,
+    published, table,
 };
 use inferometer_store::RunId;
 
@@ -31,7 +32,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Makes the folder, so that one that cannot be written is told before anything is measured.
+    /// Creates the folder, so that a write error is reported before anything is measured.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -158,8 +159,8 @@ impl FolderLock {
             Ok(()) => Ok(Some(Self { path, _file: file })),
             Err(TryLockError::Error(_)) => Ok(None),
             Err(TryLockError::WouldBlock) => Err(RunError::plan(format!(
-                "out (--out): {}: another process is writing a report there now; wait for it, or \
-                 give another folder",
+                "out (--out): {}: another process is writing a report there; wait for it, or give \
+                    another folder",
                 folder.display()
             ))),
         }
@@ -208,6 +209,18 @@ pub fn write_group(
     let page = comparison_page::page(comparison, &charts, reports);
     write(folder, "comparison.html", page.as_bytes())?;
     write_charts(folder, &charts, Theme::Light)
+}
+
+/// Writes the answer of a comparison of two servers in blocks.
+///
+/// # Errors
+/// When a plot cannot be drawn or a file cannot be written.
+pub fn write_ab(folder: &Path, document: &AbDocument, theme: Theme) -> Result<(), RunError> {
+    let charts = charts::of_ab(document);
+    write(folder, "ab.json", ab::json(document).as_bytes())?;
+    write(folder, "ab.md", ab_page::markdown(document, &charts).as_bytes())?;
+    write(folder, "ab.html", ab_page::page(document, &charts).as_bytes())?;
+    write_charts(folder, &charts, theme)
 }
 
 /// Writes each chart as SVG and as PNG.

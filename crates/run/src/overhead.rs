@@ -176,9 +176,9 @@ fn judge(plan: &Plan, differences: Option<&[i64]>) -> (Option<u32>, Vec<Finding>
         Some([first, second]) if first == second && *first > 0 => {
             let message = format!("the server adds {first} tokens to each prompt");
             let advice = if plan.count_template {
-                "prompts are shorter by as many, so that the total has the length asked for"
+                "prompts are shortened by this number, so that the total has the requested length"
             } else {
-                "a chat template is not counted in the input length; --count-template counts it"
+                "the input length does not include a chat template; --count-template includes it"
             };
             let finding = Finding::of(code::PROMPT_OVERHEAD, message).advise(advice);
             (u32::try_from(*first).ok(), vec![finding])
@@ -186,8 +186,8 @@ fn judge(plan: &Plan, differences: Option<&[i64]>) -> (Option<u32>, Vec<Finding>
         Some([0, 0]) => (Some(0), Vec::new()),
         Some(differences) => {
             let message = format!(
-                "the server counts other numbers of tokens than the tokenizer that shaped the \
-                 prompts (differences for {PROBE_LENGTHS:?} tokens: {differences:?})"
+                "the server counts prompt tokens differently from the tokenizer that made the \
+                    prompts (differences for {PROBE_LENGTHS:?} tokens: {differences:?})"
             );
             let finding = Finding::of(code::TOKENIZERS_DIFFER, message);
             (None, vec![finding])
@@ -200,7 +200,7 @@ fn judge(plan: &Plan, differences: Option<&[i64]>) -> (Option<u32>, Vec<Finding>
 pub fn template_not_counted() -> Finding {
     Finding::of(
         code::TEMPLATE_NOT_COUNTED,
-        "--count-template: what the server adds to a prompt could not be found out, so the \
-         template is not counted",
+        "--count-template: the number of tokens that the server adds could not be determined, so \
+            the template is not included",
     )
 }

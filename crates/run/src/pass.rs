@@ -1,28 +1,32 @@
-//! Plays one pass: the load generator on this thread, its records to a recorder. It measures and
-//! stores nothing itself.
+//! Runs one pass: the load generator on this thread, or on several, its records to a recorder. It
+//! measures and stores nothing itself.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder};
+use inferometer_analysis::stop::StopWatch;
+use inferometer_drive::{
+    Driver, Encoder, Endpoint, Job, Live, LoopPart, Order, Recorder, StartGate, Watcher,
+};
 use inferometer_http::proxy::{Proxy, Tunnelled};
-use inferometer_load::{PassPlan, load_model};
+use inferometer_load::{PassPlan, Share};
 use inferometer_model::process::Process;
 use inferometer_model::request::Sampling;
 use inferometer_model::source::Source;
 use inferometer_model::time::Nanos;
 use inferometer_net::tls::{Secured, TlsClient};
-use inferometer_net::{Actor, Address, Net, Ready, Wake};
+use inferometer_net::{Actor, Address, Net, Ready, Wake, Waker};
 use inferometer_plan::Plan;
 use inferometer_plan::spec::limits::MAX_IN_FLIGHT;
 use inferometer_store::PassBegin;
 
 use crate::network::Network;
 use crate::process_watch::ProcessWatch;
+use crate::spread::Spread;
 
-/// Plays the passes of a run, one after the other.
+/// Runs the passes of a run, one after the other.
 pub struct PassRunner<N> {
     /// The sockets and the clock.
     pub net: N,
@@ -36,6 +40,8 @@ pub struct PassRunner<N> {
     pub tunnel: Option<(Proxy, String)>,
     /// How it is spoken to.
     pub endpoint: Endpoint,
+    /// The servers beside it, and how requests are spread over all.
+    pub spread: Spread,
     /// Whether `ignore_eos` is sent where the plan asks for it.
     pub sends_ignore_eos: bool,
     /// Keep output texts for the recorder.
@@ -44,9 +50,11 @@ pub struct PassRunner<N> {
     pub reuse_connections: bool,
     /// Trials of a search are cut off as soon as their claim is certain.
     pub cut_off: bool,
+    /// How long a pass may take, where its time is limited.
+    pub most_time: Option<Duration>,
 }
 
-/// A pass that was played.
+/// A completed pass.
 pub struct PlayedPass<R> {
     /// Hash over the bodies of its requests, in order.
     pub body_hash: String,
@@ -60,15 +68,46 @@ pub struct PlayedPass<R> {
 /// this hides; it costs at most 6 % of a processor for each thousand requests per second.
 const SPIN: Duration = Duration::from_micros(60);
 
+/// The part of a pass for this process, and its start.
+pub struct Part {
+    /// Its share of the requests.
+    pub share: Share,
+    /// When the pass starts; absent: as soon as everything is prepared.
+    pub gate: Option<Box<dyn StartGate>>,
+}
+
+impl Part {
+    /// All of it, at once.
+    pub fn whole() -> Self {
+        Self { share: Share::WHOLE, gate: None }
+    }
+}
+
 impl<N: Network> PassRunner<N> {
-    /// Plays a pass to its end.
+    /// Runs a pass to its end.
     ///
     /// # Errors
     /// When the system cannot wait for sockets any more.
-    pub fn play<R: Recorder>(
+    pub fn play<R: Recorder + Send>(
         &mut self,
         plan: &Plan,
         begin: &PassBegin,
+        source: Box<dyn Source>,
+        recorder: R,
+        live: Arc<Live>,
+    ) -> io::Result<PlayedPass<R>> {
+        self.play_part(plan, begin, Part::whole(), source, recorder, live)
+    }
+
+    /// Runs this process's part of a pass to its end.
+    ///
+    /// # Errors
+    /// As [`PassRunner::play`].
+    pub fn play_part<R: Recorder + Send>(
+        &mut self,
+        plan: &Plan,
+        begin: &PassBegin,
+        Part { share, gate }: Part,
         source: Box<dyn Source>,
         recorder: R,
         live: Arc<Live>,
@@ -78,52 +117,116 @@ impl<N: Network> PassRunner<N> {
         let pass = &begin.plan;
         let job = Job {
             pass: begin.pass,
-            load: load_model(pass, begin.seed(plan.seed)),
+            load: share.load_model(pass, begin.seed(plan.seed)),
             stages: pass.stages(),
-            encoder: Encoder::new(source, self.endpoint.clone(), sampling, self.keep_text),
-            address: self.address.clone(),
+            encoder: Encoder::new(source, self.endpoint.clone(), sampling, self.keep_text)
+                .for_others_too(self.spread.endpoints())
+                .telling_sessions(
+                    self.spread.sessions(begin),
+                    matches!(pass, PassPlan::Conversations { .. }),
+                ),
+            servers: self.spread.servers(&self.address),
             timeouts: plan.timeouts,
-            planned: pass.requests(),
-            max_in_flight: pass.limit().0,
+            planned: share.requests(pass),
+            max_in_flight: pass.limit().0.map(|most| share.slots(most)),
             over_limit: pass.limit().1,
-            connections_ahead: connections_ahead(pass) as usize,
-            // Where each request needs a connection of its own, the next one waits open.
-            spare_connections: spare_connections(pass).max(usize::from(!self.reuse_connections)),
+            connections_ahead: connections_ahead(pass, share) as usize,
+            spare_connections: self.spare_connections(pass, share),
             reuse_connections: self.reuse_connections,
-            watcher: plan
-                .search
-                .as_ref()
-                .filter(|_| self.cut_off)
-                .and_then(|it| inferometer_analysis::search::watcher(it, pass)),
+            watcher: self.watcher(plan, pass),
+            most_time: self.most_time,
         };
+        let peak_rate = pass.load().peak_rate();
+        let parts = self.loop_parts(begin, plan.seed, share);
         let mut driver = Driver::new(job, recorder, live, Arc::clone(&self.stop));
-        // Open loops are punctual; elsewhere nothing is due but what has just ended.
-        let punctual = pass.load().peak_rate() > 0.0;
-        self.net.set_spin(if punctual { SPIN } else { Duration::ZERO });
-        let watch = ProcessWatch::begin(&mut self.net);
-        let played = match &self.tls {
-            None => self.net.play(&mut driver),
-            Some(tls) => {
-                let mut secured = Secured::new(driver, tls.clone());
-                let played = match &self.tunnel {
-                    None => self.net.play(&mut secured),
-                    Some((proxy, server)) => {
-                        let mut tunnelled = Tunnelled::new(secured, proxy, server);
-                        let played = self.net.play(&mut tunnelled);
-                        secured = tunnelled.into_inner();
-                        played
-                    }
-                };
-                driver = secured.into_inner();
-                played
-            }
+        if !share.is_whole() {
+            // A source of conversations has those of the share alone.
+            let is_in_source = matches!(pass, PassPlan::Conversations { .. });
+            driver = driver.of_share(share, is_in_source);
+        }
+        if let Some(gate) = gate {
+            driver = driver.starting_at(gate);
+        }
+        let drivers = match parts.len() {
+            0 | 1 => vec![driver],
+            _ => driver.on_loops(Order::of(pass), parts),
         };
+        // Open loops are punctual; elsewhere nothing is due but what has just ended.
+        self.net.set_spin(if peak_rate > 0.0 { SPIN } else { Duration::ZERO });
+        let watch = ProcessWatch::begin(&mut self.net);
+        let played = self.play_drivers(drivers);
         self.net.set_spin(Duration::ZERO);
-        played?;
+        let mut drivers = played?;
+        let driver = drivers.swap_remove(0);
+        drop(drivers);
         let process = watch.end(&mut self.net, driver.waits());
         self.reuse_connections = driver.reuses_connections();
         let (body_hash, recorder) = driver.into_parts();
         Ok(PlayedPass { body_hash, recorder, process })
+    }
+
+    /// The parts of the event loops of a pass.
+    fn loop_parts(&self, begin: &PassBegin, seed: u64, share: Share) -> Vec<LoopPart> {
+        let pass = &begin.plan;
+        let loops = share.loops(pass, self.net.loops() as u32);
+        let part = |(which, waker): (u32, Waker)| {
+            let part = share.of_loop(pass, which, loops);
+            LoopPart {
+                part,
+                load: part.load_model_of_loop(pass, begin.seed(seed)),
+                connections_ahead: connections_ahead(pass, part) as usize,
+                spare_connections: self.spare_connections(pass, part),
+                waker: Some(waker),
+            }
+        };
+        (0..loops).zip(self.net.wakers()).map(part).collect()
+    }
+
+    /// Plays drivers until they are done, each on an event loop of its own.
+    fn play_drivers<R: Recorder + Send>(
+        &mut self,
+        drivers: Vec<Driver<R>>,
+    ) -> io::Result<Vec<Driver<R>>> {
+        let Some(tls) = &self.tls else { return self.play_actors(drivers) };
+        let secured = drivers
+            .into_iter()
+            .map(|driver| Secured::new(driver, tls.clone()).with_others(self.spread.tls.clone()));
+        let secured = match self.tunnel.clone() {
+            None => self.play_actors(secured.collect())?,
+            Some((proxy, server)) => {
+                let tunnelled = secured.map(|actor| Tunnelled::new(actor, &proxy, &server));
+                let played = self.play_actors(tunnelled.collect())?;
+                played.into_iter().map(Tunnelled::into_inner).collect()
+            }
+        };
+        Ok(secured.into_iter().map(Secured::into_inner).collect())
+    }
+
+    fn play_actors<A: Actor<N::Net> + Send>(&mut self, mut actors: Vec<A>) -> io::Result<Vec<A>> {
+        if let [actor] = &mut actors[..] {
+            self.net.play(actor)?;
+            return Ok(actors);
+        }
+        let (stop, waker) = (Arc::clone(&self.stop), self.net.waker());
+        self.net.play_all(&mut actors, &move || {
+            stop.store(true, Ordering::Relaxed);
+            waker.wake();
+        })?;
+        Ok(actors)
+    }
+
+    /// Idle connections to keep open. Where each request needs a connection of its own, the next one waits open.
+    fn spare_connections(&self, pass: &PassPlan, share: Share) -> usize {
+        spare_connections(pass, share).max(usize::from(!self.reuse_connections))
+    }
+
+    /// What ends a pass early, if anything does. No trial of a sweep ends early, nor does a warm-up.
+    fn watcher(&self, plan: &Plan, pass: &PassPlan) -> Option<Watcher> {
+        let of_trial = |it| inferometer_analysis::search::watcher(it, pass).map(Watcher::Trial);
+        match &plan.search {
+            Some(search) => Some(search).filter(|_| self.cut_off).and_then(of_trial),
+            None => StopWatch::of(plan.stop, pass).map(Watcher::Stop),
+        }
     }
 
     /// Does nothing for a time, or until the user interrupts.
@@ -157,15 +260,17 @@ impl<N: Net> Actor<N> for Rest {
 }
 
 /// As many connections as can be in flight at the start.
-fn connections_ahead(pass: &PassPlan) -> u32 {
+fn connections_ahead(pass: &PassPlan, share: Share) -> u32 {
     let (most, _) = pass.limit();
-    let wanted = pass.load().at_start().unwrap_or(0).max(spare_connections(pass) as u32);
+    let most = most.map(|most| share.slots(most));
+    let at_start = share.slots(pass.load().at_start().unwrap_or(0));
+    let wanted = at_start.max(spare_connections(pass, share) as u32);
     wanted.min(most.unwrap_or(u32::MAX)).min(MAX_IN_FLIGHT)
 }
 
 /// Enough for the arrivals of the time that opening a connection takes, and some for bursts.
-fn spare_connections(pass: &PassPlan) -> usize {
-    match pass.load().peak_rate() {
+fn spare_connections(pass: &PassPlan, share: Share) -> usize {
+    match pass.load().peak_rate() / f64::from(share.ranks()) {
         rate if rate > 0.0 && rate.is_finite() => {
             (8 + (rate * 0.02).ceil() as usize).min(MAX_IN_FLIGHT as usize)
         }

@@ -1,16 +1,18 @@
 //! The figures and findings of one pass, from its records. A pure function of them: a report that is
 //! made again from the log has the same.
 
+use inferometer_analysis::ab::{Block, BlockFold};
 use inferometer_analysis::fold::PassFold;
-use inferometer_analysis::inspect::{Inspector, card_findings, server_findings, writer_finding};
+use inferometer_analysis::inspect::{
+    Inspector, card_findings, part_findings, server_findings, writer_finding,
+};
 use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::search::{Trial, TrialFold};
+use inferometer_analysis::trials::{Tried, TriedFold};
 use inferometer_metrics::{RequestFigures, Timeline};
 use inferometer_model::finding::Finding;
 use inferometer_model::process::Process;
 use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
-use inferometer_plan::search::SearchPlan;
 use inferometer_plan::{Plan, WorkloadPlan};
 use inferometer_report::trace::{PassTrace, PassTracer};
 use inferometer_store::PassBegin;
@@ -21,8 +23,10 @@ pub struct PassResult {
     pub summary: PassSummary,
     /// What its records show.
     pub findings: Vec<Finding>,
-    /// The same as a trial, where the plan searches.
-    pub trial: Option<Trial>,
+    /// The same as a trial, where the plan searches or sweeps.
+    pub trial: Option<Tried>,
+    /// The same as a block, where the plan compares two servers and the pass was played to its end.
+    pub block: Option<Block>,
     /// What the charts of single requests are drawn from, where they are drawn.
     pub trace: Option<PassTrace>,
 }
@@ -31,7 +35,8 @@ pub struct PassResult {
 pub struct PassFigures {
     fold: PassFold,
     inspector: Inspector,
-    trial: Option<TrialFold>,
+    trial: Option<TriedFold>,
+    block: Option<BlockFold>,
     tracer: Option<PassTracer>,
 }
 
@@ -42,27 +47,34 @@ impl PassFigures {
         let fold = PassFold::new(&begin.plan)
             .judging(&plan.goodput)
             .with_failures_as_inf(plan.asked.failures_as_inf.unwrap_or(false));
-        let fold = match plan.search {
-            Some(_) => fold.of_trial(begin.repeat),
-            None => fold.of_repeat(begin.repeat),
+        let fold = match plan.chooses_loads() {
+            true => fold.of_trial(begin.repeat),
+            false => fold.of_repeat(begin.repeat),
         };
         let fold = match (&plan.workload, plan.workload.block_pass(begin.cell, origin_unix_ns)) {
             (_, Some(pass)) => fold.over_blocks(pass),
             (WorkloadPlan::ServingRun { .. }, None) => fold.as_serving_run(),
             _ => fold,
         };
-        let trial = |search: &SearchPlan| TrialFold::of(&begin.plan, &search.criteria);
         let inspector = Inspector::new(&begin.cell, &begin.plan, &plan.sampling);
         Self {
             fold,
             tracer: None,
-            trial: plan.search.as_ref().and_then(trial),
-            inspector: match plan.search {
-                Some(_) => inspector.of_trial(begin.repeat),
-                None => inspector.of_repeat(begin.repeat),
+            trial: TriedFold::of(plan, &begin.plan),
+            block: plan.ab.as_ref().map(|ab| BlockFold::new(&begin.plan, ab, begin.repeat)),
+            inspector: match plan.chooses_loads() {
+                true => inspector.of_trial(begin.repeat),
+                false => inspector.of_repeat(begin.repeat),
             }
             .with_template(template),
         }
+    }
+
+    /// Names the servers behind the load, where there are several.
+    #[must_use]
+    pub fn of_servers(mut self, names: &[String]) -> Self {
+        self.fold = self.fold.of_servers(names);
+        self
     }
 
     /// Says whether the server goes on after end-of-text when it is asked to.
@@ -89,6 +101,9 @@ impl PassFigures {
         if let Some(trial) = &mut self.trial {
             trial.add(&RequestFigures::of(&Timeline::new(record)));
         }
+        if let Some(block) = &mut self.block {
+            block.add(record);
+        }
     }
 
     /// Takes in requests that differ in their index alone, so many from this one on; where there are
@@ -106,6 +121,9 @@ impl PassFigures {
             }
             if let Some(trial) = &mut self.trial {
                 trial.add(&RequestFigures::of(&Timeline::new(&record)));
+            }
+            if let Some(block) = &mut self.block {
+                block.add(&record);
             }
             record.index = record.index.wrapping_add(1);
         }
@@ -128,10 +146,13 @@ impl PassFigures {
         let mut findings = self.inspector.finish();
         let observed =
             server_findings(&summary, in_common).into_iter().chain(card_findings(&summary));
+        let observed = observed.chain(part_findings(&summary));
         let observed = observed.chain(process.as_ref().and_then(writer_finding));
         findings.extend(observed.map(|finding| finding.at(&place)));
+        let stopped = summary.stopped.as_deref();
         let (trial, trace) =
-            (self.trial.map(TrialFold::finish), self.tracer.map(PassTracer::finish));
-        PassResult { summary, findings, trial, trace }
+            (self.trial.map(|it| it.finish(stopped)), self.tracer.map(PassTracer::finish));
+        let block = self.block.and_then(BlockFold::finish);
+        PassResult { summary, findings, trial, block, trace }
     }
 }

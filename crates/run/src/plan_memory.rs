@@ -1,5 +1,5 @@
-//! The memory that a plan needs, beside what any run may take: `docs/limits.md`. It is computed from the
-//! plan alone.
+//! The memory that a plan needs, in addition to that of every run: `docs/limits.md`. It is computed
+//! from the plan alone.
 
 use inferometer_drive::of_answer;
 use inferometer_load::PassPlan;
@@ -63,11 +63,11 @@ impl PlanMemory {
     pub fn words(&self) -> String {
         let mib = |bytes: u64| format!("{} MiB", bytes.div_ceil(1 << 20));
         let own = |bytes: Option<u64>| {
-            bytes.map_or_else(|| "as long as the data set has them".to_owned(), mib)
+            bytes.map_or_else(|| "with lengths of the data set".to_owned(), mib)
         };
         format!(
-            "memory: at most {}, and for this plan: prompts {}, answers in flight {}, data set {} \
-             (docs/limits.md)",
+            "memory: at most {}; for this plan: prompts {}, answers in flight {}, data set {} \
+                (docs/limits.md)",
             mib(self.of_any_run),
             own(self.prompts),
             own(self.answers),

@@ -1,4 +1,4 @@
-//! How far the figures of the table can be off, when that is far or cannot be told.
+//! Findings on the precision of the figures of the table, if it is low or unknown.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
@@ -23,8 +23,8 @@ pub fn findings(cells: &[Cell]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(values) = few.min_by_key(|values| values.n) {
         let message = format!(
-            "The latencies of the table are means over as few as {} requests: too few to say how \
-             far off they can be.",
+            "Latencies in the table are means over only {} requests: too few for a confidence \
+                interval.",
             values.n
         );
         let alone = |pass: &PassSummary| pass.kind == PassKind::OneByOne;
@@ -34,6 +34,15 @@ pub fn findings(cells: &[Cell]) -> Vec<Finding> {
             "give --requests 10 or more"
         };
         findings.push(Finding::of(code::FEW_REQUESTS, message).advise(advice));
+    }
+    let at_once = cells.iter().flat_map(|cell| &cell.passes).filter(|pass| pass.is_few_at_once());
+    if let Some(fewest) = at_once.map(|pass| pass.planned).min() {
+        let message = format!(
+            "Throughput was measured with only {fewest} requests sent at once. Start-up and drain \
+                are a large part of such a pass: a saturated server may reach more, and published \
+                tables of 399 requests are not comparable."
+        );
+        findings.push(Finding::of(code::FEW_AT_ONCE, message));
     }
     for cell in cells {
         let Some(values) = latency(cell) else { continue };

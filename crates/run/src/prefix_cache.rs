@@ -1,5 +1,5 @@
-//! Empties the server's prefix cache between passes, where the server can. Where it cannot, that is
-//! said once and loudly, for the passes then measure a cache that the ones before have filled.
+//! Resets the server's prefix cache between passes, if the server supports it. If not, a finding
+//! warns once, because passes then hit a cache that earlier passes have filled.
 
 use inferometer_http::client::Client;
 use inferometer_model::finding::{Finding, code};
@@ -7,7 +7,7 @@ use inferometer_plan::Plan;
 use serde_json::json;
 
 use crate::events::Events;
-use crate::target::ReadyTarget;
+use crate::ready_target::ReadyTarget;
 
 /// Where servers are asked to empty it.
 const VLLM: &str = "/reset_prefix_cache";
@@ -15,7 +15,7 @@ const SGLANG: &str = "/flush_cache";
 
 /// The prefix cache of a server, if it is to be emptied.
 pub struct PrefixCache {
-    server: Option<Client>,
+    servers: Vec<Client>,
     paths: &'static [&'static str],
 }
 
@@ -27,27 +27,41 @@ impl PrefixCache {
             Some("sglang") => &[SGLANG],
             _ => &[VLLM, SGLANG],
         };
-        Self { server: ready.server.clone().filter(|_| plan.reset_prefix_cache), paths }
+        let others = ready.others.iter().filter_map(|other| other.server.as_ref());
+        let all = ready.server.iter().chain(others).filter(|_| plan.reset_prefix_cache);
+        Self { servers: all.cloned().collect(), paths }
     }
 
     /// Empties it. When the server cannot, says so, and asks no more.
     pub fn empty(&mut self, events: &Events) -> Option<Finding> {
-        let server = self.server.as_ref()?;
-        let mut answers = Vec::new();
-        for path in self.paths {
-            match server.post(path, &json!({})) {
-                Ok(answer) if answer.status == 200 => return None,
-                Ok(answer) => answers.push(format!("{path} was answered with {}", answer.status)),
-                Err(error) => answers.push(error.to_string()),
-            }
-        }
-        self.server = None;
+        let (server, answers) = self.servers.iter().find_map(|server| {
+            let answers = ask(server, self.paths)?;
+            Some((server.url.to_string(), answers))
+        })?;
+        let which = match self.servers.len() {
+            1 => "the server".to_owned(),
+            _ => format!("the server {server}"),
+        };
+        self.servers.clear();
         let message = format!(
-            "--reset-prefix-cache: the server did not empty its prefix cache ({}); passes may \
-             find what earlier ones have left there",
+            "--reset-prefix-cache: {which} did not reset its prefix cache ({}); passes may hit \
+                entries of earlier passes",
             answers.join("; ")
         );
         events.say(&format!("warning: {message}"));
         Some(Finding::of(code::PREFIX_CACHE_NOT_RESET, message))
     }
+}
+
+/// Asks a server to empty its cache; what it answered, if it did not.
+fn ask(server: &Client, paths: &[&str]) -> Option<Vec<String>> {
+    let mut answers = Vec::new();
+    for path in paths {
+        match server.post(path, &json!({})) {
+            Ok(answer) if answer.status == 200 => return None,
+            Ok(answer) => answers.push(format!("{path} returned {}", answer.status)),
+            Err(error) => answers.push(error.to_string()),
+        }
+    }
+    Some(answers)
 }

@@ -1,5 +1,4 @@
-//! What the load generator's process goes through while a pass is played: CPU time, event loop,
-//! clocks.
+//! What happens to the load generator's process during a pass: CPU time, event loop, clocks.
 
 use std::time::Duration;
 

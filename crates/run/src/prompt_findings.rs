@@ -11,8 +11,8 @@ use crate::prompts::BATCH;
 pub(crate) fn of_note(note: &Note, of_a_bound: bool) -> Finding {
     let mut message = note.to_string();
     if of_a_bound && note.depends_on_earlier() {
-        message += "; this is the most that it can be, for an earlier pass had no number of \
-                    requests, and is counted with all that is set aside for it";
+        message += "; this is an upper bound: an earlier pass was limited by time, not by a \
+            request count";
     }
     Finding::of(code::PROMPTS_NOT_AS_ASKED, message)
 }
@@ -22,9 +22,9 @@ pub(crate) fn hash_covers_a_part(plan: &Plan) -> Option<Finding> {
     let passes = plan.cells.iter().flat_map(|&cell| plan.passes_of(cell));
     let uncounted = passes.filter(|pass| pass.requests().is_none()).count();
     let message = format!(
-        "passes without a number of requests: {uncounted}. Their prompts are made while they are \
-         sent, and workload_hash covers the first {BATCH} of each; the others follow from seed, \
-         salt and plan"
+        "passes without a number of requests: {uncounted}. Their prompts are made during the pass, \
+            and workload_hash covers the first {BATCH} of each; the others follow from seed, salt \
+            and plan"
     );
     (uncounted > 0).then(|| Finding::of(code::WORKLOAD_HASH_COVERS_A_PART, message))
 }

@@ -2,10 +2,11 @@
 //! while more wait than may, no request begins.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::Duration;
 
+use inferometer_cluster::Sent;
 use inferometer_drive::Recorder;
 use inferometer_model::record::{Event, Read, Record};
 
@@ -34,21 +35,40 @@ pub fn record_queue(answers: u64) -> (ToWriter, FromDriver) {
     let answers = usize::try_from(answers).unwrap_or(usize::MAX);
     let limit = QUEUE_BYTES.saturating_add(answers);
     let (sender, receiver) = channel();
-    let waiting = Arc::<AtomicUsize>::default();
-    (ToWriter { sender, waiting: Arc::clone(&waiting), limit }, FromDriver { receiver, waiting })
+    let waiting = Arc::<Waiting>::default();
+    let to = ToWriter { sender, waiting: Arc::clone(&waiting), limit, rank: None };
+    (to, FromDriver { receiver, waiting })
 }
 
-/// Hands records over to the thread that writes them.
+/// What both ends know.
+#[derive(Default)]
+struct Waiting {
+    /// The memory of the records that wait, in bytes.
+    bytes: AtomicUsize,
+    /// Nobody takes them any more.
+    has_no_writer: AtomicBool,
+}
+
+/// Hands records over to the thread that writes them. The records of all clones are written.
+#[derive(Clone)]
 pub struct ToWriter {
     sender: Sender<Message>,
-    waiting: Arc<AtomicUsize>,
+    waiting: Arc<Waiting>,
     limit: usize,
+    /// Which rank the requests are of, where several processes measure together.
+    rank: Option<u32>,
 }
 
 /// Takes records over from the load generator.
 pub struct FromDriver {
     receiver: Receiver<Message>,
-    waiting: Arc<AtomicUsize>,
+    waiting: Arc<Waiting>,
+}
+
+impl Drop for FromDriver {
+    fn drop(&mut self) {
+        self.waiting.has_no_writer.store(true, Relaxed);
+    }
 }
 
 impl FromDriver {
@@ -58,13 +78,20 @@ impl FromDriver {
     /// When there is none now, or there will be none any more.
     pub fn try_recv(&self) -> Result<Message, TryRecvError> {
         let message = self.receiver.try_recv()?;
-        self.waiting.fetch_sub(message.bytes, Relaxed);
+        self.waiting.bytes.fetch_sub(message.bytes, Relaxed);
         Ok(message)
     }
 }
 
 impl ToWriter {
-    fn send(&mut self, record: Record, text: Option<String>, count: u32) {
+    /// The same for the requests of one of several ranks.
+    #[must_use]
+    pub fn of_rank(self, rank: Option<u32>) -> Self {
+        Self { rank, ..self }
+    }
+
+    fn send(&mut self, mut record: Record, text: Option<String>, count: u32) {
+        record.rank = self.rank;
         let bytes = size_of::<Message>()
             + record.reads.capacity() * size_of::<Read>()
             + record.events.capacity() * size_of::<Event>()
@@ -72,9 +99,19 @@ impl ToWriter {
                 .iter()
                 .map(|it| it.as_ref().map_or(0, String::len))
                 .sum::<usize>();
-        self.waiting.fetch_add(bytes, Relaxed);
+        self.waiting.bytes.fetch_add(bytes, Relaxed);
         // A writer that has failed says so itself, when the pass is over.
         let _ = self.sender.send(Message { record, text, count, bytes });
+    }
+}
+
+impl ToWriter {
+    /// Takes records of another rank, when there is room.
+    pub fn take(&mut self, records: Vec<Sent>) {
+        for Sent { record, text } in records {
+            self.wait_for_room();
+            self.send(record, text, 1);
+        }
     }
 }
 
@@ -89,7 +126,8 @@ impl Recorder for ToWriter {
 
     fn is_behind(&self) -> bool {
         // A writer that is gone takes nothing more: nobody waits for it.
-        self.waiting.load(Relaxed) > self.limit && Arc::strong_count(&self.waiting) > 1
+        let Waiting { bytes, has_no_writer } = &*self.waiting;
+        bytes.load(Relaxed) > self.limit && !has_no_writer.load(Relaxed)
     }
 
     fn wait_for_room(&mut self) {
@@ -114,7 +152,7 @@ mod tests {
         assert!(to.is_behind());
         let message = from.try_recv().expect("a record waits");
         assert!(!to.is_behind() && message.bytes > limit);
-        assert_eq!(to.waiting.load(Relaxed), 0);
+        assert_eq!(to.waiting.bytes.load(Relaxed), 0);
     }
 
     #[test]
@@ -135,7 +173,7 @@ mod tests {
             to.wait_for_room();
             to.record(Record::planned(0, index, Nanos(0)), None);
         }
-        assert!(to.waiting.load(Relaxed) <= 6 * size_of::<Message>());
+        assert!(to.waiting.bytes.load(Relaxed) <= 6 * size_of::<Message>());
         drop(to);
         assert_eq!(writer.join().unwrap(), 100);
         let (mut to, from) = record_queue(0);
@@ -152,7 +190,7 @@ mod tests {
     fn requests_that_never_begin_wait_as_one_record() {
         let (mut to, from) = record_queue(0);
         to.record_never_begun(Record::planned(0, 7, Nanos(0)), 3_000_000);
-        assert!(to.waiting.load(Relaxed) < 2 * size_of::<Message>());
+        assert!(to.waiting.bytes.load(Relaxed) < 2 * size_of::<Message>());
         let message = from.try_recv().expect("a record waits");
         assert_eq!((message.record.index, message.count), (7, 3_000_000));
         assert!(from.try_recv().is_err());

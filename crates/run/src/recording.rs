@@ -1,11 +1,13 @@
-//! Writes the records of a run while it goes on: into its log, into the index of the store, into the
-//! figures of their pass. It runs on a thread of its own, so that the load generator writes nothing.
+//! Writes the records of a run in progress: into its log, the index of the store, and the figures
+//! of their pass. It runs on a separate thread, so that the load generator writes nothing.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 
 use inferometer_analysis::summary::Summary;
+use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::process::Process;
 use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
@@ -26,6 +28,10 @@ use crate::record_queue::{FromDriver, Message};
 pub struct Recording {
     stored: RunRecording,
     counter: Counter,
+    /// What became of the requests of each rank, where there are several.
+    ranks: BTreeMap<u32, OutcomeCounts>,
+    /// The names of the servers, where there are several.
+    servers: Vec<String>,
     /// Tokens of a chat template that input lengths do not count.
     pub template: u32,
     /// Whether the server goes on after end-of-text when it is asked to.
@@ -69,11 +75,18 @@ impl Recording {
         Ok(Self {
             stored,
             counter,
+            ranks: BTreeMap::new(),
+            servers: header.target.servers.clone(),
             template: 0,
             honours_ignore_eos: true,
             traced: false,
             origin_unix_ns: header.origin_unix_ns,
         })
+    }
+
+    /// What became of the requests of a rank in the passes that were played.
+    pub fn of_rank(&self, rank: u32) -> OutcomeCounts {
+        self.ranks.get(&rank).copied().unwrap_or_default()
     }
 
     /// The run's identity.
@@ -99,7 +112,13 @@ impl Recording {
         let mut waiting = Vec::new();
         let mut waiting_bytes = 0;
         loop {
-            match records.try_recv() {
+            let received = records.try_recv();
+            if let Ok(Message { record: Record { rank: Some(rank), outcome, .. }, count, .. }) =
+                &received
+            {
+                self.ranks.entry(*rank).or_default().add_times(*outcome, u64::from(*count));
+            }
+            match received {
                 Ok(message) => match &self.counter {
                     Counter::AfterThePass(_)
                         if message.text.is_none() || waiting_bytes > UNCOUNTED_BYTES =>
@@ -173,6 +192,7 @@ impl Recording {
         events: Option<&'a Events>,
     ) -> Taken<'a> {
         let figures = PassFigures::new(plan, begin, self.template, self.origin_unix_ns)
+            .of_servers(&self.servers)
             .with_ignore_eos(self.honours_ignore_eos);
         Taken {
             figures: if self.traced { figures.traced(begin) } else { figures },

@@ -87,6 +87,7 @@ fn checked(
         facts: BTreeMap::new(),
         resumed: Vec::new(),
         same_work: None,
+        team: crate::team::Team::Alone,
         dump: spec.dump_workload.clone().map(PathBuf::from),
     };
     if let TargetPlan::Embedded { engine_flags, .. } = &mut plan.target {
@@ -131,14 +132,14 @@ fn check_counts(spec: &Spec, plan: &Plan) -> Result<(), PlanError> {
     let is_missing = format!("give --requests: the pass {pass} has no number of requests");
     if plan.workload.prefix_length() > 0 {
         mistakes.push(format!(
-            "workload (--workload): prompts with a shared beginning are made for a counted pass; \
-             {is_missing}"
+            "workload (--workload): prompts with a shared prefix need passes with a number of \
+                requests; {is_missing}"
         ));
     }
     if spec.dump_workload.is_some() {
         mistakes.push(format!(
-            "dump_workload (--dump-workload): requests that are made while a pass runs are not \
-             written; {is_missing}"
+            "dump_workload (--dump-workload): requests that are made during a pass are not \
+                written; {is_missing}"
         ));
     }
     if mistakes.is_empty() { Ok(()) } else { Err(mistakes.into()) }

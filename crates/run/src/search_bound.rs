@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use inferometer_analysis::search::NextTrial;
-use inferometer_plan::search::SearchPlan;
+use inferometer_analysis::sweep::NextLevel;
+use inferometer_plan::search::{Over, SearchPlan};
+use inferometer_plan::sweep::SweepPlan;
 use inferometer_plan::{Plan, TargetPlan};
 
 use crate::estimate::in_words;
@@ -28,6 +30,18 @@ impl LongestRun {
     pub fn of(plan: &Plan) -> Self {
         let mut longest =
             Self { plan: plan.clone(), times: 1.0, rests: Duration::ZERO, most: None };
+        if let Some(sweep) = longest.plan.sweep.take() {
+            // It begins with one in flight, and nobody knows yet how many the server can take: the time that
+            // it may take is what the user allows, or all of its requests one after the other.
+            let requests = sweep.max_requests.min(MOST_PLAYED);
+            let cells = plan.cells.len() as u32;
+            let asked = NextLevel { by: Over::Concurrency, load: 1.0, requests };
+            longest.most = sweep.max_time.map(|most| most.saturating_mul(cells));
+            longest.plan.passes = plan.passes.iter().map(|of_plan| asked.pass(of_plan)).collect();
+            longest.times = sweep.max_requests as f64 / requests as f64;
+            let rest = longest.plan.cooldown.take().unwrap_or_default();
+            longest.rests = rest.saturating_mul(sweep.max_trials.saturating_mul(cells));
+        }
         if let Some(search) = longest.plan.search.take() {
             let requests = search.max_requests.min(MOST_PLAYED);
             let asked = NextTrial { load: search.lowest, requests };
@@ -39,6 +53,10 @@ impl LongestRun {
             let trials = search.max_trials.saturating_mul(plan.cells.len() as u32);
             let rest = longest.plan.cooldown.take().unwrap_or_default();
             longest.rests = rest.saturating_mul(trials);
+        }
+        if let Some(ab) = &plan.ab {
+            longest.most = ab.max_time;
+            longest.times = 2.0 * f64::from(plan.repeat.at_most);
         }
         longest
     }
@@ -65,24 +83,47 @@ pub fn words(plan: &Plan, search: &SearchPlan, most: Option<Duration>) -> String
     let has_lowest = plan.asked.search.as_ref().is_some_and(|search| search.from.is_some());
     let time = most.filter(|_| has_lowest).map_or_else(String::new, |most| {
         format!(
-            "; at most about {} in all, were every trial at {}, the lowest load",
+            "; at most about {} in total, if every trial had {}, the lowest load",
             in_words(most),
             load(search.lowest)
         )
     });
     let most = search.max_time.map_or_else(String::new, |most| format!(", or {}", in_words(most)));
     format!(
-        "a search ends when it is sure: at most {} requests (or {} trials{most}){cells}{time}",
+        "a search ends at its precision: at most {} requests (or {} trials{most}){cells}{time}",
         search.max_requests, search.max_trials
     )
 }
 
-/// What to do instead where the embedded engine is searched in real time.
-pub fn advice(plan: &Plan) -> Option<&'static str> {
-    matches!(plan.target, TargetPlan::Embedded { .. }).then_some(
-        "the embedded engine is searched in real time here; --predict searches it in virtual time, \
-         which takes seconds",
+/// How far a sweep goes, and what it may take, in words.
+pub fn words_of_sweep(plan: &Plan, sweep: &SweepPlan) -> String {
+    let cells = match plan.cells.len() {
+        1 => String::new(),
+        cells => format!(" for each of {cells} cells"),
+    };
+    let until = sweep.highest.map_or_else(String::new, |highest| {
+        let what = if sweep.by == Over::Rate { "--max-rate" } else { "--max-concurrency" };
+        format!(" or has {highest} {} ({what})", sweep.by.unit())
+    });
+    let most = sweep.max_time.map_or_else(String::new, |most| format!(", or {}", in_words(most)));
+    format!(
+        "a sweep starts with one request in flight and ends when the server is saturated{until}: \
+            at most {} requests (or {} trials{most}){cells}; each trial shows how long the next \
+            one takes",
+        sweep.max_requests, sweep.max_trials
     )
+}
+
+/// What to do instead where the embedded engine is tried in real time.
+pub fn advice(plan: &Plan) -> Option<String> {
+    let doing = if plan.sweep.is_some() { ("swept", "sweeps") } else { ("searched", "searches") };
+    matches!(plan.target, TargetPlan::Embedded { .. }).then(|| {
+        format!(
+            "the embedded engine is {} in real time here; --predict {} it in virtual time, in \
+                seconds",
+            doing.0, doing.1
+        )
+    })
 }
 
 #[cfg(test)]
@@ -112,7 +153,7 @@ mod tests {
             text.contains("at most 5000 requests (or 30 trials); at most about 22 min"),
             "{text}"
         );
-        assert!(text.contains("at 4 requests/s, the lowest load"), "{text}");
+        assert!(text.contains("if every trial had 4 requests/s, the lowest load"), "{text}");
         assert_eq!(longest.time(Duration::MAX), None);
     }
 

@@ -21,7 +21,11 @@ pub fn trial(plan: &SearchPlan, search: &Search) -> String {
     let Some((trial, overwhelmed)) = search.last() else { return String::new() };
     let shown = match overwhelmed {
         Some(by) => far_beyond(plan, by),
-        None if trial.counted() == 0 => format!("none of its {} requests counts", trial.requests),
+        None if trial.counted() == 0 => format!(
+            "none of its {} requests is \
+            counted",
+            trial.requests
+        ),
         None => measured(plan, trial),
     };
     let load = format!("{} {}", load_text(trial.load), plan.over.unit());
@@ -37,9 +41,9 @@ fn far_beyond(plan: &SearchPlan, by: Overwhelmed) -> String {
     let criterion = plan.criteria.get(criterion).map_or("", |it| it.text.as_str());
     let cut = match cut_off {
         0 => String::new(),
-        cut => format!(" (cut off, with {cut} in flight or not sent)"),
+        cut => format!(" (ended early, with {cut} in flight or not sent)"),
     };
-    format!("far too much: {missed} of {planned} requests missed {criterion} for certain{cut}")
+    format!("far too high: {missed} of {planned} requests certainly missed {criterion}{cut}")
 }
 
 fn measured(plan: &SearchPlan, trial: &Trial) -> String {
@@ -57,11 +61,11 @@ fn measured(plan: &SearchPlan, trial: &Trial) -> String {
     let misses = are_met.filter(|(index, it)| trial.is_met(*index, it) == Some(false)).count();
     let verdict = match (misses, trial.is_settled) {
         (0, true) => "met",
-        (0, false) => "too short to show what this load holds; a longer trial follows",
+        (0, false) => "too short for a verdict on this load; a longer trial follows",
         (misses, _) if misses == plan.criteria.len() => "not met",
         _ => "not all met",
     };
-    format!("{} of {} requests that count: {verdict}", shares.join(", "), trial.counted())
+    format!("{} of {} counted requests: {verdict}", shares.join(", "), trial.counted())
 }
 
 /// What is known of a tier by now.
@@ -103,7 +107,7 @@ pub fn nothing_completed(summary: &Summary) -> Option<String> {
         return None;
     }
     passes().all(|pass| pass.outcomes.complete == 0).then(|| {
-        format!("no request of any trial completed; of the first trial: {}", first.outcomes)
+        format!("no request of any trial completed; in the first trial: {}", first.outcomes)
     })
 }
 
@@ -116,6 +120,10 @@ pub fn judge(answers: &[SearchAnswer]) -> Result<(), Shortfall> {
         let why = || format!("{}: {}", answer.cell(), sentence(answer));
         match (answer.outcome, answer.estimate) {
             (Outcome::NotMeasurable, None) => return Err(Shortfall::Failed(why())),
+            // As by a trial whose records are not whole.
+            (Outcome::Unfinished, _) => {
+                return Err(Shortfall::Failed(format!("the search was interrupted: {}", why())));
+            }
             (Outcome::NotMetAtLowest, _) => return Err(Shortfall::Objective(why())),
             (_, Some(_)) => {}
             (_, None) if answer.trials == 0 => return Err(Shortfall::Failed(why())),

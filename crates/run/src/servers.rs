@@ -107,7 +107,7 @@ impl Servers {
             usage: folder.join(format!("{name}-usage.csv")),
         };
         let program = program.ok_or_else(|| {
-            RunError::target("server: no program is there that guards it (Host::program)")
+            RunError::target("server: Host::program is missing, the program that guards it")
         })?;
         let failed = |error| match error {
             LaunchError::Interrupted => RunError::Interrupted("the server was ready"),

@@ -1,4 +1,4 @@
-//! What takes longer than a moment is said while it goes on.
+//! Reports steps that take longer than a moment.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;

@@ -2,12 +2,16 @@
 
 use inferometer_analysis::cell::{self, Cell};
 use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::ranks::RankSummary;
 use inferometer_analysis::search::{self, SearchAnswer};
 use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
+use inferometer_analysis::sweep;
 use inferometer_analysis::trust::{self, FigureCounts};
 use inferometer_analysis::validity;
 use inferometer_analysis::verdict::{Validity, Verdict};
+use inferometer_model::calendar;
 use inferometer_model::finding::{Finding, code};
+use inferometer_model::record::STOPPED_AT_MAX_TIME;
 use inferometer_model::target::{Environment, Target, Tool};
 use inferometer_plan::Plan;
 use inferometer_plan::search::Over;
@@ -21,6 +25,8 @@ pub struct RunFacts<'a> {
     pub run_id: String,
     /// When it began, RFC 3339, UTC.
     pub started_at: String,
+    /// Wall time at which its monotonic axis begins.
+    pub origin_unix_ns: i64,
     /// What it measured.
     pub plan: &'a Plan,
     /// The server.
@@ -35,13 +41,15 @@ pub struct RunFacts<'a> {
     pub workload_hash: Option<String>,
     /// Identity of its bodies, as far as it is known.
     pub body_hash: Option<String>,
+    /// The processes that measured it together.
+    pub ranks: Vec<RankSummary>,
 }
 
 /// What to do about figures of an embedded engine that is faster than the hardware: nothing stands between it
 /// and the client.
-const PLAYED_FAST: &str = "The embedded engine was played faster than the hardware would be: times between \
-    tokens are then too short for any client to tell them apart. Give a lower --speed (1 is real time), or \
-    use `inferometer predict`, which has no clock.";
+const PLAYED_FAST: &str = "The embedded engine ran faster than the simulated hardware: times \
+    between tokens are then too short for any client to resolve. Give a lower --speed (1 is real \
+    time), or use `inferometer predict`, which needs no clock.";
 
 /// Whether the server is the embedded engine, at more than the speed of the hardware.
 fn is_played_fast(target: &Target) -> bool {
@@ -52,13 +60,13 @@ fn is_played_fast(target: &Target) -> bool {
 /// The document of a run, from its figures and what is known beside them.
 pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -> Summary {
     let mut cells = grid.cells();
-    count_from_the_first(&mut cells);
-    if facts.plan.search.is_some() {
+    count_from(first_of(&facts, &cells), &mut cells);
+    if facts.plan.chooses_loads() {
         // Its passes are no repeats of each other.
         cells.iter_mut().for_each(|cell| cell.over_repeats = None);
     }
     // Nor are latencies of a table what it is made for.
-    let of_table = if facts.plan.search.is_some() { &[][..] } else { &cells };
+    let of_table = if facts.plan.chooses_loads() { &[][..] } else { &cells };
     for finding in precision::findings(of_table) {
         // Those of a stored run are there already.
         if !findings.contains(&finding) {
@@ -72,10 +80,10 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
             of_answer(cell, answer);
         }
     }
-    // A search asks up to where objectives hold: that they do not beyond is what it is for.
-    let slo = match facts.plan.search {
-        Some(_) => Vec::new(),
-        None => inferometer_analysis::judge::judge(&facts.plan.slo, &cells),
+    // A search asks up to where objectives hold, a sweep up to saturation: that they do not beyond is no news.
+    let slo = match facts.plan.chooses_loads() {
+        true => Vec::new(),
+        false => inferometer_analysis::judge::judge(&facts.plan.slo, &cells),
     };
     let (mut validity, mut reasons) = validity::judge(&cells, &slo);
     let incomplete = findings.iter().find(|finding| finding.is(code::RUN_INCOMPLETE));
@@ -83,8 +91,21 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
         validity = Validity::Suspect;
         reasons.push(format!("{}.", finding.message));
     }
+    let stopped = cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
+    for (cell, pass) in stopped {
+        let Some(why) = &pass.stopped else { continue };
+        // A trial or a block that the time did not suffice for counts for nothing, so that nothing is wrong by it.
+        if why == STOPPED_AT_MAX_TIME {
+            continue;
+        }
+        validity = Validity::Suspect;
+        reasons.push(format!("{}, {}: {why}.", cell.plan(), pass.label()));
+    }
     findings.retain(|finding| !finding.is_one_of(&search::CODES));
     findings.extend(search::findings(&searches, &cells));
+    let sweeps = grid.sweeps(facts.plan);
+    findings.retain(|finding| !finding.is_one_of(&sweep::CODES));
+    findings.extend(sweep::findings(&sweeps, &cells));
     let figures = (!facts.predicted).then(|| FigureCounts::of(&cells));
     let doubtful = |of: FigureCounts| of.bounded + of.not_vouched_for > 0;
     let too_fast = is_played_fast(facts.target);
@@ -111,14 +132,26 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
         cells,
         imported: None,
         searches,
+        sweeps,
+        ranks: facts.ranks,
         errors: None,
     }
 }
 
-/// Counts when passes began from the first of the run: the origin of a clock says nothing.
-fn count_from_the_first(cells: &mut [Cell]) {
+/// The instant from which it is counted when passes began: the first of them, for the origin of a clock says
+/// nothing. Of a comparison in blocks the beginning of the run: its blocks lie between those of another run.
+fn first_of(facts: &RunFacts<'_>, cells: &[Cell]) -> Option<f64> {
+    if facts.plan.ab.is_some() {
+        let began_ns = calendar::parse(&facts.started_at)?;
+        return Some((began_ns - facts.origin_unix_ns) as f64 / 1e9);
+    }
     let starts = cells.iter().flat_map(|cell| &cell.passes).filter_map(|pass| pass.started_s);
-    let Some(first) = starts.reduce(f64::min) else { return };
+    starts.reduce(f64::min)
+}
+
+/// Counts when passes began from an instant.
+fn count_from(first: Option<f64>, cells: &mut [Cell]) {
+    let Some(first) = first else { return };
     for pass in cells.iter_mut().flat_map(|cell| &mut cell.passes) {
         // To the nanosecond, in which instants are kept.
         let after = |started: f64| ((started - first) * 1e9).round() / 1e9;

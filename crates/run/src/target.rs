@@ -12,8 +12,6 @@ use inferometer_model::finding::{Finding, code};
 use inferometer_model::secrets::{REDACTED, Secrets};
 use inferometer_model::target::Target;
 use inferometer_model::visible;
-use inferometer_net::Address;
-use inferometer_net::tls::TlsClient;
 use inferometer_plan::spec::limits::MAX_NAME;
 use inferometer_plan::{Grid, Plan, TargetPlan, Url};
 use inferometer_wire::dialect::{Dialect, dialect};
@@ -26,7 +24,9 @@ use crate::embedded_server::EmbeddedServer;
 use crate::error::RunError;
 use crate::event::Event;
 use crate::ignore_eos::IgnoreEos;
+use crate::ready_target::ReadyTarget;
 use crate::servers::{self, Servers, Start};
+use crate::spread;
 
 /// Tokens within which the embedded engine ends answers to text blocks: about as long on average
 /// as those of the published record.
@@ -34,27 +34,6 @@ const END_OF_TEXT_WITHIN: u32 = 1_000;
 
 /// How long the servers on the usual ports of this machine are waited for.
 const LOCAL_WITHIN: Duration = Duration::from_millis(200);
-
-/// A server that is ready to be measured.
-pub struct ReadyTarget {
-    /// Where it listens, or the proxy that leads to it.
-    pub address: Address,
-    /// The proxy that leads to it by a tunnel, and the server's `host:port`.
-    pub tunnel: Option<(Proxy, String)>,
-    /// How TLS is spoken to it, if it is.
-    pub tls: Option<TlsClient>,
-    /// Asks it questions beside the measurement; absent where there is nobody to ask, as on a
-    /// network in memory.
-    pub server: Option<Client>,
-    /// How its requests are made.
-    pub endpoint: Endpoint,
-    /// What it says of itself.
-    pub target: Target,
-    /// What was found on the way.
-    pub findings: Vec<Finding>,
-    /// The embedded engine, which ends with this value.
-    pub embedded: Option<EmbeddedServer>,
-}
 
 /// Starts or reaches the server and asks what it is. One that the plan starts is in `servers`.
 ///
@@ -97,7 +76,7 @@ fn unlaunched(plan: &Plan, context: &Context, start: Start<'_>) -> Result<ReadyT
             if ends {
                 let message = format!(
                     "the embedded engine ends its answers after 1 to {END_OF_TEXT_WITHIN} tokens, \
-                     drawn at random, whatever length is asked for"
+                        drawn at random, and ignores the requested length"
                 );
                 ready.findings.push(Finding::of(code::LENGTHS_ARE_SIMULATED, message));
             }
@@ -106,21 +85,36 @@ fn unlaunched(plan: &Plan, context: &Context, start: Start<'_>) -> Result<ReadyT
             }
             Ok(ready)
         }
-        TargetPlan::Server { url, insecure, model, .. } => {
-            let lists_a_model = model.is_none();
-            let wanted = wanted(url, &context.headers, &context.access);
-            let wanted = Wanted { lists_a_model, is_named: names_all(plan), ..wanted };
-            let reached = match context.wait {
-                None => connect(wanted),
-                Some(wait) => wait_for(wanted, wait, start),
-            };
-            let mut ready = describe(plan, reached?)?;
-            if *insecure {
-                ready.findings.push(unchecked(url));
-            }
-            Ok(ready)
+        TargetPlan::Server { .. } => {
+            let urls = plan.target.urls();
+            let each: Result<Vec<_>, _> =
+                urls.map(|url| named(plan, context, start, url)).collect();
+            spread::together(plan, each?)
         }
     }
+}
+
+/// A server that the plan names.
+fn named(
+    plan: &Plan,
+    context: &Context,
+    start: Start<'_>,
+    url: &Url,
+) -> Result<ReadyTarget, RunError> {
+    let TargetPlan::Server { insecure, model, .. } = &plan.target else {
+        return Err(RunError::target(format!("{url}: the plan does not name it")));
+    };
+    let wanted = wanted(url, &context.headers, &context.access);
+    let wanted = Wanted { lists_a_model: model.is_none(), is_named: names_all(plan), ..wanted };
+    let reached = match context.wait {
+        None => connect(wanted),
+        Some(wait) => wait_for(wanted, wait, start),
+    };
+    let mut ready = describe(plan, reached?)?;
+    if *insecure {
+        ready.findings.push(unchecked(url));
+    }
+    Ok(ready)
 }
 
 fn wanted<'a>(url: &'a Url, headers: &'a [(String, String)], access: &'a Access) -> Wanted<'a> {
@@ -134,8 +128,8 @@ fn names_all(plan: &Plan) -> bool {
 
 fn unchecked(url: &Url) -> Finding {
     let message = format!(
-        "whoever answers at {url} was taken for the server: its certificate was not checked, and \
-         the key and the prompts went to it"
+        "the certificate of {url} was not checked: the server is not authenticated, but received \
+            the API key and the prompts"
     );
     Finding::of(code::CERTIFICATE_UNCHECKED, message)
 }
@@ -143,8 +137,8 @@ fn unchecked(url: &Url) -> Finding {
 fn through(proxy: &Proxy, Client { url, tls, .. }: &Client) -> Finding {
     let how = if tls.is_some() { "a tunnel of" } else { "" };
     let message = format!(
-        "requests to {url} went through {how}{}the proxy {proxy} ({}): latencies and failures are those \
-         of the proxy and the server together",
+        "requests to {url} went through {how}{}the proxy {proxy} ({}): latencies and failures \
+            include the proxy",
         if how.is_empty() { "" } else { " " },
         proxy.named_by
     );
@@ -168,7 +162,7 @@ fn describe(plan: &Plan, Reached { server, found }: Reached) -> Result<ReadyTarg
     let dialect = choose_dialect(plan, &server.url, &found)?;
     if plan.token_ids && !dialect.accepts_token_ids {
         return Err(RunError::plan(format!(
-            "token_ids (--token-ids): the dialect {} takes text only",
+            "token_ids (--token-ids): the dialect {} accepts text only",
             dialect.name
         )));
     }
@@ -213,6 +207,7 @@ fn describe(plan: &Plan, Reached { server, found }: Reached) -> Result<ReadyTarg
         target,
         findings,
         embedded: None,
+        others: Vec::new(),
     })
 }
 
@@ -229,6 +224,7 @@ fn target(plan: &Plan, url: &Url, dialect: &Dialect, model: &str, found: Found) 
         model: model.to_owned(),
         simulated: found.simulated,
         profile,
+        servers: Vec::new(),
         facts,
     }
     .with_short_names()
@@ -243,16 +239,14 @@ fn choose_dialect(plan: &Plan, url: &Url, found: &Found) -> Result<&'static Dial
     wanted.and_then(dialect).ok_or_else(|| {
         if let (Some(serves), engine) = (found.serves_only, found.line()) {
             return RunError::target(format!(
-                "{url}: {engine} serves {serves}, which are not measured here: servers are that \
-                 generate text"
+                "{url}: {engine} serves {serves}, which Inferometer does not measure: give a \
+                    server that generates text"
             ));
         }
         // A server without a list of models may still have a dialect of its own.
-        let names_it = "name what it speaks with --dialect (`inferometer dialects` lists it)";
+        let names_it = "name its API with --dialect (`inferometer list dialects` lists them)";
         RunError::target(match &found.instead {
-            None => format!(
-                "{url}: answers, but says nothing by which its dialect can be told; {names_it}"
-            ),
+            None => format!("{url}: answers, but its API is not recognised; {names_it}"),
             Some(instead) if instead.status == Some(404) => {
                 format!(
                     "{url}: {} If so, {names_it} and its model with --model",
@@ -289,10 +283,12 @@ fn choose_model(
         }
         // Its real name was taken for a quoted secret.
         (None, [only]) if only.contains(REDACTED) => Err(RunError::target(format!(
-            "{url}: the name of its model holds the value of a header; name the model with --model"
+            "{url}: the name of its model contains the value of a header; name the model with \
+                --model"
         ))),
         (None, [only]) if only.chars().count() > MAX_NAME => Err(RunError::target(format!(
-            "{url}: names its model with more than {MAX_NAME} characters; give the name with --model"
+            "{url}: the name of its model has more than {MAX_NAME} characters; give the name with \
+                --model"
         ))),
         (None, [only]) => Ok(only.clone()),
         (None, []) => {

@@ -1,17 +1,20 @@
-//! What the results of a run fall short of: an interruption, failures, objectives, and figures that the
-//! instrument does not vouch for. It changes no result.
+//! Why the results of a run are not a success: an interruption, failures, missed objectives, and
+//! unreliable figures. It changes no result.
 
 use std::path::Path;
 
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::Validity;
 use inferometer_model::finding::code;
+use inferometer_model::record::{STOPPED_AT_ERROR_RATE, STOPPED_WHEN_SATURATED};
 use inferometer_plan::{Plan, TargetPlan};
 
 use crate::context::Context;
 use crate::error::Shortfall;
-use crate::search_text;
 use crate::session::Finished;
+use crate::{search_text, sweep_text};
 
 /// How strictly results are judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +22,7 @@ pub enum Strictness {
     /// A suspect run is none that fell short.
     #[default]
     Lenient,
-    /// The instrument must vouch for the figures.
+    /// The figures must not be unreliable.
     Strict,
 }
 
@@ -36,7 +39,7 @@ pub fn judge(
     let summary = &finished.summary;
     if finished.interrupted {
         return Err(Shortfall::Interrupted(format!(
-            "interrupted; what was recorded is kept as run {}; to go on: {}",
+            "interrupted; the records are kept as run {}; to continue: {}",
             summary.run_id,
             resume_command(plan, context, &summary.run_id)
         )));
@@ -58,14 +61,18 @@ pub fn judge_results(
         let place = died.place.as_deref().unwrap_or("the run");
         return Err(Shortfall::Failed(format!("{place}: {}", died.message)));
     }
-    let failed = match summary.searches.is_empty() {
-        false => search_text::nothing_completed(summary),
-        true => too_many_failures(summary, max_failures),
+    stopped_by_failures(summary)?;
+    let has_trials = !summary.searches.is_empty() || !summary.sweeps.is_empty();
+    let failed = match has_trials {
+        true => search_text::nothing_completed(summary),
+        false => too_many_failures(summary, max_failures),
     };
     if let Some(why) = failed {
         return Err(Shortfall::Failed(why));
     }
+    stopped_by_saturation(summary)?;
     search_text::judge(&summary.searches)?;
+    sweep_text::judge(&summary.sweeps)?;
     let missed = missed_objectives(summary);
     if !missed.is_empty() {
         return Err(Shortfall::Objective(format!("not met: {}", missed.join("; "))));
@@ -77,6 +84,33 @@ pub fn judge_results(
         )));
     }
     Ok(())
+}
+
+/// What the passes fall short of that were ended early for a reason, if there is one.
+fn stopped_for(summary: &Summary, why: &str) -> Option<String> {
+    let find = |cell: &Cell| {
+        let pass = cell.passes.iter().find(|pass| pass.stopped.as_deref() == Some(why))?;
+        Some(format!("{}, {}: {why}", cell.plan(), pass.label()))
+    };
+    summary.cells.iter().find_map(find)
+}
+
+/// What passes fall short of that the plan had ended early.
+///
+/// # Errors
+/// That too many requests failed, or that requests arrived faster than they ended.
+pub fn judge_ended_early(summary: &Summary) -> Result<(), Shortfall> {
+    stopped_by_failures(summary)?;
+    stopped_by_saturation(summary)
+}
+
+fn stopped_by_failures(summary: &Summary) -> Result<(), Shortfall> {
+    stopped_for(summary, STOPPED_AT_ERROR_RATE).map_or(Ok(()), |why| Err(Shortfall::Failed(why)))
+}
+
+fn stopped_by_saturation(summary: &Summary) -> Result<(), Shortfall> {
+    stopped_for(summary, STOPPED_WHEN_SATURATED)
+        .map_or(Ok(()), |why| Err(Shortfall::Objective(why)))
 }
 
 /// The objectives that were not met, each with where that was.
@@ -94,18 +128,26 @@ pub fn too_many_failures(summary: &Summary, limit: f64) -> Option<String> {
             if outcomes.complete == 0 {
                 return Some(format!("{place}: no request completed ({outcomes})"));
             }
-            let share = outcomes.failed() as f64 / outcomes.total() as f64;
-            if share > limit {
+            let [failed, of] = failures(pass);
+            if failed as f64 > limit * of as f64 {
                 return Some(format!(
-                    "{place}: {} of {} requests failed, more than --max-failures {}% ({outcomes})",
-                    outcomes.failed(),
-                    outcomes.total(),
+                    "{place}: {failed} of {of} requests failed, more than --max-failures {}% ({outcomes})",
                     limit * 100.0
                 ));
             }
         }
     }
     None
+}
+
+/// Requests of a pass that failed, and all of them. What was not waited for, as the plan asked, is no failure.
+pub(crate) fn failures(pass: &PassSummary) -> [u64; 2] {
+    let outcomes = &pass.outcomes;
+    let ended_early = match pass.stopped {
+        Some(_) => outcomes.cancelled + outcomes.skipped,
+        None => 0,
+    };
+    [outcomes.failed() - ended_early, outcomes.total() - ended_early]
 }
 
 /// The command that resumes a run.
@@ -125,6 +167,10 @@ fn resume_command(plan: &Plan, context: &Context, run: &str) -> String {
         }
         TargetPlan::Embedded { .. } => String::new(),
     };
-    let command = if plan.search.is_some() { "search" } else { "run" };
+    let command = match (&plan.search, &plan.sweep) {
+        (Some(_), _) => "search",
+        (None, Some(_)) => "sweep",
+        (None, None) => "run",
+    };
     format!("inferometer {command} {file}--resume {name}{store}{headers}")
 }

@@ -38,6 +38,13 @@ impl Histogram {
         self.max_ns = self.max_ns.max(ns);
     }
 
+    /// Adds what another histogram has counted.
+    pub fn add_all(&mut self, other: &Self) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(own, theirs)| *own += theirs);
+        self.n += other.n;
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
     /// How many spans end in a bucket whose end is not above this one.
     pub fn count_up_to(&self, span: Duration) -> u64 {
         let ns = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);

@@ -121,6 +121,8 @@ fn write_run(store: &mut Store, number: u32, requests: u32) -> Result<(), Box<dy
         cells: cells.into_iter().map(|(length, passes)| cell(length, TOKENS, passes)).collect(),
         imported: None,
         searches: Vec::new(),
+        sweeps: Vec::new(),
+        ranks: Vec::new(),
         errors: None,
     };
     let ended = header.started_unix_ns + 600 * SECOND_NS;

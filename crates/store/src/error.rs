@@ -15,14 +15,14 @@ pub enum StoreError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A log of this name is there already; logs are never overwritten.
+    /// A log of this name is in the store already; logs are never overwritten.
     #[error("{} exists already: a run log is never overwritten", path.display())]
     LogExists {
         /// The file.
         path: PathBuf,
     },
     /// The file does not begin as a run log does.
-    #[error("{} is not a run log: it does not begin with the mark of one", path.display())]
+    #[error("{} is not a run log: it does not begin with the signature of one", path.display())]
     NotALog {
         /// The file.
         path: PathBuf,
@@ -46,8 +46,8 @@ pub enum StoreError {
     /// The log ends before its mark of the end: its writer still writes, or did not finish.
     /// All entries before it are good.
     #[error(
-        "{} was cut: its last whole frame ends at byte {offset}, {left} bytes of an unfinished \
-         frame follow, and there is no mark of the run's end",
+        "{} is truncated: its last complete frame ends at byte {offset}, {left} bytes of an \
+            incomplete frame follow, and the end of the run is missing",
         path.display()
     )]
     LogCut {
@@ -69,7 +69,7 @@ pub enum StoreError {
         what: String,
     },
     /// A write to this log failed before; what follows would not be readable.
-    #[error("{}: a write failed before, so nothing more is written to this log", path.display())]
+    #[error("{}: an earlier write failed, so this log is no longer written", path.display())]
     LogBroken {
         /// The file.
         path: PathBuf,
@@ -114,8 +114,8 @@ pub enum StoreError {
     },
     /// The database was made by a newer program.
     #[error(
-        "{} has schema version {found}, this program knows up to {known}: use a newer \
-         inferometer, or another file with --store",
+        "{} has schema version {found}, but this program supports up to {known}: use a newer \
+            inferometer, or another file with --store",
         path.display()
     )]
     NewerStore {
@@ -128,8 +128,8 @@ pub enum StoreError {
     },
     /// The database was made by an older program, and was to be read only.
     #[error(
-        "{} has schema version {found}, this program's is {known}: `inferometer runs` brings it up \
-         to date",
+        "{} has schema version {found}, but this program uses {known}: `inferometer runs` updates \
+            it",
         path.display()
     )]
     OlderStore {
@@ -141,7 +141,7 @@ pub enum StoreError {
         known: usize,
     },
     /// No run has this id, an id of which this is a part, or this tag.
-    #[error("no run {id:?} in {}: `inferometer runs` lists what there is", path.display())]
+    #[error("no run {id:?} in {}: `inferometer runs` lists all runs", path.display())]
     NoSuchRun {
         /// The file.
         path: PathBuf,
@@ -150,8 +150,8 @@ pub enum StoreError {
     },
     /// There is no run of the kind that was asked for.
     #[error(
-        "{} has no {kind} run: `inferometer runs` lists what there is; `latest` means a measured \
-         one, `latest-predicted` and `latest-imported` the others",
+        "{} has no {kind} run: `inferometer runs` lists all runs; `latest` means the latest \
+            measured one, `latest-predicted` and `latest-imported` the others",
         path.display()
     )]
     NoneOfItsKind {
@@ -168,8 +168,8 @@ pub enum StoreError {
     },
     /// A tag that no list could show, or that could not be given again.
     #[error(
-        "{tag:?} is no tag: a tag has at least one character, no blank and no comma, and does not \
-         begin with + or -"
+        "{tag:?} is not a tag: a tag has at least one character, no space and no comma, and does \
+            not begin with + or -"
     )]
     InvalidTag {
         /// What was given.
@@ -184,7 +184,7 @@ pub enum StoreError {
         tag: String,
     },
     /// Several runs have ids of which this is a part, or this tag.
-    #[error("{id:?} is not one run but several: {}; give one of their ids", candidates.join(", "))]
+    #[error("{id:?} matches several runs: {}; give one of their ids", candidates.join(", "))]
     AmbiguousRun {
         /// What was asked for.
         id: String,
@@ -192,7 +192,7 @@ pub enum StoreError {
         candidates: Vec<String>,
     },
     /// Another run has the id already.
-    #[error("run {id} exists already in {}: begin it with another suffix", path.display())]
+    #[error("run {id} exists already in {}: start it with another suffix", path.display())]
     RunExists {
         /// The file.
         path: PathBuf,

@@ -11,6 +11,11 @@ use tempfile::TempDir;
 
 /// A copy of the recorded store, since opening one may write.
 fn recorded() -> (TempDir, Store) {
+    recorded_as("version-3.db")
+}
+
+/// The same, as a later version had brought it up to date.
+fn recorded_as(database_file: &str) -> (TempDir, Store) {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let folder = TempDir::new().unwrap();
     let logs = folder.path().join("inferometer.runs");
@@ -20,7 +25,7 @@ fn recorded() -> (TempDir, Store) {
         std::fs::copy(log.path(), logs.join(log.file_name())).unwrap();
     }
     let database = folder.path().join("inferometer.db");
-    std::fs::copy(fixtures.join("version-3.db"), &database).unwrap();
+    std::fs::copy(fixtures.join(database_file), &database).unwrap();
     let store = Store::open_existing(database).unwrap();
     (folder, store)
 }
@@ -55,4 +60,16 @@ fn each_log_that_0_1_0_measured_has_a_record_for_each_planned_request() {
         assert_eq!(count(|entry| matches!(entry, Entry::PassEnd(_))), passes().count());
         assert_eq!(count(|entry| matches!(entry, Entry::Observed(_))), passes().count());
     }
+}
+
+#[test]
+fn a_store_of_the_version_before_keeps_its_requests_which_had_one_server_and_one_process() {
+    let (folder, store) = recorded_as("version-4.db");
+    assert_eq!(store.runs().unwrap().len(), 2);
+    let database = rusqlite::Connection::open(folder.path().join("inferometer.db")).unwrap();
+    let ask = |what: &str| database.query_row(what, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(ask("PRAGMA user_version"), 5);
+    let alone = ask("SELECT count(*) FROM v_requests WHERE server IS NULL AND rank IS NULL");
+    assert_eq!(alone, ask("SELECT count(*) FROM requests"));
+    assert!(alone > 0);
 }

@@ -1,4 +1,4 @@
-//! The server of known truth: streams with absolute due times, one write per token, and each token's
+//! The reference server: streams with absolute due times, one write per token, and each token's
 //! text is its send time. It has one thread, and it never drops, bundles or hurries a token.
 
 use std::cmp::Reverse;

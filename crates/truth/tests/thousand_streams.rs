@@ -1,5 +1,5 @@
-//! The load generator against the server of known truth, over in-memory pipes in virtual time:
-//! a thousand streams, and every instant equal to the truth.
+//! The load generator against the reference server, over in-memory pipes in virtual time: a
+//! thousand streams, and every instant equal to the truth.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +55,7 @@ fn job(address: std::net::SocketAddr, requests: u32) -> Job {
         load: load_model(&pass, 0),
         stages: pass.stages(),
         encoder: Encoder::new(source, endpoint, sampling, true),
-        address: address.into(),
+        servers: inferometer_net::Address::from(address).into(),
         timeouts: Timeouts { connect: None, first_token: None, between_events: None, total: None },
         planned: Some(requests),
         max_in_flight: None,
@@ -64,6 +64,7 @@ fn job(address: std::net::SocketAddr, requests: u32) -> Job {
         spare_connections: 0,
         reuse_connections: true,
         watcher: None,
+        most_time: None,
     }
 }
 

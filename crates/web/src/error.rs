@@ -12,7 +12,7 @@ pub(crate) enum PageError {
     #[error("{0}")]
     BadQuery(String),
     /// A thread is still making it.
-    #[error("reading what was recorded; this takes a while, and the page asks again by itself")]
+    #[error("reading the records; this takes a while, and the page reloads by itself")]
     NotReady,
     /// It could not be made.
     #[error("{0}")]

@@ -70,6 +70,6 @@ pub(crate) fn plan_text(stored: &StoredRun) -> String {
     }
     match serde_json::from_str::<Plan>(&stored.plan_json) {
         Ok(plan) => plan_toml(&plan, salt),
-        Err(_) => format!("# of another version of this program\n{}\n", stored.plan_json),
+        Err(_) => format!("# plan of another version of this program\n{}\n", stored.plan_json),
     }
 }

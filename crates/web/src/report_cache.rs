@@ -94,7 +94,7 @@ impl ReportCache {
             }
             Ok(Err(error)) if run == wanted => Err(error),
             Err(TryRecvError::Disconnected) if run == wanted => {
-                Err(PageError::Failed(format!("the report of run {run} could not be made")))
+                Err(PageError::Failed(format!("the report of run {run} could not be created")))
             }
             Ok(Err(_)) | Err(TryRecvError::Disconnected) => Ok(()),
             Err(TryRecvError::Empty) => {

@@ -87,7 +87,7 @@ fn refusal(status: u16, why: &str) -> Response {
     let title = match status {
         404 => "Not found",
         405 => "Read only",
-        500 | 503 => "This cannot be shown now",
+        500 | 503 => "This page cannot be shown now",
         _ => "Not understood",
     };
     let mut content = Html::new();

@@ -13,15 +13,18 @@ pub(crate) const MAX_QUOTED_BYTES: usize = 64 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The dialect takes no token ids as a prompt.
-    #[error("dialect {dialect} takes no token ids as a prompt: send text, or use another dialect")]
+    #[error(
+        "dialect {dialect} does not accept token ids as a prompt: send text, or use another \
+        dialect"
+    )]
     TokenIds {
         /// The dialect's name.
         dialect: &'static str,
     },
     /// The dialect takes no messages of a chat.
     #[error(
-        "dialect {dialect} takes no messages of a chat: send text, or use one that does, such as \
-         openai-chat"
+        "dialect {dialect} does not accept chat messages: send text, or use one that does, such as \
+            openai-chat"
     )]
     Messages {
         /// The dialect's name.

@@ -196,8 +196,8 @@ impl ResponseReader {
 
 fn no_output(parsed: &ParsedResponse) -> String {
     match parsed.usage.completion {
-        Some(count) => format!("no output came, though the usage counts {count} tokens"),
-        None => "no output came, and no usage says that there was none".to_owned(),
+        Some(count) => format!("there is no output, although the usage counts {count} tokens"),
+        None => "there is neither output nor a usage that reports 0 tokens".to_owned(),
     }
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn open_file(path: &Path) -> Result<File, WorkloadError> {
     let size = file.metadata().map_err(unreadable)?.len();
     if size > MAX_FILE_BYTES {
         let reason = format!(
-            "has {} MiB; data sets of up to {} MiB are read: take a part of it",
+            "has {} MiB, but the limit for data sets is {} MiB: use a part of it",
             size >> 20,
             MAX_FILE_BYTES >> 20
         );
@@ -106,11 +106,9 @@ impl RowMeter {
         let (read, parsed) = self.0.get();
         let (most_read, most_parsed) = (MAX_ROW_BYTES >> 20, MAX_PARSED_BYTES >> 20);
         if read > MAX_ROW_BYTES {
-            Some(format!("a row of more than {most_read} MiB, the most that is taken"))
+            Some(format!("a row of more than {most_read} MiB, the limit"))
         } else if parsed > MAX_PARSED_BYTES {
-            Some(format!(
-                "a row that takes more than {most_parsed} MiB of memory once it is parsed"
-            ))
+            Some(format!("a row that needs more than {most_parsed} MiB of memory after parsing"))
         } else {
             None
         }
@@ -179,6 +177,6 @@ mod tests {
         let path = folder.path().join("large");
         File::create(&path).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
         let told = open_file(&path).unwrap_err().to_string();
-        assert!(told.contains("up to 1024 MiB"), "{told}");
+        assert!(told.contains("the limit for data sets is 1024 MiB"), "{told}");
     }
 }

@@ -12,15 +12,16 @@ use inferometer_plan::template::TemplateError;
 pub enum WorkloadError {
     /// A path that does not exist.
     #[error(
-        "tokenizer: there is no file or folder `{spec}`; give a tokenizer.json, a folder that \
-         holds one, or a hub id such as org/name"
+        "tokenizer: there is no file or folder `{spec}`; give a tokenizer.json, a \
+         folder that contains one, or a Hugging Face id such as org/name"
     )]
     NoSuchTokenizer {
         /// What was given.
         spec: String,
     },
     /// A folder without a `tokenizer.json`.
-    #[error("tokenizer: the folder {} holds no tokenizer.json; it holds {found}", path.display())]
+    #[error("tokenizer: the folder {} contains no tokenizer.json; it contains \
+        {found}", path.display())]
     NoTokenizerInFolder {
         /// The folder.
         path: PathBuf,
@@ -48,8 +49,8 @@ pub enum WorkloadError {
     /// A tokenizer that the hub, or its cache, did not give.
     #[error(
         "tokenizer: cannot get tokenizer.json of `{id}`: {reason} (cache: {}; hub: {endpoint}); \
-         download it elsewhere and give its path, set HF_ENDPOINT to a mirror or HF_HOME to a \
-         cache that holds it, or leave --tokenizer out",
+         download it on another machine and give its path, set HF_ENDPOINT to a mirror or HF_HOME \
+         to a cache that contains it, or leave out --tokenizer",
         cache.display()
     )]
     Hub {
@@ -67,8 +68,8 @@ pub enum WorkloadError {
     Tokenizer(#[from] TokenizerError),
     /// A vocabulary of which no prompt can be made.
     #[error(
-        "tokenizer {tokenizer}: only {found} of its tokens are words that survive decoding and \
-         encoding, {needed} are needed to make prompts; use another tokenizer"
+        "tokenizer {tokenizer}: only {found} of its tokens are words that are unchanged by \
+            decoding and encoding, but prompts need {needed}; use another tokenizer"
     )]
     TooFewPlainTokens {
         /// The tokenizer.
@@ -80,8 +81,8 @@ pub enum WorkloadError {
     },
     /// Nothing is left of the input length for the prompt.
     #[error(
-        "input length {input_length}: what the server itself adds and what prompts share have \
-         {reserve} tokens, so nothing is left for the prompt; ask for more than {reserve}"
+        "input length {input_length}: tokens added by the server and the shared prefix already \
+            have {reserve} tokens; give a length above {reserve}"
     )]
     NothingLeft {
         /// The length asked for.
@@ -113,8 +114,8 @@ pub enum WorkloadError {
     },
     /// A file that is no trace of a known format.
     #[error(
-        "data set {}: is no trace of a known format: {reason}; --trace-format names it where it \
-         cannot be told from its first line", path.display()
+        "data set {}: is not a trace of a known format: {reason}; name the format with \
+            --trace-format if its first line does not show it", path.display()
     )]
     NotATrace {
         /// The file.
@@ -134,8 +135,8 @@ pub enum WorkloadError {
     },
     /// A trace that is scaled to more requests than can be held.
     #[error(
-        "data set {}: --trace-scale {scale} makes more than {most} requests of the {rows} rows \
-         that are played; give a smaller one, or a shorter --trace-window", path.display()
+        "data set {}: --trace-scale {scale} makes more than {most} requests from {rows} rows; give \
+            a smaller --trace-scale, or a shorter --trace-window", path.display()
     )]
     TooMuchOfATrace {
         /// The file.
@@ -149,8 +150,8 @@ pub enum WorkloadError {
     },
     /// A pass that a file of requests does not have.
     #[error(
-        "data set {}: {wanted} are asked for, it has {found}; leave lengths, loads and counts to \
-         the file, which says what was sent", path.display()
+        "data set {}: {wanted} are requested, but it has {found}; leave out lengths, loads and \
+            counts, which the file defines", path.display()
     )]
     NotInDump {
         /// The file.
@@ -196,8 +197,8 @@ pub enum WorkloadError {
     Template(#[from] TemplateError),
     /// A corpus that is shorter than a block.
     #[error(
-        "corpus {corpus}: it has {chars} characters, a block {block}; ask for smaller blocks, or \
-         give a longer text"
+        "corpus {corpus}: it has {chars} characters, but a block has {block}; use smaller blocks, \
+            or a longer text"
     )]
     BlockBeyondCorpus {
         /// The corpus.
@@ -209,8 +210,8 @@ pub enum WorkloadError {
     },
     /// A data set that a plan names and the cache does not hold.
     #[error(
-        "data set {name}: {} is not there; get it with `inferometer fetch {name}`, or give the \
-         path of the file", path.display()
+        "data set {name}: {} does not exist; download it with `inferometer fetch {name}`, or give \
+            the path of the file", path.display()
     )]
     NotFetched {
         /// The data set.
@@ -220,8 +221,8 @@ pub enum WorkloadError {
     },
     /// A data set that may not be downloaded.
     #[error(
-        "data set {name}: {} is not there, and HF_HUB_OFFLINE is set, so that nothing is \
-         downloaded; copy it there from {address}, or unset it", path.display()
+        "data set {name}: {} does not exist, and HF_HUB_OFFLINE forbids downloads; copy the file \
+            there from {address}, or unset the variable", path.display()
     )]
     Offline {
         /// The data set.
@@ -233,8 +234,9 @@ pub enum WorkloadError {
     },
     /// A download that failed.
     #[error(
-        "data set {name}: cannot be downloaded from {address}: {reason}; set HTTPS_PROXY where \
-         there is a proxy, HF_ENDPOINT or INFEROMETER_MIRROR to a mirror, or copy the file to {}",
+        "data set {name}: cannot be downloaded from {address}: {reason}; set HTTPS_PROXY if you \
+            need a proxy, set HF_ENDPOINT or INFEROMETER_MIRROR to a mirror, or copy the file to \
+            {}",
         destination.display()
     )]
     Download {
@@ -249,8 +251,9 @@ pub enum WorkloadError {
     },
     /// A data set that is not what it should be.
     #[error(
-        "data set {name}: {} has the checksum {found}, and should have {expected}; it is another \
-         version, or damaged: remove it to fetch it again, or name the file itself with --dataset",
+        "data set {name}: {} has the checksum {found} instead of {expected}: it is another \
+            version, or damaged; remove it to download it again, or give the file itself with \
+            --dataset",
         path.display()
     )]
     Checksum {

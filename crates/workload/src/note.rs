@@ -85,18 +85,18 @@ impl fmt::Display for Note {
         match self {
             Self::Inexact { prompts, asked, farthest } => write!(
                 f,
-                "{} not have exactly the tokens asked for (the farthest has {farthest} instead \
-                 of {asked})",
+                "{} not have exactly the requested tokens (the largest difference: {farthest} \
+                    instead of {asked})",
                 many(*prompts, "prompt does", "prompts do")
             ),
             Self::ShortTag { tokens, full } => write!(
                 f,
-                "prompts are told apart by {tokens} tokens, where {full} make them surely differ"
+                "prompts differ in {tokens} tokens; {full} would make them certainly unique"
             ),
             Self::RowsAgain { prompts, rows } => write!(
                 f,
-                "{} sent before in the same run, its warm-up included, for the file has {rows} \
-                 rows that can be used: a cache may have answered them",
+                "{} sent before in the same run or its warm-up, because the file has only {rows} \
+                    usable rows: a cache may have answered them",
                 many(*prompts, "prompt was", "prompts were")
             ),
             Self::Reused { prompts, available } => write!(

@@ -177,7 +177,7 @@ fn open(path: &Path) -> Result<(DumpHeader, Lines), WorkloadError> {
             Err(malformed(path, 1, format!("the schema is {schema}, not {SCHEMA}")))
         }
         Err(error) => {
-            Err(malformed(path, 1, format!("it is not a file of --dump-workload: {error}")))
+            Err(malformed(path, 1, format!("it was not written by --dump-workload: {error}")))
         }
     }
 }
@@ -199,12 +199,12 @@ fn instants(dataset: &str) -> Result<Vec<Nanos>, WorkloadError> {
         let (number, line) = line?;
         if line.load == RECORDED && *first_pass.get_or_insert(line.pass) == line.pass {
             let due = line.due_ns.map(Nanos);
-            let reason = || "due_ns is missing, though its arrivals were recorded".to_owned();
+            let reason = || "due_ns is missing, although its arrivals were recorded".to_owned();
             instants.push(due.ok_or_else(|| malformed(path, number, reason()))?);
         }
     }
     if !instants.is_sorted() {
-        let reason = "the instants (due_ns) go back in time".to_owned();
+        let reason = "the times (due_ns) are not in ascending order".to_owned();
         return Err(malformed(path, 2, reason));
     }
     Ok(instants)

@@ -134,8 +134,8 @@ pub static FIELDS: [Field; 10] = [
     },
     Field {
         name: "tokens-speed-per-request/second(终端用户视角)",
-        formula: "mean over completed requests of output tokens / latency; inferred: in the \
-                  published log it does not follow from the other fields",
+        formula: "mean over completed requests of output tokens / latency; inferred, because in \
+            the published log it does not follow from the other fields",
         value: |figures| figures.tokens_per_s_per_request,
         is_count: false,
     },

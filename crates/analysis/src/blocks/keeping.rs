@@ -30,19 +30,19 @@ pub struct Rule {
 pub static RULES: [Rule; 3] = [
     Rule {
         name: "kept",
-        definition: "ended by itself with 80 % to 120 % of the characters asked for",
+        definition: "ended at end-of-text with 80 % to 120 % of the requested characters",
         holds: |answer| !answer.is_cut && (80..=120).contains(&percent(answer)),
     },
     Rule {
         name: "refusal",
-        definition: "ended by itself with less than 10 % of the characters asked for: the model \
-                     declined, or stopped at once. A refusal in many words is not seen",
+        definition: "ended at end-of-text with less than 10 % of the requested characters: the \
+            model declined, or stopped at once. A long refusal is not recognised",
         holds: |answer| !answer.is_cut && percent(answer) < 10,
     },
     Rule {
         name: "run-away",
-        definition: "went on beyond twice the characters asked for, or until the limit of output \
-                     tokens ended it",
+        definition: "exceeded twice the requested characters, or was ended by the limit of output \
+            tokens",
         holds: |answer| answer.is_cut || percent(answer) > 200,
     },
 ];

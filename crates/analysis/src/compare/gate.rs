@@ -24,12 +24,13 @@ pub struct Condition {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum GateError {
     /// It cannot be read.
-    #[error("`{0}` is no condition: write it as in `output_tokens_per_s>-3%,ttft_p99<+5%`")]
+    #[error(
+        "`{0}` is not a condition; write conditions like \
+        `output_tokens_per_s>-3%,ttft_p99<+5%`"
+    )]
     Unreadable(String),
     /// There is no such figure.
-    #[error(
-        "`{text}`: nothing that is compared is called {figure}{suggestion}; compared are {compared}"
-    )]
+    #[error("`{text}`: there is no compared metric {figure}{suggestion}; compared are {compared}")]
     NoSuchFigure {
         /// The condition.
         text: String,
@@ -133,6 +134,12 @@ pub fn judge(
 }
 
 impl Condition {
+    /// Whether a difference with this interval, in percent, leaves it undecided.
+    pub(crate) fn is_open(&self, ends: [f64; 2]) -> bool {
+        let [low, high] = ends.map(|end| self.sign.holds(end, self.limit_pct));
+        low != high
+    }
+
     /// Why no row has the figure.
     fn without_rows(&self, comparison: &Comparison) -> GateError {
         let mut names: Vec<&str> = Vec::new();
@@ -146,8 +153,8 @@ impl Condition {
         // One of the two may state a figure that this program makes of no run.
         let mut only = comparison.unmatched.iter().filter(|group| group.figures.contains(&figure));
         let why = match only.next() {
-            Some(group) => format!("only {} has it there", group.only_in),
-            None if is_compared(&figure) => "neither of the two has it".to_owned(),
+            Some(group) => format!("only {} has it", group.only_in),
+            None if is_compared(&figure) => "neither side has it".to_owned(),
             None => {
                 let suggestion = did_you_mean(&figure, names);
                 return GateError::NoSuchFigure { text, figure, suggestion, compared };

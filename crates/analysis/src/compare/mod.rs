@@ -35,10 +35,10 @@ pub use unmatched::Unmatched;
 
 use inferometer_model::cell::CellPlan;
 
-/// Differences from here on are told from chance at this rate, over all figures together.
+/// Differences from this value on are significant at this rate, over all figures together.
 pub const FALSE_ALARMS: f64 = 0.05;
 
-/// The fewest repeats on both sides, or rounds of both, with which anything is told from chance.
+/// The fewest repeats on both sides, or rounds of both, with which a difference can be significant.
 pub const FEWEST_REPEATS: usize = 4;
 
 /// What a comparison is asked.
@@ -61,7 +61,7 @@ impl Default for Options {
 pub struct Comparison {
     /// Name of the baseline.
     pub baseline: String,
-    /// Name of what is held against it.
+    /// Name of what is compared with it.
     pub contender: String,
     /// What was asked.
     pub options: Options,
@@ -123,7 +123,7 @@ pub enum RowVerdict {
     Differs,
     /// If there is a difference, it is smaller than the margin.
     NoDifference,
-    /// One of the two has one value, and can have no other: a difference without an error.
+    /// One of the two has one value, and can have no other: a difference without an interval.
     WithoutError,
     /// Nothing can be said; in about so many rounds of both a difference of the margin would be
     /// found in four of five comparisons.
@@ -161,7 +161,7 @@ pub fn compare(
     let rows = row::rows(&all, options, baseline.is_fixed || contender.is_fixed);
     let (mut warnings, differing) = baseline.differences(contender);
     if rows.is_empty() {
-        warnings.push("they have cells in common, and no figure of the same load".to_owned());
+        warnings.push("they have common cells, but no metric at the same load".to_owned());
     }
     Ok(Comparison {
         baseline: baseline.name.clone(),
@@ -184,8 +184,8 @@ fn of_most_repeats(rows: &[Row]) -> Design {
 /// Two runs that cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{baseline} and {contender} have no figure in common: no cell with the same lengths; measure \
-     both with one plan"
+    "{baseline} and {contender} cannot be compared: they have no cell with the same lengths; \
+        measure both with one plan"
 )]
 pub struct NothingInCommon {
     /// Name of the baseline.

@@ -41,18 +41,17 @@ impl Design {
 impl fmt::Display for Design {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Alternated { rounds } => write!(f, "in turn, {rounds} rounds of both"),
+            Self::Alternated { rounds } => write!(f, "in turn, {rounds} rounds each"),
             Self::BeforeAfter { drift_is_bounded: false } => {
-                f.write_str("one after the other: a drift with time looks like a change")
+                f.write_str("one after the other: a drift over time looks like a change")
             }
             Self::BeforeAfter { drift_is_bounded: true } => f.write_str(
-                "one after the other; the repeats of the baseline tell how far it drifts by itself",
+                "one after the other; the repeats of the baseline show how far it drifts by itself",
             ),
             Self::Mixed => f.write_str(
-                "in no order that tells a change from a drift: neither in turn nor one after the \
-                 other",
+                "neither in turn nor one after the other: a drift over time looks like a change",
             ),
-            Self::Unknown => f.write_str("not known: a drift with time may look like a change"),
+            Self::Unknown => f.write_str("unknown: a drift over time may look like a change"),
         }
     }
 }

@@ -23,8 +23,8 @@ pub struct OverTime {
     pub autocorrelation_p: f64,
 }
 
-/// Looks at repeats in the order of time; below five nothing can be told. The chances are those
-/// among shuffled orders, so they need no law of the noise.
+/// Tests repeats in the order of time, from five repeats on. The probabilities come from shuffled
+/// orders, so they assume no distribution of the noise.
 pub(super) fn over_time(values: &[f64], seed: u64) -> Option<OverTime> {
     if values.len() < FEWEST {
         return None;

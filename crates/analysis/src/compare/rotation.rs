@@ -57,7 +57,7 @@ impl Test<'_> {
     }
 }
 
-/// Judges all tests at once; differences from `rate` on are told from chance.
+/// Judges all tests at once; differences from `rate` on are significant.
 pub(super) fn judge(tests: &[Test<'_>], rate: f64, seed: u64) -> Judged {
     let observed: Vec<f64> = tests.iter().map(Test::observed).collect();
     let mut order: Vec<usize> = (0..tests.len()).collect();

@@ -1,4 +1,5 @@
-//! What is said of one figure: its difference, the interval, and the verdict that its design allows.
+//! The comparison of one figure: its difference, the interval, and the verdict that its design
+//! allows.
 
 use super::model::{Measured, Model};
 use super::order::{Design, Order};

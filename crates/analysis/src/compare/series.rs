@@ -54,7 +54,7 @@ impl Series {
         }
     }
 
-    /// A figure of nothing cannot be held against another: the ratio is no number.
+    /// A figure of nothing cannot be compared with another: the ratio is no number.
     fn has_values(&self) -> bool {
         !self.values.is_empty() && self.values.iter().all(|value| *value > 0.0)
     }

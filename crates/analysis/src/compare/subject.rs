@@ -40,9 +40,9 @@ pub struct Subject {
     pub(super) conditions: BTreeMap<&'static str, String>,
     /// Facts that may be what is compared.
     pub(super) facts: BTreeMap<String, String>,
-    /// Which run it is, where that is known: a run held against itself differs in nothing.
+    /// Which run it is, where that is known: a run compared with itself differs in nothing.
     pub(super) identity: Option<String>,
-    /// What a reader must know before its figures are believed, whatever they are held against.
+    /// What a reader must know before its figures are believed, whatever they are compared with.
     pub(super) reservations: Vec<String>,
     /// What of its plan says which prompts are asked for, but for the salt and the seed; absent
     /// where the plan is not known.
@@ -120,8 +120,8 @@ impl Subject {
         }
     }
 
-    /// The same with the plan that it was measured by: prompts that differ by their salt alone are
-    /// then told from another workload.
+    /// The same with the plan that it was measured by: prompts that differ only in their salt are
+    /// then distinguished from another workload.
     #[must_use]
     pub fn planned_by(mut self, plan: &Plan) -> Self {
         let Plan {
@@ -224,8 +224,7 @@ impl Subject {
             && self.series.len() == other.series.len()
             && self.series.iter().zip(&other.series).all(is_same)
         {
-            let same = "this is one run held against itself: whatever it says of differences, there \
-                        are none";
+            let same = "this compares a run with itself: any reported difference is wrong";
             return ([vec![same.to_owned()], told(self)].concat(), Vec::new());
         }
         let mut warnings = [told(self), told(other)].concat();
@@ -240,15 +239,15 @@ impl Subject {
         for (key, ours) in self.conditions.iter().filter(|(key, _)| !is_explained(key)) {
             if let Some(theirs) = other.conditions.get(key).filter(|theirs| *theirs != ours) {
                 warnings.push(format!(
-                    "{key} differs ({ours} against {theirs}): the two did not do the same work, or \
-                     their figures do not mean the same"
+                    "{key} differs ({ours} and {theirs}): the two did different work, or their \
+                        figures have different meanings"
                 ));
             }
         }
         if self.conditions.is_empty() != other.conditions.is_empty() {
             warnings.push(
-                "one of the two was published or measured by another program: what it did cannot \
-                 be checked"
+                "one of the two was published, or measured by another program: its method cannot \
+                    be checked"
                     .to_owned(),
             );
         }
@@ -283,7 +282,7 @@ impl Subject {
 }
 
 /// Facts that are another for each run, or name by a hash what other facts say in words.
-const SAYS_NOTHING: [&str; 4] = [PLAN, SALT, "group_salt", "group"];
+const SAYS_NOTHING: [&str; 6] = [PLAN, SALT, "group_salt", "group", "order_salt", "side"];
 
 /// A text without the ports of this machine's own addresses, which are chosen anew for each run.
 fn without_ports(text: &str) -> String {
@@ -324,12 +323,16 @@ fn reservations(summary: &Summary) -> Vec<String> {
     let mut told = Vec::new();
     if summary.verdict.validity == Validity::Suspect {
         let first = summary.verdict.reasons.first().map_or("", String::as_str);
-        told.push(format!("is suspect, the instrument does not vouch for its figures: {first}"));
+        told.push(format!("is suspect, its figures are not trusted: {first}"));
     }
     if summary.predicted {
         told.push("is a prediction: nothing was measured".to_owned());
     } else if summary.target.simulated {
-        told.push("was measured on a simulated engine: it says nothing of a real card".to_owned());
+        told.push(
+            "was measured on a simulated engine: it says nothing about a real \
+            card"
+                .to_owned(),
+        );
     }
     for code in OF_LENGTHS {
         let mut found = summary
@@ -340,7 +343,7 @@ fn reservations(summary: &Summary) -> Vec<String> {
         let place = first.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
         let more = match found.count() {
             0 => String::new(),
-            more => format!(" (the same is said of {more} more of its cells and passes)"),
+            more => format!(" (also for {more} more of its cells and passes)"),
         };
         told.push(format!("has a warning: {place}{}{more}", first.message));
     }

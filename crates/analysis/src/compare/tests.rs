@@ -121,6 +121,9 @@ fn verdicts(repeats: usize, slower: f64, trial: u64) -> Vec<RowVerdict> {
     compared.rows.iter().map(|row| row.verdict).collect()
 }
 
+/// Comparisons that each share is counted over.
+const TRIALS: u64 = 200;
+
 fn differs(verdict: &RowVerdict) -> bool {
     matches!(verdict, RowVerdict::Better | RowVerdict::Worse)
 }
@@ -128,21 +131,21 @@ fn differs(verdict: &RowVerdict) -> bool {
 #[test]
 fn a_server_compared_with_itself_differs_in_at_most_one_of_twenty_comparisons() {
     let cases = [
-        (LLAMA_CPP, Draw::Normal, 5, 1000),
-        (LLAMA_CPP, Draw::OneOfTen, 5, 1000),
-        (LLAMA_CPP, Draw::Normal, 4, 200),
-        (LLAMA_CPP, Draw::OneOfTen, 8, 200),
-        (VLLM, Draw::Normal, 5, 1000),
-        (VLLM, Draw::OneOfTen, 5, 1000),
+        (LLAMA_CPP, Draw::Normal, 5),
+        (LLAMA_CPP, Draw::OneOfTen, 5),
+        (LLAMA_CPP, Draw::Normal, 4),
+        (LLAMA_CPP, Draw::OneOfTen, 8),
+        (VLLM, Draw::Normal, 5),
+        (VLLM, Draw::OneOfTen, 5),
     ];
-    // Thousands of comparisons: each case on a processor of its own, where there are several.
+    // Each case on a processor of its own, where there are several. `.ci/long/comparisons` makes more.
     std::thread::scope(|scope| {
-        for (engine, draw, repeats, trials) in cases {
+        for (engine, draw, repeats) in cases {
             scope.spawn(move || {
-                let alarms: f64 = seen(engine, draw, repeats, 1.0, trials).iter().sum();
+                let alarms: f64 = seen(engine, draw, repeats, 1.0, TRIALS).iter().sum();
                 println!("{draw:?}, {repeats} repeats: {alarms:.3} of comparisons with itself");
                 // Two and a quarter standard deviations above 5 %.
-                let most = 0.05 + 2.25 * (0.05 * 0.95 / trials as f64).sqrt();
+                let most = 0.05 + 2.25 * (0.05 * 0.95 / TRIALS as f64).sqrt();
                 assert!(alarms <= most, "{draw:?}, {repeats} repeats: {alarms}");
             });
         }
@@ -152,7 +155,7 @@ fn a_server_compared_with_itself_differs_in_at_most_one_of_twenty_comparisons() 
 #[test]
 fn a_slowdown_of_5_percent_is_found_with_5_repeats_in_four_of_five_comparisons() {
     for draw in [Draw::Normal, Draw::OneOfTen] {
-        let [better, worse] = seen(LLAMA_CPP, draw, 5, 1.05, 200);
+        let [better, worse] = seen(LLAMA_CPP, draw, 5, 1.05, TRIALS);
         println!("{draw:?}: found in {worse:.3}, taken for the contrary in {better:.3}");
         assert!(worse >= 0.8, "{draw:?}: {worse}");
         assert!(better <= 0.05, "{draw:?}: {better}");
@@ -292,11 +295,11 @@ fn a_gate_is_met_missed_or_undecided_by_the_interval() {
         no_such_load_in: None,
     }];
     let told = judge(&absent, &other).unwrap_err().to_string();
-    assert!(told.contains("only b has it there") && !told.contains("mean"), "{told}");
+    assert!(told.contains("only b has it") && !told.contains("mean"), "{told}");
     // Nor is one that only a source states, and this program makes of no run.
     other.unmatched[0].figures.push("ttft_stated".to_owned());
     let stated = parse_gate("ttft_stated<5%").unwrap();
     let told = judge(&stated, &other).unwrap_err().to_string();
-    assert!(told.contains("ttft_stated is not compared: only b has it there"), "{told}");
+    assert!(told.contains("ttft_stated is not compared: only b has it"), "{told}");
     assert_eq!(parse_gate("ttft_p99<5,<5%,x>-1%").unwrap_err().len(), 2);
 }

@@ -92,8 +92,8 @@ impl ArrivalRate {
         let mut findings = Vec::new();
         if !self.is_scaled && (due / asked - 1.0).abs() > RATE_TOLERANCE {
             let message = format!(
-                "{} requests were due at {due:.3} per second where {asked} were asked for: so few \
-                 arrivals are drawn that their rate is not the one asked for.",
+                "{} requests were due at {due:.3} per second instead of the requested {asked}: \
+                    with so few arrivals the random rate differs.",
                 self.count
             );
             findings.push(Finding::of(code::ARRIVAL_RATE_DIFFERS, message));

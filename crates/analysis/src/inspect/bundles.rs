@@ -17,7 +17,7 @@ const DELAYED_SHARE: f64 = 0.5;
 /// the time of the request.
 const UNREAD_SHARE: f64 = 0.25;
 
-/// Counts the streams whose tokens cannot be told apart in time.
+/// Counts the streams with tokens that arrived together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BundledStreams {
     gaps: Gaps,
@@ -55,9 +55,9 @@ impl BundledStreams {
             return None;
         }
         let mut message = format!(
-            "In {} of {} streams tokens arrived in bundles: {} token events in {} reads, which are \
-             {:.1} each. Times between tokens are not known, so that TPOT and ITL are absent; first \
-             tokens may have waited for a bundle too.",
+            "In {} of {} streams tokens arrived in bundles: {} token events in {} reads, {:.1} in \
+                each. Times between tokens are unknown, so TPOT and ITL are absent; first tokens \
+                may have waited for a bundle too.",
             self.gaps.hidden,
             self.gaps.streams,
             self.events,
@@ -66,14 +66,15 @@ impl BundledStreams {
         );
         if self.delayed as f64 >= DELAYED_SHARE * self.later_reads as f64 && self.delayed > 0 {
             message += &format!(
-                " {} of {} reads came some 40 ms after the read before them: a sender without \
-                 TCP_NODELAY waits so long for an acknowledgement.",
+                " {} of {} reads came about 40 ms after the previous read: a sender without \
+                    TCP_NODELAY waits this long for an acknowledgement.",
                 self.delayed, self.later_reads
             );
         }
         if self.read_late > 0 {
             message += &format!(
-                " In {} of the streams this client was late to read, and may have bundled them itself.",
+                " In {} of the streams this client read late, and may itself be the reason for the \
+                    bundles.",
                 self.read_late
             );
         }
@@ -118,13 +119,10 @@ mod tests {
         assert_eq!(message(&[steady(0.0, 40.0, 10.0, 64), bundled(1, 5.0)]), None);
         let held_back = message(&[steady(0.0, 40.0, 10.0, 64), bundled(16, 80.0)]).unwrap();
         assert!(held_back.contains("In 1 of 2 streams"), "{held_back}");
-        assert!(
-            held_back.contains("64 token events in 4 reads, which are 16.0 each"),
-            "{held_back}"
-        );
+        assert!(held_back.contains("64 token events in 4 reads, 16.0 in each"), "{held_back}");
         assert!(!held_back.contains("40 ms") && !held_back.contains("late"), "{held_back}");
         let delayed = message(&[bundled(20, 41.0)]).unwrap();
-        assert!(delayed.contains("3 of 3 reads came some 40 ms after"), "{delayed}");
+        assert!(delayed.contains("3 of 3 reads came about 40 ms after"), "{delayed}");
     }
 
     #[test]
@@ -134,6 +132,6 @@ mod tests {
             late.reads[read].empty_before = late.reads[read - 1].user;
         }
         let late = message(&[late]).unwrap();
-        assert!(late.contains("In 1 of the streams this client was late to read"), "{late}");
+        assert!(late.contains("In 1 of the streams this client read late"), "{late}");
     }
 }

@@ -1,5 +1,5 @@
-//! Prompt tokens that the server took from its prefix cache. Few, or those of a chat template that
-//! every prompt begins with, change no figure and are not told.
+//! Prompt tokens that the server took from its prefix cache. Few tokens, or those of a chat
+//! template that begins every prompt, change no figure and are not reported.
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::Record;
@@ -48,8 +48,8 @@ impl CachedPrompts {
             return None;
         }
         let message = format!(
-            "The server took {} of {} prompt tokens from its prefix cache, in {} of {} completed \
-             requests.",
+            "The server answered {} of {} prompt tokens from its prefix cache, in {} of {} \
+                completed requests.",
             self.tokens, self.prompt_tokens, self.requests, self.completed
         );
         Some(Finding::of(code::CACHED_PROMPT_TOKENS, message))

@@ -14,7 +14,7 @@ pub fn card_findings(pass: &PassSummary) -> Vec<Finding> {
 fn missing(hardware: &HardwareUse) -> Option<Finding> {
     let why = hardware.first_failure.as_deref().filter(|_| hardware.failed > 0)?;
     let message = format!(
-        "{} of {} questions for what the cards do failed: {why}",
+        "{} of {} reads of the cards' metrics failed: {why}",
         hardware.failed, hardware.asked
     );
     Some(Finding::of(code::CARD_DATA_MISSING, message))
@@ -26,8 +26,8 @@ fn stale(hardware: &HardwareUse) -> Option<Finding> {
         return None;
     }
     let message = format!(
-        "the exporter read the cards anew {fewest} times within the pass: too seldom for their \
-         energy, which is left out, and their other figures are those few readings"
+        "the exporter sampled the cards {fewest} times during the pass: too rarely for energy, \
+            which is not reported; other card metrics come from these few samples"
     );
     Some(Finding::of(code::CARD_DATA_STALE, message))
 }

@@ -111,9 +111,9 @@ impl KeptConnections {
             return None;
         }
         let message = format!(
-            "The median time to first token is {kept_ms:.1} ms on connections that had carried a \
-             request before and {new_ms:.1} ms on new ones, with as many requests in flight: of {} \
-             pairs of requests the kept connection was slower in {slower}.",
+            "The median TTFT is {kept_ms:.1} ms on reused connections and {new_ms:.1} ms on new \
+                ones, at the same number of requests in flight: of {} pairs of requests the reused \
+                connection was slower in {slower}.",
             pairs.len()
         );
         Some(Finding::of(code::KEPT_CONNECTIONS_DIFFER, message))
@@ -146,13 +146,13 @@ impl KeptConnections {
             return None;
         }
         let others = match new_are_not {
-            true => format!("and only {new_delayed} of {new} on new ones"),
+            true => format!("but only {new_delayed} of {new} on new ones"),
             false => format!("and {sooner} came sooner than {:.0} ms", start - ms(width)),
         };
         let message = format!(
-            "Of {kept} requests on connections that had carried one before, {delayed} got their first \
-             token {start:.0} to {end:.0} ms after they were sent, {others}: a sender without \
-             TCP_NODELAY waits so long for an acknowledgement."
+            "Of {kept} requests on reused connections, {delayed} got their first token {start:.0} \
+                to {end:.0} ms after they were sent, {others}: a sender without TCP_NODELAY waits \
+                this long for an acknowledgement."
         );
         Some(Finding::of(code::TTFT_AT_DELAYED_ACKNOWLEDGEMENTS, message))
     }
@@ -209,7 +209,7 @@ mod tests {
         }
         let told = &found(1_000.0, mixed(20.0, 30.0))[0].message;
         assert!(
-            told.contains("of 50 pairs of requests the kept connection was slower in 50"),
+            told.contains("of 50 pairs of requests the reused connection was slower in 50"),
             "{told}"
         );
         // Below a millisecond nothing is said, however clear it is.

@@ -1,12 +1,16 @@
-//! Requests of a trial that was cut off because its claim was certain: no failures of the server.
+//! Requests of a pass that was ended early, because the claim of a trial was certain or the plan asked for it:
+//! no failures of the server.
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::Outcome;
-use inferometer_model::record::{CUT_OFF, Record};
+use inferometer_model::record::{
+    CUT_OFF, Record, STOPPED_AT_MAX_TIME, STOPPED_WHEN_SATURATED, why_stopped,
+};
 
-/// How many there are.
+/// How many there are, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CutOff {
+    why: Option<&'static str>,
     in_flight: u64,
     never_sent: u64,
 }
@@ -14,24 +18,43 @@ pub(super) struct CutOff {
 impl CutOff {
     /// Takes in a record; says whether it is one of these.
     pub(super) fn takes(&mut self, record: &Record) -> bool {
-        if record.detail.as_deref() != Some(CUT_OFF) {
-            return false;
-        }
+        let detail = record.detail.as_deref();
+        let of_trial = (detail == Some(CUT_OFF)).then_some(CUT_OFF);
+        let Some(why) = of_trial.or_else(|| why_stopped(detail)) else { return false };
         match record.outcome {
             Outcome::Cancelled => self.in_flight += 1,
             Outcome::Skipped => self.never_sent += 1,
             _ => return false,
         }
+        self.why = Some(why);
         true
     }
 
     pub(super) fn finding(self) -> Option<Finding> {
-        let Self { in_flight, never_sent } = self;
+        let Self { why, in_flight, never_sent } = self;
+        let (code, begins) = match why? {
+            CUT_OFF => (
+                code::SEARCH_TRIAL_CUT_OFF,
+                "The trial was ended early, because its result was already certain",
+            ),
+            STOPPED_WHEN_SATURATED => (
+                code::PASS_STOPPED,
+                "The pass was ended early, because requests arrived faster than the server \
+                    completed them (--stop-when-saturated)",
+            ),
+            STOPPED_AT_MAX_TIME => {
+                (code::PASS_STOPPED, "The pass was ended by --max-time and is discarded")
+            }
+            _ => (
+                code::PASS_STOPPED,
+                "The pass was ended early, because more requests had failed than \
+                    --stop-at-error-rate allows",
+            ),
+        };
         let message = format!(
-            "The trial was cut off as soon as its claim was certain, whatever became of the rest: \
-             {in_flight} requests were in flight and {never_sent} were not sent any more. They are \
-             no failures of the server."
+            "{begins}: {in_flight} requests in flight were cancelled and {never_sent} were not \
+                sent. They are not failures of the server."
         );
-        (in_flight + never_sent > 0).then(|| Finding::of(code::SEARCH_TRIAL_CUT_OFF, message))
+        Some(Finding::of(code, message))
     }
 }

@@ -55,7 +55,7 @@ impl Failures {
         let mut findings: Vec<Finding> = kinds.iter().map(Kind::finding).collect();
         if !rest.is_empty() {
             let count: u64 = rest.iter().map(|kind| kind.count).sum();
-            let message = format!("{count} further requests failed in {} other ways.", rest.len());
+            let message = format!("{count} more requests failed in {} other ways.", rest.len());
             findings.push(Finding::of(code::REQUESTS_FAILED, message));
         }
         findings
@@ -70,11 +70,11 @@ impl Kind {
         let message = format!("{count} {requests} {}.{said}", became(*outcome));
         if *by_earlier_turn {
             let message = format!(
-                "{count} {requests} never began, because an earlier turn of the conversation \
-                 failed.{said}"
+                "{count} {requests} did not start, because an earlier turn of the conversation \
+                    failed.{said}"
             );
-            let advice = "Findings about the turns that failed say why; a conversation ends with \
-                          its first failed turn.";
+            let advice = "See the findings about failed turns for the reason; a conversation ends \
+                with its first failed turn.";
             return Finding::of(code::REQUESTS_FAILED, message).advise(advice);
         }
         let stopped = matches!(outcome.kind(), OutcomeKind::Cancelled | OutcomeKind::Skipped);
@@ -99,21 +99,24 @@ fn became(outcome: Outcome) -> String {
         Outcome::Rejected { status } => format!("got the HTTP status {status}"),
         Outcome::ServerError => "got an error inside a stream with status 200".to_owned(),
         Outcome::Malformed => "got an answer that cannot be parsed".to_owned(),
-        Outcome::Connection { phase } => format!("failed with the connection (phase: {phase})"),
+        Outcome::Connection { phase } => format!(
+            "failed because of the connection (phase: \
+            {phase})"
+        ),
         Outcome::TimedOut { phase } => format!("timed out (timeout: {phase})"),
         Outcome::Cancelled => "in flight when the run was interrupted".to_owned(),
         Outcome::Dropped => "got dropped, because too many were in flight".to_owned(),
-        Outcome::Skipped => "never began, because the run ended before".to_owned(),
+        Outcome::Skipped => "did not start, because the run ended before".to_owned(),
     }
 }
 
 fn advice(kind: OutcomeKind) -> &'static str {
     match kind {
         OutcomeKind::Dropped => "Raise --max-in-flight or lower the rate.",
-        OutcomeKind::TimedOut => "Lower the load, or give the requests more time.",
+        OutcomeKind::TimedOut => "Lower the load, or raise the time limits.",
         _ => {
-            "The figures are of the requests that completed, which need not be a fair sample; \
-             the server's log says more."
+            "The figures cover only completed requests, which may not be a fair sample; see the \
+                server's log for details."
         }
     }
 }

@@ -15,15 +15,15 @@ const EDGES_OF_TEXT: f64 = 2.0;
 const TOLERATED_SHARE: f64 = 0.01;
 
 /// What is to be said of lengths where the tokenizer is the server's.
-const OTHER_PROMPTS: &str = "The tokenizer and the server count the same: the prompts themselves \
-                             have other lengths than were asked for.";
+const OTHER_PROMPTS: &str = "The tokenizer and the server agree: the prompts themselves have \
+    different lengths than requested.";
 /// What is to be said of output tokens there.
-const OTHER_CUT: &str = "The figures use the server's count. The tokenizer counts prompts as the \
-                         server does; the text of an output need not be cut into the tokens that \
-                         it was made of.";
+const OTHER_CUT: &str = "Figures use the server's count. The tokenizer counts prompts like the \
+    server; the text of an output may split into other tokens than the generated ones.";
 /// What short outputs mean where the model may end them.
-const MODEL_ENDED_THEM: &str = "The model ended them, or prompt and output reach the server's length limit. Rates use the \
-     measured lengths; do not compare them with full outputs.";
+const MODEL_ENDED_THEM: &str = "The model ended them, or prompt plus output reach the server's \
+    length limit. Throughput uses the measured lengths; do not compare it with runs of full \
+    outputs.";
 
 /// Output tokens against what was asked for.
 #[derive(Clone, Debug, Default)]
@@ -67,23 +67,23 @@ impl OutputLengths {
 
     pub(super) fn empty(&self) -> Option<Finding> {
         let message = format!(
-            "{} of {} completed requests brought no output token at all.",
+            "{} of {} completed requests have no output token.",
             self.empty, self.completed
         );
         (self.empty > 0).then(|| Finding::of(code::EMPTY_OUTPUT, message))
     }
 
-    /// Outputs that ended early; where the server could not be told to go on, that is why.
+    /// Outputs that ended early; the reason may be a server that cannot continue after end-of-text.
     pub(super) fn short(&self, honours_ignore_eos: bool) -> Option<Finding> {
         let n = self.short as f64;
         let although = if honours_ignore_eos {
-            "although end-of-text was to be ignored"
+            "although the requests set `ignore_eos`"
         } else {
-            "and the server could not be told to go on after end-of-text"
+            "and the server cannot be told to continue after end-of-text"
         };
         let message = format!(
-            "{} of {} counted outputs are shorter than asked {although}: {:.1} tokens on average \
-             instead of {:.1}.",
+            "{} of {} counted outputs are shorter than requested {although}: {:.1} tokens on \
+                average instead of {:.1}.",
             self.short,
             self.counted,
             self.short_tokens as f64 / n,
@@ -97,8 +97,9 @@ impl OutputLengths {
     pub(super) fn long(&self) -> Option<Finding> {
         let n = self.long as f64;
         let message = format!(
-            "{} of {} outputs are longer than asked: {:.1} tokens on average instead of {:.1}. The \
-             row of the length that was asked for has no figures if they are more than 1 % of a pass.",
+            "{} of {} outputs are longer than requested: {:.1} tokens on average instead of {:.1}. \
+                If they are more than 1 % of a pass, the table has no figures for the requested \
+                length.",
             self.long,
             self.completed,
             self.long_tokens as f64 / n,
@@ -150,8 +151,8 @@ impl InputLengths {
         let all: u64 = self.differences.values().sum();
         let differing = all - self.differences.get(&0).copied().unwrap_or(0);
         let message = format!(
-            "The server counted another number of prompt tokens than asked in {differing} of \
-             {all} completed requests: {}; {:.1} on average instead of {:.1}.",
+            "The server counted a different number of prompt tokens than requested in {differing} \
+                of {all} completed requests: {}; {:.1} on average instead of {:.1}.",
             self.spread(all),
             self.compared as f64 / all as f64,
             self.asked as f64 / all as f64
@@ -240,9 +241,9 @@ impl Counts {
     pub(super) fn not_possible(&self) -> Option<Finding> {
         let (stated, used) = self.first_impossible?;
         let message = format!(
-            "In {} of {} completed requests the server's count of output tokens cannot be true: it is 0 \
-             beside text, or more than the request allowed and than events came. The first says {stated}; {used} were \
-             counted instead.",
+            "In {} of {} completed requests the server's count of output tokens cannot be correct: \
+                it is 0 although there is text, or more than both the request's limit and the \
+                number of events. The first states {stated}; {used} were counted instead.",
             self.impossible, self.completed
         );
         Some(Finding::of(code::USAGE_NOT_POSSIBLE, message))
@@ -250,7 +251,7 @@ impl Counts {
 
     pub(super) fn chunks(&self) -> Option<Finding> {
         let how = match self.spread {
-            0 => "The server said how many tokens each event carries.".to_owned(),
+            0 => "The server stated the number of tokens in each event.".to_owned(),
             spread => {
                 format!("In {spread} of them the tokens were spread evenly over the events.")
             }
@@ -272,8 +273,9 @@ impl Counts {
     /// `agrees` says whether the tokenizer counts prompts as the server does.
     pub(super) fn tokenizer(&self, agrees: bool) -> Option<Finding> {
         let message = format!(
-            "The server's count of output tokens and the named tokenizer's disagree in {} of {} \
-             completed requests beyond what the edges of a text explain: {} tokens against {}.",
+            "The server and the tokenizer of --tokenizer count different numbers of output tokens \
+                in {} of {} completed requests, by more than text boundaries explain: {} and {} \
+                tokens.",
             self.disagreeing, self.compared, self.usage_tokens, self.tokenizer_tokens
         );
         let finding = Finding::of(code::TOKEN_COUNTS_DISAGREE, message);

@@ -40,7 +40,7 @@ impl UnknownReasons {
             others => format!(", others ({others})"),
         };
         let message = format!(
-            "Completed requests ended with finish reasons that are not known: {}{others}.",
+            "Completed requests ended with unknown finish reasons: {}{others}.",
             named.join(", ")
         );
         Some(Finding::of(code::FINISH_REASON_UNKNOWN, message))

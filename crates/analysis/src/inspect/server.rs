@@ -1,5 +1,5 @@
-//! The server's own account of a pass held against the client's. Never decides who is right: a
-//! difference has its place between the two clocks, which is where a reader must look.
+//! Compares the server's own metrics of a pass with the client's figures. Never decides which is
+//! right: the cause of a difference is between the two clocks, where a reader must look.
 
 use super::cached::MATERIAL_SHARE;
 use crate::observed::{ServerLatency, ServerSays};
@@ -58,18 +58,16 @@ pub fn server_findings(pass: &PassSummary, in_common: u32) -> Vec<Finding> {
     findings
 }
 
-/// Whether the client's count of tokens is the one that came with the answers. A count of events
-/// or of another tokenizer is not to be held against the server's.
+/// Whether the client's count of tokens is the one that came with the answers. A count of events or
+/// of another tokenizer is not to be compared with the server's.
 fn is_counted(pass: &PassSummary) -> bool {
     pass.tokens_from == Some(TokensFrom::Usage)
 }
 
 fn missing(says: &ServerSays) -> Option<Finding> {
     let why = says.first_failure.as_deref().filter(|_| says.failed > 0)?;
-    let message = format!(
-        "{} of {} questions for the server's metrics failed: {why}",
-        says.failed, says.scrapes
-    );
+    let message =
+        format!("{} of {} reads of the server's metrics failed: {why}", says.failed, says.scrapes);
     Some(Finding::of(code::SERVER_METRICS_MISSING, message))
 }
 
@@ -82,14 +80,14 @@ fn others(pass: &PassSummary, says: &ServerSays) -> Option<Finding> {
         return None;
     }
     let message = format!(
-        "the server counted {counted:.0} output tokens during the pass, and this client's requests \
-         had {ours:.0}"
+        "the server counted {counted:.0} output tokens during the pass, but this client received \
+            {ours:.0}"
     );
     let advice = if counted > ours {
-        "somebody else uses the server, or it makes tokens that it does not send: figures are those \
-         of a server with more work than the plan gave it"
+        "the server may have other users, or may generate tokens that it does not send: it had \
+            more work than this plan"
     } else {
-        "the server counts late or otherwise; see which of its metrics is read"
+        "the server may count late or differently; check which of its metrics is read"
     };
     Some(Finding::of(code::SERVER_COUNTS_OTHER_TOKENS, message).advise(advice))
 }
@@ -102,7 +100,7 @@ fn cached(pass: &PassSummary, says: &ServerSays, in_common: u32) -> Option<Findi
         return None;
     }
     let message = format!(
-        "the server found {:.1} % of the prompt tokens that it looked for in its prefix cache",
+        "the server found {:.1} % of the looked-up prompt tokens in its prefix cache",
         100.0 * hits / queries
     );
     Some(Finding::of(code::SERVER_PREFIX_HITS, message))
@@ -149,19 +147,19 @@ fn differs(
     let question = match allowed_ms.way {
         0.0 => String::new(),
         way => {
-            format!("; the fastest question for its metrics took {way:.1} ms, connection included")
+            format!("; the fastest read of its metrics took {way:.1} ms, including the connection")
         }
     };
     let message = format!(
-        "{words}: the client saw {:.1} ms on average (median {:.1}), the server's own histogram \
-         says {:.1} ms (median {p50}){question}",
+        "{words}: the client measured {:.1} ms on average (median {:.1}), the server's histogram \
+            has {:.1} ms (median {p50}){question}",
         client.mean, client.p50, server.mean
     );
     let advice = if client.mean > server.mean {
-        "requests or tokens wait outside of what the server times: in its HTTP front, in a proxy, \
-         in the network"
+        "requests or tokens wait in a part that the server does not time: its HTTP front end, a \
+            proxy, the network"
     } else {
-        "the server times from or to another instant than the client, or in another clock"
+        "the server measures between other events than the client, or with another clock"
     };
     Some((message, advice))
 }
@@ -264,7 +262,7 @@ mod tests {
         (says.took_ms_min, says.ttft_ms, says.itl_ms) = (50.0, None, Some(server));
         let found = server_findings(&pass, 0);
         assert_eq!(found[0].code, "server_itl_differs");
-        assert!(!found[0].message.contains("fastest question"), "{}", found[0].message);
+        assert!(!found[0].message.contains("fastest read"), "{}", found[0].message);
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn finish_reasons_that_nobody_knows_are_named_and_counted() {
         only(&inspect(&odd)),
         (
             "finish_reason_unknown",
-            "Completed requests ended with finish reasons that are not known: `a` (1), `b` (1), `c` \
+            "Completed requests ended with unknown finish reasons: `a` (1), `b` (1), `c` \
              (1), `d` (1), `tea_time` (2), others (2)."
         )
     );
@@ -77,8 +77,8 @@ fn short_outputs_are_not_blamed_on_a_field_that_the_server_does_not_have() {
         only(&findings),
         (
             "output_shorter_than_asked",
-            "1 of 1 counted outputs are shorter than asked and the server could not be told to go \
-             on after end-of-text: 40.0 tokens on average instead of 100.0."
+            "1 of 1 counted outputs are shorter than requested and the server cannot be told to \
+                continue after end-of-text: 40.0 tokens on average instead of 100.0."
         )
     );
     assert!(!findings[0].advice.as_ref().unwrap().contains("ignore_eos"));
@@ -95,8 +95,7 @@ fn another_number_of_prompt_tokens_is_found_with_its_spread() {
         only(&inspect(&[good(), counted(9), counted(9), counted(6)])),
         (
             "input_length_differs",
-            "The server counted another number of prompt tokens than asked in 3 of 4 completed \
-             requests: -2 to +1 tokens, median +0; 8.0 on average instead of 8.0."
+            "The server counted a different number of prompt tokens than requested in 3 of 4 completed requests: -2 to +1 tokens, median +0; 8.0 on average instead of 8.0."
         )
     );
     for (tokens, words) in [
@@ -168,8 +167,7 @@ fn a_tokenizer_that_disagrees_with_the_server_is_found() {
         only(&inspect(&[counted(97), counted(100)])),
         (
             "token_counts_disagree",
-            "The server's count of output tokens and the named tokenizer's disagree in 1 of 2 \
-             completed requests beyond what the edges of a text explain: 200 tokens against 197."
+            "The server and the tokenizer of --tokenizer count different numbers of output tokens in 1 of 2 completed requests, by more than text boundaries explain: 200 and 197 tokens."
         )
     );
 }
@@ -184,8 +182,7 @@ fn prompt_tokens_from_the_servers_cache_are_found() {
         only(&inspect(&[record, none])),
         (
             "cached_prompt_tokens",
-            "The server took 6 of 16 prompt tokens from its prefix cache, in 1 of 2 completed \
-             requests."
+            "The server answered 6 of 16 prompt tokens from its prefix cache, in 1 of 2 completed requests."
         )
     );
 }
@@ -237,7 +234,7 @@ fn a_count_by_the_named_tokenizer_is_said_to_be_one() {
     let findings = inspect(&[record]);
     let (code, message) = only(&findings);
     assert_eq!(code, "usage_missing");
-    assert!(message.ends_with("the named tokenizer counted them instead."), "{message}");
+    assert!(message.ends_with("the tokenizer of --tokenizer counted them instead."), "{message}");
 }
 
 #[test]
@@ -266,7 +263,7 @@ fn failures_are_told_by_kind_with_the_first_words_about_them() {
             (
                 "requests_interrupted",
                 Severity::Note,
-                "1 request never began, because the run ended before."
+                "1 request did not start, because the run ended before."
             ),
         ]
     );
@@ -288,12 +285,12 @@ fn turns_behind_a_failed_one_are_told_apart_from_those_that_the_end_of_a_run_ski
         [
             (
                 Severity::Warning,
-                "2 requests never began, because an earlier turn of the conversation failed. \
+                "2 requests did not start, because an earlier turn of the conversation failed. \
                  First: an earlier turn of its conversation failed: rejected (503)"
             ),
             (
                 Severity::Note,
-                "1 request never began, because the run ended before. First: the run was \
+                "1 request did not start, because the run ended before. First: the run was \
                  interrupted before it was due"
             ),
         ]
@@ -317,5 +314,5 @@ fn many_kinds_of_failure_are_bounded() {
     let found = inspect(&records);
     assert_eq!(found.len(), 10);
     let last = &found.last().expect("ten").message;
-    assert_eq!(last, "42 further requests failed in 42 other ways.");
+    assert_eq!(last, "42 more requests failed in 42 other ways.");
 }

@@ -13,9 +13,9 @@ pub fn writer_finding(process: &Process) -> Option<Finding> {
     let share = 100.0 * waited_for_writer_us as f64 / wall_us.max(1) as f64;
     let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
     let message = format!(
-        "Requests that were due waited {times} for records to be written, {:.3} s in all, which is \
-         {share:.1} % of the pass: meanwhile fewer were in flight than the load asks for, and those \
-         that waited began late (send_delay).",
+        "Requests that were due waited {times} for records to be written, {:.3} s in total, \
+            {share:.1} % of the pass. In this time fewer requests were in flight than planned, and \
+            the waiting ones were sent late (send_delay).",
         waited.as_secs_f64()
     );
     (count > 0).then(|| Finding::of(code::WAITED_FOR_WRITER, message))
@@ -32,7 +32,7 @@ mod tests {
         let waited = Process { waits_for_writer: 3, waited_for_writer_us: 250_000, ..process };
         let told = writer_finding(&waited).unwrap();
         assert_eq!(told.code, "waited_for_writer");
-        assert!(told.message.contains("3 times") && told.message.contains("0.250 s in all"));
+        assert!(told.message.contains("3 times") && told.message.contains("0.250 s in total"));
         assert!(told.message.contains("2.5 % of the pass"), "{}", told.message);
     }
 }

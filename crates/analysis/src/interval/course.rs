@@ -42,17 +42,16 @@ impl Holds {
             },
             PassPlan::Saturated { .. } => Self::Nothing(AT_ONCE),
             PassPlan::Replay { .. } => {
-                Self::Nothing("recorded arrivals have no rate that they hold: repeats tell")
+                Self::Nothing("recorded arrivals do not have a constant rate: use --repeat")
             }
             PassPlan::Conversations { .. } => {
-                Self::Nothing("turns of a conversation follow from each other: repeats tell")
+                Self::Nothing("turns of a conversation depend on each other: use --repeat")
             }
         }
     }
 }
 
-const AT_ONCE: &str =
-    "requests that are all due at once leave no state that lasts: repeats tell (--repeat)";
+const AT_ONCE: &str = "requests that are all due at once do not reach a steady state: use --repeat";
 
 /// A request that was sent.
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +105,7 @@ impl Course {
             }
         };
         if sent.len() > VALUES_KEPT {
-            return Err(format!("only {VALUES_KEPT} requests of a pass are kept for intervals"));
+            return Err(format!("intervals use only the first {VALUES_KEPT} requests of a pass"));
         }
         let edge = if in_flight > 1 { in_flight } else { 0 };
         let middle = sent.len().saturating_sub(2 * edge);
@@ -117,10 +116,10 @@ impl Course {
                 // In an open loop that is overloaded more requests are also more in flight.
                 Holds::Rate { .. } => format!(
                     "{sent} requests are too few with {in_flight} in flight on average: about \
-                     {enough} are needed, if the number in flight stays the same"
+                        {enough} are needed, if the number in flight stays constant"
                 ),
                 _ => format!(
-                    "{sent} requests are too few with {in_flight} in flight: {enough} would do"
+                    "{sent} requests are too few with {in_flight} in flight: {enough} are enough"
                 ),
             });
         }

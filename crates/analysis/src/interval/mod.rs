@@ -33,7 +33,11 @@ impl Intervals {
     pub(crate) fn of_layout(layout: &Result<Layout, String>) -> Self {
         match layout {
             Ok(_) => Self {
-                of: Some("passes like this one: the same load, other prompts and arrivals".into()),
+                of: Some(
+                    "passes like this one: the same load with other prompts and \
+                    arrivals"
+                        .into(),
+                ),
                 none_because: None,
             },
             Err(why) => Self { of: None, none_because: Some(why.clone()) },

@@ -95,7 +95,7 @@ fn what_cannot_carry_an_interval_has_none_and_says_why() {
     let short = of(PassPlan::closed(8, Bound::requests(20)), 20);
     assert_eq!((e2e_of(&short).mean_ci, short.requests_per_s_ci), (None, None));
     let why = short.intervals.none_because.unwrap();
-    assert!(why.contains("20 requests are too few with 8 in flight: 32 would do"), "{why}");
+    assert!(why.contains("20 requests are too few with 8 in flight: 32 are enough"), "{why}");
     let burst = of(PassPlan::Saturated { requests: 100 }, 100);
     assert_eq!(e2e_of(&burst).mean_ci, None);
     assert!(burst.intervals.none_because.unwrap().contains("--repeat"));

@@ -11,7 +11,7 @@ use inferometer_model::time::Nanos;
 /// pass: what it says at either end is up to one reading old, which is then a tenth of the whole.
 pub const FRESH_READINGS: u64 = 10;
 
-/// What the cards did during a pass.
+/// Cards during a pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HardwareUse {
     /// How often the cards were asked, before, during and after the pass.

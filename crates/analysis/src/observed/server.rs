@@ -1,4 +1,4 @@
-//! What a server said during a pass, as a summary has it. Never judges it: that is
+//! The server's metrics during a pass, as a summary contains them. Never judges them: that is
 //! `crate::inspect`.
 
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,16 @@ pub struct ServerSays {
     pub queue_ms: Option<ServerLatency>,
     /// The samples of the pass, thinned out to what a plot can show.
     pub timeline: Vec<Instant>,
+}
+
+/// The same of one of several servers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SourceSays {
+    /// The server, or the address of its metrics.
+    pub name: String,
+    /// What it said.
+    #[serde(flatten)]
+    pub says: ServerSays,
 }
 
 /// A gauge over the samples within a pass.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use inferometer_model::sample::{
-    Buckets, CardSample, Latency, Observed, Quantity, Sample, ServerSample,
+    Buckets, CardSample, Latency, Observed, Quantity, Sample, ServerSample, SourceSample,
 };
 use inferometer_model::time::Nanos;
 
@@ -35,6 +35,7 @@ fn gauges_are_those_within_the_pass_and_counters_what_they_grew_by() {
         asks_server: true,
         cpu_us: 1_500,
         cards_named: false,
+        sources: Vec::new(),
         samples: vec![
             at(10, Some(first)),
             at(30, Some(said(&[(Running, 2.0), (GenerationTokens, 120.0)]))),
@@ -66,6 +67,7 @@ fn a_server_that_began_anew_has_no_growth_and_one_that_was_not_asked_says_nothin
         asks_server: true,
         cpu_us: 0,
         cards_named: false,
+        sources: Vec::new(),
         samples: vec![at(0, counter(5.0)), at(9, counter(1.0))],
     };
     let window = (Nanos(1), Nanos(2));
@@ -99,6 +101,7 @@ fn energy_is_the_counters_where_there_is_one_and_else_the_integral_of_power() {
         asks_server: false,
         cpu_us: 0,
         cards_named: true,
+        sources: Vec::new(),
         samples: vec![
             sample(0, 100.0, Some(1_000.0)),
             sample(2_000, 200.0, Some(1_310.0)),
@@ -182,4 +185,37 @@ fn questions_for_cards_that_failed_are_counted_with_and_without_a_server() {
     let observed = Observed { samples: vec![gone(None)], ..Observed::default() };
     let used = HardwareUse::of(&observed, (Nanos(1), Nanos(2)), 1, 1).unwrap();
     assert_eq!((used.asked, used.failed, used.energy_j, used.cards.len()), (1, 1, None, 0));
+}
+
+#[test]
+fn several_servers_say_together_what_one_would_and_each_by_itself() {
+    let of = |running, kv, count| {
+        let mut sample = said(&[(Quantity::Running, running), (Quantity::KvUse, kv)]);
+        sample.histograms.insert(Latency::Ttft, buckets(count, count, &[(0.1, count / 2.0)]));
+        sample.histograms.insert(Latency::Itl, buckets(1.0, 1.0, &[(running, 1.0)]));
+        sample
+    };
+    let (a, b) = (of(3.0, 0.2, 4.0), of(5.0, 0.4, 8.0));
+    let both = ServerSample::together([&a, &b]);
+    assert_eq!(both.values[&Quantity::Running], 8.0);
+    assert!((both.values[&Quantity::KvUse] - 0.3).abs() < 1e-12);
+    assert_eq!(both.histograms[&Latency::Ttft], buckets(12.0, 12.0, &[(0.1, 6.0)]));
+    // Their bounds differ.
+    assert!(!both.histograms.contains_key(&Latency::Itl));
+    let each = [Some(a), None].map(|server| SourceSample {
+        took_us: 7,
+        missing: server.is_none().then(|| "refused".to_owned()),
+        server,
+    });
+    let observed = Observed {
+        sources: vec!["a".to_owned(), "b".to_owned()],
+        samples: vec![Sample { each: each.to_vec(), ..at(50, Some(both)) }],
+        ..Observed::default()
+    };
+    let says = |source| {
+        let window = (Nanos(1), Nanos(90_000_000));
+        ServerSays::of(&observed.of_source(source), window, &[]).unwrap()
+    };
+    assert_eq!((says(0).failed, says(0).running.unwrap().mean), (0, 3.0));
+    assert_eq!((says(1).failed, says(1).first_failure.as_deref()), (1, Some("refused")));
 }

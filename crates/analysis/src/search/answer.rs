@@ -95,6 +95,9 @@ pub struct LoadAnswer {
     /// the trial was cut off then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overwhelmed: Option<Overwhelmed>,
+    /// Whether each of its trials was too short to show what the load holds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_too_short: bool,
     /// Set where streams of a trial came in bundles, so that an objective on times between tokens cannot be
     /// judged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -178,7 +181,11 @@ impl SearchAnswer {
                     counted: load.counted(),
                     claim,
                     saturation: load.saturation,
-                    overwhelmed: load.overwhelmed,
+                    overwhelmed: load.overwhelmed.get(at).map(|by| Overwhelmed {
+                        criterion: tier.iter().position(|it| *it == by.criterion).unwrap_or(0),
+                        ..*by
+                    }),
+                    is_too_short: !load.is_settled && load.overwhelmed.is_empty(),
                     lacks_gaps: load.lacks_gaps,
                     objectives: tier.iter().map(|&index| load.measured[index]).collect(),
                 })
@@ -196,7 +203,9 @@ impl SearchAnswer {
     pub fn tried_below(&self) -> Option<f64> {
         let estimate = self.estimate?;
         let below = |load: &&LoadAnswer| load.load <= estimate && load.claim != Claim::NotMet;
-        self.loads.iter().rfind(below).map(|load| load.load)
+        let all = || self.loads.iter().filter(below);
+        let long = all().rfind(|load| !load.is_too_short);
+        long.or_else(|| all().max_by_key(|load| load.counted)).map(|load| load.load)
     }
 }
 
@@ -215,36 +224,40 @@ pub fn sentence(answer: &SearchAnswer) -> String {
         }
         (Some(low), None) => format!("{sure}: {} or more", load_text(low)),
         (None, Some(high)) => format!("{sure}: {} or less", load_text(high)),
-        (None, None) => "how sure that is cannot be said yet".to_owned(),
+        (None, None) => "no confidence interval yet".to_owned(),
     };
     let lowest = answer.loads.first().map(|known| known.load);
     let text = match (answer.outcome, answer.estimate) {
         (Outcome::NotMetAtLowest, _) => format!(
-            "it does not bear even {} with {objectives} ({ends})",
+            "the server does not sustain even {} with {objectives}",
             load(lowest.or(answer.high).unwrap_or_default())
         ),
         (Outcome::MetAtHighest, Some(estimate)) => format!(
-            "it bears {} with {objectives} ({ends}); this is the highest load that was asked for",
+            "the server sustains {} with {objectives} ({ends}); this is the highest load of --to",
             load(estimate)
         ),
         (_, Some(estimate)) if answer.is_one_sided => format!(
-            "it bears at least {} with {objectives} ({ends}): each load that was tried for long enough \
-             met it",
+            "the server sustains at least {} with {objectives} ({ends}): each load met them in a \
+                trial of sufficient length",
             load(estimate)
         ),
         (_, Some(estimate)) => {
-            format!("it bears {} with {objectives} ({ends}){}", load(estimate), limited(answer))
+            format!(
+                "the server sustains {} with {objectives} \
+                ({ends}){}",
+                load(estimate),
+                limited(answer)
+            )
         }
         (Outcome::NotMeasurable, None) => {
             format!("{objectives} cannot be judged: tokens arrived in bundles")
         }
         (_, None) => match lowest {
             Some(lowest) => format!(
-                "no load was found that it bears with {objectives}: not {}, the lowest that was tried \
-                 ({ends})",
+                "no load meets {objectives}: not even {}, the lowest load tried ({ends})",
                 load(lowest)
             ),
-            None => format!("nothing was measured of {objectives}"),
+            None => format!("{objectives} could not be measured"),
         },
     };
     let text = format!("{so_far}{text}.");
@@ -257,7 +270,7 @@ pub fn sentence(answer: &SearchAnswer) -> String {
 fn limited(answer: &SearchAnswer) -> String {
     match (answer.limited_by.as_slice(), answer.objectives.len()) {
         ([], _) | (_, 1) => String::new(),
-        (by, _) => format!("; {} gives way first", by.join(" and ")),
+        (by, _) => format!("; {} fails first", by.join(" and ")),
     }
 }
 

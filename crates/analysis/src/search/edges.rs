@@ -77,6 +77,13 @@ pub(super) fn edge(
         found.len() == tier.len() && found.iter().all(|(_, it)| it.low.is_some());
     edge.low = least(|it| it.low).filter(|_| is_bounded_below).map(f64::exp);
     edge.high = least(|it| it.high).map(f64::exp);
+    // The curve is trusted little far from the limit. A load that is beyond the edge for certain bounds the
+    // interval whatever the curve is like.
+    let sure = trials.iter().filter_map(|(trial, overwhelmed)| overwhelmed.map(|_| trial.load));
+    if let Some(beyond) = sure.min_by(f64::total_cmp) {
+        edge.high = Some(edge.high.map_or(beyond, |high| high.min(beyond)));
+        edge.low = edge.low.filter(|low| *low < beyond);
+    }
     if let (Some(_), Some(_)) = (edge.good, edge.bad) {
         let first = found.iter().min_by(|a, b| a.1.at.total_cmp(&b.1.at));
         edge.estimate = first.map(|(_, it)| it.at.exp());
@@ -155,11 +162,16 @@ fn point(
     (trial.is_settled || found.0.y > allowed).then_some(found)
 }
 
-/// The criterion that so many requests of a trial missed that the load is far beyond the edge, of each
-/// tier; that of the first one.
-pub(super) fn overwhelmed(settings: &Settings, trial: &Trial) -> Option<Overwhelmed> {
+/// What shows that the load of a trial is far beyond the edge of every tier, one for each tier; none where the
+/// trial does not show it of all.
+pub(super) fn overwhelmed(settings: &Settings, trial: &Trial) -> Option<Vec<Overwhelmed>> {
     let needed = misses_to_claim(&settings.criteria, trial.planned);
-    let criterion = are_beyond(&settings.tiers, &trial.missed, &needed)?;
-    let (missed, planned, cut_off) = (trial.missed[criterion], trial.planned, trial.cut_off);
-    Some(Overwhelmed { criterion, missed, planned, cut_off })
+    let criteria = are_beyond(&settings.tiers, &trial.missed, &needed)?;
+    let of = |criterion: usize| Overwhelmed {
+        criterion,
+        missed: trial.missed[criterion],
+        planned: trial.planned,
+        cut_off: trial.cut_off,
+    };
+    Some(criteria.into_iter().map(of).collect())
 }

@@ -3,11 +3,9 @@
 use super::answer::{LoadAnswer, SearchAnswer};
 use super::evidence::Claim;
 use super::settings::Outcome;
-use crate::cell::{self, Cell};
-use crate::pass::PassSummary;
+use crate::cell::Cell;
 use crate::validity;
 use inferometer_model::finding::{Code, Finding, code};
-use inferometer_plan::search::Over;
 
 /// The codes of what [`findings`] says, in whatever words an earlier version said it.
 pub const CODES: [Code; 4] = [
@@ -41,45 +39,45 @@ pub fn findings(answers: &[SearchAnswer], cells: &[Cell]) -> Vec<Finding> {
 fn outcome(answer: &SearchAnswer) -> Option<Finding> {
     let unit = answer.over.unit();
     let short = format!(
-        "before the interval was as narrow as {} %",
+        "before the interval was narrower than {} %",
         (answer.precision * 1e6).round() / 1e4
     );
     let (message, advice) = match answer.outcome {
         Outcome::Found => return None,
         Outcome::NotMetAtLowest => (
-            "the objectives do not hold at the lowest load that was tried, nor at any below it"
+            "the objectives are missed at the lowest load tried, and at any load below it"
                 .to_owned(),
-            "allow lower loads with --from, or ask for less",
+            "allow lower loads with --from, or relax the objectives",
         ),
         Outcome::MetAtHighest => (
-            "the objectives hold at the highest load that was asked for: the edge lies above it"
+            "the objectives are met at the highest load of --to: the limit of the server is higher"
                 .to_owned(),
             "allow higher loads with --to",
         ),
         Outcome::RequestsSpent => (
-            format!("{} requests were spent {short}", answer.requests),
-            "allow more with --max-requests, or ask for less with --precision",
+            format!("the limit of {} requests was reached {short}", answer.requests),
+            "raise --max-requests, or allow a wider interval with --precision",
         ),
         Outcome::TrialsSpent => (
-            format!("{} trials were made {short}", answer.trials),
-            "begin nearer with --start, or allow more with --max-trials",
+            format!("the limit of {} trials was reached {short}", answer.trials),
+            "start closer with --start, or raise --max-trials",
         ),
         Outcome::TimeSpent => (
-            format!("the time of --max-time was spent {short}"),
-            "allow more with --max-time, or ask for less with --precision",
+            format!("the time limit of --max-time was reached {short}"),
+            "raise --max-time, or allow a wider interval with --precision",
         ),
         Outcome::NotMeasurable => (
             format!(
-                "at {} {unit} tokens arrived in bundles, so that times between them are not known and \
-                 an objective on them cannot be judged",
+                "at {} {unit} tokens arrived in bundles, so the times between them are unknown, \
+                    and objectives on them cannot be judged",
                 in_bundles(answer)
             ),
-            "let each token through at once, as the finding `stream_in_bundles` says, or ask for an \
-             objective on TTFT or E2E",
+            "make the stream forward each token at once (see the finding `stream_in_bundles`), or \
+                use an objective on TTFT or E2E",
         ),
         Outcome::Unfinished => (
-            "the search was broken off: the interval is that of the trials until then".to_owned(),
-            "go on with --resume",
+            "the search was interrupted: the interval uses the trials until then".to_owned(),
+            "continue it with --resume",
         ),
     };
     Some(Finding::of(code::SEARCH_NOT_FINISHED, message).advise(advice))
@@ -92,8 +90,8 @@ fn in_bundles(answer: &SearchAnswer) -> String {
 }
 
 fn contradiction(answer: &SearchAnswer) -> Option<Finding> {
-    let message = "a load met the objectives though a lower one did not: the server changed while it \
-                   was measured, or does not get slower with load";
+    let message = "a load met the objectives although a lower one missed them: the server changed \
+        during the search, or does not get slower with load";
     answer.contradicts.then(|| Finding::of(code::SEARCH_NOT_MONOTONE, message))
 }
 
@@ -101,8 +99,8 @@ fn saturated(answer: &SearchAnswer) -> Option<Finding> {
     let load = answer.loads.iter().find(|load| load.saturation.is_some())?;
     let saturation = load.saturation?;
     let message = format!(
-        "at {} {} the server got ever more behind: {} requests came in the second half of the \
-         trial and {} ended, with {:.0} in flight at first and {:.0} at last",
+        "at {} {} the queue kept growing: in the second half of the trial {} requests arrived and \
+            {} completed, and the number in flight went from {:.0} to {:.0}",
         load.load,
         answer.over.unit(),
         saturation.arrived,
@@ -117,17 +115,10 @@ fn saturated(answer: &SearchAnswer) -> Option<Finding> {
 fn limited_by_the_client(answer: &SearchAnswer, cell: &Cell) -> Option<Finding> {
     let beyond = |load: &&LoadAnswer| load.claim == Claim::NotMet;
     let high = answer.loads.iter().find(beyond)?.load;
-    let of_load = |pass: &&PassSummary| match answer.over {
-        Over::Rate => pass.rate == Some(high),
-        Over::Concurrency => pass.concurrency.map(f64::from) == Some(high),
-    };
-    let passes: Vec<PassSummary> = cell.passes.iter().filter(of_load).cloned().collect();
-    let (_, reasons) =
-        validity::judge(&[cell::cell(cell.input_length, cell.output_length, passes)], &[]);
-    let reason = reasons.first()?;
+    let reason = validity::suspect_at(cell, answer.over, high)?;
     let message = format!(
-        "the client is suspect at the lowest load that does not meet the objectives, so that the edge may be its own \
-         and not the server's: {reason}"
+        "the client may have been the limit at the lowest load that misses the objectives, not the \
+            server: {reason}"
     );
     Some(Finding::of(code::SEARCH_LIMITED_BY_CLIENT, message))
 }

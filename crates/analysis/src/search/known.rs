@@ -14,8 +14,12 @@ pub struct Load {
     pub trials: u32,
     /// Requests of all its trials.
     pub requests: u64,
-    /// The last trial of which so many requests missed a criterion that the load is far beyond the edge.
-    pub overwhelmed: Option<Overwhelmed>,
+    /// Of each tier the criterion that so many requests missed that the load is far beyond its edge, by the last
+    /// trial that showed it; empty where none did.
+    pub overwhelmed: Vec<Overwhelmed>,
+    /// Whether a trial was long enough for its requests to meet what the load holds: else the load cannot be
+    /// said to meet anything.
+    pub is_settled: bool,
     /// Whether the streams of a trial came in bundles, so that an objective on times between tokens cannot
     /// be judged.
     pub lacks_gaps: bool,
@@ -30,7 +34,7 @@ impl Load {
     pub(super) fn of(
         criteria: &[Criterion],
         trials: &[&Trial],
-        overwhelmed: impl Fn(&Trial) -> Option<Overwhelmed>,
+        overwhelmed: impl Fn(&Trial) -> Option<Vec<Overwhelmed>>,
     ) -> Self {
         let of = |index: usize| trials.iter().map(move |trial| trial.measured[index]);
         let measured = criteria.iter().enumerate().map(|(index, criterion)| {
@@ -40,7 +44,12 @@ impl Load {
             load: trials[0].load,
             trials: trials.len() as u32,
             requests: trials.iter().map(|trial| trial.requests).sum(),
-            overwhelmed: trials.iter().rev().find_map(|trial| overwhelmed(trial)),
+            overwhelmed: trials
+                .iter()
+                .rev()
+                .find_map(|trial| overwhelmed(trial))
+                .unwrap_or_default(),
+            is_settled: trials.iter().any(|trial| trial.is_settled),
             lacks_gaps: trials.iter().any(|trial| trial.lacks_gaps),
             saturation: trials.last().and_then(|trial| trial.saturation),
             measured: measured.collect(),
@@ -55,10 +64,12 @@ impl Load {
     /// What this load alone says of the criteria of a tier.
     pub fn claim(&self, tier: &[usize]) -> Claim {
         let claims = || tier.iter().map(|&index| self.measured[index].claim);
-        let is_beyond = self.overwhelmed.is_some_and(|by| tier.contains(&by.criterion));
-        if is_beyond || self.saturation.is_some() || claims().any(|claim| claim == Claim::NotMet) {
+        if !self.overwhelmed.is_empty()
+            || self.saturation.is_some()
+            || claims().any(|claim| claim == Claim::NotMet)
+        {
             Claim::NotMet
-        } else if claims().all(|claim| claim == Claim::Met) {
+        } else if self.is_settled && claims().all(|claim| claim == Claim::Met) {
             Claim::Met
         } else {
             Claim::Open

@@ -1,5 +1,5 @@
-//! The search for the highest load that meets the objectives: what one may ask, which load to try
-//! next, and how sure the answer is. Pure: trials are played elsewhere, and told.
+//! The search for the highest load that meets the objectives: its settings, the next load to try,
+//! and the uncertainty of the answer. Pure: other modules measure the trials and report them here.
 //!
 //! A [`Search`] asks for a trial (a load and a number of requests), is told what became of each
 //! request ([`Trial`]), and in the end answers with an estimate and an interval. docs/search.md has

@@ -61,8 +61,8 @@ pub(super) fn crowd_of(load: f64) -> u64 {
     2 * load.ceil() as u64
 }
 
-/// Watches a trial while it is played: told of each request that ends, in any order, and asked,
-/// with those in flight, whether the claim is certain whatever happens to all others.
+/// Watches a trial in progress. It receives each request that ends, in any order, and decides from
+/// these and those in flight whether the result is certain, for any outcome of the others.
 #[derive(Clone, Debug)]
 pub struct Watcher {
     criteria: Vec<Criterion>,
@@ -98,15 +98,15 @@ impl Watcher {
     }
 }
 
-/// The first criterion that so many requests missed, if each tier has one.
+/// The first criterion of each tier that so many requests missed; none unless each tier has one.
 pub(super) fn are_beyond(
     tiers: &[Vec<usize>],
     missed: &[u64],
     needed: &[Option<u64>],
-) -> Option<usize> {
+) -> Option<Vec<usize>> {
     let is_enough = |&&index: &&usize| needed[index].is_some_and(|needed| missed[index] >= needed);
     let firsts = tiers.iter().map(|tier| tier.iter().find(is_enough).copied());
-    firsts.collect::<Option<Vec<usize>>>()?.into_iter().next()
+    firsts.collect()
 }
 
 /// When the claim becomes certain in a trial of which it is known how each request would end, as in

@@ -48,13 +48,15 @@ pub struct Search {
     tiers: Vec<TierEdge>,
     /// Trials near the edge so far.
     long: u32,
+    /// Whether a trial was ended because the time was over.
+    is_out_of_time: bool,
 }
 
 impl Search {
     /// A search that has tried nothing.
     pub fn new(settings: Settings) -> Self {
         let tiers = settings.tiers.iter().map(|tier| edge(&settings, tier, &[])).collect();
-        Self { tiers, settings, trials: Vec::new(), long: 0 }
+        Self { tiers, settings, trials: Vec::new(), long: 0, is_out_of_time: false }
     }
 
     /// What it is for.
@@ -104,7 +106,7 @@ impl Search {
     /// Takes in a trial. One that was cut off before it was certain that its load is far beyond the edge
     /// is none.
     pub fn tell(&mut self, trial: Trial) {
-        let overwhelmed = overwhelmed(&self.settings, &trial);
+        let overwhelmed = overwhelmed(&self.settings, &trial).map(|tiers| tiers[0]);
         if trial.cut_off > 0 && overwhelmed.is_none() {
             return;
         }
@@ -155,7 +157,7 @@ impl Search {
             (Some(low), Some(high)) if self.long >= FEWEST_LONG && self.is_narrow(low, high) => {
                 Outcome::Found
             }
-            _ if edge.high.is_some_and(|high| high < self.lowest()) => Outcome::NotMetAtLowest,
+            _ if edge.high.is_some_and(|high| high <= self.lowest()) => Outcome::NotMetAtLowest,
             (Some(low), _) if settings.highest.is_some_and(|highest| low >= highest) => {
                 Outcome::MetAtHighest
             }
@@ -179,7 +181,15 @@ impl Search {
             || (self.settings.whole && high <= low + 1.0)
     }
 
+    /// Takes in that a trial was ended because the time of all trials was over.
+    pub fn time_is_over(&mut self) {
+        self.is_out_of_time = true;
+    }
+
     fn time_left_s(&self) -> f64 {
+        if self.is_out_of_time {
+            return 0.0;
+        }
         self.settings.max_time_s.map_or(f64::INFINITY, |most| most - self.time_s())
     }
 
@@ -197,9 +207,9 @@ impl Search {
         let idle = |(trial, _): &(Trial, Option<Overwhelmed>)| {
             // A server that refuses most of what comes has few in flight, and is not idle.
             let is_idle = trial.load * trial.latency_s < IDLE
-                && trial.is_settled
-                && trial.completed as f64 >= SERVED * trial.requests as f64;
-            (!self.settings.whole && is_idle && trial.cut_off == 0).then_some(trial.load)
+                && (trial.is_settled || trial.cut_off > 0)
+                && trial.completed as f64 >= SERVED * trial.ended() as f64;
+            (!self.settings.whole && is_idle).then_some(trial.load)
         };
         let idle = self.trials.iter().filter_map(idle).max_by(f64::total_cmp);
         self.settings.lowest.max(idle.unwrap_or(0.0))
@@ -315,7 +325,8 @@ impl Search {
         let below = |apart: f64| self.rounded(estimate * (-apart).exp(), f64::floor);
         let above = |apart: f64| self.rounded(estimate * apart.exp(), f64::ceil);
         let load = match (edge.low, edge.high) {
-            (None, _) => below(FAR_APART),
+            // Lower each time: a load far below the edge is met by so many more that its end is known.
+            (None, _) => below(FAR_APART * f64::from(1 + self.long.min(4))),
             (_, None) => above(FAR_APART),
             (Some(low), Some(high)) => {
                 let apart = ((high / low).ln() / 4.0).clamp(APART.0, APART.1);

@@ -1,5 +1,5 @@
-//! Which model, card and engine a page speaks of at a line, by the headings above it. It knows the
-//! words of headings, never a figure.
+//! The model, card and engine that a page describes at a line, from the headings above it. It knows
+//! the words of headings, never a figure.
 
 use super::{heading, is_fence};
 

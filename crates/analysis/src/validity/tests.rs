@@ -53,7 +53,7 @@ fn a_run_is_suspect_where_a_figure_of_its_table_is_not_vouched_for() {
             of,
             Statistic::Mean,
             5.3,
-            Some("latency_per_token_ms is 6.667, the truth lies between 5.300 and 6.667"),
+            Some("latency_per_token_ms is 6.667, the true value is between 5.300 and 6.667"),
         ),
         // They bear their own marks.
         (of, Statistic::P50, 1.0, None),
@@ -84,8 +84,7 @@ fn reads_without_the_kernels_stamp_are_named_as_the_cause() {
     assert_eq!((validity, reasons.len()), (Validity::Suspect, 4), "{reasons:?}");
     assert_eq!(
         reasons[2],
-        "128 x 32: latency_per_token_ms is 6.668, the truth lies between 0.000 and 6.668: 100 of 400 \
-         reads bore no stamp of the kernel's."
+        "128 x 32: latency_per_token_ms is 6.668, the true value is between 0.000 and 6.668: 100 of 400 reads had no kernel time stamp."
     );
 }
 
@@ -94,7 +93,7 @@ fn an_objective_that_the_clients_error_leaves_open_makes_a_run_suspect() {
     let open = SloResult {
         objective: "ttft_p99<50ms".to_owned(),
         place: "128 x 32, saturated".to_owned(),
-        undecided: Some("the truth may lie on either side".to_owned()),
+        undecided: Some("the true value may be on either side".to_owned()),
         ..SloResult::default()
     };
     let decided = SloResult { undecided: None, ..open.clone() };
@@ -102,7 +101,7 @@ fn an_objective_that_the_clients_error_leaves_open_makes_a_run_suspect() {
     assert_eq!(judge(&cells, &[decided]).0, Validity::Valid);
     let (validity, reasons) = judge(&cells, &[open]);
     assert_eq!(validity, Validity::Suspect);
-    assert!(reasons[0].contains("ttft_p99<50ms is not decided: the truth"), "{reasons:?}");
+    assert!(reasons[0].contains("ttft_p99<50ms is undecided: the true value"), "{reasons:?}");
 }
 
 #[test]
@@ -160,7 +159,7 @@ fn a_rule_broken_in_many_passes_is_one_sentence_about_the_worst() {
     let (_, reasons) = judge(&passes, &[]);
     assert_eq!(reasons.len(), 1);
     assert!(reasons[0].contains("send_delay is 40.000 ms"), "{}", reasons[0]);
-    assert!(reasons[0].ends_with("broken in 2 other passes."), "{}", reasons[0]);
+    assert!(reasons[0].ends_with("same holds for 2 other passes."), "{}", reasons[0]);
 }
 
 #[test]
@@ -169,11 +168,11 @@ fn a_client_that_stood_still_or_never_rested_is_suspect() {
     // All of 100 requests come within 80 ms of the first send.
     for (process, broken) in [
         (second, None),
-        (Process { stalls: 3, stalled_us: 100_000, ..second }, Some("stood still for 10.0 %")),
+        (Process { stalls: 3, stalled_us: 100_000, ..second }, Some("was stopped for 10.0 %")),
         // Below 100 ms, and below 5 % of the pass, nothing is said.
         (Process { stalls: 3, stalled_us: 99_999, ..second }, None),
         (Process { stalls: 3, stalled_us: 100_000, wall_us: 2_000_000, ..second }, None),
-        (Process { busy_us: 960_000, ..second }, Some("at work for 96.0 %")),
+        (Process { busy_us: 960_000, ..second }, Some("busy for 96.0 %")),
         (Process { busy_us: 950_000, ..second }, None),
         (Process { busy_us: 499_000, wall_us: 499_999, ..second }, None),
     ] {

@@ -2,9 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use inferometer_engine::card::is_card_file;
 use inferometer_plan::spec::Spec;
+use inferometer_plan::{Plan, TargetPlan};
 use inferometer_workload::fetch::{self, FetchConfig};
 
+/// The flag of the engine that may name a file.
+pub const CARD: &str = "card";
 /// How a length distribution names a file.
 const HISTOGRAM: &str = "histogram:";
 /// How the name of a text begins that this program carries.
@@ -81,6 +85,17 @@ pub fn files_of(spec: &Spec) -> Vec<FileOfPlan> {
         if *always || is_file {
             files.push(FileOfPlan { key: name, named: named.to_owned(), path });
         }
+    }
+    files
+}
+
+/// The files that a plan and the flags of its engine name.
+pub fn files_of_plan(plan: &Plan) -> Vec<FileOfPlan> {
+    let mut files = files_of(&plan.asked);
+    if let TargetPlan::Embedded { engine_flags, .. } = &plan.target
+        && let Some(named) = engine_flags.get(CARD).filter(|named| is_card_file(named))
+    {
+        files.push(FileOfPlan { key: CARD, named: named.clone(), path: PathBuf::from(named) });
     }
     files
 }

@@ -16,7 +16,7 @@ use inferometer_plan::{Plan, TargetPlan};
 use inferometer_report::plan_toml;
 use inferometer_store::{RunKind, RunState, StoredRun};
 
-use super::files::{FileOfPlan, files_of};
+use super::files::{FileOfPlan, files_of_plan};
 use super::{BundleRunError, readme};
 use crate::stored::plan_of;
 
@@ -79,7 +79,7 @@ pub fn bundle(
         if let Some(plan) = &plan {
             let salt = run.environment.salt.as_deref();
             texts.push((of_run(id, PLAN_FILE), plan_toml(plan, salt)));
-            let new = files_of(&plan.asked);
+            let new = files_of_plan(plan);
             files.extend(
                 new.into_iter().filter(|file| !about_contains(&files, file)).collect::<Vec<_>>(),
             );
@@ -124,7 +124,8 @@ fn checked(run: &StoredRun) -> Result<Option<Plan>, BundleRunError> {
     }
     if run.summary.is_none() {
         return refused(
-            "has no results: it broke off before it had any; `inferometer run --resume` goes on with it",
+            "has no results: it was interrupted before it had any; `inferometer run --resume` \
+                continues it",
         );
     }
     Ok(plan_of(run).ok().filter(|_| run.row.kind != RunKind::Imported))
@@ -173,7 +174,8 @@ fn data_file(
     if !path.is_file() {
         return match with {
             WithData::All => Err(BundleRunError::Refused(format!(
-                "{key}: {} is no file here, so that the bundle cannot hold it; leave out --with-data",
+                "{key}: {} is not a file here, so the bundle cannot include it; leave out \
+                    --with-data",
                 path.display()
             ))),
             _ => Ok((absent, path.clone())),
@@ -231,8 +233,8 @@ fn holds_key(path: &Path, secrets: &Secrets) -> Result<bool, BundleRunError> {
 
 fn holds_a_key(name: &str) -> BundleRunError {
     BundleRunError::Refused(format!(
-        "{name}: a key that this process was given stands in it, and a bundle never holds one; nothing \
-         was written (--without-data leaves data sets out)"
+        "{name}: contains an API key of this process, and a bundle must not contain one; nothing \
+            was written (--without-data leaves data sets out)"
     ))
 }
 

@@ -9,7 +9,7 @@ mod restore;
 
 use std::path::PathBuf;
 
-pub use files::{FileOfPlan, files_of, name_instead};
+pub use files::{CARD, FileOfPlan, files_of_plan, name_instead};
 pub use inferometer_formats::bundle::{BundleError, DataFile, Manifest};
 pub use make::{Made, WithData, bundle, default_name};
 pub use open::{Bundle, Bundled, is_bundle};

@@ -1,4 +1,5 @@
-//! A bundle opened: every byte of it checked, and what it says of its runs held against what they are.
+//! Opens a bundle: checks every byte, and compares its statements about its runs with the runs
+//! themselves.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -50,13 +51,14 @@ impl Bundled {
         serde_json::from_str(&self.plan_json).map_err(|error| {
             let (id, version) = (&self.id, &self.about.tool.version);
             BundleRunError::Refused(format!(
-                "run {id}: its plan is of another version of this program ({version}): {error}"
+                "run {id}: its plan was written by an incompatible version of this program \
+                    ({version}): {error}"
             ))
         })
     }
 }
 
-/// Whether a file begins as a bundle does; what is wrong with it is told where it is opened.
+/// Whether a file begins like a bundle; errors are reported when it is opened.
 pub fn is_bundle(path: &Path) -> bool {
     let mut first = [0; 2];
     let read = file::open(path).and_then(|mut file| file.read_exact(&mut first));
@@ -80,7 +82,7 @@ impl Bundle {
         let twice =
             |(at, run): (usize, &Bundled)| runs[..at].iter().any(|other| other.id == run.id);
         if runs.is_empty() || runs.iter().enumerate().any(twice) {
-            let why = "its manifest has no run, or one of them twice".to_owned();
+            let why = "its manifest has no run, or the same run twice".to_owned();
             return Err(wrong(BundleError::Content(why)));
         }
         for data in &opened.manifest.data {
@@ -129,24 +131,30 @@ impl Bundle {
 fn bundled(opened: &Opened, about: &BundledRun) -> Result<Bundled, BundleError> {
     let shown = || about.run_id.escape_debug().take(60).collect::<String>();
     let wrong = |what: String| BundleError::Content(format!("run {}: {what}", shown()));
-    let id =
-        RunId::parse(&about.run_id).ok_or_else(|| wrong("that is no name of a run".to_owned()))?;
+    let id = RunId::parse(&about.run_id).ok_or_else(|| {
+        wrong(
+            "this is not the name of a \
+            run"
+            .to_owned(),
+        )
+    })?;
     if !id.began_at(about.started_unix_ns) {
-        return Err(wrong("it did not begin at the instant of its name".to_owned()));
+        return Err(wrong("it did not begin at the time in its name".to_owned()));
     }
     let kind = RunKind::ALL.into_iter().find(|kind| kind.name() == about.kind);
-    let kind = kind.ok_or_else(|| wrong("its kind is none".to_owned()))?;
+    let kind = kind.ok_or_else(|| wrong("its kind is unknown".to_owned()))?;
     let ended = [RunState::Complete, RunState::Interrupted, RunState::Failed];
     let state = ended.into_iter().find(|state| state.name() == about.state);
-    let state = state.ok_or_else(|| wrong("its state is none of a run that ended".to_owned()))?;
+    let state =
+        state.ok_or_else(|| wrong("its state is not that of a completed run".to_owned()))?;
     let plan = opened.document(&of_run(&about.run_id, PLAN))?;
     let plan_json = std::str::from_utf8(plan).ok().map(|text| text.trim_end().to_owned());
     let plan_json =
         plan_json.filter(|text| serde_json::from_str::<serde_json::Value>(text).is_ok());
-    let plan_json = plan_json.ok_or_else(|| wrong(format!("{PLAN} is no JSON")))?;
+    let plan_json = plan_json.ok_or_else(|| wrong(format!("{PLAN} is not JSON")))?;
     let summary: Summary =
         serde_json::from_slice(opened.document(&of_run(&about.run_id, SUMMARY))?)
-            .map_err(|error| wrong(format!("{SUMMARY} is not as it should be: {error}")))?;
+            .map_err(|error| wrong(format!("{SUMMARY} is not valid: {error}")))?;
     opened.sum(&of_run(&about.run_id, RECORDS))?;
     let kind_of_summary = match (&summary.imported, summary.predicted) {
         (Some(_), _) => RunKind::Imported,
@@ -163,12 +171,12 @@ fn bundled(opened: &Opened, about: &BundledRun) -> Result<Bundled, BundleError> 
         ("environment", summary.environment == about.environment),
     ];
     if let Some((what, _)) = facts.iter().find(|(_, agrees)| !agrees) {
-        return Err(wrong(format!("its results are of another {what} than the manifest says")));
+        return Err(wrong(format!("its results have a different {what} than the manifest")));
     }
     let is_its =
         serde_json::from_str::<Plan>(&plan_json).is_ok_and(|plan| plan.hash() == about.plan_hash);
     if kind != RunKind::Imported && about.tool.version == env!("CARGO_PKG_VERSION") && !is_its {
-        return Err(wrong(format!("{PLAN} is not the plan of its hash")));
+        return Err(wrong(format!("{PLAN} does not match its hash")));
     }
     Ok(Bundled { about: about.clone(), id, kind, state, plan_json, summary })
 }

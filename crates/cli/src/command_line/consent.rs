@@ -17,13 +17,13 @@ pub fn consent(estimate: Estimate) -> Result<(), String> {
     if !(is_long && stdin().is_terminal() && stderr().is_terminal()) {
         return Ok(());
     }
-    eprint!("begin? [Y/n] (--yes begins without asking) ");
+    eprint!("start? [Y/n] (--yes skips this question) ");
     let mut answer = String::new();
     let read = stdin().read_line(&mut answer);
     if read.is_ok() && agrees(&answer) {
         return Ok(());
     }
-    Err("not begun: nothing was measured".to_owned())
+    Err("not started: nothing was measured".to_owned())
 }
 
 /// Enter agrees; the end of the input does not.

@@ -27,7 +27,7 @@ pub enum Failure {
     RunFailed(String),
     /// An objective was not met.
     Objective(String),
-    /// The instrument does not vouch for the run, and `--strict` was given.
+    /// The run is suspect, and `--strict` was given.
     Suspect(String),
     /// Interrupted by the user.
     Interrupted(String),
@@ -248,7 +248,7 @@ impl From<OtherVersion> for Failure {
     }
 }
 
-/// The first of two failures, which decides the exit code; the other one is told, for both happened.
+/// The first of two failures, which decides the exit code; the other one is printed too.
 ///
 /// # Errors
 /// The first failure, or else the second.

@@ -22,13 +22,14 @@ pub fn write(flag: &str, file: &Path, text: &str) -> Result<(), Failure> {
 pub fn is_no_stdout(flag: &str, file: &Path) -> Result<(), Failure> {
     match file == Path::new("-") {
         true => Err(Failure::usage(format!(
-            "{flag}: cannot be `-`: standard output holds the results; give the name of a file"
+            "{flag}: cannot be `-`, because standard output has the results; give the name of a \
+                file"
         ))),
         false => Ok(()),
     }
 }
 
-/// Whether two names are of one file, as far as that can be told before it is written.
+/// Whether two names mean the same file, as far as known before it is written.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let whole = |file: &Path| file.canonicalize().or_else(|_| std::path::absolute(file)).ok();
     whole(one).is_some_and(|one| Some(one) == whole(other))

@@ -28,7 +28,10 @@ pub fn handle_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         if let Err(error) = ctrlc::set_handler(interrupt) {
-            tell(&format!("warning: signals cannot be handled, they end this at once: {error}"));
+            tell(&format!(
+                "warning: signals cannot be handled, so they end this program at once: \
+                {error}"
+            ));
         }
     });
 }
@@ -49,7 +52,7 @@ pub fn interrupt() {
         end();
     }
     if RECORDING.load(Ordering::Relaxed) {
-        tell("\nstopping; what was recorded is kept (once more to stop at once)");
+        tell("\nstopping; the records are kept (interrupt again to stop at once)");
         return;
     }
     // A question to a server, or the reading of a file, cannot be broken off.

@@ -41,6 +41,7 @@ pub fn run_started(id: &str, passes: usize) -> RunStarted {
         target: Target { model: "书生 \"20B\"".to_owned(), ..Target::default() },
         started_unix_ns: 1_795_151_553_500_000_000,
         passes,
+        passes_are_known: true,
     }
 }
 

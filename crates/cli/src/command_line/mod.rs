@@ -10,6 +10,7 @@ mod lifeline;
 mod not_text;
 mod other_tools;
 mod program;
+mod short_help;
 
 mod consent;
 mod progress;
@@ -20,7 +21,11 @@ mod tui;
 mod command;
 
 #[cfg(test)]
+mod documents;
+#[cfg(test)]
 mod live_fixture;
+#[cfg(test)]
+mod reference;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -30,7 +35,7 @@ pub use command::engine_flags::{EngineFlags, config as engine_config};
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 
-/// Measures how fast LLM serving engines are, and says how wrong its own numbers can be.
+/// Measures how fast LLM serving engines are, and states the error of its own numbers.
 #[derive(Parser)]
 #[command(name = "inferometer", version, about, max_term_width = 100)]
 struct Arguments {
@@ -47,6 +52,7 @@ struct Arguments {
 /// it once, as the last thing that it does.
 pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     inferometer_net::fail_writes_beyond_file_limit();
+    let arguments = command::list::with_list(arguments);
     if let Some(file) = program {
         program::is(file);
     }
@@ -81,7 +87,7 @@ pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
 
 /// Every command with its flags.
 fn command() -> clap::Command {
-    let command = with_negative_numbers(Arguments::command());
+    let command = short_help::shortened(with_negative_numbers(Arguments::command()));
     static LONG: LazyLock<Option<String>> =
         LazyLock::new(|| long_version(option_env!("INFEROMETER_COMMIT")));
     match LONG.as_deref() {
@@ -109,7 +115,7 @@ fn with_store(command: clap::Command, store: Option<&str>) -> clap::Command {
 /// The commands below this one, and those below them.
 fn below_with_store(command: clap::Command, store: &'static str) -> clap::Command {
     command.mut_subcommands(|command| {
-        let of_plans = ["run", "search", "predict"].contains(&command.get_name());
+        let of_plans = ["run", "search", "sweep", "predict", "ab"].contains(&command.get_name());
         let has_store = command.get_arguments().any(|argument| argument.get_id() == "store");
         let command = below_with_store(command, store);
         match has_store && !of_plans {

@@ -19,8 +19,8 @@ pub fn refusal(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     };
     let flag = if flag.is_empty() { flag } else { format!("{flag}: ") };
     Some(format!(
-        "{flag}`{value}` is not UTF-8; it is kept in the plan and in results, which are text. Give \
-         another name, or a link that has one; a plan file and the files of import may have any name"
+        "{flag}`{value}` is not UTF-8, but the plan and the results store it as text. Use another \
+            name, or a link with such a name; plan files and imported files may have any name"
     ))
 }
 

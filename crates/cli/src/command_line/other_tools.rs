@@ -40,8 +40,8 @@ fn invalid(error: &clap::Error, kind: ContextKind) -> Option<&str> {
 const COMMANDS: [(&[&str], &str); 4] = [
     (
         &["serve", "server", "start"],
-        "`inferometer engine` serves the embedded engine; `inferometer bench serve` measures a server by \
-         the flags of vllm bench serve",
+        "`inferometer engine` serves the embedded engine; `inferometer bench serve` measures a \
+            server with the flags of vllm bench serve",
     ),
     (&["benchmark", "profile", "measure", "test"], "`inferometer run` measures a server"),
     (&["list", "ls"], "`inferometer runs` lists the stored runs"),
@@ -53,7 +53,7 @@ fn on_command(refused: &str) -> Option<String> {
     Some(format!("{refused}: there is no such command: {told}"))
 }
 
-/// What says which load is measured: a search chooses it.
+/// What says which load is measured: a search or a sweep chooses it.
 const LOADS: [&str; 3] = ["--concurrency ", "--rate ", "--stages "];
 
 fn on_flag(flag: &str, words: &[&str]) -> Option<String> {
@@ -68,15 +68,21 @@ fn on_flag(flag: &str, words: &[&str]) -> Option<String> {
     }
     let near = if meanings(flag).is_empty() { Some(misspelt(flag, &ours)?) } else { None };
     let meant = near.unwrap_or(flag);
-    let mut text = format!("{flag}: is no flag of this command");
+    let mut text = format!("{flag}: is not a flag of this command");
     if let Some(near) = near {
-        let _ = write!(text, ", and near to {near}");
+        let _ = write!(text, ", and similar to {near}");
     }
-    let has_flags_of_run = command == "run" || command == "search";
+    let has_flags_of_run = ["run", "search", "sweep", "ab"].contains(&command);
     for (here, tools) in meanings(meant) {
         let what = match here.starts_with("--") {
+            true if command == "sweep" && LOADS.iter().any(|load| here.starts_with(load)) => {
+                "a sweep chooses the load itself, up to saturation: --by concurrency or --by \
+                    rate"
+                    .to_owned()
+            }
             true if command == "search" && LOADS.iter().any(|load| here.starts_with(load)) => {
-                "a search chooses the load itself: --over rate or concurrency, between --from and --to"
+                "a search chooses the load itself, between --from and --to: --over rate or --over \
+                    concurrency"
                     .to_owned()
             }
             true if has_flags_of_run => format!("`inferometer {command}` has {here}"),
@@ -91,7 +97,7 @@ fn on_flag(flag: &str, words: &[&str]) -> Option<String> {
     let pages = pages(meant).map(|page| format!("docs/coming-from/{page}"));
     let pages = pages.collect::<Vec<_>>().join(", ");
     if !pages.is_empty() {
-        let _ = write!(text, "\n  flag by flag: {pages}");
+        let _ = write!(text, "\n  all flags compared: {pages}");
     }
     Some(text)
 }
@@ -105,7 +111,7 @@ fn of_bench(flag: &str) -> Option<String> {
     let same: Vec<&str> =
         FLAGS.iter().filter(|theirs| does(theirs.here)).map(|theirs| theirs.name).collect();
     let instead = match same.is_empty() {
-        true => "which measures the same servers by its own flags".to_owned(),
+        true => "which measures the same servers with its own flags".to_owned(),
         false => format!("and is {} here, as in vllm bench serve", same.join(" or ")),
     };
     Some(format!("{flag}: is a flag of `inferometer run`, {instead}"))

@@ -9,14 +9,16 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use inferometer_drive::Live;
+use inferometer_net::monotonic_now;
 use inferometer_net::thread::spawn;
+use inferometer_run::{LiveState, left};
 
 /// How often a bar is drawn.
 const REDRAW: Duration = Duration::from_millis(200);
 /// What takes less than this is not shown.
 const A_MOMENT: Duration = Duration::from_millis(500);
 /// How prompts are shown while they are made, of a known number and of none.
-const PROMPTS_OF: &str = "  {prefix} {bar:24} {pos}/{len} prompts made  {eta} left";
+const PROMPTS_OF: &str = "  {prefix} {bar:24} {pos}/{len} prompts made{msg}";
 const PROMPTS: &str = "  {prefix} {spinner}  {pos} prompts made  {elapsed}";
 /// Looks at the counters that the rate shown is taken over.
 const RATE_LOOKS: usize = 10;
@@ -38,18 +40,23 @@ pub struct Showing {
 }
 
 impl Bars {
-    /// Shows a pass of so many requests, where that is known, of so many output tokens each.
+    /// Shows a pass of so many requests, where that is known, of so many output tokens each, and how long the run
+    /// still takes.
     pub fn pass(
         self,
         label: &str,
         requests: Option<u32>,
         output_tokens: u32,
         live: Arc<Live>,
+        run: Option<LiveState>,
     ) -> Showing {
+        let began = monotonic_now();
         let expected = Expected { requests, output_tokens };
         let mut looks = VecDeque::new();
         self.redrawing(Duration::ZERO, bar(label, expected), move |bar| {
-            draw(bar, &live, expected, &mut looks);
+            let now = monotonic_now();
+            let in_all = run.as_ref().and_then(|run| run.look(|state| state.left(now)));
+            draw(bar, &live, expected, &mut looks, (now.since(began), in_all));
         })
     }
 
@@ -60,11 +67,15 @@ impl Bars {
         let template = if prompts.is_some() { PROMPTS_OF } else { PROMPTS };
         let bar = styled(template, ProgressBar::hidden()).with_prefix(label.to_owned());
         bar.set_length(u64::from(prompts.unwrap_or(0)));
+        let began = monotonic_now();
         self.redrawing(A_MOMENT, bar, move |bar| {
             if bar.is_hidden() {
                 bar.set_draw_target(ProgressDrawTarget::stderr());
             }
-            bar.set_position(made.load(Ordering::Relaxed) - before);
+            let made = made.load(Ordering::Relaxed) - before;
+            bar.set_position(made);
+            let share = f64::from(prompts.unwrap_or(0)).recip() * made as f64;
+            bar.set_message(words(left(monotonic_now().since(began), share), None));
         })
     }
 
@@ -111,7 +122,7 @@ struct Expected {
 /// A bar over output tokens: requests of a saturated pass end all at once, near its end.
 fn bar(label: &str, expected: Expected) -> ProgressBar {
     let template = match expected.requests {
-        Some(_) => "  {prefix} {bar:24} {percent:>3} %  {msg}  {eta} left",
+        Some(_) => "  {prefix} {bar:24} {percent:>3} %  {msg}",
         None => "  {prefix} {spinner}  {msg}  {elapsed}",
     };
     let bar = match expected.requests {
@@ -130,7 +141,30 @@ fn styled(template: &str, bar: ProgressBar) -> ProgressBar {
     bar.with_style(style)
 }
 
-fn draw(bar: &ProgressBar, live: &Live, expected: Expected, looks: &mut VecDeque<u64>) {
+/// How long a pass still takes, and the run: as far as that is known.
+fn words(of_pass: Option<Duration>, in_all: Option<Duration>) -> String {
+    let of_pass = of_pass.map(|left| format!(", {} left", spoken(left)));
+    let in_all = in_all.map(|left| format!(", about {} in total", spoken(left)));
+    of_pass.into_iter().chain(in_all).collect()
+}
+
+/// A time as people say it.
+pub fn spoken(span: Duration) -> String {
+    let seconds = span.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+fn draw(
+    bar: &ProgressBar,
+    live: &Live,
+    expected: Expected,
+    looks: &mut VecDeque<u64>,
+    (elapsed, in_all): (Duration, Option<Duration>),
+) {
     let counts = live.look();
     looks.push_back(counts.chunks);
     if looks.len() > RATE_LOOKS {
@@ -146,17 +180,21 @@ fn draw(bar: &ProgressBar, live: &Live, expected: Expected, looks: &mut VecDeque
     };
     let never_begun = match counts.never_begun {
         0 => String::new(),
-        never_begun => format!(", {never_begun} never begun"),
+        never_begun => format!(", {never_begun} not started"),
     };
-    // Requests that are over count whole, however many tokens they brought.
+    // Ended requests count whole, however many tokens they brought.
     let over = counts.over() * u64::from(expected.output_tokens);
-    bar.set_position(counts.chunks.max(over));
+    let tokens = counts.chunks.max(over);
+    bar.set_position(tokens);
+    let all = expected.requests.map(|all| u64::from(all) * u64::from(expected.output_tokens));
+    let of_pass = all.and_then(|all| left(elapsed, tokens as f64 / all.max(1) as f64));
+    let left = words(of_pass, in_all);
     let done = match expected.requests {
         Some(all) => format!("{}/{all} requests", counts.over()),
         None => format!("{} requests", counts.over()),
     };
     // How many tokens a chunk holds is known when its request is over.
     bar.set_message(format!(
-        "{done}, {rate:.0} chunks/s, {in_flight} in flight{failed}{never_begun}"
+        "{done}, {rate:.0} chunks/s, {in_flight} in flight{failed}{never_begun}{left}"
     ));
 }

@@ -2,7 +2,7 @@
 //! events. It measures nothing.
 
 use std::io::{IsTerminal, stderr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_run::{Estimate, Event, Events, Host, LiveState, Subscriber};
@@ -16,7 +16,7 @@ use crate::command_line::{interrupt, program};
 /// How a run is shown, which changes nothing of what it measures.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct View {
-    /// Nothing on standard error but errors, and what matters whatever is silenced.
+    /// Print only errors on stderr, and messages that no flag may silence.
     pub quiet: bool,
     /// Bars, where standard error is a terminal.
     pub progress: bool,
@@ -33,6 +33,8 @@ struct Terminal {
     /// The bar that is being drawn.
     showing: Mutex<Option<Showing>>,
     screen: Mutex<Option<Screen>>,
+    /// The state of the run, which bars say the rest of.
+    run: OnceLock<LiveState>,
 }
 
 /// The events of the runs of a command, shown as asked for, and the host of these runs.
@@ -40,9 +42,10 @@ pub fn show(view: View) -> (Events, Host) {
     let drawn = !view.quiet && view.progress && stderr().is_terminal();
     let bars = if drawn { Bars::Drawn } else { Bars::None };
     let (showing, screen) = (Mutex::new(None), Mutex::new(None));
-    let terminal = Arc::new(Terminal { view, bars, showing, screen });
+    let terminal = Arc::new(Terminal { view, bars, showing, screen, run: OnceLock::new() });
     let events = Events::to(Arc::clone(&terminal));
     let live = events.live().clone();
+    terminal.run.get_or_init(|| live.clone());
     let host = Host {
         interrupt: interrupt::shared(),
         confirm: Some(Arc::new(move |estimate| terminal.begin(estimate, &live))),
@@ -91,11 +94,18 @@ impl Subscriber for Terminal {
             }
             Event::WarmUpStarted(it) => {
                 let length = it.cell.output_length;
-                self.draw(Some(self.bars.pass(&it.label, None, length, Arc::clone(&it.live))));
+                self.draw(Some(self.bars.pass(
+                    &it.label,
+                    None,
+                    length,
+                    Arc::clone(&it.live),
+                    None,
+                )));
             }
             Event::PassStarted(it) => {
                 let (requests, length) = (it.begin.plan.requests(), it.begin.cell.output_length);
-                self.draw(Some(self.bars.pass(&it.label, requests, length, Arc::clone(&it.live))));
+                let (live, run) = (Arc::clone(&it.live), self.run.get().cloned());
+                self.draw(Some(self.bars.pass(&it.label, requests, length, live, run)));
             }
             Event::PromptsEnded | Event::WarmUpEnded | Event::PassStopped(_) => self.draw(None),
             Event::PassEnded(it) => self.line(&pass_line(it.label, it.summary)),

@@ -28,6 +28,6 @@ pub struct Job<'a> {
     pub pass: Option<u32>,
     /// The file, or folder; if none is named, standard output, or what the format says.
     pub out: Option<&'a Path>,
-    /// Told what was written, and what is missing.
+    /// Receives what was written, and what is missing.
     pub say: &'a dyn Fn(&str),
 }

@@ -1,5 +1,5 @@
-//! The forms in which a stored run leaves this program: one line of [`FORMATS`] for each, and a file
-//! beside this one where it takes more than a writer of rows.
+//! The export formats of a stored run: one line of [`FORMATS`] for each, and a separate file for
+//! formats that need more than a writer of rows.
 
 mod error;
 mod job;
@@ -65,13 +65,13 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "table",
-        about: "the table in the form in which such tables are published",
+        about: "the table in the form of published tables",
         holds: Holds::WholeRun,
         write: vllm_bench::write_table,
     },
     Format {
         name: "mlflow",
-        about: "a run in MLflow's file store; --out names its folder, mlruns if none is named",
+        about: "a run in MLflow's file store; --out is its folder [default: mlruns]",
         holds: Holds::WholeRun,
         write: mlflow::write,
     },

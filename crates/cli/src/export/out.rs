@@ -33,7 +33,10 @@ impl<'a> Out<'a> {
         let Some(path) = path else {
             return match is_text || !io::stdout().is_terminal() {
                 true => Ok(Self::Stdout),
-                false => Err(ExportRunError::request("--out: name a file: this format is no text")),
+                false => Err(ExportRunError::request(
+                    "--out: give a file, because this format is \
+                    not text",
+                )),
             };
         };
         match path.file_name() {
@@ -64,8 +67,8 @@ impl<'a> Out<'a> {
         Ok(BufWriter::with_capacity(1 << 16, out))
     }
 
-    /// What became of the writing: a whole file gets its name, and `say` is told `what` is in it;
-    /// half of one is removed. Nobody reading standard output any more is no failure.
+    /// What became of the writing: a whole file gets its name, and `say` receives `what` is in it;
+    /// an incomplete file is removed. A closed standard output is not a failure.
     ///
     /// # Errors
     /// When it could not be written.
@@ -94,8 +97,7 @@ impl<'a> Out<'a> {
             (Ok(done), Self::Stdout) => Ok(Some(done)),
             (Ok(done), Self::File { path, fresh, replaces }) => match fs::rename(&fresh, path) {
                 Ok(()) => {
-                    let replaced =
-                        if replaces { ", in the place of the file that was there" } else { "" };
+                    let replaced = if replaces { ", replacing the existing file" } else { "" };
                     say(&format!("{}: {}{replaced}", path.display(), what(&done)));
                     Ok(Some(done))
                 }

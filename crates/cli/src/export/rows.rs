@@ -82,15 +82,13 @@ fn write(
     let written =
         out.close(written, job.say, |rows| format!("{} of run {run_id}", counted(*rows, "row")))?;
     if written == Some(0) {
-        (job.say)(&format!(
-            "warning: run {run_id} has no such rows: none of its streams brought an event"
-        ));
+        (job.say)(&format!("warning: run {run_id} has no such rows: its streams had no events"));
     }
     Ok(())
 }
 
 /// Hands the rows of a run to a form of the caller's, which is opened with their columns, and gives
-/// their number. `say` is told where the log was cut.
+/// their number. `say` receives a message if the log is truncated.
 ///
 /// # Errors
 /// When the run has no such rows or cannot be read, and what the form fails with.
@@ -149,7 +147,7 @@ fn cells_of(job: &Job<'_>) -> Result<Vec<Vec<cells_table::Field>>, ExportRunErro
     }
     match cells_table::rows(&summary_of(job.run, job.say)?) {
         rows if rows.is_empty() => Err(ExportRunError::request(format!(
-            "run {} has no passes, whose figures the rows are; --format table has what it states",
+            "run {} has no passes, and so no rows; --format table writes what it states",
             job.run.row.id
         ))),
         rows => Ok(rows),

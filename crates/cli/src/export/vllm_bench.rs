@@ -26,14 +26,14 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
         (Some(pass), _) if pass as usize >= passes => {
             let last = passes.saturating_sub(1);
             return Err(ExportRunError::request(format!(
-                "--pass: the run's passes are numbered 0 to {last}, and {pass} is none of them"
+                "--pass: {pass} is not a pass of the run; they are numbered 0 to {last}"
             )));
         }
         (Some(pass), _) => Some(pass),
         (None, None) if passes > 1 => {
             return Err(ExportRunError::request(format!(
-                "--pass: a file holds one pass, and the run has {passes} ({}); choose one, or name \
-                 a folder that is there with --out",
+                "--pass: a file contains one pass, but the run has {passes} ({}); choose one, or \
+                    give an existing folder with --out",
                 places(summary)
             )));
         }
@@ -58,7 +58,7 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
     Ok(())
 }
 
-/// Writes the table in the form in which such tables are published.
+/// Writes the table in the form of published tables.
 pub fn write_table(job: &Job<'_>) -> Result<(), ExportRunError> {
     let text = table::markdown(std::slice::from_ref(results(job)?));
     save(job, job.out, &text, format!("the table of run {}", job.run.row.id))

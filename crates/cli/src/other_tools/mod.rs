@@ -1,5 +1,5 @@
-//! Names of other benchmarks, and what to give here instead: whoever writes a flag or a key that is not
-//! known may have brought it from another tool. The tables are data, one for each tool.
+//! Flags of other benchmarks, and their equivalents here: an unknown flag or key may come from
+//! another tool. The tables are data, one for each tool.
 
 pub mod vllm;
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::ReproduceError;
 use super::data::placed;
 use super::here::Here;
-use crate::bundle::{Bundle, Bundled, name_instead};
+use crate::bundle::{Bundle, Bundled, CARD, name_instead};
 use crate::plan_file;
 
 /// A run to be measured again.
@@ -36,10 +36,16 @@ pub fn again(
 ) -> Result<Again, ReproduceError> {
     let there = measurable(run)?;
     let mut spec = asked(run, &there, here)?;
-    for (key, file) in placed(bundle, &there.asked, here)? {
+    let mut engine_flags = engine_flags(&there, here);
+    for (key, file) in placed(bundle, &there, here)? {
+        if key == CARD {
+            // Another engine has another card.
+            engine_flags.entry(key).and_modify(|named| *named = file.display().to_string());
+            continue;
+        }
         if !name_instead(&mut spec, &key, &file) {
             return Err(ReproduceError::refused(format!(
-                "{}: its manifest names a file under `{key}`, which is no key of a file",
+                "{}: its manifest has a file for `{key}`, which is not a key of a file",
                 bundle.path.display()
             )));
         }
@@ -49,7 +55,7 @@ pub fn again(
     let only = all.pop().filter(|_| all.is_empty());
     let only = only.ok_or_else(|| ReproduceError::refused("its plan is of several servers"))?;
     let choose = |cells: Vec<CellPlan>| chosen(cells, &there);
-    let learned = Learned { engine_flags: engine_flags(&there, here), cells: Some(&choose) };
+    let learned = Learned { engine_flags, cells: Some(&choose) };
     let (plan, mut context) = resolve_with(&only.spec, learned, variables)?;
     check_same(run, &there, &plan)?;
     check_command(run, &there, &plan, here)?;
@@ -76,8 +82,8 @@ fn check_command(
         return Ok(());
     }
     Err(ReproduceError::refused(format!(
-        "run {} says that its server was started by `{}`, and would start `{}`: start the server \
-         yourself, and give --target or --server-command",
+        "run {} records that its server was started by `{}`, but its plan would start `{}`: start \
+            the server yourself, and give --target or --server-command",
         run.id,
         shown.command.join(" "),
         starts.command.join(" ")
@@ -89,18 +95,18 @@ fn measurable(run: &Bundled) -> Result<Plan, ReproduceError> {
     let id = &run.id;
     let refused = |why: &str| Err(ReproduceError::refused(format!("run {id} {why}")));
     if run.kind == RunKind::Imported {
-        return refused("was imported, not planned: nobody knows what was sent");
+        return refused("was imported, not planned: its requests are unknown");
     }
     if run.state != RunState::Complete {
         return refused(
-            "is not complete: what is missing cannot be held against anything; `inferometer import` takes it",
+            "is not complete, so it cannot be compared; `inferometer import` can read it",
         );
     }
     let plan = run.plan()?;
-    match plan.search.is_some() {
+    match plan.chooses_loads() {
         true => refused(
-            "is a search, whose loads follow from what it measures: there are no two with the same work; \
-             measure a load of it (`inferometer run`), and bundle that run",
+            "is a search or a sweep, whose loads depend on its measurements, so its work cannot be \
+                repeated; measure one of its loads (`inferometer run`), and bundle that run",
         ),
         false => Ok(plan),
     }
@@ -124,6 +130,7 @@ fn asked(run: &Bundled, there: &Plan, here: &Here) -> Result<Spec, ReproduceErro
         client_key: None,
         proxy: None,
         wait: None,
+        loops: None,
         observe: ObserveKeys::default(),
         store: None,
         out: None,
@@ -141,8 +148,8 @@ fn asked(run: &Bundled, there: &Plan, here: &Here) -> Result<Spec, ReproduceErro
     if run.kind == RunKind::Predicted {
         if gives_server || here.start_server {
             return Err(ReproduceError::refused(format!(
-                "run {} is a prediction, which is played again in virtual time: leave out --target and \
-                 --server-command",
+                "run {} is a prediction, which is repeated in virtual time: leave out --target and \
+                    --server-command",
                 run.id
             )));
         }
@@ -170,8 +177,8 @@ fn beside(launch: &LaunchPlan) -> String {
 fn servers_own(run: &Bundled, there: &Plan, here: &Here) -> Result<ServerSpec, ReproduceError> {
     let Some(launch) = &there.launch else {
         return Err(ReproduceError::refused(format!(
-            "run {} was measured at {}: give the server to measure now with --target, or a command that \
-             starts it with --server-command",
+            "run {} measured {}: give the server to measure now with --target, or a command that \
+                starts it with --server-command",
             run.id, run.summary.target.url
         )));
     };
@@ -210,9 +217,7 @@ fn with_keys(spec: &Spec, here: &Here) -> Result<Spec, ReproduceError> {
 fn chosen(cells: Vec<CellPlan>, there: &Plan) -> Result<Vec<CellPlan>, PlanError> {
     match there.cells.iter().find(|cell| !cells.contains(cell)) {
         None => Ok(there.cells.clone()),
-        Some(cell) => {
-            Err(PlanError::new(format!("its plan has a cell {cell} that it does not ask for")))
-        }
+        Some(cell) => Err(PlanError::new(format!("its plan has an unexpected cell {cell}"))),
     }
 }
 
@@ -229,7 +234,8 @@ fn engine_flags(there: &Plan, here: &Here) -> std::collections::BTreeMap<String,
     }
 }
 
-/// That this program makes of the plan what was measured. The requests are held against their hash later.
+/// That this program makes of the plan what was measured. The requests are compared with their hash
+/// later.
 fn check_same(run: &Bundled, there: &Plan, here: &Plan) -> Result<(), ReproduceError> {
     // A recording is named by its file, which lies elsewhere here; its instants are in the hash.
     let is_recorded = there.passes.iter().any(|pass| pass.clone().recording_mut().is_some());
@@ -249,8 +255,8 @@ fn check_same(run: &Bundled, there: &Plan, here: &Plan) -> Result<(), ReproduceE
     match differ.is_empty() {
         true => Ok(()),
         false => Err(ReproduceError::refused(format!(
-            "run {}: this program ({}) makes another plan of what was asked for: {} differ; use \
-             inferometer {}, which made it",
+            "run {}: this program ({}) resolves its plan differently: {} differ; use inferometer \
+                {}, which created it",
             run.id,
             env!("CARGO_PKG_VERSION"),
             differ.join(", "),
@@ -259,7 +265,8 @@ fn check_same(run: &Bundled, there: &Plan, here: &Plan) -> Result<(), ReproduceE
     }
 }
 
-/// What the run sent, to be sent again. Predictions make no requests that could be held against it first.
+/// What the run sent, to be sent again. Predictions make no requests that could be compared with it
+/// first.
 fn earlier_work(run: &Bundled, here: &Here) -> Option<EarlierWork> {
     let is_checked = run.kind == RunKind::Measured && !here.new_salt;
     let workload_hash = run.summary.workload_hash.clone().filter(|_| is_checked)?;

@@ -1,4 +1,4 @@
-//! What came out: the new runs held against those of the bundle, by the comparison that `compare` makes.
+//! The result: the new runs compared with those of the bundle, by the same comparison as `compare`.
 
 use inferometer_analysis::compare::{Options, Outcome, Reproduction, Subject};
 use inferometer_analysis::summary::Summary;
@@ -18,7 +18,7 @@ pub struct NewRun {
     pub plan: Plan,
     /// Its results.
     pub summary: Summary,
-    /// Whether its requests were held against those of the bundle's run, and are the same.
+    /// Whether its requests were compared with those of the bundle's run, and are the same.
     pub is_same_work: bool,
 }
 
@@ -97,7 +97,8 @@ fn remarks(answer: &Reproduction, new: &[NewRun]) -> Vec<String> {
         .find(|it| it.is(code::CACHED_PROMPT_TOKENS));
     if let Some(finding) = from_cache {
         lines.push(format!(
-            "{} They may be there from an earlier run of this bundle: --new-salt makes others of the same kind.",
+            "{} They may come from an earlier run of this bundle: --new-salt makes new prompts of \
+                the same kind.",
             finding.message
         ));
     }

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use inferometer_formats::bundle::Sum;
 use inferometer_net::file;
-use inferometer_plan::spec::Spec;
+use inferometer_plan::Plan;
 use inferometer_workload::fetch::{DATA_SETS, FetchConfig};
 
 use super::ReproduceError;
 use super::here::Here;
-use crate::bundle::{Bundle, BundleRunError, DataFile, FileOfPlan, files_of};
+use crate::bundle::{Bundle, BundleRunError, DataFile, FileOfPlan, files_of_plan};
 
 /// The folder for data of bundles, beside the database.
 const FOLDER: &str = "inferometer.data";
@@ -25,7 +25,7 @@ const SHORT: usize = 16;
 /// When one is nowhere, with where to get it; when a file was given that the bundle does not name.
 pub fn placed(
     bundle: &Bundle,
-    asked: &Spec,
+    there: &Plan,
     here: &Here,
 ) -> Result<Vec<(String, PathBuf)>, ReproduceError> {
     let given = here.data.iter().map(|path| Ok((path.clone(), sum_of(path)?)));
@@ -34,11 +34,11 @@ pub fn placed(
     let is_named = |sum: &Sum| data.iter().any(|file| file.sha256.as_ref() == Some(&sum.sha256));
     if let Some((path, _)) = given.iter().find(|(_, sum)| !is_named(sum)) {
         return Err(ReproduceError::refused(format!(
-            "--data: {} is none of the files that the bundle names, by its SHA-256",
+            "--data: {} is not a file of the bundle, by its SHA-256",
             path.display()
         )));
     }
-    let of_plan = files_of(asked);
+    let of_plan = files_of_plan(there);
     // Several runs may name other files under one key.
     let is_its = |file: &&DataFile| {
         let named =
@@ -79,18 +79,19 @@ fn place(
         }
     }
     let fetch = known.map_or_else(String::new, |known| {
-        format!("; `inferometer fetch {}` fetches it", known.name)
+        format!("; `inferometer fetch {}` downloads it", known.name)
     });
     Err(ReproduceError::refused(match &data.sha256 {
         Some(sha256) => format!(
-            "{}: `{}` is not in the bundle, and no such file is here ({} bytes, SHA-256 {sha256}); give it \
-             with --data FILE{fetch}",
+            "{}: `{}` is neither in the bundle nor on this machine ({} bytes, SHA-256 {sha256}); \
+                give it with --data FILE{fetch}",
             data.key,
             data.named,
             data.bytes.unwrap_or(0)
         ),
         None => format!(
-            "{}: `{}` is not in the bundle, whose maker had it no more; it must be here under that name",
+            "{}: `{}` is not in the bundle, because it was missing when the bundle was made; it \
+                must exist here under that name",
             data.key, data.named
         ),
     }))

@@ -40,10 +40,10 @@ fn each_mistake_names_its_flag_and_what_to_do_and_nothing_is_sent() {
         (&["--output-lengths", "16,0"], &["--output-lengths", "from 1"]),
         (&["--input-lengths", "many"], &["--input-lengths", "a whole number is expected"]),
         (&["--requests", "0"], &["--requests", "at least 1"]),
-        (&["--requests", "4294967295"], &["--requests", "at most 10000000"]),
-        (&["--concurrency", "4294967295"], &["--concurrency", "at most 65536"]),
+        (&["--requests", "4294967295"], &["--requests", "the maximum is 10000000"]),
+        (&["--concurrency", "4294967295"], &["--concurrency", "the maximum is 65536"]),
         (&["--workload", "jsonl", "--dataset", "/dev/zero"], &["--dataset", "a pipe or a device"]),
-        (&["--tokenizer", "/dev/zero"], &["--tokenizer", "more than 64 MiB"]),
+        (&["--tokenizer", "/dev/zero"], &["--tokenizer", "larger than the limit of 64 MiB"]),
         (&["--rate", "fast"], &["--rate", "requests per second"]),
         (&["--rate", "-1"], &["--rate", "requests per second"]),
         (&["--output-lengths", "-3"], &["--output-lengths", "'-3'"]),
@@ -77,7 +77,7 @@ fn each_mistake_names_its_flag_and_what_to_do_and_nothing_is_sent() {
 fn a_target_that_is_no_address_is_told_how_to_write_it() {
     for (target, advice) in [
         ("localhost:8000", "http://localhost:8000"),
-        ("http://", "names no host"),
+        ("http://", "has no host"),
         ("http://a:port", "1 to 65535"),
     ] {
         let output = inferometer(folder().path(), &["run", "--target", target]);
@@ -137,7 +137,7 @@ fn a_server_whose_command_names_a_port_that_is_taken_is_told_at_once() {
     fs::write(folder.path().join("plan.toml"), plan).unwrap();
     let output = inferometer(folder.path(), &["run", "plan.toml"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(told(&output).contains(&format!("127.0.0.1:{port} is taken")), "{}", told(&output));
+    assert!(told(&output).contains(&format!("127.0.0.1:{port} is in use")), "{}", told(&output));
 }
 
 #[test]

@@ -49,8 +49,11 @@ fn a_run_goes_into_another_store_as_one_file_and_is_the_same_run_there() {
     assert!(fs::read(&again).expect("a file") == first, "the same run makes the same bytes");
     let path = file.to_str().expect("a path");
 
-    assert!(stdout(there.path(), &["import", path]).contains("is here now, as it was measured"));
-    assert!(stdout(there.path(), &["import", path]).contains("is there already"));
+    assert!(stdout(there.path(), &["import", path]).contains(
+        "was added to the store, as it was \
+        measured"
+    ));
+    assert!(stdout(there.path(), &["import", path]).contains("is in the store already"));
     let imported = document(there.path(), &["import", path, "--json"]);
     assert_eq!(
         (&imported["runs"][0]["run_id"], &imported["runs"][0]["new"]),
@@ -137,7 +140,7 @@ fn data_is_in_a_bundle_where_it_is_small_and_keys_never_are() {
         .expect("the binary runs");
     assert_eq!(out.status.code(), Some(2), "{}", told(&out));
     assert!(
-        told(&out).contains("rows.jsonl: a key that this process was given stands in it"),
+        told(&out).contains("rows.jsonl: contains an API key of this process"),
         "{}",
         told(&out)
     );

@@ -45,7 +45,7 @@ fn summary(
     document["started_at"] = "2026-11-20T07:47:47Z".into();
     if workload == "two" {
         let early = serde_json::json!({"code": "output_shorter_than_asked", "severity": "warning",
-            "place": "16 x 4", "message": "outputs were ended early", "advice": null});
+            "place": "16 x 4", "message": "outputs ended early", "advice": null});
         document["findings"].as_array_mut().expect("findings").push(early);
     }
     let path = folder.path().join(name);
@@ -68,8 +68,8 @@ fn a_gate_sets_the_exit_code_and_other_work_is_told() {
     let (code, text, told) = compare(&[]);
     assert_eq!(code, Some(0), "{told}");
     assert!(text.contains("WORSE") && text.contains("measured: in turn, 5 rounds"), "{text}");
-    assert!(text.contains("warning: workload differs (one against two)"), "{text}");
-    assert!(text.contains("b.json has a warning: 16 x 4: outputs were ended early"), "{text}");
+    assert!(text.contains("warning: workload differs (one and two)"), "{text}");
+    assert!(text.contains("b.json has a warning: 16 x 4: outputs ended early"), "{text}");
     let (code, _, told) = compare(&["--gate", "e2e_p50<+25%,ttft_p50<+10%"]);
     assert_eq!(code, Some(3));
     assert!(told.contains("not met: ttft_p50<+10%") && !told.contains("e2e_p50"), "{told}");
@@ -111,7 +111,7 @@ fn a_baseline_that_was_measured_before_differs_and_its_gate_says_that_it_may_be_
     );
     let both = [format!("{a},{second}"), format!("{b},{third}")];
     let (_, text, told) = compare(&[&both[0], &both[1]]);
-    assert!(text.contains("in turn, 2 rounds of both"), "{text}{told}");
+    assert!(text.contains("in turn, 2 rounds each"), "{text}{told}");
     let (code, _, told) = compare(&["group-none/a", &b]);
     assert!(code == Some(2) && !told.is_empty(), "{told}");
 }

@@ -103,7 +103,7 @@ fn a_model_that_is_not_served_is_told_with_those_that_are_before_anything_is_mea
     assert_eq!(output.status.code(), Some(2));
     let said = told(&output);
     assert!(
-        said.contains("the server lists m, not other, and refuses it: 404: The model"),
+        said.contains("the server lists m, not other, and rejects it: 404: The model"),
         "{said}"
     );
     // A server that is busy refuses for another reason.
@@ -112,7 +112,7 @@ fn a_model_that_is_not_served_is_told_with_those_that_are_before_anything_is_mea
         said => said,
     };
     let (output, _) = measure(&server(busy), &["--model", "other"]);
-    assert!(!told(&output).contains("and refuses it"), "{}", told(&output));
+    assert!(!told(&output).contains("and rejects it"), "{}", told(&output));
     // Some servers take any name.
     let (output, summary) = measure(&server(|path, _| plain(path)), &["--model", "other"]);
     let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
@@ -170,7 +170,7 @@ fn waiting_is_refused_where_there_is_nothing_to_wait_for() {
         (&["run", "--wait", "1s"][..], "wait (--wait): needs a target"),
         (
             &["run", "--target", "http://a:1", "--wait", "soon"],
-            "wait (--wait): `soon` is not a span",
+            "wait (--wait): `soon` is not a duration",
         ),
         (&["run", "plan.toml", "--wait", "1s"], "ready_timeout in [server]"),
     ] {
@@ -204,9 +204,9 @@ fn metrics_that_a_fresh_server_has_only_after_its_first_request_are_read() {
 #[test]
 fn a_target_that_is_none_is_told_with_what_came() {
     for (status, body, words) in [
-        (401, r#"{"error":"no key"}"#, "it wants a key"),
-        (404, "{}", "is this the address of the server"),
-        (502, "<html>bad gateway</html>", "a gateway without a server behind it"),
+        (401, r#"{"error":"no key"}"#, "needs a valid API key"),
+        (404, "{}", "check the address of the server"),
+        (502, "<html>bad gateway</html>", "no server is behind it"),
         (200, "<html>hello</html>", "with a web page"),
     ] {
         let (output, summary) = measure(&server(move |_, _| Some((status, body.to_owned()))), &[]);

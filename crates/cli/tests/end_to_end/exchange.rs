@@ -96,7 +96,7 @@ fn a_published_table_is_a_run_among_others() {
     let compared = stdout(at, &["compare", ids[0], "page.md#tgi"]);
     assert!(compared.contains("differs: engine: vllm -> tgi"), "{compared}");
     let refused = inferometer(at, &["report", ids[0], "--dialect", "vllm"]);
-    assert!(told(&refused).contains("has no records"), "{}", told(&refused));
+    assert!(told(&refused).contains("has no request records"), "{}", told(&refused));
 }
 
 /// A prediction that is reported again keeps what it says beside its figures.
@@ -123,7 +123,7 @@ fn held_against(at: &Path, table: &str) {
         let out = against(model, "128");
         let text = String::from_utf8_lossy(&out.stdout).into_owned();
         assert_eq!(text.contains("against_another_model"), is_other, "{model}: {}", told(&out));
-        assert!(told(&out).contains("held against run"), "{}", told(&out));
+        assert!(told(&out).contains("compared with run"), "{}", told(&out));
     }
 }
 
@@ -160,18 +160,18 @@ fn what_is_no_measurement_of_a_real_server_says_so_wherever_it_goes() {
     );
     stdout(at, &["report", back, "--out", "made"]);
     let report = fs::read_to_string(at.join("made/report.md")).expect("a report");
-    for told in ["IMPORTED from summary.json", "SIMULATED: ", "verdict is the one of then"] {
+    for told in ["IMPORTED from summary.json", "SIMULATED: ", "verdict is of that time"] {
         assert!(report.contains(told), "{told}");
     }
     let compared = stdout(at, &["compare", &id, back, "--margin", "7%"]);
-    assert!(compared.contains("one run held against itself"), "{compared}");
+    assert!(compared.contains("compares a run with itself"), "{compared}");
     assert!(compared.contains("within 7 %"), "{compared}");
     let refused = inferometer(at, &["compare", &id, "made"]);
-    assert!(told(&refused).contains("made: is a folder; name a stored run"), "{}", told(&refused));
+    assert!(told(&refused).contains("made: is a folder; give a stored run"), "{}", told(&refused));
     for format in ["csv", "jsonl", "json", "vllm-bench"] {
         let refused = inferometer(at, &["export", back, "--format", format, "--out", "nothing"]);
         assert_eq!(refused.status.code(), Some(2), "{format}: {}", told(&refused));
-        assert!(told(&refused).contains("has no records"), "{}", told(&refused));
+        assert!(told(&refused).contains("has no request records"), "{}", told(&refused));
         assert!(!at.join("nothing").exists());
     }
 }
@@ -188,7 +188,7 @@ fn an_export_tells_what_it_wrote_and_what_it_took_the_place_of() {
             let out = inferometer(at, &["export", &id, "--format", format, "--out", format]);
             let said = told(&out);
             assert!(out.status.success() && said.contains(what), "{said}");
-            assert_eq!(said.contains("in the place of"), replaced, "{said}");
+            assert_eq!(said.contains("replacing the existing file"), replaced, "{said}");
         }
     }
     for format in ["mlflow", "table", "csv"] {

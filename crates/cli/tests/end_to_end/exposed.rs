@@ -36,7 +36,7 @@ fn a_run_is_scraped_while_it_goes_on_and_the_scrapes_end_with_it() {
     let run = summary["run_id"].as_str().expect("a name");
     let advice = format!("inferometer run --resume {run}");
     assert!(said.iter().any(|line| line.contains(&advice)), "{said:?}");
-    let ended = "0 of 1 passes were completed";
+    let ended = "0 of 1 passes are complete";
     assert!(summary["findings"].to_string().contains(ended), "{}", summary["findings"]);
 
     // It goes on where the first one wrote, and says what it replaces there.
@@ -48,7 +48,7 @@ fn a_run_is_scraped_while_it_goes_on_and_the_scrapes_end_with_it() {
         .expect("it runs");
     let told = told(&plan);
     let plan = String::from_utf8(plan.stdout).expect("a plan");
-    for part in ["out = \"there\"", "proxy: by INFEROMETER_PROXY"] {
+    for part in ["out = \"there\"", "proxy: from INFEROMETER_PROXY"] {
         assert!(plan.contains(part), "{part}: {plan} {told}");
     }
 }

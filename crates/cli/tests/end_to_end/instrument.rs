@@ -79,7 +79,7 @@ fn a_client_that_was_stopped_makes_the_run_suspect() {
     let stood_still = process["stalled_us"].as_u64().map(Duration::from_micros);
     assert!(stood_still >= Some(stop - Duration::from_millis(50)), "{stop:?}: {process}");
     assert_eq!(summary["verdict"]["validity"], "suspect");
-    // The interrupted pass gives the table no figure; its own rates are not vouched for.
+    // The interrupted pass gives the table no figure; its own rates are unreliable.
     let figures = &summary["verdict"]["figures"];
     assert!(figures["not_vouched_for"].as_u64() >= Some(2), "{figures}");
 }

@@ -103,7 +103,7 @@ fn a_program_that_does_not_exist_and_a_port_that_is_taken_are_told() {
             "command = ['no-such-program-here']".to_owned(),
             "`no-such-program-here` cannot be started",
         ),
-        (format!("command = ['true']\nport = {port}"), "is taken: vllm"),
+        (format!("command = ['true']\nport = {port}"), "is in use: vllm"),
     ] {
         let folder = folder();
         write_plan(folder.path(), "[16]", &server);
@@ -171,8 +171,8 @@ fn a_broken_run_is_gone_on_with_and_what_it_measured_whole_is_taken_over() {
     let resumed = inferometer(folder.path(), &["run", "--resume", "latest", "--json"]);
     let told = told(&resumed);
     assert_eq!(resumed.status.code(), Some(0), "{told}");
-    assert!(told.contains("16 x 8, saturated, taken over"), "{told}");
-    assert!(!told.contains("24 x 8, saturated, taken over"), "{told}");
+    assert!(told.contains("16 x 8, saturated, copied"), "{told}");
+    assert!(!told.contains("24 x 8, saturated, copied"), "{told}");
     let summary: Value = serde_json::from_slice(&resumed.stdout).expect("one document");
     let cells = summary["cells"].as_array().expect("cells");
     assert_eq!(cells.len(), 3);

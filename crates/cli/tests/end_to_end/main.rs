@@ -1,11 +1,14 @@
 //! The binary as its users meet it: over real sockets, with files and exit codes.
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
+mod ab;
 mod bad_input;
 mod bench;
 mod bundle;
 mod compare;
 mod discovery;
+mod documents;
+mod event_loops;
 mod exchange;
 mod exposed;
 mod failures;
@@ -19,7 +22,10 @@ mod manual;
 mod observe;
 mod outcomes;
 mod predict;
+mod predict_today;
 mod proxy;
+mod rank_trouble;
+mod ranks;
 mod reach;
 mod reproduce;
 mod run;
@@ -29,7 +35,9 @@ mod settings;
 mod several;
 mod shelf;
 mod sockets;
+mod spread;
 mod support;
+mod sweep;
 mod tiny_server;
 mod tls;
 mod web;

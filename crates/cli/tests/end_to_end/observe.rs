@@ -1,4 +1,4 @@
-//! What the server says of itself beside the measurement: read, kept, made again, or left.
+//! Server metrics of itself beside the measurement: read, kept, made again, or left.
 
 use serde_json::Value;
 
@@ -33,12 +33,12 @@ fn metrics_that_are_not_wanted_are_not_asked_for_and_those_that_are_must_be_ther
     let (output, summary) = measure(&engine.url, &["--cards", "0"]);
     let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
     let fact = summary["target"]["facts"]["cards"].as_str().expect("a fact");
-    assert!(fact.starts_with("not asked: the embedded engine"), "{fact}");
+    assert!(fact.starts_with("not read: the embedded engine"), "{fact}");
     let models = format!("{}/v1/models", engine.url);
     for (flags, code, words) in [
         (["--metrics-url", "/nothing"], 1, "/nothing answered 404"),
-        (["--metrics-url", &models], 1, "holds no metric that is known"),
-        (["--dcgm-url", &engine.url], 1, "no card is in what it says"),
+        (["--metrics-url", &models], 1, "contains no known metric"),
+        (["--dcgm-url", &engine.url], 1, "reports no card"),
         (["--metrics-period", "1ms"], 2, "100ms"),
     ] {
         let (output, _) = measure(&engine.url, &flags);

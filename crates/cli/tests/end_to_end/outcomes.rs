@@ -150,7 +150,7 @@ fn a_prompt_that_is_too_long_is_rejected_with_the_servers_own_words() {
     // Where nothing but that could come, nothing is sent.
     let (output, summary) = measure_cell(&engine.url, ("100", "8"), &[]);
     assert!(summary.is_none() && output.status.code() == Some(2), "{}", told(&output));
-    assert!(told(&output).contains("takes 64 tokens at most"), "{}", told(&output));
+    assert!(told(&output).contains("accepts at most 64 tokens"), "{}", told(&output));
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn published(name: &str) -> String {
     format!("{folder}/{name}.md")
 }
 
-fn predict(folder: &Path, arguments: &[&str]) -> Value {
+pub fn predict(folder: &Path, arguments: &[&str]) -> Value {
     let mut all = vec!["predict", "--json", "--quiet"];
     all.extend(arguments);
     let output = inferometer(folder, &all);
@@ -125,7 +125,7 @@ fn a_table_that_the_profile_was_fitted_on_is_called_in_sample_and_no_row_uncalib
         let output = inferometer(folder.path(), &arguments);
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let told = [&text, told(&output).as_str()].concat();
-        assert!(text.contains(&format!("in sample: profile {profile} was fitted on")), "{told}");
+        assert!(text.contains(&format!("in sample: profile {profile} was fitted to")), "{told}");
         assert!(!text.contains("uncalibrated"), "{told}");
     }
 }

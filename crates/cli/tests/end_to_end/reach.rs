@@ -126,7 +126,7 @@ fn a_proxy_that_cannot_be_used_is_told_with_what_to_do_and_without_its_password(
             &*without,
             &[][..],
             1,
-            "answered 407; it wants a user and a password",
+            "answered 407; it requires a user name and a password",
         ),
         (
             &engine.url,
@@ -134,7 +134,7 @@ fn a_proxy_that_cannot_be_used_is_told_with_what_to_do_and_without_its_password(
             &wrong,
             &[],
             1,
-            "does not take the user and the password in HTTP_PROXY",
+            "it rejects the user name and password in HTTP_PROXY",
         ),
         (&secure, "HTTPS_PROXY", &without, &[], 1, "answered 407 to CONNECT"),
         (&engine.url, "HTTP_PROXY", "socks5://u:other-s3cret@h:1", &[], 2, "SOCKS"),
@@ -153,7 +153,7 @@ fn a_proxy_that_cannot_be_used_is_told_with_what_to_do_and_without_its_password(
             "x",
             &["--proxy", "http://u:other-s3cret@h:1"],
             2,
-            "which others can see",
+            "which other users can see",
         ),
         (&engine.url, "X", "x", &["--proxy", "https://h:1"], 2, "or `none`"),
     ] {
@@ -222,11 +222,7 @@ fn a_server_that_wants_a_certificate_of_its_client_gets_it() {
         ["--client-cert", &file("self-signed.pem"), "--client-key", &file("self-signed.key")];
     let (output, _) = measure(&url, &[&trusts[..], &other].concat());
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        told(&output).contains("does not take the certificate of its client"),
-        "{}",
-        told(&output)
-    );
+    assert!(told(&output).contains("rejects the client certificate"), "{}", told(&output));
 }
 
 /// A folder with a file that holds a certificate and its key.
@@ -247,19 +243,19 @@ fn mistakes_about_the_clients_certificate_name_the_file_and_what_is_wrong_with_i
             secure,
             Some(&pem),
             Some(file("client-encrypted.key")),
-            "client-encrypted.key: holds a key with a passphrase",
+            "client-encrypted.key: contains a key with a passphrase",
         ),
-        (secure, Some(&pem), Some(file("server.key")), "the key is not the one of the certificate"),
+        (secure, Some(&pem), Some(file("server.key")), "the key does not match the certificate"),
         (
             secure,
             Some(&pem),
             None,
-            "client.pem: holds no private key in PEM form; name its file with --client-key",
+            "client.pem: contains no private key in PEM form; name its file with --client-key",
         ),
-        (secure, Some(&key), Some(key.clone()), "client.key: holds no certificate"),
+        (secure, Some(&key), Some(key.clone()), "client.key: contains no certificate"),
         (secure, Some(&pem), Some(file("absent.key")), "client_key (--client-key): "),
-        (secure, None, Some(key.clone()), "has no certificate"),
-        ("http://127.0.0.1:9", Some(&pem), None, "no https:// address"),
+        (secure, None, Some(key.clone()), "needs a certificate"),
+        ("http://127.0.0.1:9", Some(&pem), None, "an https:// address"),
     ] {
         let mut flags = Vec::new();
         flags.extend(certificate.map(|path| ["--client-cert", path]).into_iter().flatten());

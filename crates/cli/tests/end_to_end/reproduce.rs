@@ -24,10 +24,7 @@ fn a_prediction_that_is_reproduced_is_identical() {
     let again = document(here.path(), &["reproduce", bundle, "--json", "--quiet"]);
     assert_eq!(again["answer"]["outcome"]["kind"], "identical", "{again:#}");
     let sentence = again["sentence"].as_str().expect("a sentence");
-    assert_eq!(
-        sentence,
-        "identical: every figure is the same to the last digit; no fact is known to differ"
-    );
+    assert_eq!(sentence, "identical: all figures agree in every digit; no known fact differs");
     assert_eq!(
         (&again["bundled"][0], again["schema"].as_str()),
         (&first["run_id"], Some("inferometer.reproduction/1"))
@@ -43,6 +40,23 @@ fn a_prediction_that_is_reproduced_is_identical() {
     assert!(told(&refused).contains("is a prediction"), "{}", told(&refused));
     let dry = stdout(here.path(), &["reproduce", bundle, "--dry-run"]);
     assert!(dry.contains("# reproduces run") && dry.contains("in virtual time"), "{dry}");
+}
+
+#[test]
+fn the_card_of_a_prediction_goes_into_its_bundle() {
+    let (here, there) = (folder(), folder());
+    let card = include_str!("../../../engine/data/cards/l40s.toml");
+    fs::write(there.path().join("mine.toml"), card.replace("\"l40s\"", "\"mine\""))
+        .expect("written");
+    let line = "predict --model llama-3.1-8b --engine vllm-0.8 --card mine.toml --input-lengths 16 \
+                --output-lengths 8 --requests 20 --quiet --json";
+    document(there.path(), &line.split_whitespace().collect::<Vec<_>>());
+    let bundle = bundle_of(there.path(), "latest-predicted", &[]);
+    let bundle = bundle.to_str().expect("a path");
+    // Another card has the same name here.
+    fs::write(here.path().join("mine.toml"), "name = \"mine\"").expect("written");
+    let again = document(here.path(), &["reproduce", bundle, "--json", "--quiet"]);
+    assert_eq!(again["answer"]["outcome"]["kind"], "identical", "{again:#}");
 }
 
 #[test]
@@ -131,13 +145,10 @@ fn what_is_not_the_same_work_is_refused_before_anything_is_measured() {
     };
     let to = ["--target", engine.url.as_str()];
     refused(&[], "give the server to measure now with --target");
-    refused(&to, "dataset: `rows.jsonl` is not in the bundle");
+    refused(&to, "dataset: `rows.jsonl` is neither in the bundle nor on this machine");
     refused(&to, "give it with --data FILE");
     fs::write(there.path().join("other.jsonl"), "{\"prompt\": \"three\"}\n").expect("written");
-    refused(
-        &[&to[..], &["--data", "other.jsonl"]].concat(),
-        "is none of the files that the bundle names",
-    );
+    refused(&[&to[..], &["--data", "other.jsonl"]].concat(), "is not a file of the bundle");
     refused(&["--start-server"], "give the server to measure now");
     let dry = ["--data", at.path().join("rows.jsonl").to_str().expect("a path"), "--dry-run"]
         .map(str::to_owned);
@@ -160,7 +171,7 @@ fn what_is_not_the_same_work_is_refused_before_anything_is_measured() {
         &["reproduce", other.to_str().expect("a path"), "--target", &engine.url, "--quiet"],
     );
     assert_eq!(out.status.code(), Some(1), "{}", told(&out));
-    let words = ["this is not the work of run", "have 000000000000;", "nothing was measured"];
+    let words = ["this is not the workload of run", "have 000000000000;", "nothing was measured"];
     assert!(words.iter().all(|words| told(&out).contains(words)), "{}", told(&out));
     let listed = document(there.path(), &["runs", "--json"]);
     assert_eq!(

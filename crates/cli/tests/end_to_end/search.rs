@@ -44,7 +44,7 @@ fn a_search_in_virtual_time_answers_with_an_interval_that_the_report_makes_again
     let estimate = answer["estimate"].as_f64().expect("an estimate");
     assert!((estimate / 18.2).ln().abs() < 0.1, "{answer}");
     let sentence = answer["answer"].as_str().expect("a sentence");
-    assert!(sentence.starts_with("It bears 1"), "{sentence}");
+    assert!(sentence.starts_with("The server sustains 1"), "{sentence}");
     assert!(answer["requests"].as_u64().expect("a count") <= 8_000);
     let trials = summary["searches"][0]["trials"].as_u64().expect("a count");
     assert_eq!(summary["cells"][0]["passes"].as_array().map(Vec::len), Some(trials as usize));
@@ -106,7 +106,7 @@ fn a_search_that_begins_far_too_high_cuts_its_trials_off_and_that_is_no_failure(
     assert!(passes(&again) == passes(&summary), "the report makes other passes");
     let report = std::fs::read_to_string(folder.path().join("again/report.md")).expect("a report");
     assert!(report.contains("trial 1") && !report.contains("repeat 2"), "{report}");
-    let [answer, trials] = ["It bears ", "## Trials"].map(|words| report.find(words));
+    let [answer, trials] = ["The server sustains ", "## Trials"].map(|words| report.find(words));
     assert!(answer.expect("the answer") < trials.expect("the trials"), "{report}");
 }
 
@@ -140,7 +140,7 @@ fn the_answer_of_a_search_is_the_last_line() {
     let output = inferometer(folder.path(), &[&asked, &["4"][..], &CELL].concat());
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let last = text.lines().last().unwrap_or_default();
-    let words = "answer: 64 x 16: It bears 4 requests/s with ttft_p90<9s (95 %: 4";
+    let words = "answer: 64 x 16: The server sustains 4 requests/s with ttft_p90<9s (95 %: 4";
     assert!(last.starts_with(words), "{text}");
     assert!(told(&output).contains("PASS"), "{}", told(&output));
 }
@@ -156,7 +156,9 @@ fn each_tier_has_an_answer_from_the_same_trials() {
     let estimate = |at: usize| of(at)["estimate"].as_f64().expect("an estimate");
     assert!(estimate(0) < estimate(1), "{} {}", of(0), of(1));
     assert_eq!(of(0)["requests"], of(1)["requests"]);
-    assert!(of(0)["answer"].as_str().is_some_and(|it| it.starts_with("gold: It bears ")));
+    assert!(
+        of(0)["answer"].as_str().is_some_and(|it| it.starts_with("gold: The server sustains "))
+    );
 }
 
 #[test]
@@ -193,7 +195,7 @@ fn a_server_is_searched_over_concurrency_and_a_stored_search_says_where_to_begin
     let plan: Value = serde_json::from_slice(&dry.stdout).expect("JSON");
     let guess = ["estimate", "low", "high"].iter().find_map(|end| answer[*end].as_f64());
     assert_eq!(plan["plan"]["search"]["start"].as_f64(), guess.map(f64::round).or(Some(8.0)));
-    let said = told(&dry).contains("a search of the same plan but for its bounds");
+    let said = told(&dry).contains("a search of the same plan with other limits");
     assert_eq!(said, guessed, "{}", told(&dry));
 }
 
@@ -201,18 +203,18 @@ fn a_server_is_searched_over_concurrency_and_a_stored_search_says_where_to_begin
 fn what_a_search_chooses_itself_or_cannot_look_for_is_refused() {
     let folder = folder();
     for (arguments, words) in [
-        (&[][..], "what must hold"),
+        (&[][..], "a search needs objectives"),
         (&["--slo", "ttft_p99<1s", "--rate", "3"], "rate (--rate): is what a search chooses"),
-        (&["--slo", "requests_per_s>3"], "asks for more"),
+        (&["--slo", "requests_per_s>3"], "a search needs upper limits"),
         (&["--slo", "ttft_p99<1s", "--attainment", "90%"], "share of requests that meet --goodput"),
         (&["--slo", "ttft_p99<1s", "--from", "3", "--to", "2"], "is not above --from"),
         (&["--slo", "ttft_p99<1s", "--max-num-seqs", "3"], "add --predict"),
         (&["--slo", "ttft_p99<1s", "--bracket-from", "nothing"], "neither a stored search"),
         (&["--slo", "ttft_p99<1s", "--start", "3", "--bracket-from", "a"], "leave out one of them"),
         (&["--slo", "ttft_p99<1s", "--start", "3", "--to", "2"], "not between --from and --to"),
-        (&["--slo", "ttft_p99<1s", "--max-failures", "0"], "asks every request to meet it"),
-        (&["--tier", "ttft_p99<1s"], "is no name with objectives"),
-        (&["--slo", "ttft_p99<1s", "--max-time", "soon"], "is not a span of time"),
+        (&["--slo", "ttft_p99<1s", "--max-failures", "0"], "must hold for every request"),
+        (&["--tier", "ttft_p99<1s"], "is not NAME=OBJECTIVES"),
+        (&["--slo", "ttft_p99<1s", "--max-time", "soon"], "is not a duration"),
         (&["--resume", "a", "--predict"], "leave out --predict"),
         (&["--resume", "a", "--bracket-from", "b"], "leave out --bracket-from"),
         (&["--resume", "a", "--max-num-seqs", "3"], "leave out the embedded engine's own flags"),
@@ -229,14 +231,14 @@ fn a_dry_run_says_what_is_searched_and_how_much_it_may_take_and_measures_nothing
     let asked = ["--slo", "ttft_p99<1s", "--to", "4", "--from", "2"];
     for (virtual_time, words) in [
         (&["--predict"][..], &["in virtual time"][..]),
-        (&[], &["; at most about 2.8 h in all", "--predict searches it in virtual time"]),
+        (&[], &["; at most about 2.8 h in total", "--predict searches it in virtual time"]),
     ] {
         let command = [&["search", "--dry-run"], &CELL[..], &asked, virtual_time].concat();
         let output = inferometer(folder.path(), &command);
         assert_eq!(output.status.code(), Some(0), "{}", told(&output));
         let plan = String::from_utf8_lossy(&output.stdout).into_owned();
         let always = ["[search]", "precision = 0.05", "max_trials = 40", "# plan_hash"];
-        let most = ["a search ends when it is sure: at most 20000 requests (or 40 trials)"];
+        let most = ["a search ends at its precision: at most 20000 requests (or 40 trials)"];
         for words in always.iter().chain(&most).chain(words) {
             assert!(plan.contains(words), "{words}: {plan}");
         }

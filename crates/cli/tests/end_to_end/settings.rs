@@ -49,9 +49,9 @@ fn a_flag_comes_before_the_plan_file_a_variable_and_the_users_file() {
     let output = with(folder.path(), &variables, &["run", "--dry-run", "plan.toml", "--no-stream"]);
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     for line in [
-        "# requests: by plan.toml",
-        "# seed: by INFEROMETER_SEED",
-        "# stream: by --no-stream",
+        "# requests: from plan.toml",
+        "# seed: from INFEROMETER_SEED",
+        "# stream: from --no-stream",
         "# all other values are defaults",
     ] {
         assert!(text.contains(line), "{text}");
@@ -76,7 +76,7 @@ fn the_usual_variable_of_other_tools_names_the_target_and_the_first_line_says_so
     let first = told(&output).lines().next().unwrap().to_owned();
     assert_eq!(
         first,
-        format!("target: {base}, by OPENAI_BASE_URL (--target embedded leaves it out)")
+        format!("target: {base}, from OPENAI_BASE_URL (--target embedded ignores it)")
     );
 
     let here = ["--input-lengths", "8", "--output-lengths", "4"];
@@ -101,10 +101,10 @@ fn settings_that_a_run_has_no_use_for_are_left_out_and_the_dry_run_says_so() {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
     for line in [
-        "# proxy: not by ",
+        "# proxy: not from ",
         "because there is no target",
-        "# concurrency: not by ",
-        "because the run has a load",
+        "# concurrency: not from ",
+        "because the run has its own load",
     ] {
         assert!(text.contains(line), "{text}");
     }
@@ -121,10 +121,10 @@ fn a_mistake_in_the_settings_is_told_with_its_place_and_a_suggestion() {
     let config = folder.path().join("other.toml").display().to_string();
     let named = ("INFEROMETER_CONFIG", config.as_str());
     for (text, words) in [
-        ("reqests = 3", "other.toml: `reqests` is no setting (did you mean `requests`?)"),
-        ("requests = \"many\"", "other.toml: `requests` has a value of the wrong kind"),
+        ("reqests = 3", "other.toml: `reqests` is not a setting (did you mean `requests`?)"),
+        ("requests = \"many\"", "other.toml: `requests` has a value of the wrong type"),
         ("server = \"x\"", "`server` is allowed only in a plan file"),
-        ("quiet = [1]", "`quiet` has a value of the wrong kind"),
+        ("quiet = [1]", "`quiet` has a value of the wrong type"),
         ("requests =", "other.toml: is not TOML at line 1"),
     ] {
         std::fs::write(&config, text).unwrap();
@@ -164,7 +164,10 @@ fn a_variable_with_the_name_of_no_flag_is_told_and_those_of_other_commands_are_n
     assert_eq!(output.status.code(), Some(0));
     let said = told(&output);
     assert!(
-        said.contains("INFEROMETER_REQESTS is no setting (did you mean `INFEROMETER_REQUESTS`?)"),
+        said.contains(
+            "INFEROMETER_REQESTS is not a setting (did you mean \
+            `INFEROMETER_REQUESTS`?)"
+        ),
         "{said}"
     );
     assert_eq!(said.lines().count(), 1, "{said}");
@@ -215,7 +218,7 @@ fn settings_of_a_server_hold_for_the_server_that_the_settings_name() {
     let output =
         with(folder.path(), &[speed, ("INFEROMETER_TARGET", "http://127.0.0.1:1")], &["run"]);
     assert_eq!(output.status.code(), Some(1), "{}", told(&output));
-    assert!(told(&output).contains("setting left out: speed"), "{}", told(&output));
+    assert!(told(&output).contains("setting ignored: speed"), "{}", told(&output));
 }
 
 #[test]

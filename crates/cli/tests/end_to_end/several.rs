@@ -63,7 +63,7 @@ fn a_sweep_measures_each_combination_once_a_round_and_tells_what_each_argument_d
     let expected = (ratios.iter().sum::<f64>() / 4.0).exp_m1();
     let change = of("12")["change"].as_f64().expect("a change");
     assert!((change - expected).abs() <= 1e-9 * expected.abs(), "{change}, not {expected}");
-    // The rounds of one server are held against those of another, at whatever ports they were.
+    // The rounds of one server are compared with those of another, at whatever ports they were.
     let group = fact(&runs[0], "group");
     let [few, many] = ["1", "12"].map(|slots| {
         let group = group.as_str().expect("a name");
@@ -71,11 +71,7 @@ fn a_sweep_measures_each_combination_once_a_round_and_tells_what_each_argument_d
     });
     let compared = inferometer(folder.path(), &["compare", &few, &many]);
     let text = String::from_utf8_lossy(&compared.stdout).into_owned();
-    assert!(
-        text.contains("in turn, 2 rounds of both"),
-        "{text}{}",
-        crate::support::told(&compared)
-    );
+    assert!(text.contains("in turn, 2 rounds each"), "{text}{}", crate::support::told(&compared));
     assert!(!text.contains("tokenizer differs") && !text.contains("workload differs"), "{text}");
     let other = inferometer(folder.path(), &["compare", &few, &few.replace("=16", "=17")]);
     assert!(crate::support::told(&other).contains("has no server"));
@@ -114,7 +110,7 @@ fn mistakes_in_any_of_the_servers_are_told_before_one_is_started() {
         ("[server]\npreset = 'vlm'\n", "did you mean `vllm`?"),
         ("[server]\ncomand = ['x']\n", "unknown field `comand`"),
         ("[server]\npreset = 'vllm'\n", "model: is missing"),
-        ("target = 'http://a:1'\n[server]\ncommand = ['x']\n", "leave out target or it"),
+        ("target = 'http://a:1'\n[server]\ncommand = ['x']\n", "leave out"),
         ("[[target]]\nurl = 'http://a:1'\nrate = [1]\n", "unknown field `rate`"),
         ("rounds = 0\n", "rounds"),
         ("target = 'http://a:1'\nspeed = 2\nrounds = 3\n", "error: speed (--speed): belongs"),
@@ -154,7 +150,10 @@ fn a_group_that_was_killed_is_gone_on_with_and_nothing_is_measured_twice() {
     let resumed = inferometer(folder.path(), &resume);
     let told = told(&resumed);
     assert_eq!(resumed.status.code(), Some(0), "{told}");
-    assert_eq!((told.matches("taken over").count(), told.matches("\nstarting ").count()), (1, 1));
+    assert_eq!(
+        (told.matches("copied from run").count(), told.matches("\nstarting ").count()),
+        (1, 1)
+    );
     let document: Value = serde_json::from_slice(&resumed.stdout).expect("one document");
     let runs = document["runs"].as_array().expect("runs");
     assert_eq!(runs.len(), 2, "{told}");
@@ -162,7 +161,7 @@ fn a_group_that_was_killed_is_gone_on_with_and_nothing_is_measured_twice() {
     for (arguments, words) in [
         (vec!["run", "--resume", &group, "--store", "runs.db"], "give that plan file"),
         (vec!["run", "plan.toml", "--resume", &group, "--salt", "z"], "salt (--salt)"),
-        (vec!["run", "plan.toml", "--resume", &group, "--requests", "13"], "another plan"),
+        (vec!["run", "plan.toml", "--resume", &group, "--requests", "13"], "this plan differs"),
         (vec!["run", "plan.toml", "--resume", "latest"], "leave out the file"),
         (vec!["run", "plan.toml", "--resume", "group-none"], "no run of group-none"),
     ] {

@@ -91,7 +91,7 @@ fn a_shelf_of_runs_is_listed_shown_labelled_exported_and_cleared() {
 fn removed(folder: &Path, run: &str) {
     let latest = inferometer(folder, &["rm", "latest", "--yes"]);
     assert_eq!(latest.status.code(), Some(2), "{}", told(&latest));
-    assert!(told(&latest).contains("by its own name"), "{}", told(&latest));
+    assert!(told(&latest).contains("by their own names"), "{}", told(&latest));
     let asked = inferometer(folder, &["rm", run]);
     assert_eq!(asked.status.code(), Some(2), "nobody to ask: {}", told(&asked));
     assert!(text(folder, &["rm", run, "-y"]).starts_with(run));

@@ -32,8 +32,13 @@ impl Engine {
     /// Starts one at a speed of its own. At speed 1 an answer of 8,000 tokens takes minutes: for
     /// tests in which no answer may be over before something else happens.
     pub fn start_at(speed: &str, flags: &[&str]) -> Self {
+        Self::start_on("127.0.0.1:0", speed, flags)
+    }
+
+    /// The same at an address.
+    pub fn start_on(listen: &str, speed: &str, flags: &[&str]) -> Self {
         let mut child = Command::new(BINARY)
-            .args(["engine", "--listen", "127.0.0.1:0", "--speed", speed, "--until-stdin-closes"])
+            .args(["engine", "--listen", listen, "--speed", speed, "--until-stdin-closes"])
             .args(flags)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -61,8 +66,14 @@ pub struct Running(Option<Child>);
 impl Running {
     /// Starts it in a folder; what it prints is kept for [`Running::finish`].
     pub fn start(folder: &Path, arguments: &[&str]) -> Self {
+        Self::start_with(folder, arguments, &[])
+    }
+
+    /// The same with environment variables.
+    pub fn start_with(folder: &Path, arguments: &[&str], set: &[(&str, &str)]) -> Self {
         let child = command(folder)
             .args(arguments)
+            .envs(set.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -156,8 +156,8 @@ fn what_needs_a_number_of_requests_or_a_single_run_is_refused_without_it() {
     for (flags, words) in [
         (&["--duration", "1s", "--concurrency", "2", "--dump-workload", "f"][..], "dump_workload"),
         (&[&stages[..], &["--dump-workload", "f"]].concat(), "dump_workload"),
-        (&[&stages[..], &["--prefix-length", "8"]].concat(), "shared beginning"),
-        (&["two.toml", "--dump-workload", "f"], "each of several runs"),
+        (&[&stages[..], &["--prefix-length", "8"]].concat(), "shared prefix"),
+        (&["two.toml", "--dump-workload", "f"], "several runs would overwrite"),
     ] {
         let output = inferometer(folder.path(), &[&["run"], flags].concat());
         assert_eq!(output.status.code(), Some(2), "{flags:?}: {}", told(&output));
@@ -170,7 +170,7 @@ fn a_template_and_a_corpus_of_ones_own_are_read_or_refused_with_their_names() {
     let folder = folder();
     fs::write(folder.path().join("ask.txt"), "{text}\n{wanted}").unwrap();
     for (flags, words) in [
-        (["--template", "ask.txt"], "ask.txt has the field `{wanted}`"),
+        (["--template", "ask.txt"], "ask.txt has the unknown field `{wanted}`"),
         (["--template", "./none.txt"], "none.txt: cannot be read"),
         (["--dataset", "no.txt"], "no.txt"),
         (["--dataset", "sharegpt"], "inferometer fetch sharegpt"),

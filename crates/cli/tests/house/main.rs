@@ -2,6 +2,7 @@
 //! other in a cycle. Some code may stand in listed files only.
 
 mod modules;
+mod spelling;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +14,7 @@ use serde_json::Value;
 use modules::Modules;
 
 /// Which crates of the workspace each crate may depend on.
-const MAY_DEPEND_ON: [(&str, &[&str]); 24] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 25] = [
     ("model", &[]),
     ("stats", &[]),
     ("load", &["model", "stats"]),
@@ -31,12 +32,13 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 24] = [
     ("report", &["model", "stats", "load", "metrics", "plan", "analysis"]),
     ("store", &["model", "load", "metrics", "plan", "analysis"]),
     ("truth", &["model", "stats", "metrics", "net", "wire", "http"]),
+    ("cluster", &["model", "net", "store"]),
     ("launch", &["model", "net", "plan", "http", "drive"]),
     (
         "run",
         &[
             "model", "stats", "load", "metrics", "net", "wire", "plan", "analysis", "http",
-            "workload", "drive", "engine", "observe", "report", "store", "launch",
+            "workload", "drive", "engine", "observe", "report", "store", "launch", "cluster",
         ],
     ),
     (
@@ -62,7 +64,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 24] = [
         &[
             "model", "stats", "load", "metrics", "net", "wire", "plan", "analysis", "http",
             "workload", "drive", "engine", "formats", "observe", "report", "store", "launch",
-            "run", "check", "predict", "web",
+            "run", "check", "predict", "web", "cluster",
         ],
     ),
     ("python", &["model", "plan", "report", "store", "run", "predict", "cli"]),
@@ -90,7 +92,15 @@ const ONLY_IN: [(&str, &[&str]); 6] = [
             "net/src/sys/socket.rs",
         ],
     ),
-    ("TcpListener", &["net/src/epoll.rs", "net/src/free_port.rs"]),
+    (
+        "TcpListener",
+        &[
+            "net/src/epoll.rs",
+            "net/src/free_port.rs",
+            "cluster/src/lead.rs",
+            "cluster/src/lead/welcome.rs",
+        ],
+    ),
     (
         "TcpStream",
         &[
@@ -99,6 +109,8 @@ const ONLY_IN: [(&str, &[&str]); 6] = [
             "net/src/sys/socket.rs",
             "net/src/tls/client.rs",
             "http/src/client/stream.rs",
+            "cluster/src/link.rs",
+            "cluster/src/lead/welcome.rs",
         ],
     ),
 ];
@@ -195,6 +207,8 @@ fn a_cycle_is_found_through_a_reexport_and_a_parent_with_its_own_children_is_non
     write("b.rs", "use crate::One; pub struct Two(Box<One>);");
     let cycles = Modules::read(src.path()).cycles();
     assert!(cycles[0].contains("a -> b") && cycles[0].contains("b -> a"), "{cycles:?}");
+    write("b.rs", "#[arg(parser = super::a::one)] pub struct Two;");
+    assert_eq!(Modules::read(src.path()).cycles().len(), 1, "attributes name modules too");
 }
 
 #[test]
@@ -207,6 +221,26 @@ fn every_file_says_what_it_is_and_none_is_too_long() {
             assert!(text.starts_with("//!"), "{name}: does not open with what it is");
             let lines = text.lines().count();
             assert!(lines <= MOST_LINES, "{name}: has {lines} lines, more than {MOST_LINES}");
+        }
+    }
+}
+
+#[test]
+fn examples_in_comments_stand_where_they_are_run() {
+    let crates = crates();
+    for (package, _) in MAY_DEPEND_ON.iter().filter(|(package, _)| *package != "cli") {
+        for file in rust_files(&crates.join(package).join("src")) {
+            let text = fs::read_to_string(&file).expect("a source file");
+            let comments = text.lines().filter_map(|line| {
+                let line = line.trim_start();
+                line.strip_prefix("//!").or_else(|| line.strip_prefix("///"))
+            });
+            let fences = comments.filter_map(|line| line.trim().strip_prefix("```"));
+            // Every second fence closes what the one before it opened.
+            for language in fences.step_by(2) {
+                let is_run = !matches!(language, "text" | "sh" | "json" | "toml" | "csv");
+                assert!(!is_run, "{}: an example that nothing runs: ```{language}", file.display());
+            }
         }
     }
 }

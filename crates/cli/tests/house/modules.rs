@@ -169,9 +169,28 @@ impl<'ast> Visit<'ast> for Names {
         }
         visit::visit_path(self, path);
     }
+
+    fn visit_meta_list(&mut self, list: &'ast syn::MetaList) {
+        self.add_words(&list.tokens.to_string());
+    }
+
+    fn visit_macro(&mut self, called: &'ast syn::Macro) {
+        self.add_words(&called.tokens.to_string());
+    }
 }
 
 impl Names {
+    /// Paths within what is not parsed: the arguments of attributes and macros.
+    fn add_words(&mut self, tokens: &str) {
+        let joined = tokens.replace(" ::", "::").replace(":: ", "::");
+        for word in joined.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')) {
+            let names: Vec<String> = word.split("::").map(str::to_owned).collect();
+            if names.len() > 1 && ["crate", "super"].contains(&names[0].as_str()) {
+                self.named.push(names);
+            }
+        }
+    }
+
     fn add_tree(&mut self, tree: &UseTree, above: &mut Vec<String>, is_handed_on: bool) {
         let mut leaf = |name: String, as_name: String| {
             let mut path = above.clone();

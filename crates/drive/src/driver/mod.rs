@@ -5,7 +5,9 @@
 //! socket read and its stamp nothing is done at all.
 
 mod begin;
+mod common;
 mod finish;
+mod places;
 mod prepare;
 mod timeouts;
 mod transfer;
@@ -14,17 +16,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
+use inferometer_load::{LoadModel, Share};
 use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::CUT_OFF;
+use inferometer_model::record::STOPPED_AT_MAX_TIME;
 use inferometer_model::time::Nanos;
 use inferometer_net::{Actor, Close, Net, Ready, Wake};
+use inferometer_plan::Timeouts;
 
+use self::common::{Common, Loop, State};
+use self::places::Places;
+use crate::balance::Servers;
 use crate::connections::{Connections, Purpose};
-use crate::job::{Job, Recorder};
-use crate::live::Live;
-use crate::memory::AnswerMemory;
+use crate::job::{Job, LoopPart, Order, Recorder, StartGate};
+use crate::live::{Live, LoopCounts};
 use crate::timers::Timers;
-use crate::watch::Watch;
+use crate::watch::{CHECK_PERIOD, Watch};
 
 /// Most requests encoded ahead in one turn, so that arrivals are read in between.
 const ENCODE_PER_TURN: usize = 8;
@@ -42,24 +48,37 @@ enum Stage {
     Done,
 }
 
-/// Performs a [`Job`].
+/// Performs a [`Job`], or the part of it that one of several event loops has.
 pub struct Driver<R> {
-    job: Job,
-    recorder: R,
-    live: Arc<Live>,
-    stop: Arc<AtomicBool>,
+    /// What all event loops of the pass have in common.
+    common: Arc<Common<R>>,
+    /// Which of them this one is.
+    which: usize,
+    /// When its requests are due.
+    load: Box<dyn LoadModel>,
+    /// Where it connects.
+    servers: Servers,
+    timeouts: Timeouts,
+    most_time: Option<Duration>,
+    connections_ahead: usize,
+    spare_connections: usize,
+    live: Arc<LoopCounts>,
     stage: Stage,
     start: Nanos,
     connections: Connections,
     timers: Timers,
-    next_index: u32,
     in_flight: u32,
-    memory: AnswerMemory,
-    /// The source has no more requests, whatever the load model asks for.
-    source_exhausted: bool,
+    /// Its part of the most requests in flight, if there is a limit.
+    most_in_flight: Option<u32>,
+    /// The share of the process and the part of this loop, where it has conversations of its own.
+    own_conversations: Option<(Share, Share)>,
+    /// There is no request to begin any more, whatever the load model asks for.
+    begins_no_more: bool,
+    /// Whether there may be a request to encode ahead.
+    may_encode: bool,
     buffer: Vec<u8>,
-    watch: Option<Watch>,
-    waits: Waits,
+    /// When it looks next whether the pass is to end early, if something decides that.
+    next_look: Option<Nanos>,
 }
 
 /// How often, and for how long, no request began because the recorder was behind.
@@ -88,30 +107,116 @@ impl Waits {
 impl<R: Recorder> Driver<R> {
     /// A driver that has not started. Setting `stop` and waking it ends the pass: requests in flight
     /// are cancelled, requests not begun are skipped, and all are recorded.
-    pub fn new(mut job: Job, recorder: R, live: Arc<Live>, stop: Arc<AtomicBool>) -> Self {
-        let watch = job.watcher.take().map(Watch::new);
-        Self {
-            job,
+    pub fn new(job: Job, recorder: R, live: Arc<Live>, stop: Arc<AtomicBool>) -> Self {
+        let next_look = job.watcher.as_ref().map(|_| Nanos::ZERO);
+        let counts = live.of_loop();
+        let state = State {
+            pass: job.pass,
+            stages: job.stages,
+            encoder: job.encoder,
+            servers: job.servers.clone(),
             recorder,
-            live,
-            stop,
+            watch: job.watcher.map(Watch::new),
+            never_begun: live,
+            share: Share::WHOLE,
+            planned: job.planned,
+            next: 0,
+            begun: 0,
+            places: Places::new(job.max_in_flight, job.over_limit),
+            loops: vec![Loop::default()],
+            order: Order::NextOfAll,
+            gate: None,
+            start: None,
+            rest: None,
+            cancelled: None,
+            waits: Waits::default(),
+        };
+        Self {
+            common: Arc::new(Common::new(state, stop, job.reuse_connections)),
+            which: 0,
+            load: job.load,
+            servers: job.servers,
+            timeouts: job.timeouts,
+            most_time: job.most_time,
+            connections_ahead: job.connections_ahead,
+            spare_connections: job.spare_connections,
+            live: counts,
             stage: Stage::Preparing { opened: 0, until: None },
             start: Nanos::ZERO,
             connections: Connections::default(),
             timers: Timers::default(),
-            next_index: 0,
             in_flight: 0,
-            memory: AnswerMemory::default(),
-            source_exhausted: false,
+            most_in_flight: job.max_in_flight,
+            own_conversations: None,
+            begins_no_more: false,
+            may_encode: true,
             buffer: vec![0; READ_BUFFER],
-            watch,
-            waits: Waits::default(),
+            next_look,
         }
+    }
+
+    /// The same of a share of a pass. The job's load model and its counts are those of the share; records
+    /// have the indices of the pass. `is_in_source`: the source has no requests of other shares.
+    #[must_use]
+    pub fn of_share(self, share: Share, is_in_source: bool) -> Self {
+        let mut state = self.common.lock();
+        if !is_in_source {
+            state.encoder.take_share(share);
+        }
+        state.share = share;
+        drop(state);
+        self
+    }
+
+    /// The same of a pass that starts when a gate says so.
+    #[must_use]
+    pub fn starting_at(self, gate: Box<dyn StartGate>) -> Self {
+        self.common.lock().gate = Some(gate);
+        self
+    }
+
+    /// The same pass on several event loops, each with its part. They end together what ends early, and the last
+    /// one to end records what was never begun.
+    ///
+    /// # Panics
+    /// If there is no part.
+    #[must_use]
+    pub fn on_loops(self, order: Order, parts: Vec<LoopPart>) -> Vec<Self> {
+        let mut state = self.common.lock();
+        state.order = order;
+        state.loops.clear();
+        if let Some(watch) = &mut state.watch {
+            watch.of_loops(parts.len());
+        }
+        let loops = parts.len() as u32;
+        let mut drivers = Vec::with_capacity(parts.len());
+        for (which, one) in parts.into_iter().enumerate() {
+            let (part, waker) = (Some(one.part), one.waker);
+            state.loops.push(Loop { part, waker, ..Loop::default() });
+            drivers.push(Self {
+                common: Arc::clone(&self.common),
+                which,
+                load: one.load,
+                servers: self.servers.clone(),
+                connections_ahead: one.connections_ahead,
+                spare_connections: one.spare_connections,
+                live: state.never_begun.of_loop(),
+                connections: Connections::default(),
+                timers: Timers::default(),
+                most_in_flight: self.most_in_flight.map(|most| most.div_ceil(loops)),
+                own_conversations: (order == Order::OwnConversations)
+                    .then_some((state.share, one.part)),
+                buffer: vec![0; READ_BUFFER],
+                ..self
+            });
+        }
+        drop(state);
+        drivers
     }
 
     /// How long requests that were due waited for the recorder.
     pub fn waits(&self) -> Waits {
-        self.waits
+        self.common.lock().waits
     }
 
     /// When the pass started: the origin of the load model's offsets.
@@ -122,48 +227,57 @@ impl<R: Recorder> Driver<R> {
     /// Whether connections may still carry one request after the other. False if the job did not
     /// allow it, or the server closed a connection that it had promised to keep.
     pub fn reuses_connections(&self) -> bool {
-        self.job.reuse_connections
+        self.common.reuses_connections.load(Relaxed)
     }
 
-    /// The hash of the bodies that were encoded, and the recorder.
+    /// The hash of the bodies that were encoded, of a share with those of the other shares between them; and
+    /// the recorder.
+    ///
+    /// # Panics
+    /// If another event loop of the pass is still there.
     pub fn into_parts(self) -> (String, R) {
-        (self.job.encoder.body_hash(), self.recorder)
+        let common = Arc::into_inner(self.common).expect("the last event loop of its pass");
+        let State { mut encoder, recorder, .. } = common.into_state();
+        encoder.hash_the_others();
+        (encoder.body_hash(), recorder)
     }
 
     fn run<N: Net>(&mut self, net: &mut N) -> Wake {
         self.expire(net);
-        if self.is_certain(net.now()) {
-            return self.abort(net, Some(CUT_OFF), CUT_OFF);
+        if let Some(why) = self.why_to_end(net.now()) {
+            return self.abort(net, Some(why), why);
         }
         let mut wake = self.begin_due(net);
         if wake == Wake::Done {
             return self.end(net);
         }
-        let room = self
-            .job
-            .max_in_flight
-            .map_or(usize::MAX, |most| (most as usize).saturating_sub(self.in_flight as usize));
-        let wanted = self.job.spare_connections.min(room);
-        while self.connections.idle() + self.connections.opening_ahead() < wanted
-            && self.open_ahead(net)
-        {}
-        self.job.encoder.ahead(ENCODE_PER_TURN);
+        self.open_spare(net);
+        if self.may_encode
+            && let Some(mut state) = self.common.try_lock()
+        {
+            self.may_encode = state.encoder.ahead(ENCODE_PER_TURN);
+        }
         if let Some(at) = self.timers.next() {
             wake = wake.or_at(at);
         }
-        match &self.watch {
-            Some(watch) => wake.or_at(watch.next()),
-            None => wake,
-        }
+        self.next_look.into_iter().chain(self.ends_at()).fold(wake, Wake::or_at)
     }
 
-    /// Whether nothing that can still happen changes the outcome of the pass.
-    fn is_certain(&mut self, now: Nanos) -> bool {
-        let connections = &self.connections;
-        self.watch.as_mut().is_some_and(|watch| {
-            let in_flight = connections.exchanges().map(|one| (&one.record, one.first_token()));
-            now >= watch.next() && watch.is_certain(now, in_flight)
-        })
+    /// The instant until which the pass may go on, if there is one.
+    fn ends_at(&self) -> Option<Nanos> {
+        self.most_time.map(|most| self.start + most)
+    }
+
+    /// Why the pass ends early now, if it does.
+    fn why_to_end(&mut self, now: Nanos) -> Option<&'static str> {
+        if self.ends_at().is_some_and(|at| now >= at) {
+            return Some(STOPPED_AT_MAX_TIME);
+        }
+        self.next_look.filter(|at| now >= *at)?;
+        self.next_look = Some(now + CHECK_PERIOD);
+        let in_flight = self.connections.exchanges().map(|one| one.in_flight(now));
+        let mut state = self.common.lock();
+        state.watch.as_mut()?.why_to_end(now, self.which, in_flight)
     }
 
     fn end<N: Net>(&mut self, net: &mut N) -> Wake {
@@ -171,7 +285,7 @@ impl<R: Recorder> Driver<R> {
             self.connections.remove(conn);
             net.close(conn, Close::Gracefully);
         }
-        self.waits.end(net.now());
+        self.common.lock().loop_ends(self.which, net.now());
         self.stage = Stage::Done;
         Wake::Done
     }
@@ -205,7 +319,8 @@ impl<N: Net, R: Recorder> Actor<N> for Driver<R> {
         for event in ready {
             self.handle(net, event);
         }
-        if self.stop.load(Relaxed) && self.stage != Stage::Done {
+        let Common { interrupted, ends_early, .. } = &*self.common;
+        if self.stage != Stage::Done && (interrupted.load(Relaxed) || ends_early.load(Relaxed)) {
             return self.abort(net, None, "the run was interrupted before it was due");
         }
         match self.stage {

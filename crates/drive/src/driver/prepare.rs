@@ -1,7 +1,10 @@
 //! Before the pass starts: opens connections and encodes requests ahead. Nothing is sent.
 
+use std::time::Duration;
+
 use inferometer_net::{Net, Wake};
 
+use super::common::Prepared;
 use super::{Driver, ENCODE_PER_TURN, Stage};
 use crate::connections::Purpose;
 use crate::job::Recorder;
@@ -9,19 +12,23 @@ use crate::job::Recorder;
 /// Most connections being opened at the same time, so that the server's queue of them does not
 /// overflow.
 const MAX_OPENING: usize = 64;
+/// Time until a gate that did not know the start is asked again.
+const GATE_PERIOD: Duration = Duration::from_millis(1);
 
 impl<R: Recorder> Driver<R> {
     pub(super) fn prepare<N: Net>(&mut self, net: &mut N) -> Wake {
         let Stage::Preparing { mut opened, until } = self.stage else { return Wake::WhenReady };
         let now = net.now();
-        let until = until.or_else(|| self.job.timeouts.connect.map(|limit| now + limit));
-        while opened < self.job.connections_ahead
-            && self.connections.opening_ahead() < MAX_OPENING
-            && self.open_ahead(net)
-        {
+        let until = until.or_else(|| self.timeouts.connect.map(|limit| now + limit));
+        while opened < self.connections_ahead && self.connections.opening_ahead() < MAX_OPENING {
+            let server = self.servers.next_ahead();
+            // The other servers may take connections.
+            if !self.open_ahead(net, server) && self.servers.count() == 1 {
+                break;
+            }
             opened += 1;
         }
-        let more_to_encode = self.job.encoder.ahead(ENCODE_PER_TURN);
+        let more_to_encode = self.common.lock().encoder.ahead(ENCODE_PER_TURN);
         let opening = self.connections.opening_ahead() > 0;
         let out_of_time = until.is_some_and(|until| now >= until);
         if more_to_encode || (opening && !out_of_time) {
@@ -34,15 +41,33 @@ impl<R: Recorder> Driver<R> {
         }
         // A connection that could not be opened ahead is tried again by the request that needs it,
         // and that request's record shows the failure.
+        let prepared = self.common.lock().prepared(self.which, net.now());
+        self.stage = Stage::Preparing { opened, until };
+        match prepared {
+            Prepared::WaitsForLoops => return Wake::WhenReady,
+            Prepared::WaitsForGate => return Wake::At(now + GATE_PERIOD),
+            Prepared::Starts(start) => self.start = start,
+        }
         self.stage = Stage::Running;
-        self.start = net.now();
         self.run(net)
     }
 
-    /// Begins to open a connection; false when that fails at once.
-    pub(super) fn open_ahead<N: Net>(&mut self, net: &mut N) -> bool {
-        match net.connect(&self.job.address) {
+    /// Opens as many connections as should be idle while the pass runs.
+    pub(super) fn open_spare<N: Net>(&mut self, net: &mut N) {
+        let room = self
+            .most_in_flight
+            .map_or(usize::MAX, |most| (most as usize).saturating_sub(self.in_flight as usize));
+        let wanted = self.spare_connections.min(room).div_ceil(self.servers.count());
+        for server in 0..self.servers.count() {
+            while self.connections.ready_at(server) < wanted && self.open_ahead(net, server) {}
+        }
+    }
+
+    /// Begins to open a connection with a server; false when that fails at once.
+    pub(super) fn open_ahead<N: Net>(&mut self, net: &mut N, server: usize) -> bool {
+        match net.connect(self.servers.address(server)) {
             Ok(conn) => {
+                self.connections.opened(conn, server);
                 self.connections.put(conn, Purpose::Opening);
                 true
             }

@@ -10,7 +10,7 @@ use crate::job::Recorder;
 
 impl<R: Recorder> Driver<R> {
     pub(super) fn arm(&mut self, conn: ConnId, exchange: &Exchange) {
-        if let Some((at, _)) = exchange.deadline(&self.job.timeouts) {
+        if let Some((at, _)) = exchange.deadline(&self.timeouts) {
             self.timers.arm(conn, at);
         }
     }
@@ -21,7 +21,7 @@ impl<R: Recorder> Driver<R> {
         while let Some(conn) = self.timers.due(now) {
             let deadline = match self.connections.get(conn) {
                 Some(Purpose::Carrying(exchange) | Purpose::OpeningFor(exchange)) => {
-                    exchange.deadline(&self.job.timeouts)
+                    exchange.deadline(&self.timeouts)
                 }
                 _ => None,
             };

@@ -1,5 +1,7 @@
 //! Sends requests and reads responses. Between a read and its stamp nothing is done.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use inferometer_model::outcome::Outcome;
 use inferometer_net::{Close, ConnId, Net, ReadResult};
 use inferometer_wire::exchange::Progress;
@@ -12,7 +14,7 @@ use crate::memory::ANSWERS_BYTES;
 
 /// The detail of a request whose kept connection the server had closed.
 const CLOSED_AFTER_ANSWER: &str =
-    "the server closed the connection after an earlier answer, without having said so";
+    "the server closed the connection after an earlier answer, without announcing it";
 
 impl<R: Recorder> Driver<R> {
     /// Sends a request over an open connection.
@@ -49,7 +51,7 @@ impl<R: Recorder> Driver<R> {
                 if tokens > 0 {
                     self.live.chunks(tokens);
                     // Armed again by the first token; later ones find it armed and cost nothing.
-                    if let Some(limit) = self.job.timeouts.between_events {
+                    if let Some(limit) = self.timeouts.between_events {
                         self.timers.arm(conn, arrived.user + limit);
                     }
                 }
@@ -58,14 +60,14 @@ impl<R: Recorder> Driver<R> {
                 let too_large = exchange.too_large();
                 // Lists grow by doubling, so that hardly any read changes it.
                 if holds != before {
-                    self.memory.change(before, holds);
+                    self.common.memory.change(before, holds);
                 }
                 if progress == Progress::Ended {
                     self.end_exchange(net, conn, |exchange, _| exchange.finish());
                 } else if let Some(why) = too_large {
                     self.end_exchange(net, conn, |exchange, now| exchange.abandon_large(&why, now));
                 }
-                if holds != before && self.memory.is_over() {
+                if holds != before && self.common.memory.is_over() {
                     self.give_up_largest(net);
                 }
             }
@@ -75,7 +77,7 @@ impl<R: Recorder> Driver<R> {
             {
                 // The server had promised to keep the connection. The request is lost and recorded
                 // so; from now on each request gets its own connection.
-                self.job.reuse_connections = false;
+                self.common.reuses_connections.store(false, Relaxed);
                 self.end_exchange(net, conn, |exchange, now| {
                     let outcome = Outcome::Connection { phase: exchange.phase() };
                     exchange.abandon(outcome, Some(CLOSED_AFTER_ANSWER.to_owned()), now)
@@ -107,8 +109,8 @@ impl<R: Recorder> Driver<R> {
             return;
         }
         let why = format!(
-            "the answers in flight took more than {} MiB of memory beyond what the plan needs, and \
-             this one the most",
+            "the answers in flight took more than {} MiB of memory beyond the plan's need, and \
+                this answer was the largest",
             ANSWERS_BYTES >> 20
         );
         self.end_exchange(net, conn, |exchange, now| exchange.abandon_large(&why, now));

@@ -31,7 +31,7 @@ impl Instead {
             || begins.starts_with("<!doctype html")
             || begins.starts_with("<html");
         let message = if response.status == 200 {
-            "no JSON that is known".to_owned()
+            "JSON of an unknown form".to_owned()
         } else {
             error_message(response.status, &response.body, &secrets)
         };
@@ -54,12 +54,12 @@ impl Instead {
         let said = if *is_page { " with a web page".to_owned() } else { format!(" ({message})") };
         match (status, location) {
             (401, _) => format!(
-                "{came}{said}: it wants a key that it knows; put it into the variable \
-                 OPENAI_API_KEY, or into one that --api-key-env names"
+                "{came}{said}: it needs a valid API key; put it into the environment variable \
+                    OPENAI_API_KEY, or into the one that --api-key-env names"
             ),
             (403, _) => format!(
-                "{came}{said}: whoever sends this key, or none, may not ask there; see \
-                 --api-key-env and --header"
+                "{came}{said}: access is denied with this API key (or without a key); see \
+                    --api-key-env and --header"
             ),
             (300..=399, Some(to)) => {
                 let to = shown_address(to);
@@ -67,16 +67,22 @@ impl Instead {
                 let is_address =
                     |to: &&str| to.starts_with("http://") || to.starts_with("https://");
                 let advice = server.filter(is_address).map_or_else(
-                    || "it is not there, or it wants a key (--api-key-env, --header)".to_owned(),
+                    || {
+                        "the path does not exist, or it needs an API key (--api-key-env, \
+                        --header)"
+                            .to_owned()
+                    },
                     |server| format!("give --target {}", server.trim_end_matches('/')),
                 );
                 format!("{came} and points to {to}: {advice}")
             }
-            (404, _) => format!(
-                "{came}: is this the address of the server, with the path that stands before /v1 if \
-                 it has one?"
+            (404, _) => {
+                format!("{came}: check the address of the server, including any path before /v1")
+            }
+            (502 | 504, _) => format!(
+                "{came}{said}: a gateway answered, but no server is behind \
+                it"
             ),
-            (502 | 504, _) => format!("{came}{said}: a gateway without a server behind it"),
             (503, _) => format!("{came}{said}: it is not ready to serve"),
             (_, _) if *is_page => {
                 format!("{came}{said}: this is not the address of the server's API")
@@ -176,7 +182,7 @@ impl<'a> Asker<'a> {
         self.first.as_ref()?.as_ref()
     }
 
-    /// What the server says while it loads, unless it says elsewhere that it is well.
+    /// Server metrics while it loads, unless it says elsewhere that it is well.
     pub(super) fn loading(&mut self) -> Option<Instead> {
         let loading = self.loading.take()?;
         let health = self.client.get("/health");

@@ -19,7 +19,7 @@ const OWNERS: [(&str, &str); 10] = [
     ("tensorrt_llm", "tensorrt-llm"),
 ];
 
-/// Owners that several engines give: these are told apart by the title of their API.
+/// Owners that several engines report: the title of the API distinguishes these engines.
 pub(super) const SHARED_OWNERS: [&str; 3] = ["", "me", "openai"];
 
 /// The titles of APIs by which engines are recognised.

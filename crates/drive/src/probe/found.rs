@@ -47,7 +47,7 @@ impl Found {
         let engine = match (self.engine, &self.version) {
             (Some(engine), Some(version)) => format!("{engine} {}", visible::name(version)),
             (Some(engine), None) => engine.to_owned(),
-            (None, _) => "a server of unknown make".to_owned(),
+            (None, _) => "an unknown server".to_owned(),
         };
         match self.models.as_slice() {
             [] => engine,

@@ -1,5 +1,5 @@
-//! Finds out what a server is: engine, version, models, and the dialect to speak with it. What the
-//! server does not state stays unknown. Nothing is generated for it.
+//! Identifies a server: engine, version, models, and the dialect (API) to use. What the server does
+//! not state stays unknown. Nothing is generated for it.
 
 mod answer;
 mod engines;
@@ -19,7 +19,7 @@ use answer::Asker;
 /// Where the models of a server are listed.
 const MODELS: &str = "/v1/models";
 
-/// Requests the paths by which engines can be told apart.
+/// Requests the paths that identify engines.
 ///
 /// # Errors
 /// When the server stops responding, or speaks another protocol. A response without information is

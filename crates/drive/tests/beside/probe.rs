@@ -191,9 +191,9 @@ fn what_came_instead_of_a_list_of_models_is_told_in_words() {
     for (said, words) in [
         (
             "401 Unauthorized\r\n\r\n{\"error\":\"no key\"}",
-            "answers 401 at /v1/models (no key): it wants a key",
+            "answers 401 at /v1/models (no key): it needs a valid API key",
         ),
-        ("403 Forbidden\r\n\r\n{}", "may not ask there"),
+        ("403 Forbidden\r\n\r\n{}", "access is denied"),
         (
             "302 Found\r\nlocation: https://other.lan/llm/v1/models\r\n\r\n",
             "give --target https://other.lan/llm",
@@ -204,10 +204,10 @@ fn what_came_instead_of_a_list_of_models_is_told_in_words() {
         ),
         (
             "302 Found\r\nlocation: /login?token=<abc\r\n\r\n",
-            "points to /login: it is not there, or it wants a key",
+            "points to /login: the path does not exist, or it needs an API key",
         ),
-        ("404 Not Found\r\n\r\n{}", "the path that stands before /v1"),
-        ("502 Bad Gateway\r\ncontent-type: text/html\r\n\r\n<html>x", "a gateway without a server"),
+        ("404 Not Found\r\n\r\n{}", "any path before /v1"),
+        ("502 Bad Gateway\r\ncontent-type: text/html\r\n\r\n<html>x", "no server is behind it"),
         ("200 OK\r\ncontent-type: text/html\r\n\r\n<!DOCTYPE html><p>hello", "with a web page"),
         (
             "503 Service Unavailable\r\n\r\n{\"error\":{\"message\":\"Loading model\"}}",

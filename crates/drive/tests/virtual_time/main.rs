@@ -1,7 +1,9 @@
-//! The driver against a server of known truth, over in-memory pipes in virtual time: nothing
-//! sleeps, and every instant is compared exactly.
+//! The driver against a reference server, over in-memory pipes in virtual time: nothing sleeps, and
+//! every instant is compared exactly.
 
 mod conversations;
+mod loops;
 mod memory;
 mod passes;
+mod spread;
 mod support;

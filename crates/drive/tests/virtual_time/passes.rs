@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use inferometer_analysis::cell::cell;
 use inferometer_analysis::fold::PassFold;
-use inferometer_analysis::search::{Claim, Search, Settings, TrialFold, Watcher};
+use inferometer_analysis::search::{self, Claim, Search, Settings, TrialFold};
 use inferometer_analysis::validity::judge;
 use inferometer_analysis::verdict::Validity;
+use inferometer_drive::Watcher;
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, Curve, Level, OverLimit, PassPlan, Stage};
 use inferometer_metrics::{RequestFigures, Timeline, slo};
 use inferometer_model::outcome::{Outcome, Phase};
-use inferometer_model::record::{CUT_OFF, Record};
+use inferometer_model::record::{CUT_OFF, Record, STOPPED_AT_MAX_TIME, why_stopped};
 use inferometer_model::time::Nanos;
 use inferometer_plan::Timeouts;
 use inferometer_plan::search::criteria;
@@ -100,7 +101,13 @@ fn beyond_a_limit_requests_are_dropped_at_their_due_time_and_counted() {
             assert_eq!(record.send_start, Some(record.due));
         } else {
             assert_eq!((record.outcome, record.send_start), (Outcome::Dropped, None));
-            assert!(record.detail.as_ref().unwrap().starts_with("2 were in flight"));
+            assert!(
+                record
+                    .detail
+                    .as_ref()
+                    .unwrap()
+                    .starts_with("when it was due, the limit of 2 requests")
+            );
         }
     }
 }
@@ -146,6 +153,26 @@ fn a_server_that_does_not_listen_gives_each_request_its_refusal() {
 }
 
 #[test]
+fn a_pass_ends_when_its_time_is_over_whatever_is_in_flight_then() {
+    // Two at a time, each 1 s: three rounds end within 3.5 s, and the fourth is in flight.
+    let mut setup = Setup::of(PassPlan::closed(2, Bound::requests(20)), 20);
+    setup.most_time = Some(ms(3_500));
+    let (records, start) = setup.play(Server::new(ms(999), ms(1), 2), true);
+    let of = |outcome| records.iter().filter(|record| record.outcome == outcome).count();
+    let counts = [Outcome::Complete, Outcome::Cancelled, Outcome::Skipped].map(of);
+    assert_eq!((records.len(), counts), (20, [6, 2, 12]));
+    let last = records.iter().filter_map(|record| record.ended).max();
+    assert_eq!(last, Some(start + ms(3_500)));
+    for record in records.iter().filter(|record| record.outcome != Outcome::Complete) {
+        assert_eq!(why_stopped(record.detail.as_deref()), Some(STOPPED_AT_MAX_TIME));
+    }
+    // One that ends before is as if it had no limit.
+    setup.most_time = Some(ms(60_000));
+    let (records, _) = setup.play(Server::new(ms(999), ms(1), 2), true);
+    assert!(records.iter().all(|record| record.outcome == Outcome::Complete));
+}
+
+#[test]
 fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_out() {
     let objectives = slo::parse("ttft_p99<50ms").expect("an objective");
     let criteria = criteria(&objectives, &[], 0.99, None).expect("a criterion");
@@ -177,7 +204,7 @@ fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_o
     };
     for (ttft, outcome) in [(1_000, Outcome::Cancelled), (20, Outcome::Complete)] {
         let mut setup = Setup::of(evenly.clone(), 300);
-        setup.watcher = Some(Watcher::new(&criteria, &tiers, &evenly));
+        setup.watcher = Some(Watcher::Trial(search::Watcher::new(&criteria, &tiers, &evenly)));
         let (records, start) = setup.play(Server::new(ms(ttft), ms(1), 2), true);
         let of = |outcome| records.iter().filter(|record| record.outcome == outcome).count();
         let skipped = if outcome == Outcome::Complete { 0 } else { 50 };
@@ -191,10 +218,13 @@ fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_o
         search.tell(fold.finish());
         let load = &search.loads()[0];
         if outcome == Outcome::Complete {
-            assert_eq!((load.overwhelmed, load.claim(&tiers[0])), (None, Claim::Open));
+            assert!(
+                load.overwhelmed.is_empty() && load.claim(&tiers[0]) == Claim::Open,
+                "{load:?}"
+            );
             continue;
         }
-        assert!(load.overwhelmed.is_some_and(|by| by.cut_off > 0), "{load:?}");
+        assert!(load.overwhelmed.iter().any(|by| by.cut_off > 0), "{load:?}");
         assert_eq!(search.requests(), 250);
         for record in &records {
             assert_eq!(record.detail.as_deref(), Some(CUT_OFF));
@@ -226,7 +256,7 @@ fn a_source_that_runs_dry_leaves_one_record_for_every_planned_request() {
             records.iter().filter(|record| record.outcome == Outcome::Skipped).collect();
         assert_eq!(skipped.len(), 3, "{}", setup.pass);
         for record in skipped {
-            assert!(record.detail.as_deref().is_some_and(|why| why.contains("ran dry")));
+            assert!(record.detail.as_deref().is_some_and(|why| why.contains("ended before")));
         }
     }
 }
@@ -266,7 +296,7 @@ fn a_busy_client_sends_late_reads_exactly_and_is_not_vouched_for() {
         let expected = if is_busy { Validity::Suspect } else { Validity::Valid };
         assert_eq!((validity, reasons.len()), (expected, usize::from(is_busy)), "{reasons:?}");
         // Dues fall 0, 2, 4 ... 10 ms before a turn.
-        let said = "the 99th percentile of send_delay is 10.000 ms, more than the 0.500 ms allowed";
+        let said = "the 99th percentile of send_delay is 10.000 ms, above the limit of 0.500 ms";
         assert!(reasons.iter().all(|reason| reason.contains(said)), "{reasons:?}");
     }
 }

@@ -1,6 +1,6 @@
-//! What the tests share: a server of known truth, and a pass played against it.
+//! What the tests share: a reference server, and a pass played against it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -8,9 +8,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use inferometer_analysis::search::Watcher;
-use inferometer_drive::{Driver, Encoder, Endpoint, Job, Live, Recorder, Waits};
-use inferometer_load::{PassPlan, load_model};
+use inferometer_drive::{
+    Driver, Encoder, Endpoint, Job, Live, LoopPart, Order, Recorder, Waits, Watcher,
+};
+use inferometer_load::{PassPlan, Share, load_model};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 use inferometer_model::request::{Prompt, Request, Sampling};
@@ -143,7 +144,7 @@ impl Actor<VirtualNet> for Server {
 
 #[derive(Default)]
 pub struct Records {
-    records: Vec<Record>,
+    pub records: Vec<Record>,
     /// So many times it is behind when it is asked.
     behind: Cell<u32>,
 }
@@ -170,6 +171,13 @@ pub struct Setup {
     /// What the driver said of that.
     pub waits: Cell<Waits>,
     pub watcher: Option<Watcher>,
+    pub most_time: Option<Duration>,
+    /// Its event loops.
+    pub loops: u32,
+    /// How often the loops after the first get a processor.
+    pub others_act_every: Duration,
+    /// The hash of its bodies.
+    pub body_hash: RefCell<String>,
     /// The client gets a processor at multiples of this only.
     pub client_acts_every: Duration,
 }
@@ -196,7 +204,11 @@ impl Setup {
             stop,
             keep_text,
             watcher,
+            most_time: None,
             client_acts_every,
+            loops: 1,
+            others_act_every: client_acts_every,
+            body_hash: RefCell::default(),
         }
     }
 
@@ -214,9 +226,11 @@ impl Setup {
         mut server: Server,
         listening: bool,
     ) -> (Vec<Record>, Nanos) {
-        let mut hosts = virtual_net::hosts(2);
-        let (mut server_net, mut client_net) = (hosts.remove(1), hosts.remove(0));
-        client_net.act_every(self.client_acts_every);
+        let loops = Share::WHOLE.loops(&self.pass, self.loops);
+        let mut hosts = virtual_net::hosts(1 + loops as usize);
+        let mut server_net = hosts.remove(0);
+        hosts.iter_mut().for_each(|net| net.act_every(self.others_act_every));
+        hosts[0].act_every(self.client_acts_every);
         let mut address = SocketAddr::from(([127, 0, 0, 1], 80));
         if listening {
             address = server_net.listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
@@ -241,7 +255,7 @@ impl Setup {
             load: load_model(&self.pass, 1),
             stages: self.pass.stages(),
             encoder: Encoder::new(source, endpoint, sampling, self.keep_text),
-            address: address.into(),
+            servers: inferometer_net::Address::from(address).into(),
             timeouts: self.timeouts,
             planned: self.pass.requests(),
             max_in_flight,
@@ -250,14 +264,38 @@ impl Setup {
             spare_connections: 0,
             reuse_connections: true,
             watcher: self.watcher.clone(),
+            most_time: self.most_time,
         };
         let live = Arc::new(Live::default());
         let recorder = Records { behind: Cell::new(self.behind), ..Records::default() };
-        let mut driver = Driver::new(job, recorder, live.clone(), self.stop.clone());
-        virtual_net::play(&mut [(&mut driver, client_net), (&mut server, server_net)]);
+        let driver = Driver::new(job, recorder, live.clone(), self.stop.clone());
+        let part = |which: u32| {
+            let part = Share::WHOLE.of_loop(&self.pass, which, loops);
+            LoopPart {
+                part,
+                load: part.load_model_of_loop(&self.pass, 1),
+                connections_ahead: part.slots(ahead) as usize,
+                spare_connections: 0,
+                waker: Some(hosts[which as usize].waker()),
+            }
+        };
+        let mut drivers = match loops {
+            1 => vec![driver],
+            _ => driver.on_loops(Order::of(&self.pass), (0..loops).map(part).collect()),
+        };
+        let mut actors: Vec<(&mut dyn Actor<VirtualNet>, VirtualNet)> = Vec::new();
+        for (driver, net) in drivers.iter_mut().zip(hosts) {
+            actors.push((driver, net));
+        }
+        actors.push((&mut server, server_net));
+        virtual_net::play_until(&mut actors, loops as usize);
+        let driver = drivers.swap_remove(0);
+        drop(drivers);
         let start = driver.start();
         self.waits.set(driver.waits());
-        let mut records = driver.into_parts().1.records;
+        let (body_hash, recorder) = driver.into_parts();
+        *self.body_hash.borrow_mut() = body_hash;
+        let mut records = recorder.records;
         records.sort_by_key(|record| record.index);
         let (counts, all) = (live.look(), records.len() as u64);
         let never = [Outcome::Dropped, Outcome::Skipped];

@@ -8,7 +8,7 @@
 
 use super::{ErrorColumn, FEWEST_ROWS, fitted, p90};
 use crate::config::ResolvedConfig;
-use crate::profile::{Provenance, SignedError, SignedErrors, profiles};
+use crate::profile::{Profile, Provenance, SignedError, SignedErrors, profiles};
 
 /// Nine of ten values of a normal distribution lie within so many of its deviations.
 const NINE_OF_TEN: f64 = 1.645;
@@ -50,7 +50,7 @@ impl Spread {
         // taken for as good as one table of another kind is.
         let own = tables.iter().filter_map(|table| scatter_of(table, column));
         let own = own.reduce(f64::max)?;
-        let all = profiles().iter().flat_map(|profile| &profile.provenance);
+        let all = alike(config).flat_map(|profile| &profile.provenance);
         let all: Vec<&Provenance> = all.filter(others).collect();
         let set = |errors: &dyn Fn(&Provenance) -> Option<SignedError>| -> Vec<SignedError> {
             all.iter().filter_map(|table| errors(table)).collect()
@@ -112,6 +112,56 @@ impl Spread {
     }
 }
 
+/// Rows of a table of today say of themselves as much as this many rows of all others.
+const OTHERS_AS_ROWS: f64 = 6.0;
+/// Replicates of a run of today's engines scatter by so many percent: nothing is predicted closer.
+const REPLICATES_PERCENT: f64 = 1.8;
+
+/// Nine of ten rows of a table lie within this. Tables of today have few rows each: beside the errors of its own
+/// left-out rows those of all tables count, as so many rows more.
+pub(super) fn of_few_rows(
+    config: &ResolvedConfig,
+    own: &Provenance,
+    column: ErrorColumn,
+) -> Option<f64> {
+    let square = |table: &Provenance| {
+        let scatter = p90(&table.left_out_lengths, column)? / NINE_OF_TEN;
+        Some((f64::from(table.rows), scatter.powi(2)))
+    };
+    let pooled = |tables: &mut dyn Iterator<Item = &Provenance>| {
+        let (rows, sum) = tables
+            .filter_map(square)
+            .fold((0.0, 0.0), |(rows, sum), (more, square)| (rows + more, sum + more * square));
+        (rows > 0.0).then(|| sum / rows)
+    };
+    let all = pooled(&mut alike(config).flat_map(|profile| &profile.provenance));
+    let (rows, of_own) = square(own)?;
+    let scatter = match all {
+        Some(all) => (rows * of_own + OTHERS_AS_ROWS * all) / (rows + OTHERS_AS_ROWS),
+        None => of_own,
+    };
+    let scatter = scatter.sqrt().max(REPLICATES_PERCENT);
+    Some((student_95(rows + OTHERS_AS_ROWS) * scatter / 100.0).ln_1p())
+}
+
+/// The profiles whose steps are priced in the same form.
+fn alike(config: &ResolvedConfig) -> impl Iterator<Item = &'static Profile> {
+    let is_today = config.profile.steps.is_some();
+    profiles().iter().filter(move |profile| profile.steps.is_some() == is_today)
+}
+
+/// The tables whose errors speak of a model that none of `tables` is of: these, and where constants were
+/// fitted to the rows of several profiles at once, those of all of them.
+pub(super) fn pool<'a>(config: &ResolvedConfig, tables: &[&'a Provenance]) -> Vec<&'a Provenance> {
+    if config.profile.steps.is_none() {
+        return tables.to_vec();
+    }
+    let all = alike(config).flat_map(|profile| &profile.provenance);
+    let of_kind: Vec<&'a Provenance> =
+        all.filter(|table| table.weights == config.weights).collect();
+    if of_kind.is_empty() { tables.to_vec() } else { of_kind }
+}
+
 fn signed(errors: &SignedErrors, column: ErrorColumn) -> Option<SignedError> {
     errors.get(column.name()).copied()
 }
@@ -126,7 +176,7 @@ fn scatter_of(table: &Provenance, column: ErrorColumn) -> Option<f64> {
 /// By how much more a table is missed that was made under another version than the profile's: the
 /// errors of tables predicted with what differs in another version, as a logarithm.
 pub(super) fn other_version(config: &ResolvedConfig, column: ErrorColumn) -> f64 {
-    let of_engine = profiles().iter().filter(|profile| profile.engine == config.profile.engine);
+    let of_engine = alike(config).filter(|profile| profile.engine == config.profile.engine);
     let tables = of_engine.flat_map(|profile| &profile.provenance);
     let set: Vec<SignedError> =
         tables.filter_map(|table| signed(&table.other_version, column)).collect();

@@ -1,5 +1,6 @@
-//! Where measurements were made that a prediction is held against. It judges no figure.
+//! Where the measurements were made that a prediction is compared with. It judges no figure.
 
+use crate::card::{Card, cards};
 use crate::config::ResolvedConfig;
 
 /// Engine and card of measurements, as far as they are known: what is absent is taken to be the
@@ -10,7 +11,7 @@ pub struct MeasuredOn {
     pub engine: Option<String>,
     /// Its version.
     pub engine_version: Option<String>,
-    /// The card, in the words of whoever measured.
+    /// The card, as named by the measuring person or tool.
     pub card: Option<String>,
 }
 
@@ -75,6 +76,38 @@ fn series(version: &str) -> &str {
     &version[..end]
 }
 
+/// The one card that words such as a driver's may be of; absent where none is, or several are. A driver names the
+/// form of PCIe cards, and the memory of the others: `NVIDIA H100 80GB HBM3`.
+pub fn card_in_words(words: &str) -> Option<&'static Card> {
+    let lower = words.to_lowercase();
+    let is_pcie = lower.contains("pcie");
+    let is_of_form = |card: &&Card| {
+        let has_form = |form: &str| card.name.contains(form);
+        is_pcie == has_form("pcie") || !(has_form("pcie") || has_form("sxm"))
+    };
+    if let Some(named) = cards().iter().find(|card| card.name == lower) {
+        return Some(named);
+    }
+    let says_form = is_pcie || lower.contains("sxm") || lower.contains("hbm3");
+    // Of cards such as `rtx-pro-6000` every part that is no form and no memory.
+    let is_named = |card: &&Card| {
+        let mut parts = card.name.split('-').filter(|part| !is_form(part) && !part.ends_with("gb"));
+        let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
+        parts.all(|part| words.contains(&part))
+    };
+    let may_be: Vec<&Card> =
+        cards().iter().filter(|card| is_card(words, &card.name)).filter(is_named).collect();
+    let of_form = may_be.iter().copied().filter(|card| says_form && is_of_form(card));
+    match (may_be.as_slice(), of_form.collect::<Vec<_>>().as_slice()) {
+        ([only], _) | (_, [only]) => Some(only),
+        _ => None,
+    }
+}
+
+fn is_form(part: &str) -> bool {
+    ["pcie", "sxm", "sxm2", "sxm4", "sxm5"].contains(&part)
+}
+
 /// Whether the words of a page may be of a card of this name: `A100 40G` of `a100-pcie-40gb`. The
 /// family must be named; memory and form must not be others where both say them.
 fn is_card(words: &str, name: &str) -> bool {
@@ -84,14 +117,19 @@ fn is_card(words: &str, name: &str) -> bool {
             // `40g`, `40gb` and `40gib` are one.
             let digits = part.trim_end_matches(|c: char| c.is_alphabetic());
             let is_memory = !digits.is_empty() && part[digits.len()..].starts_with('g');
-            if is_memory { format!("{digits}g") } else { part.to_owned() }
+            match part {
+                _ if is_memory => format!("{digits}g"),
+                // The number is of the socket: `SXM4` is the form that data sheets call SXM.
+                _ if is_form(part) => part.trim_end_matches(char::is_numeric).to_owned(),
+                _ => part.to_owned(),
+            }
         });
         parts.filter(|part| !part.is_empty()).collect()
     };
     let (words, name) = (parts(words), parts(name));
     let is_memory =
         |part: &&String| part.ends_with('g') && part.starts_with(|c: char| c.is_ascii_digit());
-    let is_form = |part: &&String| ["pcie", "sxm", "sxm2", "sxm4", "sxm5"].contains(&part.as_str());
+    let is_form = |part: &&String| is_form(part);
     let agree = |is: &dyn Fn(&&String) -> bool| {
         let of = |parts: &[String]| parts.iter().find(|part| is(part)).cloned();
         of(&words).is_none() || of(&name).is_none() || of(&words) == of(&name)
@@ -119,6 +157,27 @@ mod tests {
             ("H100 80G", false),
         ] {
             assert_eq!(is_card(words, "a100-pcie-40gb"), is, "{words}");
+        }
+    }
+
+    #[test]
+    fn a_card_is_known_by_the_words_of_its_driver_and_never_guessed() {
+        let found = |words: &str| card_in_words(words).map(|card| card.name.as_str());
+        for (words, expected) in [
+            ("NVIDIA H100 80GB HBM3", Some("h100-sxm")),
+            ("NVIDIA H100 PCIe", Some("h100-pcie")),
+            ("NVIDIA A100-SXM4-80GB", Some("a100-sxm-80gb")),
+            ("NVIDIA A100 80GB PCIe", Some("a100-pcie-80gb")),
+            ("NVIDIA L40S", Some("l40s")),
+            ("NVIDIA H200", Some("h200")),
+            ("NVIDIA GeForce RTX 4090", Some("rtx-4090")),
+            ("NVIDIA RTX PRO 6000 Blackwell Server Edition", Some("rtx-pro-6000")),
+            ("h100-sxm", Some("h100-sxm")),
+            ("NVIDIA H100", None),
+            ("A100", None),
+            ("abacus", None),
+        ] {
+            assert_eq!(found(words), expected, "{words}");
         }
     }
 

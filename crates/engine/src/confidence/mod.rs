@@ -4,7 +4,7 @@
 mod left_out;
 mod measured_on;
 
-pub use measured_on::MeasuredOn;
+pub use measured_on::{MeasuredOn, card_in_words};
 
 use inferometer_model::cell::CellPlan;
 
@@ -16,6 +16,10 @@ use left_out::Spread;
 const UNCALIBRATED_FACTOR: f64 = 2.0;
 /// Errors of fitted rows are multiplied by this where no errors of left-out rows are stated.
 const IN_SAMPLE_FACTOR: f64 = 1.5;
+/// Costs of today are sums of operations that were measured from one row to thousands: they are taken for known
+/// to so many times the lengths and the sequences of the rows, and by so much less sure with each doubling.
+const BEYOND: [u32; 3] = [8, 8, 4];
+const BEYOND_LOGARITHM: f64 = 0.03;
 /// A fit meets fewer rows than this nearly exactly, so their errors say nothing of other rows.
 const FEWEST_ROWS: u32 = 8;
 
@@ -26,6 +30,16 @@ pub enum ErrorColumn {
     Throughput,
     /// Latency per token and per output token.
     Latency,
+    /// Time per output token after the first.
+    Tpot,
+    /// The median of times to the first token.
+    TtftP50,
+    /// Their 99th percentile.
+    TtftP99,
+    /// The median of times to the first token where the client limits how many are in flight.
+    TtftP50Limited,
+    /// Their 99th percentile.
+    TtftP99Limited,
 }
 
 impl ErrorColumn {
@@ -33,6 +47,11 @@ impl ErrorColumn {
         match self {
             Self::Throughput => "output_tokens_per_s",
             Self::Latency => "latency_per_output_token_ms",
+            Self::Tpot => "tpot_ms",
+            Self::TtftP50 => "ttft_p50_ms",
+            Self::TtftP99 => "ttft_p99_ms",
+            Self::TtftP50Limited => "ttft_p50_limited_ms",
+            Self::TtftP99Limited => "ttft_p99_limited_ms",
         }
     }
 }
@@ -40,9 +59,9 @@ impl ErrorColumn {
 /// The expected error of the predictions of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Confidence {
-    /// Nine of ten measurements are expected within this logarithm of the prediction.
-    throughput: Option<f64>,
-    latency: Option<f64>,
+    /// 90 % of measurements are expected within this logarithm of the prediction, by column; absent
+    /// where no measured row has the column.
+    logarithms: [Option<f64>; 7],
     /// What errors the intervals are made of, in words; absent where they are guesses.
     pub of: Option<String>,
     /// Why it is a guess; absent where errors of measured rows stand behind it.
@@ -52,25 +71,31 @@ pub struct Confidence {
 impl Confidence {
     /// The range around a prediction in which nine of ten measurements are expected.
     pub fn interval(&self, column: ErrorColumn, predicted: f64) -> [f64; 2] {
-        let logarithm = match column {
-            ErrorColumn::Throughput => self.throughput,
-            ErrorColumn::Latency => self.latency,
-        };
-        // A column that no measured row has is a guess as well.
-        let factor = match logarithm.filter(|_| self.uncalibrated.is_none()) {
+        let factor = match self.logarithms[column as usize].filter(|_| self.is_calibrated(column)) {
             Some(logarithm) => logarithm.exp(),
             None => UNCALIBRATED_FACTOR,
         };
         [predicted / factor, predicted * factor]
+    }
+
+    /// The range around a prediction of which no measured row speaks.
+    pub fn guess(&self, predicted: f64) -> [f64; 2] {
+        [predicted / UNCALIBRATED_FACTOR, predicted * UNCALIBRATED_FACTOR]
+    }
+
+    /// Whether errors of measured rows stand behind the range of this column. One that no measured row has is a
+    /// guess.
+    pub fn is_calibrated(&self, column: ErrorColumn) -> bool {
+        self.uncalibrated.is_none() && self.logarithms[column as usize].is_some()
     }
 }
 
 /// The expected error of a profile for a cell in which at most `sequences` run at once, of
 /// measurements that were made on `measured`.
 ///
-/// A model that the profile was held against has the errors of its own rows with their lengths left
-/// out of the fit. Any other has those of models whose whole table was left out: of its kind of
-/// weights where there are any, else of all kinds, which are wider.
+/// A model that the profile was compared with has the errors of its own rows with their lengths
+/// left out of the fit. Any other has those of models whose whole table was left out: of its kind
+/// of weights where there are any, else of all kinds, which are wider.
 pub fn confidence(
     config: &ResolvedConfig,
     cell: CellPlan,
@@ -88,17 +113,22 @@ pub fn confidence(
             .or_else(|| measured.is_unlike(config)),
     };
     let is_other_version = measured.is_other_version(config);
+    let beyond = doublings_beyond(config, &tables, cell, sequences) * BEYOND_LOGARITHM;
     let widened = |column: ErrorColumn, logarithm: f64| match is_other_version {
-        true => logarithm.hypot(left_out::other_version(config, column)),
-        false => logarithm,
+        true => logarithm.hypot(left_out::other_version(config, column)).hypot(beyond),
+        false => logarithm.hypot(beyond),
     };
-    let (of, [throughput, latency]) = match tables.iter().find(|it| it.table == config.model.name) {
+    // Rows of the model itself, on as many cards where there are any.
+    let own = || tables.iter().filter(|it| it.table == config.model.name);
+    let own = own().find(|it| it.seen.cards == config.tensor_parallel_size).or(own().next());
+    let (of, mut logarithms) = match own {
         Some(own) => {
-            let of = format!("rows of {}, each predicted without those of its length", own.table);
-            (of, COLUMNS.map(|column| of_own(own, column)))
+            let of = own_in_words(config, own);
+            (of, COLUMNS.map(|column| of_own(config, own, column)))
         }
         None => {
-            let spread = COLUMNS.map(|column| Spread::of(config, &tables, column));
+            let pool = left_out::pool(config, &tables);
+            let spread = COLUMNS.map(|column| Spread::of(config, &pool, column));
             let of = spread.iter().flatten().next().map_or_else(String::new, Spread::words);
             (of, spread.map(|spread| spread.map(|spread| spread.logarithm())))
         }
@@ -112,18 +142,37 @@ pub fn confidence(
         ),
         false => of,
     };
-    Confidence {
-        throughput: throughput.map(|it| widened(ErrorColumn::Throughput, it)),
-        latency: latency.map(|it| widened(ErrorColumn::Latency, it)),
-        of: Some(of).filter(|_| uncalibrated.is_none()),
-        uncalibrated,
+    for (logarithm, column) in logarithms.iter_mut().zip(COLUMNS) {
+        *logarithm = logarithm.map(|it| widened(column, it));
+    }
+    Confidence { logarithms, of: Some(of).filter(|_| uncalibrated.is_none()), uncalibrated }
+}
+
+/// In the order of their numbers.
+const COLUMNS: [ErrorColumn; 7] = [
+    ErrorColumn::Throughput,
+    ErrorColumn::Latency,
+    ErrorColumn::Tpot,
+    ErrorColumn::TtftP50,
+    ErrorColumn::TtftP99,
+    ErrorColumn::TtftP50Limited,
+    ErrorColumn::TtftP99Limited,
+];
+
+/// What the errors of the model's own rows are.
+fn own_in_words(config: &ResolvedConfig, own: &Provenance) -> String {
+    let table = &own.table;
+    match config.profile.steps {
+        Some(_) => format!("rows of {table}, each predicted without half of all rows"),
+        None => format!("rows of {table}, each predicted without those of its length"),
     }
 }
 
-const COLUMNS: [ErrorColumn; 2] = [ErrorColumn::Throughput, ErrorColumn::Latency];
-
 /// Nine of ten rows of the model's own table lie within this.
-fn of_own(own: &Provenance, column: ErrorColumn) -> Option<f64> {
+fn of_own(config: &ResolvedConfig, own: &Provenance, column: ErrorColumn) -> Option<f64> {
+    if config.profile.steps.is_some() {
+        return left_out::of_few_rows(config, own, column);
+    }
     let of_own = p90(&own.left_out_lengths, column).or_else(|| fitted(own, column));
     let of_start = p90(&own.left_out_of_start, column);
     let percent = [of_own, of_start].into_iter().flatten().reduce(f64::max)?;
@@ -151,19 +200,50 @@ fn not_covered(
     if !tables.iter().any(|table| table.seen.cards == cards) {
         return Some(format!("no row on {cards} cards was fitted"));
     }
+    let factors = if config.profile.steps.is_some() { BEYOND } else { [1; 3] };
+    measures(tables, cell, sequences).into_iter().zip(factors).find_map(|(measure, factor)| {
+        let (what, value, (low, high)) = measure;
+        let inside = (low.div_ceil(factor)..=high.saturating_mul(factor)).contains(&value);
+        let known = match factor {
+            1 => String::new(),
+            factor => format!(", and up to {factor} times beyond counts as known"),
+        };
+        (!inside).then(|| format!("{value} {what}: the fitted rows have {low} to {high}{known}"))
+    })
+}
+
+/// What a cell has of each property, and what the tables cover of it together.
+fn measures(
+    tables: &[&Provenance],
+    cell: CellPlan,
+    sequences: u32,
+) -> [(&'static str, u32, (u32, u32)); 3] {
     let covered = |range: fn(&Coverage) -> (u32, u32)| {
         let ranges = || tables.iter().map(|table| range(&table.seen));
         (ranges().map(|r| r.0).min().unwrap_or(0), ranges().map(|r| r.1).max().unwrap_or(0))
     };
-    let checks = [
+    [
         ("input tokens", cell.input_length, covered(|seen| seen.input_tokens)),
         ("output tokens", cell.output_length, covered(|seen| seen.output_tokens)),
         ("sequences at once", sequences, covered(|seen| seen.sequences)),
-    ];
-    checks.into_iter().find_map(|(what, value, (low, high))| {
-        let inside = (low..=high).contains(&value);
-        (!inside).then(|| format!("{value} {what}: the fitted rows have {low} to {high}"))
-    })
+    ]
+}
+
+/// By how many doublings a cell lies outside of what the tables cover, in the property of which it does most.
+fn doublings_beyond(
+    config: &ResolvedConfig,
+    tables: &[&Provenance],
+    cell: CellPlan,
+    sequences: u32,
+) -> f64 {
+    if config.profile.steps.is_none() {
+        return 0.0;
+    }
+    let doublings = measures(tables, cell, sequences).map(|(_, value, (low, high))| {
+        let ratio = |over: u32, under: u32| f64::from(over.max(1)) / f64::from(under.max(1));
+        ratio(value, high).max(ratio(low, value)).log2()
+    });
+    doublings.into_iter().fold(0.0, f64::max)
 }
 
 #[cfg(test)]

@@ -101,6 +101,9 @@ fn what_was_never_seen_is_called_so_and_has_a_wide_interval() {
     }
 }
 
+/// The columns that the tables of 2023 have.
+const OF_2023: [ErrorColumn; 2] = [ErrorColumn::Throughput, ErrorColumn::Latency];
+
 /// A model that no profile was fitted on, of weights and under the profile of a known model.
 fn unseen(of: &str, measured: &MeasuredOn) -> Confidence {
     let mut config = EngineConfig::of_model(of).unwrap();
@@ -118,7 +121,7 @@ fn width(confidence: &Confidence, column: ErrorColumn) -> f64 {
 fn weights_of_which_one_table_alone_was_measured_have_the_wider_errors_of_all_left_out_tables() {
     let (fp16, gptq) = ("qwen-14b", "baichuan2-13b-gptq");
     let of = |model: &str| unseen(model, &MeasuredOn::default());
-    for column in COLUMNS {
+    for column in OF_2023 {
         assert!(width(&of(gptq), column) > width(&of(fp16), column), "{column:?}");
     }
     assert!(of(fp16).of.unwrap().contains("2 models of fp16 weights, each left out"));
@@ -145,7 +148,7 @@ fn another_version_widens_and_says_so_and_another_engine_or_card_is_uncalibrated
     for model in ["qwen-14b", "baichuan2-13b-gptq"] {
         let same = unseen(model, &on("0.2.7", "A100 40G"));
         let other = unseen(model, &on("0.2.3", "A100 40G"));
-        for column in COLUMNS {
+        for column in OF_2023 {
             assert!(width(&other, column) > width(&same, column), "{model} {column:?}");
         }
         assert!(other.of.unwrap().contains("wider, since vllm 0.2.3 was measured"), "{model}");

@@ -37,3 +37,35 @@ impl fmt::Display for Dtype {
         })
     }
 }
+
+/// The type of the numbers of the KV cache (`--kv-cache-dtype`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KvCacheDtype {
+    /// That of the activations.
+    Auto,
+    /// Eight bits each.
+    Fp8,
+}
+
+impl KvCacheDtype {
+    /// Every name that is known.
+    pub const NAMES: [&str; 4] = ["auto", "fp8", "fp8_e4m3", "fp8_e5m2"];
+
+    /// The type of this name, with vLLM's spellings.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "auto" => Some(Self::Auto),
+            "fp8" | "fp8_e4m3" | "fp8_e5m2" => Some(Self::Fp8),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for KvCacheDtype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Fp8 => "fp8",
+        })
+    }
+}

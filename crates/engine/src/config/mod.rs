@@ -5,6 +5,6 @@ mod dtype;
 mod options;
 mod resolved;
 
-pub use dtype::Dtype;
+pub use dtype::{Dtype, KvCacheDtype};
 pub use options::EngineConfig;
 pub use resolved::{Limits, ResolvedConfig};

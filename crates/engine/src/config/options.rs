@@ -1,7 +1,7 @@
 //! What an engine is started with, under vLLM's names. Resolving and checking it is
 //! `crate::resolve`'s.
 
-use super::dtype::Dtype;
+use super::dtype::{Dtype, KvCacheDtype};
 use crate::error::EngineError;
 use crate::model::{ModelSpec, model};
 use crate::noise::Noise;
@@ -20,6 +20,10 @@ pub struct EngineConfig {
     pub weights: Option<Weights>,
     /// `--dtype`
     pub dtype: Option<Dtype>,
+    /// `--kv-cache-dtype`
+    pub kv_cache_dtype: Option<KvCacheDtype>,
+    /// `--long-prefill-token-threshold`, in tokens.
+    pub long_prefill_token_threshold: Option<u32>,
     /// `--max-model-len`, in tokens.
     pub max_model_len: Option<u32>,
     /// `--max-num-batched-tokens`
@@ -50,6 +54,8 @@ impl EngineConfig {
             profile,
             weights: None,
             dtype: None,
+            kv_cache_dtype: None,
+            long_prefill_token_threshold: None,
             max_model_len: None,
             max_num_batched_tokens: None,
             max_num_seqs: None,

@@ -17,6 +17,10 @@ pub struct Limits {
     pub max_num_batched_tokens: u32,
     /// Padding of a prompt step, in tokens.
     pub max_paddings: u32,
+    /// Tokens of one prompt in a step.
+    pub max_prompt_part: u32,
+    /// A prompt is only begun where there is memory for the whole of it.
+    pub reserves_prompts: bool,
 }
 
 /// A configuration with nothing left open.
@@ -32,14 +36,16 @@ pub struct ResolvedConfig {
     pub weights: Weights,
     /// Limits of the scheduler.
     pub limits: Limits,
-    /// Tokens of a KV block.
+    /// Tokens in a KV block.
     pub block_size: u32,
     /// Share of a card's memory that the engine may use.
     pub gpu_memory_utilization: f64,
-    /// Cards that share each layer.
+    /// Number of cards over which each layer is split.
     pub tensor_parallel_size: u32,
     /// Stages that share the layers.
     pub pipeline_parallel_size: u32,
+    /// Bytes of a number of the KV cache.
+    pub kv_bytes_per_number: f64,
     /// Cached prefixes of prompts are not computed again.
     pub prefix_caching: bool,
     /// How its steps differ from their cost; absent: not at all.
@@ -47,11 +53,16 @@ pub struct ResolvedConfig {
 }
 
 impl ResolvedConfig {
+    /// Bytes of keys and values of a token in all layers, of heads that are not shared over cards.
+    pub fn kv_bytes_per_token(&self) -> f64 {
+        self.model.kv_bytes_per_token() * self.kv_bytes_per_number / 2.0
+    }
+
     /// Operations per second that the card states for products of the activations' type.
     pub fn flops_per_s(&self) -> f64 {
         match self.weights {
             Weights::Fp32 => self.card.single_flops_per_s,
-            Weights::Fp16 | Weights::Gptq | Weights::Awq | Weights::SqueezeLlm => {
+            Weights::Fp16 | Weights::Fp8 | Weights::Gptq | Weights::Awq | Weights::SqueezeLlm => {
                 self.card.dense_flops_per_s
             }
         }
@@ -93,7 +104,10 @@ impl ResolvedConfig {
         caveats.extend(self.uncalibrated_form().map(|form| format!("{form}: uncalibrated")));
         if self.profile.provenance.is_empty() {
             let name = &self.profile.name;
-            caveats.push(format!("profile {name} was held against no measured rows: uncalibrated"));
+            caveats.push(format!(
+                "profile {name} was not compared with measured rows: \
+                uncalibrated"
+            ));
         }
         caveats
     }

@@ -1,5 +1,8 @@
 //! What a step costs, in seconds: the calibrated form of the cost and its terms. No scheduling.
 //!
+//! There are two forms. That of vLLM since 0.8 is in `today`; a profile with `steps` has it. This one is of
+//! the engines of 2023:
+//!
 //! With B sequences, C tokens of context in the batch of which G are output, n prompts padded to a
 //! longest of s, L layers and H query heads:
 //!
@@ -33,6 +36,7 @@ mod shape;
 mod decode;
 mod products;
 mod reduction;
+mod today;
 
 use std::time::Duration;
 
@@ -42,6 +46,7 @@ use decode::{captured, nanoseconds};
 use products::Products;
 use reduction::Reduction;
 pub use shape::StepShape;
+use today::TodayCost;
 
 /// Tokens of a part of a sequence, and the most blocks of threads (sequences x heads) for which
 /// vLLM 0.2.x splits sequences into parts (`model_executor/layers/attention.py`).
@@ -63,6 +68,8 @@ pub struct CostModel {
     prompt_square_s: f64,
     products: Products,
     reduction: Reduction,
+    /// The cost of today's engines, which stands in place of all above.
+    today: Option<TodayCost>,
 }
 
 impl CostModel {
@@ -93,16 +100,20 @@ impl CostModel {
             prompt_square_s: 2.0 * layers * width / flops,
             products: Products::new(config),
             reduction: Reduction::new(config),
+            today: config.profile.steps.as_ref().map(|steps| TodayCost::new(config, steps)),
         }
     }
 
     /// Seconds that a step takes.
     pub fn seconds(&self, shape: StepShape) -> f64 {
+        if let Some(today) = &self.today {
+            return today.seconds(shape);
+        }
         match shape {
             StepShape::Decode { sequences, context, generated } => {
                 self.decode(sequences).seconds(context as f64, generated as f64)
             }
-            StepShape::Mixed { sequences, rows, sampled, context, squares } => {
+            StepShape::Mixed { sequences, rows, sampled, context, squares, .. } => {
                 let device_s = self.device(f64::from(rows), f64::from(sampled))
                     + context as f64 * self.context_token_s
                     + squares as f64 * self.prompt_square_s;
@@ -124,6 +135,9 @@ impl CostModel {
 
     /// The cost of decode steps of `sequences` sequences, as a function of their context.
     pub(crate) fn decode(&self, sequences: u32) -> DecodeCost {
+        if let Some(today) = &self.today {
+            return today.decode(sequences);
+        }
         let rows = if self.cuda_graphs { captured(sequences) } else { sequences };
         let sequences = f64::from(sequences);
         let split = sequences * self.heads <= SPLIT_UP_TO;

@@ -45,7 +45,7 @@ impl Products {
         let cards = f64::from(config.tensor_parallel_size);
         let kernels = &config.profile.kernels;
         let kernel = match config.weights {
-            Weights::Fp16 | Weights::Fp32 => Kernel::Dense,
+            Weights::Fp16 | Weights::Fp32 | Weights::Fp8 => Kernel::Dense,
             Weights::Gptq | Weights::SqueezeLlm => Kernel::Gptq(
                 kernels.gptq.clone().expect("invariant: a resolved profile supports its weights"),
             ),

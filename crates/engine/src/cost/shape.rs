@@ -16,6 +16,8 @@ pub enum StepShape {
     Mixed {
         /// Number of sequences.
         sequences: u32,
+        /// Those of them of which more than one token is computed.
+        prompts: u32,
         /// Tokens that are computed.
         rows: u32,
         /// Sequences that get a token.

@@ -5,6 +5,7 @@ mod blocks;
 mod csv;
 mod parameter;
 mod rows;
+pub mod runs;
 mod scale;
 mod score;
 mod serving;
@@ -172,7 +173,7 @@ pub fn round_start(profile: &Profile, names: &[&str]) -> Profile {
 /// The constants that rows of these weights determine.
 pub fn constants_of(weights: Weights) -> &'static [&'static str] {
     match weights {
-        Weights::Fp16 | Weights::Fp32 => &SHARED,
+        Weights::Fp16 | Weights::Fp32 | Weights::Fp8 => &SHARED,
         Weights::Gptq | Weights::SqueezeLlm => &GPTQ,
         Weights::Awq => &AWQ,
     }

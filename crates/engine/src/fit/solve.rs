@@ -14,6 +14,15 @@ const STIFF: f64 = 1e8;
 /// where it is not defined; it must be defined at `start`.
 pub(super) fn least_squares(
     start: &[f64],
+    residuals: impl FnMut(&[f64]) -> Option<Vec<f64>>,
+) -> Vec<f64> {
+    least_squares_until(SETTLED, start, residuals)
+}
+
+/// The same with a share of its own below which a round ends the search.
+pub(super) fn least_squares_until(
+    settled: f64,
+    start: &[f64],
     mut residuals: impl FnMut(&[f64]) -> Option<Vec<f64>>,
 ) -> Vec<f64> {
     let mut point = start.to_vec();
@@ -24,7 +33,7 @@ pub(super) fn least_squares(
         let before = squares(&here);
         let mut moved = false;
         while !moved && damping < STIFF {
-            let step = solve(damped(&normal, damping), &gradient);
+            let step = solve(damped(&normal, damping), gradient.clone());
             let next: Vec<f64> = point.iter().zip(&step).map(|(x, s)| x - s).collect();
             match residuals(&next) {
                 Some(there) if squares(&there) < before => {
@@ -34,11 +43,23 @@ pub(super) fn least_squares(
                 _ => damping *= 4.0,
             }
         }
-        if !moved || squares(&here) > before * (1.0 - SETTLED) {
+        if !moved || squares(&here) > before * (1.0 - settled) {
             break;
         }
     }
     point
+}
+
+/// The diagonal of the inverse of `J^T J` at a point: the variance of each coordinate, of residuals that
+/// have the variance 1. Infinite where a residual depends on none.
+pub(super) fn inverse_diagonal(
+    point: &[f64],
+    mut residuals: impl FnMut(&[f64]) -> Option<Vec<f64>>,
+) -> Vec<f64> {
+    let Some(here) = residuals(point) else { return vec![f64::INFINITY; point.len()] };
+    let (normal, _) = linearise(point, &here, &mut residuals);
+    let unit = |axis: usize| (0..point.len()).map(|at| f64::from(u8::from(at == axis))).collect();
+    (0..point.len()).map(|axis| solve(damped(&normal, 0.0), unit(axis))[axis]).collect()
 }
 
 fn squares(residuals: &[f64]) -> f64 {
@@ -84,9 +105,8 @@ fn damped(normal: &Matrix, damping: f64) -> Matrix {
 }
 
 /// Solves a symmetric, positive definite system by elimination.
-fn solve(mut matrix: Matrix, right: &[f64]) -> Vec<f64> {
+fn solve(mut matrix: Matrix, mut right: Vec<f64>) -> Vec<f64> {
     let size = right.len();
-    let mut right = right.to_vec();
     for pivot in 0..size {
         let (above, below) = matrix.split_at_mut(pivot + 1);
         let pivot_row = &above[pivot];
@@ -114,6 +134,17 @@ mod tests {
         let rosenbrock = |p: &[f64]| Some(vec![1.0 - p[0], 10.0 * (p[1] - p[0] * p[0])]);
         let found = least_squares(&[-1.2, 1.0], rosenbrock);
         assert!((found[0] - 1.0).abs() < 1e-3 && (found[1] - 1.0).abs() < 1e-3, "{found:?}");
+    }
+
+    #[test]
+    fn a_coordinate_has_the_variance_that_its_residuals_leave() {
+        // Two residuals of slope 3 and 4 on one coordinate, one of slope 2 on the other.
+        let found =
+            inverse_diagonal(&[0.0, 0.0], |p| Some(vec![3.0 * p[0], 4.0 * p[0], 2.0 * p[1]]));
+        assert!(
+            (found[0] - 1.0 / 25.0).abs() < 1e-9 && (found[1] - 0.25).abs() < 1e-9,
+            "{found:?}"
+        );
     }
 
     #[test]

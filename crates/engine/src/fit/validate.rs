@@ -78,15 +78,9 @@ pub fn fit_to_other_weights(
     fit(&round_start(profile, &names), std::slice::from_ref(quantised), &names)
 }
 
-/// A profile with what differs in the version of another one of the same engine: captured graphs, the
-/// sampler's share of the host's time, and attention outside of graphs.
+/// [`Profile::with_version_of`]
 pub fn with_version_of(profile: &Profile, other: &Profile) -> Profile {
-    let mut changed = profile.clone();
-    changed.cuda_graphs = other.cuda_graphs;
-    changed.constants.output_token_ns = other.constants.output_token_ns;
-    changed.constants.sequence_layer_head_ns = other.constants.sequence_layer_head_ns;
-    changed.constants.kv_reread_efficiency = other.constants.kv_reread_efficiency;
-    changed
+    profile.with_version_of(other)
 }
 
 /// Bias and scatter of errors by column, as logarithms in percent with two decimals; there must be two.

@@ -50,6 +50,17 @@ const GATED: [&str; 21] = [
     "deepseek",
 ];
 
+/// Model types whose output projection is the embedding of the input unless `tie_word_embeddings` says otherwise:
+/// the default of the transformers library, which the other types override.
+const TIED: [&str; 9] =
+    ["opt", "gpt2", "gpt_bigcode", "falcon", "bloom", "mpt", "gemma", "gemma2", "starcoder2"];
+
+/// Ways to stretch positions by which vLLM does not multiply the longest sequence.
+const NOT_STRETCHED: [&str; 3] = ["su", "longrope", "llama3"];
+
+/// The largest sizes that are taken: any real model has smaller ones.
+const MOST: u32 = 1 << 24;
+
 /// Model types whose experts have the form that is priced: a router over gated blocks of one width.
 const MIXTURES: [&str; 3] = ["mixtral", "qwen3_moe", "deepseek"];
 
@@ -94,8 +105,8 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
     let config = Config(config);
     if config.number(&["kv_lora_rank"]).is_some() {
         return Err(
-            "`kv_lora_rank`: latent attention (MLA) keeps no keys and values per head and \
-                    cannot be predicted"
+            "`kv_lora_rank`: latent attention (MLA) has no keys and values per head and cannot be \
+                predicted"
                 .to_owned(),
         );
     }
@@ -104,16 +115,18 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
     let hidden = config.required(&["hidden_size", "n_embd", "d_model"])?;
     let heads = config.required(&["num_attention_heads", "n_head", "n_heads"])?;
     if heads == 0 || hidden % heads != 0 && config.number(&["head_dim"]).is_none() {
-        return Err(format!("`hidden_size` {hidden} is no multiple of {heads} heads"));
+        return Err(format!("`hidden_size` {hidden} is not a multiple of {heads} heads"));
     }
     let intermediate = match config.number(&["intermediate_size", "ffn_hidden_size", "n_inner"]) {
         // Qwen of the first generation counts gate and up projection together.
         Some(width) if model_type == "qwen" => width / 2,
         Some(width) => width,
-        None if mlp == Mlp::Plain => config.number(&["ffn_dim"]).unwrap_or(4 * hidden),
+        None if mlp == Mlp::Plain => {
+            config.number(&["ffn_dim"]).unwrap_or(hidden.saturating_mul(4))
+        }
         None => return Err("has no `intermediate_size`".to_owned()),
     };
-    Ok(ModelSpec {
+    let spec = ModelSpec {
         name: name.to_lowercase(),
         hub_id: String::new(),
         layers: config.required(&["num_hidden_layers", "num_layers", "n_layer", "n_layers"])?,
@@ -128,9 +141,39 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
         weights: config.weights()?,
         mlp,
         experts: config.experts(&model_type)?,
-        tied_embeddings: config.0.get("tie_word_embeddings").and_then(Value::as_bool) == Some(true),
+        tied_embeddings: match config.0.get("tie_word_embeddings").and_then(Value::as_bool) {
+            Some(tied) => tied,
+            None => TIED.contains(&model_type.to_lowercase().as_str()),
+        },
         default_profile: DEFAULT_PROFILE.to_owned(),
-    })
+    };
+    check_sizes(&spec)?;
+    Ok(spec)
+}
+
+/// Refuses sizes that no model has, with which nothing can be computed.
+fn check_sizes(spec: &ModelSpec) -> Result<(), String> {
+    for (key, size) in [
+        ("num_hidden_layers", spec.layers),
+        ("hidden_size", spec.hidden),
+        ("num_attention_heads", spec.heads),
+        ("num_key_value_heads", spec.kv_heads),
+        ("head_dim", spec.head_dim),
+        ("intermediate_size", spec.intermediate),
+        ("vocab_size", spec.vocabulary),
+        ("max_position_embeddings", spec.context),
+    ] {
+        if !(1..=MOST).contains(&size) {
+            return Err(format!("`{key}`: {size} must be between 1 and {MOST}"));
+        }
+    }
+    if !spec.heads.is_multiple_of(spec.kv_heads) {
+        return Err(format!(
+            "`num_attention_heads`: {} is no multiple of `num_key_value_heads`, {}",
+            spec.heads, spec.kv_heads
+        ));
+    }
+    Ok(())
 }
 
 fn mlp(model_type: &str) -> Result<Mlp, String> {
@@ -175,10 +218,24 @@ impl Config {
 
     fn context(&self) -> Result<u32, String> {
         let stated = CONTEXT_KEYS.iter().filter_map(|key| self.number(&[key])).min();
-        let stated = stated.ok_or("states no longest sequence (`max_position_embeddings`)")?;
-        let scaling = self.0.get("rope_scaling").and_then(|value| value.get("factor"));
-        let factor = scaling.and_then(Value::as_f64).unwrap_or(1.0);
-        Ok((f64::from(stated) * factor) as u32)
+        let stated = stated.ok_or("has no maximum sequence length (`max_position_embeddings`)")?;
+        let Some(scaling) = self.0.get("rope_scaling").filter(|scaling| scaling.is_object()) else {
+            return Ok(stated);
+        };
+        let kind = scaling.get("rope_type").or(scaling.get("type")).and_then(Value::as_str);
+        if kind.is_some_and(|kind| NOT_STRETCHED.contains(&kind)) {
+            return Ok(stated);
+        }
+        let before = scaling.get("original_max_position_embeddings").and_then(Value::as_u64);
+        let stretched = match (kind, before) {
+            (Some("yarn"), Some(before)) => before as f64,
+            _ => f64::from(stated),
+        };
+        let factor = scaling.get("factor").and_then(Value::as_f64).unwrap_or(1.0);
+        if !(factor > 0.0 && factor.is_finite()) {
+            return Err(format!("`rope_scaling`: factor {factor} must be above 0"));
+        }
+        Ok((stretched * factor) as u32)
     }
 
     /// Experts of a form that is priced: chosen in every layer but the first few, all alike.
@@ -226,110 +283,14 @@ impl Config {
         let bits = quantization.get("bits").or(quantization.get("w_bit")).and_then(Value::as_u64);
         match (Weights::parse(method), bits) {
             (Some(weights), Some(4)) => Ok(weights),
+            (Some(Weights::Fp8), _) => Ok(Weights::Fp8),
             _ => Err(format!(
                 "`quantization_config`: method {method} with {bits:?} bits is not known; \
-                 gptq, awq and squeezellm with 4 bits are"
+                 gptq, awq and squeezellm with 4 bits and fp8 are"
             )),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LLAMA: &str = r#"{"model_type":"llama","hidden_size":5120,"num_hidden_layers":40,
-        "num_attention_heads":40,"intermediate_size":13824,"vocab_size":32000,
-        "max_position_embeddings":4096,"torch_dtype":"float16"}"#;
-
-    #[test]
-    fn a_llama_configuration_gives_its_sizes() {
-        let spec = parse(LLAMA, "Llama-2-13b").unwrap();
-        assert_eq!((spec.layers, spec.heads, spec.kv_heads, spec.head_dim), (40, 40, 40, 128));
-        assert_eq!((spec.context, spec.weights, spec.mlp), (4096, Weights::Fp16, Mlp::Gated));
-        assert!((spec.weight_bytes(Weights::Fp16) / 2e9 - 13.02).abs() < 0.01);
-    }
-
-    #[test]
-    fn a_model_has_the_name_of_its_folder_or_of_its_own_file() {
-        for (path, name) in [
-            ("models/Llama-2-13b/config.json", "Llama-2-13b"),
-            ("models/small.json", "small"),
-            ("small.json", "small"),
-            ("config.json", "model"),
-        ] {
-            assert_eq!(name_of(Path::new(path)), name, "{path}");
-        }
-    }
-
-    #[test]
-    fn chatglm_spells_its_sizes_in_its_own_way() {
-        let text = r#"{"model_type":"chatglm","hidden_size":4096,"num_layers":28,
-            "num_attention_heads":32,"multi_query_attention":true,"multi_query_group_num":2,
-            "ffn_hidden_size":13696,"padded_vocab_size":65024,"seq_length":8192,
-            "kv_channels":128}"#;
-        let mut spec = parse(text, "chatglm3-6b").unwrap();
-        let known = crate::model::model("chatglm3-6b").unwrap();
-        spec.hub_id.clone_from(&known.hub_id);
-        assert_eq!(spec, known);
-    }
-
-    #[test]
-    fn first_generation_qwen_counts_gate_and_up_projection_together() {
-        let text = LLAMA.replace("llama", "qwen").replace("13824", "27392");
-        assert_eq!(parse(&text, "qwen-14b").unwrap().intermediate, 13_696);
-    }
-
-    #[test]
-    fn mixtures_of_experts_are_those_of_the_list() {
-        let mixtral = r#"{"model_type":"mixtral","hidden_size":4096,"num_hidden_layers":32,
-            "num_attention_heads":32,"num_key_value_heads":8,"intermediate_size":14336,
-            "vocab_size":32000,"max_position_embeddings":32768,"num_local_experts":8,
-            "num_experts_per_tok":2}"#;
-        let qwen = r#"{"model_type":"qwen3_moe","hidden_size":2048,"num_hidden_layers":48,
-            "num_attention_heads":32,"num_key_value_heads":4,"head_dim":128,
-            "intermediate_size":6144,"moe_intermediate_size":768,"num_experts":128,
-            "num_experts_per_tok":8,"decoder_sparse_step":1,"mlp_only_layers":[],
-            "vocab_size":151936,"max_position_embeddings":40960}"#;
-        for (text, name) in [(mixtral, "mixtral-8x7b"), (qwen, "qwen3-30b-a3b")] {
-            let known = crate::model::model(name).unwrap();
-            let spec = parse(text, name).unwrap();
-            assert_eq!(spec.context, known.context_limit.unwrap_or(known.context));
-            let (hub_id, context) = (known.hub_id.clone(), known.context);
-            let context_limit = known.context_limit;
-            assert_eq!(ModelSpec { hub_id, context, context_limit, ..spec }, known);
-        }
-        let sparse = qwen.replace("\"decoder_sparse_step\":1", "\"decoder_sparse_step\":2");
-        assert!(parse(&sparse, "x").unwrap_err().contains("decoder_sparse_step"));
-    }
-
-    #[test]
-    fn deepseek_s_first_layers_are_dense_and_some_experts_are_everyone_s() {
-        let text = r#"{"model_type":"deepseek","hidden_size":2048,"num_hidden_layers":28,
-            "num_attention_heads":16,"num_key_value_heads":16,"intermediate_size":10944,
-            "moe_intermediate_size":1408,"n_routed_experts":64,"n_shared_experts":2,
-            "num_experts_per_tok":6,"first_k_dense_replace":1,"moe_layer_freq":1,
-            "vocab_size":102400,"max_position_embeddings":4096}"#;
-        let found = parse(text, "x").unwrap().weight_bytes(Weights::Fp16) / 2e9;
-        assert!((found - 16.38).abs() < 0.01, "{found}");
-    }
-
-    #[test]
-    fn what_cannot_be_predicted_is_an_error_that_names_the_key() {
-        for (from, to, key) in [
-            ("\"llama\"", "\"mamba\"", "model_type"),
-            ("\"hidden_size\"", "\"width\"", "hidden_size"),
-            ("\"intermediate_size\"", "\"x\"", "intermediate_size"),
-            ("\"torch_dtype\"", "\"kv_lora_rank\":512,\"torch_dtype\"", "kv_lora_rank"),
-            ("\"torch_dtype\"", "\"num_local_experts\":8,\"torch_dtype\"", "num_local_experts"),
-            (
-                "\"torch_dtype\"",
-                "\"quantization_config\":{\"quant_method\":\"gptq\",\"bits\":8},\"torch_dtype\"",
-                "quantization_config",
-            ),
-        ] {
-            let message = parse(&LLAMA.replace(from, to), "x").unwrap_err();
-            assert!(message.contains(key), "{key}: {message}");
-        }
-    }
-}
+mod tests;

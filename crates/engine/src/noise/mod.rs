@@ -24,7 +24,7 @@ pub struct Noise {
     pub burst: Option<Burst>,
     /// The engine stops now and then.
     pub pause: Option<Pause>,
-    /// Makes all draws; absent: whoever starts the engine chooses one.
+    /// The seed of all draws; absent: the starter of the engine chooses one.
     pub seed: Option<u64>,
 }
 
@@ -86,7 +86,10 @@ impl Noise {
             match name {
                 "step" => {
                     let sd = number(value, 0.0, 2.0).ok_or_else(|| {
-                        problem("write step=SD, the deviation of a step's logarithm: 0 to 2")
+                        problem(
+                            "write step=SD, the standard deviation of the logarithm of step \
+                            times: 0 to 2",
+                        )
                     })?;
                     set(&mut noise.step, sd).ok_or_else(again)?;
                 }
@@ -95,8 +98,8 @@ impl Noise {
                         .map(|(sd, time)| Drift { sd, time })
                         .ok_or_else(|| {
                             problem(
-                                "write drift=SD:TIME, a deviation of 0 to 2 and the time after \
-                                 which it is another, such as drift=0.02:60s",
+                                "write drift=SD:TIME, a standard deviation of 0 to 2 and the \
+                                    correlation time, such as drift=0.02:60s",
                             )
                         })?;
                     set(&mut noise.drift, drift).ok_or_else(again)?;
@@ -118,8 +121,9 @@ impl Noise {
                         .map(|(probability, factor)| Burst { probability, factor })
                         .ok_or_else(|| {
                             problem(
-                                "write burst=PROBABILITY:FACTOR, the share of steps (0 to 1) that \
-                                 take so many times as long (1 or more), such as burst=0.001:5",
+                                "write burst=PROBABILITY:FACTOR, the share of slow steps (0 to 1) \
+                                    and the factor of their time (1 or more), such as \
+                                    burst=0.001:5",
                             )
                         })?;
                     set(&mut noise.burst, burst).ok_or_else(again)?;
@@ -132,9 +136,9 @@ impl Noise {
                         .map(|(length, every)| Pause { length, every })
                         .ok_or_else(|| {
                             problem(
-                                "write pause=TIME:TIME, how long a pause is and how much lies \
-                                 between two of them in the mean: at most 1h, and at least 1ms, \
-                                 such as pause=20ms:10s",
+                                "write pause=TIME:EVERY, the length of a pause (at most 1h) and \
+                                    the mean time between two pauses (at least 1ms), such as \
+                                    pause=20ms:10s",
                             )
                         })?;
                     set(&mut noise.pause, pause).ok_or_else(again)?;
@@ -149,7 +153,14 @@ impl Noise {
             }
         }
         if (Self { seed: None, ..noise }) == Self::default() {
-            return Err(EngineError::invalid("--noise", text, format!("is no noise; {PARTS}")));
+            return Err(EngineError::invalid(
+                "--noise",
+                text,
+                format!(
+                    "is not a kind of noise; \
+                {PARTS}"
+                ),
+            ));
         }
         Ok(noise)
     }
@@ -185,7 +196,7 @@ impl fmt::Display for Noise {
     }
 }
 
-/// Sets what is absent; nothing where it is there already.
+/// Sets what is absent; nothing where it is in the store already.
 fn set<T>(slot: &mut Option<T>, value: T) -> Option<()> {
     slot.replace(value).is_none().then_some(())
 }
@@ -240,7 +251,7 @@ mod tests {
     fn what_is_no_noise_is_told_by_its_part() {
         for (text, part, words) in [
             ("", "--noise :", "write parts"),
-            ("seed=3", "--noise seed=3:", "is no noise"),
+            ("seed=3", "--noise seed=3:", "is not a kind of noise"),
             ("step=0.1,shake=3", "--noise shake=3:", "write parts"),
             ("step=-1", "--noise step=-1:", "0 to 2"),
             ("step=NaN", "--noise step=NaN:", "0 to 2"),

@@ -1,4 +1,5 @@
-//! Noise as it goes on from step to step: the draws, and what the time of a step becomes.
+//! The state of the noise from step to step: its random draws, and their effect on the time of a
+//! step.
 
 use std::time::Duration;
 

@@ -5,6 +5,7 @@ mod queues;
 mod scheduler;
 
 mod vllm_limits;
+mod vllm_v1_defaults;
 
 mod tgi_1_3;
 mod vllm_02;

@@ -58,6 +58,8 @@ pub struct Queues {
     pub waiting: VecDeque<Sequence>,
     /// Sequences that hold KV blocks, in the order of their arrival.
     pub running: Vec<Sequence>,
+    /// How many sequences have ended in the step that runs and hold their places until its end.
+    pub leaving: usize,
     /// The KV memory.
     pub kv: BlockManager,
     /// The limits that the engine's configuration sets.
@@ -78,6 +80,7 @@ impl Queues {
         Self {
             waiting: VecDeque::new(),
             running: Vec::new(),
+            leaving: 0,
             kv,
             limits,
             preemptions: 0,

@@ -4,6 +4,7 @@
 use super::queues::{Queues, Sequence};
 use crate::config::{EngineConfig, Limits};
 use crate::error::EngineError;
+use crate::profile::Profile;
 
 /// What the next step does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +57,11 @@ pub trait Scheduler: Send + Sync {
 
     /// Whether a step may compute a part of a prompt, beside sequences that decode.
     fn chunks_prefill(&self) -> bool {
+        false
+    }
+
+    /// Whether a further step is scheduled while one runs.
+    fn schedules_ahead(&self, _profile: &Profile) -> bool {
         false
     }
 

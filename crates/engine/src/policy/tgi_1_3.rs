@@ -43,6 +43,8 @@ impl Scheduler for Tgi13 {
             max_num_seqs: config.max_num_seqs.unwrap_or(1024),
             max_num_batched_tokens: config.max_num_batched_tokens.unwrap_or(4096),
             max_paddings: 0,
+            max_prompt_part: u32::MAX,
+            reserves_prompts: false,
         })
     }
 
@@ -152,6 +154,8 @@ mod tests {
             max_num_seqs: 1024,
             max_num_batched_tokens: 450,
             max_paddings: 0,
+            max_prompt_part: u32::MAX,
+            reserves_prompts: false,
         };
         Queues {
             waiting: (0..waiting).map(|id| sequence(id, 0)).collect::<VecDeque<_>>(),

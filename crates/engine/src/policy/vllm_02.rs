@@ -38,6 +38,8 @@ impl Scheduler for Vllm02 {
             max_num_seqs,
             max_num_batched_tokens: tokens,
             max_paddings: config.max_paddings.unwrap_or(256),
+            max_prompt_part: u32::MAX,
+            reserves_prompts: false,
         })
     }
 
@@ -157,6 +159,8 @@ mod tests {
             max_num_seqs: 4,
             max_num_batched_tokens: 1024,
             max_paddings: 256,
+            max_prompt_part: u32::MAX,
+            reserves_prompts: false,
         };
         let waiting = waiting.collect();
         Queues { waiting, ..Queues::new(BlockManager::new(blocks, 16), limits) }

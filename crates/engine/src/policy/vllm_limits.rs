@@ -11,7 +11,7 @@ pub(super) fn max_model_len(config: &EngineConfig) -> Result<u32, EngineError> {
         None => Ok(model.context),
         Some(0) => Err(EngineError::invalid("--max-model-len", 0, "must be at least 1 token")),
         Some(length) if length > limit => {
-            let expected = format!("{} takes sequences of {limit} tokens at most", model.name);
+            let expected = format!("{} accepts sequences of at most {limit} tokens", model.name);
             Err(EngineError::invalid("--max-model-len", length, expected))
         }
         Some(length) => Ok(length),

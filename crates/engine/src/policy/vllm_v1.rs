@@ -3,14 +3,16 @@
 //! prompts, in chunks where they are longer. Cached prefixes of prompts are not computed again.
 //! Where KV blocks run out, the sequence that arrived last is preempted and computed again.
 //!
-//! Priorities, speculative decoding, asynchronous scheduling and transfers of KV are never modelled.
+//! Scheduling ahead is the engine's (`crate::engine`). Priorities, speculative decoding and transfers of KV
+//! are never modelled.
 
 use super::queues::{Queues, Sequence};
 use super::scheduler::{Batch, Scheduler};
-use super::vllm_limits;
+use super::{vllm_limits, vllm_v1_defaults};
 use crate::config::{EngineConfig, Limits};
 use crate::error::EngineError;
 use crate::prefix_cache::CacheHit;
+use crate::profile::Profile;
 
 /// vLLM from 0.8 on (`vllm/v1/core/sched/scheduler.py`).
 #[derive(Clone, Copy, Debug)]
@@ -35,19 +37,41 @@ impl Scheduler for VllmV1 {
     /// A step need not hold a whole prompt, and pads nothing.
     fn limits(&self, config: &EngineConfig) -> Result<Limits, EngineError> {
         if let Some(paddings) = config.max_paddings {
-            let expected = "this engine's steps have no padding; leave it out";
+            let expected = "steps of this engine have no padding; leave it out";
             return Err(EngineError::invalid("--max-paddings", paddings, expected));
         }
-        let max_num_seqs = config.max_num_seqs.unwrap_or(256);
-        let default_tokens = 2048.max(max_num_seqs);
+        let is_of_today = config.profile.steps.is_some();
+        let (sequences, tokens) =
+            vllm_v1_defaults::limits(&config.profile, &config.profile.card()?);
+        let max_num_seqs = config.max_num_seqs.unwrap_or(sequences);
+        let default_tokens = tokens.max(max_num_seqs);
         let max_num_batched_tokens = config.max_num_batched_tokens.unwrap_or(default_tokens);
         vllm_limits::check_step(max_num_batched_tokens, max_num_seqs)?;
-        let max_model_len = vllm_limits::max_model_len(config)?;
-        Ok(Limits { max_model_len, max_num_seqs, max_num_batched_tokens, max_paddings: 0 })
+        let mut config = config.clone();
+        if is_of_today && config.max_model_len.is_none() {
+            // It takes what the model states, and does not start where its memory holds less.
+            config.max_model_len = config.model.context_limit;
+        }
+        let max_model_len = vllm_limits::max_model_len(&config)?;
+        let max_prompt_part = config.long_prefill_token_threshold.filter(|&tokens| tokens > 0);
+        Ok(Limits {
+            max_model_len,
+            max_num_seqs,
+            max_num_batched_tokens,
+            max_paddings: 0,
+            max_prompt_part: max_prompt_part.unwrap_or(u32::MAX),
+            // Without it a long prompt that does not fit would be begun and preempted again and again. Cached
+            // blocks of what was begun have the same effect in versions that reserve nothing.
+            reserves_prompts: is_of_today,
+        })
     }
 
     fn chunks_prefill(&self) -> bool {
         true
+    }
+
+    fn schedules_ahead(&self, profile: &Profile) -> bool {
+        vllm_v1_defaults::schedules_ahead(profile)
     }
 
     fn supports_prefix_caching(&self) -> bool {
@@ -117,7 +141,8 @@ fn serve_running(queues: &mut Queues, budget: &mut u32) -> bool {
     let mut has_blocks = true;
     while served < queues.running.len() && *budget > 0 {
         let sequence = &mut queues.running[served];
-        let tokens = (sequence.tokens() - sequence.computed).min(*budget);
+        let left = sequence.tokens() - sequence.computed;
+        let tokens = left.min(queues.limits.max_prompt_part).min(*budget);
         let until = sequence.computed + tokens;
         if queues.kv.free() >= queues.kv.blocks(until).saturating_sub(sequence.blocks) {
             queues.kv.append(&mut sequence.blocks, until);
@@ -148,7 +173,10 @@ fn admissible(queues: &Queues, budget: u32) -> Option<Admission> {
     let first = queues.waiting.front()?;
     let limits = queues.limits;
     let is_too_long = first.tokens() >= limits.max_model_len;
-    if budget == 0 || is_too_long || queues.running.len() >= limits.max_num_seqs as usize {
+    if budget == 0
+        || is_too_long
+        || queues.running.len() + queues.leaving >= limits.max_num_seqs as usize
+    {
         return None;
     }
     let kv = &queues.kv;
@@ -158,8 +186,9 @@ fn admissible(queues: &Queues, budget: u32) -> Option<Admission> {
     let CacheHit { blocks, idle } =
         prefix.map_or_else(CacheHit::default, |prefix| kv.cached(prefix, most));
     let computed = blocks * kv.block_size();
-    let tokens = (first.tokens() - computed).min(budget);
-    let needed = kv.blocks(computed + tokens) - blocks + idle;
+    let tokens = (first.tokens() - computed).min(limits.max_prompt_part).min(budget);
+    let until = if limits.reserves_prompts { first.tokens() } else { computed + tokens };
+    let needed = kv.blocks(until) - blocks + idle;
     (kv.free() >= needed).then_some(Admission { cached_blocks: blocks, tokens })
 }
 
@@ -195,6 +224,8 @@ mod tests {
             max_num_seqs: 4,
             max_num_batched_tokens: 256,
             max_paddings: 0,
+            max_prompt_part: u32::MAX,
+            reserves_prompts: false,
         };
         let mut queues = Queues::new(BlockManager::new(blocks, 16).with_prefix_cache(), limits);
         queues.waiting = waiting.collect();
@@ -226,6 +257,34 @@ mod tests {
         assert_eq!(step(&mut queues), [(0, 1), (1, 1), (2, 19)]);
         assert_eq!(step(&mut queues), [(0, 1), (1, 1), (2, 1)]);
         assert_eq!(VllmV1.steady_steps(&queues, 50), 50);
+    }
+
+    #[test]
+    fn a_long_prompt_has_no_more_of_a_step_than_its_threshold() {
+        let mut queues = queues(1000, &[300, 30]);
+        queues.limits.max_prompt_part = 128;
+        assert_eq!(step(&mut queues), [(0, 128), (1, 30)]);
+        assert_eq!(step(&mut queues), [(0, 128), (1, 1)]);
+        assert_eq!(step(&mut queues), [(0, 44), (1, 1)]);
+    }
+
+    #[test]
+    fn a_prompt_is_not_begun_without_memory_for_the_whole_of_it() {
+        let mut queues = queues(30, &[200, 400]);
+        queues.limits.reserves_prompts = true;
+        assert_eq!(step(&mut queues), [(0, 200)]);
+        assert_eq!(step(&mut queues), [(0, 1)]);
+        queues.limits.reserves_prompts = false;
+        assert_eq!(step(&mut queues), [(0, 1), (1, 255)]);
+    }
+
+    #[test]
+    fn sequences_that_leave_hold_their_places_until_the_step_ends() {
+        let mut queues = queues(1000, &[10, 10, 10, 10, 10]);
+        queues.leaving = 2;
+        assert_eq!(step(&mut queues).len(), 2);
+        queues.leaving = 0;
+        assert_eq!(step(&mut queues).len(), 4);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The handler of the engine's server: gives requests to the engine, plays the engine's steps on an
-//! absolute schedule, and sends tokens when their step is over. A step that begins at T ends at
-//! T + duration / speed, and the next one begins there, however late the server had its turn. It
-//! reads no socket.
+//! The handler of the engine's server: gives requests to the engine, runs the engine's steps on an
+//! absolute schedule, and sends tokens when their step ends. A step that begins at T ends at T +
+//! duration / speed, and the next one begins there, however late the server had its turn. It reads
+//! no socket.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,12 +24,15 @@ use super::telling::{FAILURE, fail, name, tell};
 use super::words::Words;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::front_end::FrontEnd;
 use crate::request::{EngineRequest, Finish, Lengths, RequestId};
 use crate::step::{Step, StepOutput};
 
 /// Responds to requests as a serving engine does; an [`inferometer_http::Server`] runs it.
 pub struct Front {
     engine: Engine,
+    /// Requests on their way to the scheduler.
+    front_end: FrontEnd,
     host: Host,
     config: FrontConfig,
     words: Words,
@@ -62,6 +65,7 @@ impl Front {
         let words = Words::new(&*tokenizer)?;
         let host = Host::new(&engine, &config, tokenizer, wall_clock_ns() / 1_000_000_000);
         Ok(Self {
+            front_end: FrontEnd::of(&engine, config.speed),
             engine,
             host,
             config,
@@ -111,7 +115,11 @@ impl Front {
         }
         let lengths = Lengths::from((job.prompt_tokens, job.max_tokens));
         let block_hashes = std::mem::take(&mut job.block_hashes);
-        self.engine.add(request, EngineRequest { lengths, block_hashes });
+        let given = EngineRequest { lengths, block_hashes };
+        match self.front_end.takes_time() {
+            true => self.front_end.take(now, request, given),
+            false => self.engine.add(request, given),
+        }
         self.clients.insert(request, connection.id());
         connection.response = Some(Generation {
             request,
@@ -130,7 +138,8 @@ impl Front {
     /// Ends the steps that are over and begins the next one.
     fn play<N: Net>(&mut self, net: &mut N, connections: &mut Connections<Generation>) {
         let now = net.now();
-        let mut begin = now;
+        // Where no step is under way the engine was idle until a request came through to it.
+        let mut begin = self.front_end.next().map_or(now, |next| next.min(now));
         loop {
             if let Some((end, _)) = &self.under_way {
                 if *end > now {
@@ -150,12 +159,16 @@ impl Front {
                     return;
                 }
             }
+            self.front_end.hand_over(&mut self.engine, begin);
             match self.engine.step() {
                 Some(step) => {
                     let ns = step.duration.as_nanos() as f64 / self.config.speed;
                     self.under_way = Some((begin + Duration::from_nanos(ns.round() as u64), step));
                 }
-                None => return,
+                None => match self.front_end.next() {
+                    Some(next) if next <= now => begin = next,
+                    _ => return,
+                },
             }
         }
     }
@@ -234,6 +247,7 @@ impl Front {
     /// The engine makes no further token for a request.
     fn abort(&mut self, request: RequestId) {
         self.clients.remove(&request);
+        self.front_end.abort(request);
         self.engine.abort(request);
     }
 }
@@ -260,9 +274,10 @@ impl Handler for Front {
 
     fn turn<N: Net>(&mut self, net: &mut N, connections: &mut Connections<Generation>) -> Wake {
         self.play(net, connections);
-        match &self.under_way {
+        let end = self.under_way.as_ref().map(|(end, _)| *end);
+        match end.or(self.front_end.next()) {
             _ if self.dead => Wake::Done,
-            Some((end, _)) => Wake::At(*end),
+            Some(at) => Wake::At(at),
             None => Wake::WhenReady,
         }
     }

@@ -1,5 +1,5 @@
-//! The HTTP front: plays the engine in real time behind the interfaces of serving engines, and
-//! misbehaves on demand. It never makes up figures: what it did stands in `/engine/accounts`.
+//! The HTTP front end: runs the engine in real time with the APIs of serving engines, and injects
+//! faults on demand. It never invents figures: `/engine/accounts` reports what it did.
 
 mod accounts;
 mod api;
@@ -32,7 +32,7 @@ pub struct FrontConfig {
     pub served_model_name: String,
     /// What goes wrong, and when.
     pub faults: Vec<Fault>,
-    /// How much faster than real time steps are played.
+    /// The speed of steps relative to real time.
     pub speed: f64,
     /// Tokens that a chat template adds to the contents of a chat.
     pub chat_overhead_tokens: u32,

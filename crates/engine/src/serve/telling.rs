@@ -1,5 +1,5 @@
-//! What a client is told of an answer under way: tokens, the end, and faults in the middle. It
-//! queues bytes on the connection and never writes to a socket.
+//! The parts of an answer in progress: tokens, the end, and injected faults. It queues bytes on the
+//! connection and never writes to a socket.
 
 use inferometer_model::time::Nanos;
 use inferometer_net::Close;

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use inferometer_engine::serve::FrontConfig;
-use inferometer_engine::{Engine, RequestId};
+use inferometer_engine::{Engine, EngineConfig, RequestId, simulate};
+use inferometer_load::{Bound, Open};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::time::Nanos;
 use serde_json::{Value, json};
 
 use super::client::{
-    Call, DIALECTS, bytes, call, dialect_call, engine_config, read_as, response, with_front,
-    with_late_front,
+    Call, DIALECTS, bytes, call, dialect_call, engine_config, read_as, response, with_engine,
+    with_front, with_late_front,
 };
 
 /// When the steps of one lone request of 10 prompt tokens are over.
@@ -32,6 +33,43 @@ fn tokens_come_when_their_step_is_over() {
     let mut instants: Vec<_> = calls[0].reads.iter().map(|(at, _)| *at).collect();
     assert_eq!(instants.remove(0), Nanos::ZERO, "the head comes before any work");
     assert_eq!(instants, steps(5));
+}
+
+/// Requests to an engine whose front end takes time: alone, while the first is on its way, while it decodes.
+#[test]
+fn a_served_engine_gives_tokens_when_the_same_engine_gives_them_in_virtual_time() {
+    for profile in ["vllm-0.23-h100-sxm", "vllm-0.11-h100-sxm"] {
+        let engine = EngineConfig::of("qwen3-14b", Some(profile)).expect("known");
+        let due = [Nanos(0), Nanos(3_000_000), Nanos(60_000_000)];
+        let load = &mut Open::new(due.into_iter(), Bound::requests(3));
+        let mut lengths = std::iter::repeat((10, 9));
+        let expected: Vec<_> =
+            simulate(&mut Engine::new(engine.clone()).expect("it runs"), load, &mut lengths)
+                .iter()
+                .map(|record| (record.sent, record.first_token, Some(record.ended)))
+                .collect();
+        for late_ms in [0, 1] {
+            let call_at = |at| Call { at, ..dialect_call("openai-completions", true, 9) };
+            let mut calls: Vec<Call> = due.into_iter().map(call_at).collect();
+            let mut accounts = call("GET", "/engine/accounts", None);
+            accounts.at = Nanos(5_000_000_000);
+            calls.push(accounts);
+            let config = FrontConfig::new("chatglm3-6b");
+            let late = Duration::from_millis(late_ms);
+            let calls = with_engine(engine.clone(), config, late, calls);
+            let (_, body) = response(&calls[3]);
+            let body: Value = serde_json::from_str(&body).expect("JSON");
+            let instant = |account: &Value, key: &str| account[key].as_u64().map(Nanos);
+            let mut found: Vec<_> = (0..3)
+                .map(|at| {
+                    let of = |key| instant(&body[at], key);
+                    (of("arrived_ns").expect("an instant"), of("first_token_ns"), of("finished_ns"))
+                })
+                .collect();
+            found.sort();
+            assert_eq!(found, expected, "{profile}, {late_ms} ms late");
+        }
+    }
 }
 
 #[test]

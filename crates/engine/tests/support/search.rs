@@ -67,11 +67,24 @@ impl Server {
         requests: u64,
         seed: u64,
     ) -> Vec<RequestFigures> {
+        self.play_lengths(
+            noise,
+            (load, requests, seed),
+            &mut std::iter::repeat_n(self.lengths, requests as usize),
+        )
+    }
+
+    /// The same with requests of these lengths.
+    pub fn play_lengths(
+        &self,
+        noise: &mut Option<NoiseState>,
+        (load, requests, seed): (f64, u64, u64),
+        lengths: &mut dyn Iterator<Item = (u32, u32)>,
+    ) -> Vec<RequestFigures> {
         let pass = self.pass(load, requests);
         let engine = Engine::new(self.config.clone()).expect("an engine");
         let mut engine = engine.with_noise_of(noise.take());
-        let mut lengths = std::iter::repeat_n(self.lengths, requests as usize);
-        let found = simulate(&mut engine, &mut *load_model(&pass, seed), &mut lengths);
+        let found = simulate(&mut engine, &mut *load_model(&pass, seed), lengths);
         *noise = engine.noise().cloned();
         (0..).zip(&found).map(|(index, found)| figures(index, found)).collect()
     }
@@ -114,6 +127,7 @@ fn figures(index: u32, found: &VirtualRecord) -> RequestFigures {
         ended: Some(found.ended),
         complete: found.finish != Finish::Ignored,
         sent: Some(found.due),
+        output_tokens: found.output,
         first: found.first_token.map(|first| found.due + first.since(found.sent)),
         ..RequestFigures::default()
     }

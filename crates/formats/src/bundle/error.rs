@@ -6,11 +6,11 @@ use super::manifest::SCHEMA;
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     /// It is another kind of file.
-    #[error("is no bundle of inferometer: {0}")]
+    #[error("is not a bundle of inferometer: {0}")]
     NoBundle(String),
     /// It is of a version that this program does not know.
     #[error(
-        "is a bundle of the form {0:?}, and this program reads {SCHEMA:?}: use a newer inferometer"
+        "has the bundle format {0:?}, but this program reads {SCHEMA:?}: use a newer inferometer"
     )]
     Version(String),
     /// It ends before it is whole.
@@ -20,7 +20,7 @@ pub enum BundleError {
     #[error("is damaged: {0}; copy it again")]
     Damaged(String),
     /// A part of it has no business in a bundle.
-    #[error("has a part that no bundle has: {0}; nothing of it was used")]
+    #[error("has an unknown part: {0}; nothing of it was used")]
     Foreign(String),
     /// It is larger, unpacked, than a file of its size can be.
     #[error("is too large: {0}; nothing of it was used")]

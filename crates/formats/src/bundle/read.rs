@@ -102,9 +102,8 @@ pub fn open(bundle: impl BufRead, limits: Limits) -> Result<Opened, BundleError>
     .or_else(|error| version.as_ref().map_or(Ok(()), |()| Err(error)))?;
     version?;
     let manifest = documents.get(MANIFEST).ok_or_else(|| missing(MANIFEST))?;
-    let manifest = serde_json::from_slice(manifest).map_err(|error| {
-        BundleError::Content(format!("{MANIFEST} is not as it should be: {error}"))
-    })?;
+    let manifest = serde_json::from_slice(manifest)
+        .map_err(|error| BundleError::Content(format!("{MANIFEST} is not valid: {error}")))?;
     Ok(Opened { manifest, documents, sums })
 }
 
@@ -150,11 +149,11 @@ pub fn copy(
 
 fn check_version(manifest: &[u8]) -> Result<(), BundleError> {
     let value: serde_json::Value = serde_json::from_slice(manifest)
-        .map_err(|error| BundleError::Content(format!("{MANIFEST} is no JSON: {error}")))?;
+        .map_err(|error| BundleError::Content(format!("{MANIFEST} is not JSON: {error}")))?;
     match value["schema"].as_str() {
         Some(SCHEMA) => Ok(()),
         Some(other) => Err(BundleError::Version(other.chars().take(60).collect())),
-        None => Err(BundleError::NoBundle(format!("{MANIFEST} does not say of which form it is"))),
+        None => Err(BundleError::NoBundle(format!("{MANIFEST} does not state its format"))),
     }
 }
 
@@ -223,7 +222,7 @@ fn each_part(
             return Err(BundleError::Cut(format!("it ends within {name}")));
         }
         if sum.sha256 != *expected {
-            return Err(BundleError::Damaged(format!("{name} has not the bytes of its checksum")));
+            return Err(BundleError::Damaged(format!("{name} does not match its checksum")));
         }
         checked(&name, sum);
     }

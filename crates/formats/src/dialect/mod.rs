@@ -21,7 +21,7 @@ pub(crate) mod vllm;
 pub use layout::{Line, Printed, Value};
 pub(crate) use numbers::Numbers;
 pub(crate) use selection::percentile_word;
-pub use selection::{ServingMetric, ServingSelection};
+pub use selection::{ServingMetric, ServingSelection, SteadyStateWindow};
 pub(crate) use stream::Stream;
 pub use tool::{Definition, Pass, Tool};
 pub use vllm::serving_table;

@@ -67,6 +67,28 @@ impl ServingMetric {
     }
 }
 
+/// How the steady state is found: the time from when nearly as many requests are in flight as may be until the
+/// last such time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SteadyStateWindow {
+    /// The most requests that may be in flight.
+    pub most_in_flight: u32,
+    /// The share of them, above 0 and at most 1, that is in flight when the window opens.
+    pub threshold: f64,
+    /// A shorter window has a warning, in seconds; absent: 10 s, or a tenth of the pass if that is longer.
+    pub shortest_s: Option<f64>,
+}
+
+impl SteadyStateWindow {
+    /// What is taken where nothing is said.
+    pub const THRESHOLD: f64 = 0.95;
+
+    /// The fewest requests in flight in the window.
+    pub(crate) fn fewest(&self) -> u32 {
+        (f64::from(self.most_in_flight) * self.threshold).ceil() as u32
+    }
+}
+
 /// What is printed and saved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServingSelection {
@@ -82,6 +104,8 @@ pub struct ServingSelection {
     /// When the pass began, from which `vllm bench serve` counts its duration; absent: it counts from
     /// the first send.
     pub begin: Option<Nanos>,
+    /// How the steady state is found, where it is stated.
+    pub steady_state: Option<SteadyStateWindow>,
 }
 
 impl Default for ServingSelection {
@@ -94,6 +118,7 @@ impl Default for ServingSelection {
             goodput: Vec::new(),
             all_arrive_at_start: false,
             begin: None,
+            steady_state: None,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! `vllm bench serve`.
 
+mod steady_state;
+
 use std::collections::BTreeMap;
 
 use inferometer_model::record::Record;
@@ -10,6 +12,8 @@ use super::numbers::Numbers;
 use super::selection::{ServingMetric, ServingSelection, percentile_word};
 use super::stream::{Stream, gaps};
 use super::tool::{Definition, FROM_PICK, Pass, Tool};
+
+pub(crate) use steady_state::SteadyState;
 
 pub(super) const TOOL: Tool =
     Tool { name: "vllm", origin: FROM_PICK, definitions: &DEFINITIONS, printed };
@@ -246,6 +250,9 @@ pub fn serving_table(pass: &Pass<'_>, selection: &ServingSelection) -> Printed {
         lines.push(section(metric.heading()));
         lines.extend(of_metric(metric, figures.of_metric(metric), &selection.percentiles));
     }
+    let steady =
+        selection.steady_state.and_then(|window| SteadyState::of(window, &requests, duration));
+    lines.extend(steady.iter().flat_map(|steady| steady.lines(&selection.percentiles)));
     Printed { title: "Serving Benchmark Result".to_owned(), lines, left_out: Vec::new() }
 }
 

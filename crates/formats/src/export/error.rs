@@ -11,7 +11,7 @@ pub enum ExportError {
     Parquet(#[from] parquet::errors::ParquetError),
     /// The values of a row do not match the columns of its table.
     #[error(
-        "row {row} does not fit its table: {what}; this is an error in inferometer, please report it"
+        "row {row} does not match its table: {what}; this is a bug in inferometer, please report it"
     )]
     Row {
         /// The number of the row, from 1.

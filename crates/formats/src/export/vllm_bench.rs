@@ -128,6 +128,11 @@ fn figures(
     ];
     let mut map: Map<String, Value> =
         fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
+    if let Some(window) = selection.steady_state {
+        let steady = vllm::SteadyState::of(window, &complete, duration);
+        let steady = steady.map(|steady| steady.json(&selection.percentiles));
+        map.insert("steady_state".to_owned(), json!(steady));
+    }
     for metric in ServingMetric::ALL.into_iter().filter(|one| selection.metrics.contains(one)) {
         map.extend(statistics(metric.key(), figures.of_metric(metric), &selection.percentiles));
     }

@@ -44,12 +44,12 @@ fn parse_runs(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ImportError> {
         known: format!("published Markdown tables and text-block logs, {}", tool::names()),
     };
     let text = std::str::from_utf8(bytes)
-        .map_err(|error| unknown(&format!("is no UTF-8 text (byte {})", error.valid_up_to())))?;
+        .map_err(|error| unknown(&format!("is not UTF-8 text (byte {})", error.valid_up_to())))?;
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with(['{', '[']) {
         let documents = documents(text).map_err(|what| unknown(&what))?;
         return tool::runs(&source, &documents)
-            .unwrap_or_else(|| Err(unknown("its JSON has none of the fields of a known form")));
+            .unwrap_or_else(|| Err(unknown("its JSON has no field of a known format")));
     }
     if tool::is_llama_bench_table(text) {
         return tool::llama_bench_table(&source, text);

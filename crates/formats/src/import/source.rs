@@ -26,7 +26,8 @@ pub(crate) struct Source {
 pub struct Import {
     /// The results. The importer sets the run id, the start and the program version.
     pub summary: Summary,
-    /// The records: one entry for each pass of the summary, or none at all.
+    /// The load of each pass of the summary with its records, of which there may be none; empty where the
+    /// file states no load.
     pub records: Vec<PassRecords>,
 }
 
@@ -35,7 +36,8 @@ pub struct Import {
 pub struct PassRecords {
     /// The load model, as far as the file states it.
     pub plan: PassPlan,
-    /// The records, in the order of their indices.
+    /// The records, in the order of their indices; none where the file does not have them, or not their
+    /// instants.
     pub records: Vec<Record>,
 }
 
@@ -68,8 +70,8 @@ pub(crate) fn summary(
     findings: Vec<Finding>,
 ) -> Summary {
     let reason = format!(
-        "imported from {} ({}): this program did not measure it, and nothing is known of how far \
-         off the client was that did",
+        "imported from {} ({}): this program did not measure it, and the error of the measuring \
+            client is unknown",
         imported.file, imported.format
     );
     Summary {
@@ -92,6 +94,8 @@ pub(crate) fn summary(
         cells,
         imported: Some(imported),
         searches: Vec::new(),
+        sweeps: Vec::new(),
+        ranks: Vec::new(),
         errors: None,
     }
 }

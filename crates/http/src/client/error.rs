@@ -65,7 +65,7 @@ pub enum ClientError {
         source: io::Error,
     },
     /// The response is not HTTP, or not the JSON that was expected.
-    #[error("{url}{path}: not an answer of a known server: {what}")]
+    #[error("{url}{path}: the answer of an unknown server: {what}")]
     Garbled {
         /// The address as given.
         url: String,

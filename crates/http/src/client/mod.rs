@@ -132,8 +132,29 @@ impl Client {
         Err(last)
     }
 
-    /// What stands before the path in a request, and the headers beside those of the server: a proxy
-    /// without a tunnel has to be told the server, and who asks.
+    /// The same server at each of its addresses of the kind at which it was reached, where its name has several; and
+    /// those that take no connection. Behind a proxy, and on a Unix socket, there is one.
+    pub fn at_each_address(&self) -> (Vec<Self>, Vec<(Address, ClientError)>) {
+        let Address::Internet(own) = &self.address else { return (vec![self.clone()], Vec::new()) };
+        let found = match &self.proxy {
+            None => addresses(&self.url, None).unwrap_or_default(),
+            Some(_) => Vec::new(),
+        };
+        let is_alike = |address: &Address| matches!(address, Address::Internet(it) if it.is_ipv4() == own.is_ipv4() && it != own);
+        let (mut reached, mut others) = (vec![self.clone()], Vec::new());
+        for address in found.into_iter().filter(is_alike) {
+            let client = Self { address, ..self.clone() };
+            match Stream::connect(&client) {
+                _ if reached.iter().any(|known| known.address == client.address) => {}
+                Ok(_) => reached.push(client),
+                Err(error) => others.push((client.address, error)),
+            }
+        }
+        (reached, others)
+    }
+
+    /// What stands before the path in a request, and the headers beside those of the server: a
+    /// proxy without a tunnel needs the server and the credentials.
     pub fn forwarding(&self) -> (String, Option<(String, String)>) {
         match &self.proxy {
             Some(proxy) if self.tls.is_none() => {
@@ -273,7 +294,7 @@ impl Client {
                 .map_err(|error| self.not_http(path, &error.redacted(&self.secrets())))?;
             let is_late = monotonic_now().since(start) > self.deadline;
             if is_late && !parser.is_done() {
-                let trickles = "it trickles, and is not whole in the time that it has";
+                let trickles = "it arrives too slowly to complete within the time limit";
                 return Err(self.broken(path, io::Error::new(io::ErrorKind::TimedOut, trickles)));
             }
             if response.body.len() > MAX_BODY_BYTES {
@@ -331,6 +352,13 @@ impl Client {
             what: what.to_string(),
         }
     }
+}
+
+/// Whether two addresses lead to one place: the same socket file, or a name and a port that resolve to the same. A name that
+/// cannot be resolved leads to the same place as itself.
+pub fn is_one_place(a: &Url, b: &Url) -> bool {
+    let [a_leads, b_leads] = [a, b].map(|url| addresses(url, None).unwrap_or_default());
+    a.is_same_server(b) || a_leads.iter().any(|address| b_leads.contains(address))
 }
 
 /// Where to connect to reach a server.

@@ -1,8 +1,9 @@
-//! What a server speaks that does not speak HTTP/1.1, by the first bytes of its answer. No I/O.
+//! Recognises the protocol of a server that does not speak HTTP/1.1, by the first bytes of its
+//! answer. No I/O.
 
 /// What is missing where a server has HTTP/2 only.
 pub(super) const HTTP1_IS_NEEDED: &str =
-    "only HTTP/1.1 is spoken here; have the server, or the gateway before it, offer HTTP/1.1";
+    "only HTTP/1.1 is supported; let the server, or the gateway in front of it, offer HTTP/1.1";
 
 /// A protocol that is not HTTP/1.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,8 +18,8 @@ pub enum ServeError {
     },
     /// A token that others could guess.
     #[error(
-        "{variable}: its token has {found} characters and may have letters, digits, '-' and '_' \
-         only, {least} at the least; unset it to get a random one"
+        "{variable}: the token has {found} characters; it must have at least {least}, and only \
+            letters, digits, '-' and '_'; unset the variable to get a random token"
     )]
     WeakToken {
         /// The variable that holds it.
@@ -30,9 +30,9 @@ pub enum ServeError {
         least: usize,
     },
     /// The operating system gives no random bytes.
-    #[error("no random token can be made: /dev/urandom: {0}")]
+    #[error("cannot make a random token: /dev/urandom: {0}")]
     Random(io::Error),
     /// Sockets cannot be waited for any more.
-    #[error("the sockets cannot be waited for: {0}")]
+    #[error("cannot wait for the sockets: {0}")]
     Sockets(io::Error),
 }

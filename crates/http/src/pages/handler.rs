@@ -89,7 +89,8 @@ impl<P: Pages> PageHandler<P> {
         let target = RequestTarget::parse(&request.target);
         match (request.method.as_str(), self.access.decide(request, &target)) {
             (_, Decision::WrongHost) => {
-                let why = "this is for readers on this machine: open it as 127.0.0.1 or localhost";
+                let why = "this page is for readers on this machine: open it as 127.0.0.1 or \
+                    localhost";
                 self.pages.refusal(421, why)
             }
             (_, Decision::NoToken) => self.pages.refusal(401, "the token is missing or wrong"),
@@ -98,7 +99,7 @@ impl<P: Pages> PageHandler<P> {
             }
             ("GET" | "HEAD", Decision::Allowed) => self.pages.page(&target),
             (method, _) => {
-                let why = format!("{method} is not understood: what is here is read only");
+                let why = format!("{method} is not supported: these pages are read-only");
                 self.pages.refusal(405, &why).with_header("allow", "GET, HEAD".to_owned())
             }
         }

@@ -28,8 +28,8 @@ pub fn serve(
         address: listen.to_string(),
         advice: match error.kind() {
             ErrorKind::AddrInUse => ": another program listens there; choose another port, or 0",
-            ErrorKind::PermissionDenied => ": ports below 1024 are not for everybody",
-            ErrorKind::AddrNotAvailable => ": this machine has no such address",
+            ErrorKind::PermissionDenied => ": ports below 1024 need privileges",
+            ErrorKind::AddrNotAvailable => ": this machine does not have that address",
             _ => "",
         },
         reason: error.to_string(),

@@ -45,8 +45,8 @@ impl fmt::Debug for Proxy {
 }
 
 impl Proxy {
-    /// Reads `http://user:password@host:port`; the scheme, the user and the port (80) may be missing. What
-    /// is wrong is told without the value, which may hold a password.
+    /// Reads `http://user:password@host:port`; the scheme, the user and the port (80) may be
+    /// missing. Error messages do not contain the value, which may contain a password.
     ///
     /// # Errors
     /// When it is no address of an HTTP proxy.
@@ -163,8 +163,8 @@ impl Proxies {
                 // It may have been meant for this server.
                 if let Some(entry) = unreadable {
                     return Err(format!(
-                        "no_proxy: `{entry}` is no host, address or network; correct it, or give \
-                         --proxy none"
+                        "no_proxy: `{entry}` is not a host, address or network; correct it, or \
+                            give --proxy none"
                     ));
                 }
                 named.as_ref().map(Some).map_err(|why| {

@@ -49,12 +49,12 @@ fn is_granted(answer: &[u8], proxy: &Proxy, authority: &str) -> io::Result<bool>
 pub(crate) fn advice(status: u16, proxy: &Proxy) -> String {
     match (status, proxy.header().is_some()) {
         (407, false) => {
-            "; it wants a user and a password: give them in HTTP_PROXY or HTTPS_PROXY as \
-                         http://USER:PASSWORD@HOST:PORT"
+            "; it requires a user name and a password: give them in HTTP_PROXY or HTTPS_PROXY as \
+                http://USER:PASSWORD@HOST:PORT"
                 .to_owned()
         }
         (407, true) => {
-            format!("; it does not take the user and the password in {}", proxy.named_by)
+            format!("; it rejects the user name and password in {}", proxy.named_by)
         }
         _ => "; NO_PROXY or --proxy none reaches the server without it".to_owned(),
     }

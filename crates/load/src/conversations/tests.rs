@@ -1,4 +1,4 @@
-//! Conversations, played by hand.
+//! Conversations, driven step by step.
 
 use super::*;
 use crate::arrival::Arrivals;

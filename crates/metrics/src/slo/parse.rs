@@ -11,10 +11,10 @@ use super::{Comparison, JudgedMetric, LimitUnit, Objective, Statistic};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SloError {
     /// There is nothing between two commas, or nothing at all.
-    #[error("an objective is empty: write it as in `ttft_p99<500ms,failures<1%`")]
+    #[error("an objective is empty; write it like `ttft_p99<500ms,failures<1%`")]
     Empty,
     /// No `<`, `<=`, `>` or `>=`.
-    #[error("`{text}` compares nothing: write it as in `ttft_p99<500ms`")]
+    #[error("`{text}` has no comparison; write it like `ttft_p99<500ms`")]
     NoComparison {
         /// The objective.
         text: String,
@@ -30,8 +30,8 @@ pub enum SloError {
         name: String,
     },
     /// A metric with many values, and no statistic of them.
-    #[error("`{text}` names no statistic of {metric} that is known: write it as in \
-        `{metric}_p99<500ms`, with one of {}", Statistic::ALL.map(Statistic::name).join(", "),
+    #[error("`{text}` has no known statistic of {metric}; write it like `{metric}_p99<500ms`, with \
+        one of {}", Statistic::ALL.map(Statistic::name).join(", "),
         metric = .metric.name())]
     NoStatistic {
         /// The objective.
@@ -40,7 +40,7 @@ pub enum SloError {
         metric: JudgedMetric,
     },
     /// A statistic of a metric with one value.
-    #[error("`{text}` names a statistic, but {metric} has one value per pass: write {metric} \
+    #[error("`{text}` has a statistic, but {metric} has only one value per pass; write {metric} \
         alone", metric = .metric.name())]
     NeedlessStatistic {
         /// The objective.
@@ -49,7 +49,7 @@ pub enum SloError {
         metric: JudgedMetric,
     },
     /// The limit is not a number of the metric's kind.
-    #[error("`{text}` has no limit that can be read: after the comparison comes {}",
+    #[error("`{text}` has no valid limit; after the comparison, write {}",
         expected(*.metric))]
     BadLimit {
         /// The objective.
@@ -142,7 +142,10 @@ pub fn limit_of(metric: JudgedMetric, limit: &str) -> Option<(f64, LimitUnit)> {
         (Unit::Milliseconds, "s") => LimitUnit::Seconds,
         _ => return None,
     };
-    Some((number.parse::<f64>().ok()? * unit.in_metric_units(), unit))
+    let number = number.parse::<f64>().ok()?;
+    // Nothing takes no time.
+    let can_be = number > 0.0 || metric.definition().unit != Unit::Milliseconds;
+    can_be.then(|| (number * unit.in_metric_units(), unit))
 }
 
 /// What a limit of the metric looks like.
@@ -151,7 +154,7 @@ fn expected(metric: JudgedMetric) -> &'static str {
         Unit::Percent => "a percentage, as in `failures<1%`",
         Unit::RequestsPerSecond => "a number per second, as in `requests_per_s>4.5`",
         Unit::TokensPerSecond => "a number per second, as in `output_tokens_per_s>2000`",
-        _ => "a time in us, ms or s, as in `ttft_p99<500ms`",
+        _ => "a time above 0 in us, ms or s, as in `ttft_p99<500ms`",
     }
 }
 

@@ -30,275 +30,328 @@ const fn first(advice: &[&'static str]) -> Option<&'static str> {
 
 codes! {
     // The target, before anything is measured.
+    SEVERAL_RANKS = "several_ranks", Note,
+        "Several processes measured the run together: figures that need their common clock are off \
+            by at most its error.";
+    SERVER_FAILS = "server_fails", Warning,
+        "One of several servers behind one load failed more of its requests than the others."
+        => "figures by server show the others alone; leave the server out, or look at its log";
+    SERVERS_UNEQUAL = "servers_unequal", Note,
+        "Servers behind one load differ in latency by more than chance.";
+    RANKS_DIFFER = "ranks_differ", Note,
+        "Processes that measured together differ in latency by more than chance: their machines, or their \
+            connections to the server, differ.";
+    SERVERS_DIFFER = "servers_differ", Warning,
+        "Servers behind one load state different versions or limits."
+        => "use equal servers, or compare the figures by server";
+    ADDRESS_UNREACHABLE = "address_unreachable", Warning,
+        "An address of the server's name accepted no connection and received no requests."
+        => "name the servers one by one with several --target";
     CERTIFICATE_UNCHECKED = "certificate_unchecked", Warning,
         "The server's certificate was not checked."
-        => "give the authority that vouches for it with --ca-cert instead of --insecure";
+        => "name the certificate authority with --ca-cert instead of --insecure";
     THROUGH_A_PROXY = "through_a_proxy", Warning,
-        "Requests went through a proxy: latencies are those of the proxy and the server together."
+        "Requests went through a proxy: latencies include the proxy."
         => "name the server in NO_PROXY, or give --proxy none, to measure the server alone";
     MODEL_NOT_LISTED = "model_not_listed", Warning,
-        "The server does not list the model that was named.";
+        "The server does not list the requested model.";
     IGNORE_EOS_NOT_SUPPORTED = "ignore_eos_not_supported", Warning,
-        "The server cannot be told to go on after end-of-text."
-        => "read tokens/s and the output lengths in the report beside requests/s";
+        "The server cannot be told to continue after end-of-text, so outputs may be shorter than \
+            asked."
+        => "compare tokens/s and output lengths, not only requests/s";
     LENGTHS_ARE_SIMULATED = "lengths_are_simulated", Note,
         "The embedded engine draws the lengths of its answers at random.";
     BEYOND_THE_SERVERS_LIMIT = "beyond_the_servers_limit", Warning,
         "Prompt and output together exceed the length that the server states as its limit."
         => "start the server with a larger limit, or leave these lengths out";
     CONNECTIONS_NOT_KEPT = "connections_not_kept", Note,
-        "Connections are closed after an answer: each request gets one of its own.";
+        "Connections are closed after each answer, so each request opens its own.";
     PREFIX_CACHE_NOT_RESET = "prefix_cache_not_reset", Warning,
-        "The server did not empty its prefix cache between passes."
-        => "vLLM offers it when it is started with VLLM_SERVER_DEV_MODE=1, SGLang always; else \
+        "The server did not reset its prefix cache between passes."
+        => "vLLM supports it if started with VLLM_SERVER_DEV_MODE=1, SGLang always; otherwise \
             restart the server between runs";
     PROMPTS_SHAPED_BY_THE_EMBEDDED_TOKENIZER = "prompts_shaped_by_the_embedded_tokenizer", Warning,
-        "Prompts have their length by this program's own tokenizer and not by the model's."
+        "Prompt lengths were counted with the built-in tokenizer, not with that of the model."
         => "name the model's tokenizer with --tokenizer";
     PROMPT_OVERHEAD = "prompt_overhead", Note,
         "The server adds the same number of tokens to each prompt, such as a chat template.";
     TOKENIZERS_DIFFER = "tokenizers_differ", Warning,
-        "The server counts other numbers of tokens than the tokenizer that shaped the prompts."
+        "The server counts prompt tokens differently from the tokenizer that made the prompts."
         => "name the model's own tokenizer with --tokenizer";
     TEMPLATE_NOT_COUNTED = "template_not_counted", Warning,
-        "What the server adds to a prompt could not be found out."
-        => "use a server that reports the tokens of prompts, and name its tokenizer";
+        "The number of tokens that the server adds to a prompt could not be determined."
+        => "use a server that reports prompt tokens, and name its tokenizer with --tokenizer";
 
     // Prompts and data sets.
     PROMPTS_NOT_AS_ASKED = "prompts_not_as_asked", Note,
-        "Prompts differ from what the plan asks for: in length, or because they occur twice.";
+        "Prompts differ from the plan: in length, or because some occur twice.";
     WORKLOAD_HASH_COVERS_A_PART = "workload_hash_covers_a_part", Note,
         "The hash of the workload does not cover all requests."
-        => "give --requests to have every request in the hash";
+        => "give --requests, so that the hash covers every request";
     FEWER_REQUESTS_THAN_ASKED = "fewer_requests_than_asked", Warning,
         "The data set or the trace ended before the number of requests was reached."
-        => "leave out --requests, or widen --trace-window or --trace-scale of a trace";
+        => "leave out --requests, or increase --trace-window or --trace-scale";
     TRACE_BEGAN_AGAIN = "trace_began_again", Note,
-        "The trace was played more than once."
-        => "give --requests at most as many as the trace has";
+        "The trace was sent more than once."
+        => "give no more --requests than the trace has";
     DATA_SET_ROWS_LEFT_OUT = "data_set_rows_left_out", Note,
         "Rows of the data set cannot be used; the message counts them by reason.";
     DATA_SET_COLUMNS_UNUSED = "data_set_columns_unused", Note,
-        "Columns of the data set that no request is made of."
-        => "--columns says which column is what; further fields go into `body`";
+        "Columns of the data set were not used."
+        => "--columns assigns columns to fields; a column `body` has additional fields of the \
+            request body";
     ROWS_OUT_OF_ORDER = "rows_out_of_order", Note,
-        "Rows are not in the order of their time; they are sent in that order.";
+        "Rows are not sorted by time; they are sent in the order of their time.";
     CONVERSATIONS_USED_AGAIN = "conversations_used_again", Note,
-        "The data set has fewer conversations than the pass: some are led more than once.";
+        "The data set has fewer conversations than the pass: some are sent more than once.";
     TRACE_ROWS_OUTSIDE_OF_THE_WINDOW = "trace_rows_outside_of_the_window", Note,
-        "Rows of the trace lie outside of --trace-window and are not played.";
+        "Rows of the trace are outside --trace-window and are not sent.";
     TRACE_OUT_OF_ORDER = "trace_out_of_order", Note,
-        "Rows of the trace are not in the order of their time; they are played in that order.";
+        "Rows of the trace are not sorted by time; they are sent in the order of their time.";
     TRACE_CLOCK_IS_COARSE = "trace_clock_is_coarse", Note,
-        "Many requests of the trace are due at the same instant: its clock is coarse.";
+        "Many requests of the trace have the same time: its clock is coarse.";
     LENGTHS_ARE_CHARACTERS = "lengths_are_characters", Note,
-        "The lengths of the cells are characters and not tokens.";
+        "The lengths of the cells are in characters, not tokens.";
 
     // The course of a run.
     WARM_UP_FAILED = "warm_up_failed", Warning,
         "Requests of the warm-up failed.";
     RUN_INCOMPLETE = "run_incomplete", Warning,
-        "The run ended before everything planned was measured.";
+        "The run ended before all planned passes were measured.";
     CELLS_NOT_MEASURED = "cells_not_measured", Warning,
-        "Cells of the plan have no whole result."
+        "Some cells of the plan have no complete result."
         => "`inferometer run --resume` with the run's name measures them";
     SERVER_DIED = "server_died", Warning,
-        "The server that this run started ended by itself."
-        => "server.log holds all that it wrote; what is left of this cell was not measured";
+        "The server that this run started has exited unexpectedly."
+        => "see its output in server.log; the rest of this cell was not measured";
     PRECISION_NOT_REACHED = "precision_not_reached", Warning,
-        "The repeats did not reach the precision that was asked for."
-        => "read the intervals over the repeats, or allow more with --max-repeats";
+        "The repeats did not reach the precision of --until."
+        => "use the intervals over the repeats, or allow more repeats with --max-repeats";
     FEW_REQUESTS = "few_requests", Note,
-        "Latencies of the table are means over too few requests for an interval.";
+        "Latencies in the table are means over too few requests for a confidence interval.";
+    FEW_AT_ONCE = "few_at_once", Note,
+        "So few requests at once may not have saturated the server."
+        => "give --requests 399, as in the published tables";
     WIDE_INTERVAL = "wide_interval", Warning,
-        "The interval of a latency in the table is wide."
-        => "give more requests, or --repeat, or a quieter machine";
+        "A latency in the table has a wide confidence interval."
+        => "give more requests, use --repeat, or use a machine with less other work";
 
     // The requests of a pass.
     NOTHING_COMPLETED = "nothing_completed", Warning,
         "No request of the pass completed."
-        => "The failures of this pass say why; its figures are absent.";
+        => "See the failures of this pass for the reason; the pass has no figures.";
     REQUESTS_FAILED = "requests_failed", Warning,
         "Requests failed; one finding for each kind of failure.";
     REQUESTS_INTERRUPTED = "requests_interrupted", Note,
-        "Requests were in flight, or never began, when the run ended. They are no failures of the server."
-        => "The figures of the pass are of the requests before, and the main table has none of it; \
-            `inferometer run --resume` with the run's name measures it whole.";
+        "Requests were in flight, or not yet sent, when the run ended. They are not failures of \
+            the server."
+        => "The figures of the pass cover only the requests before, and the main table leaves them \
+            out; `inferometer run --resume` with the run's name measures the whole pass.";
     FINISH_REASON_UNKNOWN = "finish_reason_unknown", Note,
-        "Answers ended with a finish reason that no server is known to have; they are complete."
-        => "Ask the server's documentation whether such an answer is whole.";
+        "Answers ended with an unknown finish reason; they count as complete."
+        => "Check in the server's documentation whether such an answer is complete.";
     EMPTY_OUTPUT = "empty_output", Warning,
         "Requests completed without any output token."
-        => "Servers answer so to prompts that they ignore, for instance because prompt and \
-            output together exceed the model's length: ask for shorter ones.";
+        => "Some servers answer like this if they ignore a prompt, for instance because prompt \
+            plus output exceed the model's maximum length: use shorter lengths.";
     OUTPUT_SHORTER_THAN_ASKED = "output_shorter_than_asked", Warning,
-        "Outputs have fewer tokens than were asked for."
-        => "The server ignores `ignore_eos`, or prompt and output reach its length limit. Rates \
-            use the measured lengths; do not compare them with full outputs.";
+        "Outputs have fewer tokens than requested."
+        => "The server ignores `ignore_eos`, or prompt plus output reach its length limit. \
+            Throughput uses the measured lengths; do not compare it with runs of full outputs.";
     INPUT_LENGTH_DIFFERS = "input_length_differs", Warning,
-        "The server counts another number of prompt tokens than was asked for."
-        => "A constant difference is a chat template or a begin-of-text token (--count-template \
-            fits the total); a varying one is another tokenizer than the server's (name it with \
-            --tokenizer).";
+        "The server counts a different number of prompt tokens than requested."
+        => "A constant difference comes from a chat template or a begin-of-text token \
+            (--count-template includes it in the length); a varying one comes from a different \
+            tokenizer (name the server's with --tokenizer).";
     INPUT_TOKENS_UNKNOWN = "input_tokens_unknown", Warning,
-        "Neither the server nor a tokenizer says how many tokens the prompts have."
+        "The number of prompt tokens is unknown: neither the server nor a tokenizer counts them."
         => "Name the model's tokenizer with --tokenizer.";
     USAGE_MISSING = "usage_missing", Warning,
-        "The server does not report how many tokens it made."
+        "The server does not report the number of output tokens."
         => "Have the server report usage (`stream_options: {\"include_usage\": true}`), or name \
             the model's tokenizer with --tokenizer.";
     TOKEN_COUNTS_DISAGREE = "token_counts_disagree", Warning,
         "The server and the tokenizer count different numbers of output tokens."
-        => "The figures use the server's count. Check that --tokenizer names the model that is \
-            served.";
+        => "Figures use the server's count. Check that --tokenizer is that of the served model.";
     CHUNKS_ARE_NOT_TOKENS = "chunks_are_not_tokens", Warning,
-        "Events of the stream carry another number of tokens than one."
-        => "ITL here is per token; tools that take an event for a token report the gaps between \
-            events, which this one calls ICL.";
+        "Stream events do not carry exactly one token each."
+        => "ITL is per token here. Tools that count each event as one token report the gaps \
+            between events; here these are called ICL.";
     KEPT_CONNECTIONS_DIFFER = "kept_connections_differ", Warning,
-        "First tokens came at another time on connections that had carried a request before."
-        => "look for what stands between server and client, and see whether users keep their \
-            connections; `--header 'Connection: close'` measures each request on one of its own";
+        "TTFT differs between new connections and reused ones."
+        => "check proxies between client and server, and whether your users reuse connections; \
+            `--header 'Connection: close'` measures each request on a new connection";
     TTFT_AT_DELAYED_ACKNOWLEDGEMENTS = "ttft_at_delayed_acknowledgements", Warning,
-        "First tokens on kept connections came some 40 ms after the request, as long as an \
-         acknowledgement is delayed."
-        => "set TCP_NODELAY in the server, or in the proxy before it";
+        "First tokens on reused connections came about 40 ms after the request: the time of a \
+            delayed TCP acknowledgement."
+        => "set TCP_NODELAY in the server, or in the proxy in front of it";
     WAITED_FOR_WRITER = "waited_for_writer", Warning,
-        "Requests began late, because records before them waited to be written."
-        => "put --store on a faster disk, or ask for fewer requests in flight";
+        "Requests were sent late, because earlier records had to be written first."
+        => "put --store on a faster disk, or use fewer requests in flight";
     STREAM_IN_BUNDLES = "stream_in_bundles", Warning,
-        "Tokens of streams arrived in bundles, so that times between them are not known."
-        => "Look for what stands between server and client and let it pass each token on at once: \
+        "Tokens arrived in bundles, so the times between them are unknown."
+        => "Check what is between client and server, and make it forward each token at once: \
             `option http-no-delay` in haproxy, `proxy_buffering off` in nginx, TCP_NODELAY in the \
-            server. Of a server that itself sends many tokens at once, read TTFT, E2E and tokens/s.";
+            server. If the server itself sends many tokens at once, use TTFT, E2E and tokens/s.";
     USAGE_NOT_POSSIBLE = "usage_not_possible", Warning,
-        "The server's count of output tokens cannot be true, and is not used."
-        => "Report it to the makers of the server; name the model's tokenizer with --tokenizer to \
-            have outputs counted.";
+        "The server's count of output tokens cannot be correct, and is not used."
+        => "Report it to the developers of the server; name the model's tokenizer with \
+            --tokenizer, so that outputs are counted.";
     OUTPUT_LONGER_THAN_ASKED = "output_longer_than_asked", Warning,
-        "Outputs have more tokens than were asked for."
-        => "The server has a least length of its own, or `n`, `max_tokens` or the like in \
-            --extra-body replace what the plan asks for. Ask for the length that comes, and for one \
+        "Outputs have more tokens than requested."
+        => "The server has its own minimum length, or a field of --extra-body (`n`, `max_tokens`, \
+            ...) overrides the plan. Request the length that the server really makes, and one \
             choice.";
     CACHED_PROMPT_TOKENS = "cached_prompt_tokens", Warning,
-        "The server took tokens of prompts from its prefix cache."
-        => "Prefill was measured only in part: give the run another --salt, or switch the server's \
-            prefix cache off.";
+        "The server answered parts of prompts from its prefix cache."
+        => "Prefill was measured only in part: use another --salt, or disable the server's prefix \
+            cache.";
     ARRIVAL_RATE_DIFFERS = "arrival_rate_differs", Note,
-        "Few arrivals were drawn, and their rate is not the one that was asked for."
-        => "Ask for more requests, or for even arrivals with --burstiness inf.";
+        "Too few arrivals were drawn: their rate differs from the requested one."
+        => "Use more requests, or equal gaps with --burstiness inf.";
+    OVER_SATURATED = "over_saturated", Warning,
+        "Requests arrived faster than the server completed them, so the number in flight kept \
+            growing."
+        => "Use a rate below the completed requests/s; `inferometer sweep --by rate` finds it, and \
+            --stop-when-saturated ends such a pass early.";
+    PASS_STOPPED = "pass_stopped", Warning,
+        "A pass was ended early, as the plan demands: its figures cover only a part of it.";
     SENT_BELOW_THE_RATE = "sent_below_the_rate", Warning,
         "The client fell behind its own schedule."
-        => "Ask for a lower rate, or give the client more processor time.";
+        => "Use a lower rate, or give the client more CPU time.";
 
     // What the server and the cards say of a pass.
     SERVER_METRICS_MISSING = "server_metrics_missing", Note,
-        "Questions for the server's metrics failed."
-        => "what the server says of this pass is incomplete; the client's figures are not";
+        "Reading the server's metrics failed."
+        => "server metrics of this pass are incomplete; the client's figures are complete";
     SERVER_COUNTS_OTHER_TOKENS = "server_counts_other_tokens", Warning,
-        "The server counted other output tokens than this client's requests had.";
+        "The server counted a different number of output tokens than this client received.";
     SERVER_PREFIX_HITS = "server_prefix_hits", Warning,
-        "The server found tokens of prompts in its prefix cache, by its own metrics."
-        => "Prefill was measured only in part: unless the workload is about shared beginnings, \
-            give the run another --salt, or switch the server's prefix cache off.";
+        "The server's metrics report prefix cache hits."
+        => "Prefill was measured only in part: unless the workload is meant to share prefixes, use \
+            another --salt, or disable the server's prefix cache.";
     SERVER_TTFT_DIFFERS = "server_ttft_differs", Note,
-        "The server's own histogram says another time to first token than the client saw.";
+        "The server's TTFT histogram differs from the client's TTFT.";
     SERVER_ITL_DIFFERS = "server_itl_differs", Note,
-        "The server's own histogram says another time between tokens than the client saw.";
+        "The server's ITL histogram differs from the client's ITL.";
     CARD_DATA_MISSING = "card_data_missing", Note,
-        "Questions for what the cards do failed."
-        => "power between the answers that came is taken for a straight line, and so is the energy \
-            that is summed up from it; the client's figures are complete";
+        "Reading the cards' metrics failed."
+        => "power and energy are interpolated linearly between the samples; the client's figures \
+            are complete";
     CARD_DATA_STALE = "card_data_stale", Note,
-        "The exporter reads the cards too seldom for their energy."
-        => "have it read them each second (dcgm-exporter -c 1000), or measure for longer";
+        "The exporter samples the cards too rarely to compute energy."
+        => "let it sample every second (dcgm-exporter -c 1000), or measure for longer";
 
     // Searches.
     SEARCH_TRIAL_CUT_OFF = "search_trial_cut_off", Note,
-        "A trial ended as soon as its claim was certain.";
+        "A trial was ended early, because its result was already certain.";
     SEARCH_TRIAL_LOST = "search_trial_lost", Warning,
-        "A trial counts for nothing, because its records are not whole.";
+        "A trial was discarded, because its records are incomplete.";
     SEARCH_NOT_SETTLED = "search_not_settled", Warning,
-        "The server was still busy with a trial that had been cut off when the next one began.";
+        "The server was still busy with a cancelled trial when the next one began.";
     SEARCH_NOT_FINISHED = "search_not_finished", Warning,
-        "The search ended before its answer was as precise as was asked for.";
+        "The search ended before it reached the precision of --precision.";
     SEARCH_NOT_MONOTONE = "search_not_monotone", Warning,
-        "The objectives held at a load above one at which they did not."
-        => "search again, with a warmed-up server and nobody else on it";
+        "The objectives were met at a higher load and missed at a lower one."
+        => "search again with a warmed-up server and no other users";
     SEARCH_SATURATED = "search_saturated", Note,
-        "At the upper end of the interval the server was saturated.";
+        "The server was saturated at the upper end of the interval.";
     SEARCH_LIMITED_BY_CLIENT = "search_limited_by_client", Warning,
-        "At the upper end of the interval the client was at its own limit."
-        => "measure from a machine of its own; `inferometer check` says what it can do";
+        "The client was at its own limit at the upper end of the interval."
+        => "run the client on a separate machine; `inferometer check` measures its limits";
+
+    // Comparisons in blocks.
+    AB_OUTLYING_PAIRS = "ab_outlying_pairs", Warning,
+        "A few pairs of blocks are far from all others."
+        => "look at the chart of the blocks; use longer blocks (--requests), or a metric that is \
+            robust against single stalls, such as --metric itl_p50";
+
+    // Sweeps.
+    SWEEP_NOT_FINISHED = "sweep_not_finished", Warning,
+        "The sweep ended before saturation was certain, or before the knee was precise."
+        => "raise a limit: --max-concurrency, --max-rate, --max-requests, --max-trials, --max-time";
+    SWEEP_TRIAL_LOST = "sweep_trial_lost", Warning,
+        "A trial was discarded, because its records are incomplete; the sweep of its cell ended \
+            there.";
+    SWEEP_LIMITED_BY_CLIENT = "sweep_limited_by_client", Warning,
+        "The client was at its own limit at the load of saturation."
+        => "run the client on a separate machine; `inferometer check` measures its limits";
+    SWEEP_THROUGHPUT_FALLS = "sweep_throughput_falls", Warning,
+        "Throughput falls beyond saturation."
+        => "limit the requests in flight in front of the server, or lower its own limit (such as \
+            --max-num-seqs): beyond it, it loses time, for instance by preemption";
 
     // Predictions.
     PROMPTS_IGNORED = "prompts_ignored", Warning,
-        "Prompts get no output, because the engine has no room for them.";
+        "Some prompts get no output, because they do not fit into the engine.";
     ITL_IS_A_MEAN = "itl_is_a_mean", Note,
-        "Gaps between tokens are the mean of each request.";
+        "Gaps between tokens are given as the mean of each request.";
     LENGTHS_FROM_LOG = "lengths_from_log", Note,
-        "Lengths are the means of a log that is no plan.";
+        "Lengths are the means of a log, not those of a plan.";
     AGAINST_ANOTHER_MODEL = "against_another_model", Warning,
-        "Another model was measured than is predicted."
-        => "name the model that was measured with --model";
+        "The measured model differs from the predicted one."
+        => "name the measured model with --model";
     AGAINST_ANOTHER_ENGINE = "against_another_engine", Warning,
-        "Another version of the engine, another engine or another card was measured than is predicted."
-        => "name a profile of what was measured with --profile, or fit one with `calibrate`";
+        "The measured engine, engine version or card differs from the predicted one."
+        => "name a matching profile with --profile, or fit one with `calibrate`";
     IN_SAMPLE = "in_sample", Note,
-        "The profile was fitted on rows of this model: errors may be those of its own fit.";
+        "The profile was fitted to rows of this model: the errors may be fit errors, not \
+            prediction errors.";
     LARGER_LIMIT = "larger_limit", Note,
-        "A row was measured under a larger length limit than the engine's.";
+        "A row was measured with a larger length limit than that of the predicted engine.";
     OUTPUT_CAPPED = "output_capped", Warning,
         "The engine's length limit ends outputs early."
-        => "the row is left out of the errors";
+        => "the row is not counted in the errors";
     MEAN_OUTPUT_FROM_TABLE = "mean_output_from_table", Note,
-        "Outputs ended by themselves; they are predicted with the mean length of the table.";
+        "Outputs ended at end-of-text; they are predicted with the mean length in the table.";
     OUTPUT_NOT_AS_ASKED = "output_not_as_asked", Warning,
-        "The measured outputs do not have the length of the row."
-        => "the row is left out of the errors";
+        "The measured outputs have a different length than the row states."
+        => "the row is not counted in the errors";
     CONSTANT_EXTRA_COST = "constant_extra_cost", Warning,
-        "Each measured step takes longer than predicted by the same time."
-        => "a slower host, or work that the engine does per step; `calibrate` fits it";
+        "Each measured step takes longer than predicted, by a constant time."
+        => "the host may be slower, or the engine may do extra work per step; `calibrate` fits \
+            this time";
 
     // Imported results.
     IMPORTED_CHARACTERS_NOT_TOKENS = "imported_characters_not_tokens", Warning,
-        "The table's lengths are characters and not tokens.";
+        "The table's lengths are in characters, not tokens.";
     IMPORTED_ENGINE_FROM_PROSE = "imported_engine_from_prose", Note,
-        "The engine is the only one that the page names.";
+        "The engine was taken from the page's text: it is the only one named there.";
     IMPORTED_LENGTHS_OF_DATA_SET = "imported_lengths_of_data_set", Warning,
-        "The script divides by the data set's lengths and not by those that came.";
+        "The script divides by the lengths in the data set, not by the lengths of the real \
+            outputs.";
     IMPORTED_OUTPUTS_SHORTER = "imported_outputs_shorter", Warning,
-        "Outputs of rows are shorter than the output length."
-        => "compare such rows by tokens/s, and requests/s not at all";
+        "Outputs of some rows are shorter than the stated output length."
+        => "compare such rows by tokens/s, not by requests/s";
     IMPORTED_COLUMNS_INCONSISTENT = "imported_columns_inconsistent", Warning,
-        "Figures that must follow from one another do not.";
+        "Columns contradict each other.";
     IMPORTED_LATENCIES_INCONSISTENT = "imported_latencies_inconsistent", Warning,
-        "The two latencies of rows do not fit their lengths.";
+        "The two latencies of some rows contradict their lengths.";
     IMPORTED_PHANTOM_TOKENS = "imported_phantom_tokens", Warning,
-        "Rows count output tokens that were never made."
-        => "leave those rows out of comparisons, or multiply their tokens/s by (limit - input) / \
+        "Some rows count output tokens that were never generated."
+        => "exclude those rows from comparisons, or multiply their tokens/s by (limit - input) / \
             output";
     IMPORTED_ROWS_MISSING = "imported_rows_missing", Note,
         "Rows of the grid are not in the table.";
     IMPORTED_VALUES_REPEAT = "imported_values_repeat", Warning,
-        "The same value stands in several rows to the last digit.";
+        "Several rows have exactly the same value.";
     IMPORTED_REQUESTS_LOST = "imported_requests_lost", Warning,
         "Requests failed, or are missing from the results.";
     IMPORTED_REQUESTS_SAMPLED = "imported_requests_sampled", Warning,
-        "The file holds a sample of the requests.";
+        "The file contains only a sample of the requests.";
     IMPORTED_TOKEN_COUNTS_DIFFER = "imported_token_counts_differ", Warning,
         "The tool's tokenizer and the server count different numbers of output tokens."
-        => "give the tool the model's own tokenizer, or its --use-server-token-count";
+        => "give that tool the model's own tokenizer, or its flag --use-server-token-count";
     IMPORTED_DEFINITIONS = "imported_definitions", Note,
-        "The tool defines figures in another way than this program.";
+        "The tool defines metrics differently from this program.";
     IMPORTED_NO_SERVER = "imported_no_server", Warning,
         "The tool measures an engine without a server.";
     IMPORTED_NO_REQUESTS = "imported_no_requests", Note,
-        "The file has no single requests: its figures are those that it states.";
+        "The file has no data of single requests: the figures are those that it states.";
     IMPORTED_NO_START_TIMES = "imported_no_start_times", Note,
-        "The file does not say when requests began.";
+        "The file does not state when requests were sent.";
     IMPORTED_LOAD_UNKNOWN = "imported_load_unknown", Note,
-        "The file does not say how requests were to begin.";
+        "The file does not state the load (rate or concurrency).";
     IMPORTED_MODEL_UNKNOWN = "imported_model_unknown", Note,
         "The file does not name the model.";
 }

@@ -80,9 +80,10 @@ impl TlsClient {
         Ok(session)
     }
 
-    /// Speaks it over a socket that blocks. The handshake is done before it returns, so that who
-    /// cannot be trusted is told from who does not answer. It has this long, however steadily its
-    /// parts arrive; that is checked before each read, which has the time-out of the socket.
+    /// Speaks it over a socket that blocks. The handshake is done before it returns, which
+    /// separates an untrusted server from one that does not answer. It has this long, however
+    /// steadily its parts arrive; that is checked before each read, which has the time-out of the
+    /// socket.
     ///
     /// # Errors
     /// When the socket breaks, the time is over, or the server cannot be trusted.
@@ -109,7 +110,7 @@ struct Within {
 impl Read for Within {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if monotonic_now() > self.until {
-            let what = "the TLS handshake is not done in the time that it has";
+            let what = "the TLS handshake did not complete within the time limit";
             return Err(io::Error::new(io::ErrorKind::TimedOut, what));
         }
         self.socket.read(buffer)

@@ -9,7 +9,7 @@ use super::verify::is_an_authority;
 /// Why a TLS connection is refused, by either side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Distrust {
-    /// No authority that is trusted vouches for the server.
+    /// No trusted certificate authority has signed the server's certificate.
     UnknownAuthority,
     /// The server shows a certificate that is its own authority.
     SelfSigned,
@@ -74,12 +74,11 @@ impl Distrust {
     pub fn in_words(&self) -> String {
         match self {
             Self::UnknownAuthority => {
-                "no certificate authority that is trusted here vouches for its certificate"
-                    .to_owned()
+                "its certificate is not signed by a trusted certificate authority".to_owned()
             }
             Self::SelfSigned => "its certificate is self-signed".to_owned(),
             Self::OtherName(names) if names.is_empty() => {
-                "its certificate is for no host name at all".to_owned()
+                "its certificate has no host name".to_owned()
             }
             Self::OtherName(names) => {
                 format!("its certificate is for other names: {}", names.join(", "))
@@ -88,10 +87,10 @@ impl Distrust {
             Self::NotYetValid => "its certificate is not valid yet; compare the clocks".to_owned(),
             Self::Other(why) => why.clone(),
             Self::NotTls => "it does not speak TLS".to_owned(),
-            Self::NoHttp1 => "it speaks no HTTP/1.1 over TLS".to_owned(),
+            Self::NoHttp1 => "it does not speak HTTP/1.1 over TLS".to_owned(),
             Self::WantsCertificate => "the server requires a client certificate".to_owned(),
             Self::RefusesCertificate(why) => {
-                format!("it does not take the certificate of its client ({why})")
+                format!("it rejects the client certificate ({why})")
             }
         }
     }
@@ -100,23 +99,24 @@ impl Distrust {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::UnknownAuthority => {
-                "give the authority, or the server's own certificate, with --ca-cert, or take \
-                 whoever answers with --insecure"
+                "give its certificate authority, or its own certificate, with --ca-cert, or \
+                    disable verification with --insecure"
             }
             Self::SelfSigned => {
-                "give this certificate with --ca-cert, or take whoever answers with --insecure"
+                "give this certificate with --ca-cert, or disable verification with --insecure"
             }
             Self::OtherName(names) if !names.is_empty() => {
-                "give one of these as the target's host, or take whoever answers with --insecure"
+                "use one of these names as the target's host, or disable verification with \
+                    --insecure"
             }
             Self::NotTls => "give its address with http://",
-            Self::NoHttp1 => "have it offer HTTP/1.1",
+            Self::NoHttp1 => "let it offer HTTP/1.1",
             Self::WantsCertificate => "give it with --client-cert and --client-key",
             Self::RefusesCertificate(_) => {
-                "give one that an authority of the server vouches for, with --client-cert and \
-                 --client-key"
+                "give one that is signed by an authority of the server, with --client-cert and \
+                    --client-key"
             }
-            _ => "--insecure skips the check",
+            _ => "--insecure disables verification",
         }
     }
 }

@@ -4,7 +4,7 @@
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A name that no certificate can be for.
-    #[error("`{host}` is not a name that a certificate can be for")]
+    #[error("`{host}` is not a valid name for a certificate")]
     Name {
         /// The host.
         host: String,

@@ -31,17 +31,17 @@ impl Identity {
             .collect::<Result<_, _>>()
             .map_err(|error| wrong(format!("not certificates in PEM form: {error}")))?;
         if chain.is_empty() {
-            return Err(wrong("holds no certificate in PEM form".to_owned()));
+            return Err(wrong("contains no certificate in PEM form".to_owned()));
         }
         let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| {
             let text = String::from_utf8_lossy(key);
             let what = match error {
                 _ if text.contains("ENCRYPTED") => {
-                    "holds a key with a passphrase, which is not asked for; give it without \
-                     (`openssl pkey -in FILE -out NEW`)"
+                    "contains a key with a passphrase, which is not supported; remove it with \
+                        `openssl pkey -in FILE -out NEW`"
                         .to_owned()
                 }
-                PemError::NoItemsFound => "holds no private key in PEM form".to_owned(),
+                PemError::NoItemsFound => "contains no private key in PEM form".to_owned(),
                 error => format!("not a private key in PEM form: {error}"),
             };
             TlsError::Key { what }
@@ -61,7 +61,7 @@ impl Identity {
         builder.with_client_auth_cert(chain.clone(), key.clone_key()).map_err(|error| {
             let what = match error {
                 rustls::Error::InconsistentKeys(_) => {
-                    "the key is not the one of the certificate".to_owned()
+                    "the key does not match the certificate".to_owned()
                 }
                 error => format!("the certificate and its key cannot be used: {error}"),
             };

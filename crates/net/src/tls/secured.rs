@@ -1,6 +1,7 @@
 //! TLS between an actor and its connections: the actor sees an ordinary [`Net`], and the bytes on the
 //! wire are TLS. A connection is open to the actor when the handshake is done.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 
@@ -27,11 +28,20 @@ impl<A> Secured<A> {
     pub fn new(actor: A, client: TlsClient) -> Self {
         let sessions = Sessions {
             client,
+            others: Vec::new(),
+            of_others: BTreeMap::new(),
             by_slot: Vec::new(),
             unread: Vec::new(),
             buffer: vec![0; READ_BUFFER],
         };
         Self { actor, sessions, ready: Vec::new() }
+    }
+
+    /// The same where some addresses are those of other servers, whose certificates have other names.
+    #[must_use]
+    pub fn with_others(mut self, others: Vec<(Address, TlsClient)>) -> Self {
+        self.sessions.others = others;
+        self
     }
 
     /// Returns the actor.
@@ -66,6 +76,10 @@ pub struct Secret<'a, N> {
 /// The sessions of all connections.
 struct Sessions {
     client: TlsClient,
+    /// The clients of other servers, by their addresses.
+    others: Vec<(Address, TlsClient)>,
+    /// Which of them connections that are being opened are for.
+    of_others: BTreeMap<ConnId, usize>,
     by_slot: Vec<Option<Session>>,
     /// Connections with decrypted bytes that did not fit the last read.
     unread: Vec<ConnId>,
@@ -157,6 +171,7 @@ impl Sessions {
                 Err(error) => Some(self.fail(net, conn, error)),
             },
             Ready::ConnectFailed(conn, ref error) => {
+                self.of_others.remove(&conn);
                 Some(Ready::ConnectFailed(conn, io::Error::new(error.kind(), error.to_string())))
             }
             Ready::Readable(conn) if self.find(conn).is_some_and(|session| !session.open) => {
@@ -178,7 +193,8 @@ impl Sessions {
     }
 
     fn begin<N: Net>(&mut self, net: &mut N, conn: ConnId) -> io::Result<()> {
-        let tls = self.client.session().map_err(io::Error::other)?;
+        let other = self.of_others.remove(&conn).map(|at| &self.others[at].1);
+        let tls = other.unwrap_or(&self.client).session().map_err(io::Error::other)?;
         let mut session = Session {
             conn,
             tls,
@@ -240,7 +256,12 @@ impl<N: Net> Net for Secret<'_, N> {
     }
 
     fn connect(&mut self, to: &Address) -> io::Result<ConnId> {
-        self.net.connect(to)
+        let conn = self.net.connect(to)?;
+        let sessions = &mut *self.sessions;
+        if let Some(at) = sessions.others.iter().position(|(address, _)| address == to) {
+            sessions.of_others.insert(conn, at);
+        }
+        Ok(conn)
     }
 
     fn read(&mut self, conn: ConnId, buffer: &mut [u8]) -> ReadResult {
@@ -292,6 +313,7 @@ impl<N: Net> Net for Secret<'_, N> {
     }
 
     fn close(&mut self, conn: ConnId, how: Close) {
+        self.sessions.of_others.remove(&conn);
         if let Some(mut session) = self.sessions.remove(conn)
             && how == Close::Gracefully
         {

@@ -1,5 +1,5 @@
-//! A verifier of server certificates beside the library's own. Signatures are always checked, so that a
-//! session is with whoever showed the certificate.
+//! A verifier of server certificates, in addition to that of the library. Signatures are always
+//! checked, so that a session is with whoever showed the certificate.
 
 use std::sync::Arc;
 

@@ -51,7 +51,7 @@ impl SmiCards {
             && pending.try_recv() == Err(TryRecvError::Empty)
         {
             self.pending = Some(pending);
-            return Err("the call before has not ended".to_owned());
+            return Err("the previous call has not ended".to_owned());
         }
         let answer = call(&self.program)?;
         match answer.recv_timeout(self.patience) {
@@ -105,7 +105,7 @@ fn rows(text: &str) -> Vec<Result<(Card, CardSample), String>> {
 fn row(line: &str) -> Result<(Card, CardSample), String> {
     let columns: Vec<&str> = line.split(',').map(str::trim).collect();
     let &[index, name, memory, driver, utilisation, power, clock, used] = columns.as_slice() else {
-        return Err(format!("nvidia-smi: `{line}` has other columns than were asked for"));
+        return Err(format!("nvidia-smi: `{line}` does not have the requested columns"));
     };
     let index = index.parse().map_err(|_| format!("nvidia-smi: `{index}` is not a number"))?;
     let text = |value: &str| Some(value.to_owned()).filter(|value| !value.starts_with('['));

@@ -5,9 +5,11 @@ mod launch;
 mod observe;
 mod percent;
 mod rows;
+mod spread;
 mod target;
 mod timing;
 mod trace;
+mod url;
 mod workload;
 
 pub use drawn::{DrawnPlan, Lengths, PrefixPlan};
@@ -15,9 +17,11 @@ pub use launch::LaunchPlan;
 pub use observe::{MetricsAt, ObservePlan};
 pub use percent::percent_decoded;
 pub use rows::{RowsFormat, RowsPlan};
-pub use target::{TargetPlan, Url};
+pub use spread::{Balance, SpreadPlan};
+pub use target::TargetPlan;
 pub use timing::{Repeat, Timeouts, Warmup};
 pub use trace::{TraceFormat, TracePlan, TraceWindow};
+pub use url::Url;
 pub use workload::{Grid, InFlight, ServingLimits, WorkloadPlan};
 
 /// Options that were not there in plans of earlier versions leave these as they were.

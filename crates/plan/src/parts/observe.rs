@@ -40,6 +40,8 @@ pub enum MetricsAt {
     Path(String),
     /// Another address; its path is the prefix.
     Address(Url),
+    /// Several: each has metrics of its own, as pools of prefill and of decode have.
+    Addresses(Vec<Url>),
 }
 
 /// A second: fine enough to see a batch fill, and rare enough to cost the server little.

@@ -1,8 +1,10 @@
-//! The server under test, and its address.
+//! The server under test.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+use super::{SpreadPlan, Url};
 
 /// The server under test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,7 +18,7 @@ pub enum TargetPlan {
         profile: Option<String>,
         /// The dialect by name; absent: ask the server.
         dialect: Option<String>,
-        /// How much faster than real time it plays.
+        /// Speed relative to real time: 2 is twice as fast.
         speed: f64,
         /// The engine's own arguments that were given, by name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -37,69 +39,19 @@ pub enum TargetPlan {
         model: Option<String>,
         /// Names of the further headers. Values may be secrets and are not part of a plan.
         header_names: Vec<String>,
+        /// The further servers behind the same load, and how requests are spread.
+        #[serde(default, skip_serializing_if = "SpreadPlan::is_usual")]
+        spread: SpreadPlan,
     },
 }
 
-/// The address of a server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Url {
-    /// Whether TLS is spoken there.
-    #[serde(default, skip_serializing_if = "super::is_false")]
-    pub secure: bool,
-    /// Host name or address, IPv6 without brackets.
-    pub host: String,
-    /// TCP port.
-    pub port: u16,
-    /// A path in front of the dialect's own, without a final slash; usually empty.
-    pub prefix: String,
-    /// The file of the Unix socket on which the server listens, where it is one: host and port say
-    /// nothing then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unix: Option<String>,
-}
-
-impl std::fmt::Display for Url {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.unix {
-            Some(path) if self.prefix.is_empty() => return write!(f, "unix:{path}"),
-            Some(path) => {
-                let path = path.replace('%', "%25").replace('/', "%2F");
-                return write!(f, "http+unix://{path}{}", self.prefix);
-            }
-            None => {}
-        }
-        let scheme = if self.secure { "https" } else { "http" };
-        write!(f, "{scheme}://{}{}", self.authority(), self.prefix)
-    }
-}
-
-impl Url {
-    /// A server without TLS and without a path.
-    pub fn plain(host: impl Into<String>, port: u16) -> Self {
-        Self { secure: false, host: host.into(), port, prefix: String::new(), unix: None }
-    }
-
-    /// A server on a Unix socket.
-    pub fn unix(path: impl Into<String>, prefix: impl Into<String>) -> Self {
-        Self { unix: Some(path.into()), prefix: prefix.into(), ..Self::plain("localhost", 80) }
-    }
-
-    /// Whether it is the same server, spoken to in the same way, whatever the path.
-    pub fn is_same_server(&self, other: &Self) -> bool {
-        let place = |url: &Self| (url.secure, url.authority(), url.unix.clone());
-        place(self) == place(other)
-    }
-
-    /// What the `host` field of a request says: the port only where it is not the usual one.
-    pub fn host_field(&self) -> String {
-        let authority = self.authority();
-        let usual = if self.secure { ":443" } else { ":80" };
-        authority.strip_suffix(usual).unwrap_or(&authority).to_owned()
-    }
-
-    /// `host:port`, with brackets around an IPv6 address.
-    pub fn authority(&self) -> String {
-        let Self { host, port, .. } = self;
-        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+impl TargetPlan {
+    /// The addresses of the servers, where the plan names them.
+    pub fn urls(&self) -> impl Iterator<Item = &Url> {
+        let (first, others) = match self {
+            Self::Server { url, spread, .. } => (Some(url), spread.others.as_slice()),
+            Self::Embedded { .. } => (None, &[][..]),
+        };
+        first.into_iter().chain(others)
     }
 }

@@ -1,4 +1,4 @@
-//! What of a trace of production traffic is played, as data.
+//! The selected part of a trace of production traffic, as data.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use inferometer_model::time::{nanoseconds, optional_nanoseconds};
 
-/// A trace, and what of it is played.
+/// A trace, and the part of it to send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TracePlan {
     /// The file.
     pub dataset: String,
     /// Its format; absent: found by its first line.
     pub format: Option<TraceFormat>,
-    /// The part of it that is played.
+    /// The part of it to send.
     pub window: TraceWindow,
-    /// How many times its requests are played in the same time.
+    /// The multiple of its requests in the same time.
     pub scale: f64,
     /// Rows with more tokens, input and output together, are left out.
     pub max_tokens: Option<u32>,

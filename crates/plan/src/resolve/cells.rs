@@ -16,7 +16,13 @@ impl Spec {
             ] {
                 if given {
                     let name = workload.name();
-                    mistakes.add(key, format!("is not used: requests of {name} have their own"));
+                    mistakes.add(
+                        key,
+                        format!(
+                            "is not used: requests of {name} have their own \
+                        lengths"
+                        ),
+                    );
                 }
             }
             return vec![CellPlan::OWN];
@@ -40,8 +46,10 @@ impl Spec {
         };
         let prefix = workload.prefix_length();
         if let Some(short) = inputs.iter().find(|&&input| input > 0 && input <= prefix) {
-            let problem =
-                format!("{prefix} leaves nothing of prompts of {short}: --input-lengths has both");
+            let problem = format!(
+                "{prefix} is not less than the input length {short}, which includes the \
+                    prefix"
+            );
             mistakes.add("prefix_length", problem);
         }
         let pair = |&input_length: &u32| {
@@ -95,7 +103,7 @@ fn too_many(inputs: usize, outputs: usize, mistakes: &mut Mistakes) -> bool {
     let cells = inputs.saturating_mul(outputs);
     if cells > MAX_CELLS {
         let problem =
-            format!("{inputs} x {outputs} are {cells} cells; at most {MAX_CELLS} are measured");
+            format!("{inputs} x {outputs} lengths are {cells} cells; the maximum is {MAX_CELLS}");
         mistakes.add("input_lengths", problem);
     }
     cells > MAX_CELLS
@@ -112,7 +120,7 @@ fn lengths(
         mistakes.add(key, "is empty; give at least one length");
     }
     if lengths.len() > MAX_CELLS {
-        mistakes.add(key, format!("has {} lengths; at most {MAX_CELLS} are taken", lengths.len()));
+        mistakes.add(key, format!("has {} lengths; the maximum is {MAX_CELLS}", lengths.len()));
         return Vec::new();
     }
     for (position, &length) in lengths.iter().enumerate() {
@@ -132,7 +140,7 @@ fn lengths(
 /// The lengths of an axis that the grid says nothing of.
 fn own_axis(key: &'static str, given: Option<&[u32]>, mistakes: &mut Mistakes) -> Vec<u32> {
     if given.is_some() {
-        mistakes.add(key, "is not used: these lengths have a distribution of their own");
+        mistakes.add(key, "is not used: these lengths have their own distribution");
     }
     vec![0]
 }

@@ -1,11 +1,14 @@
 //! Resolves a spec to a plan: fills in every default, or returns every mistake at once. It does no
 //! I/O.
 
+mod ab;
 mod cells;
 mod passes;
 mod repeats;
 mod search;
 mod spelled_out;
+mod spread;
+mod sweep;
 mod target;
 
 use inferometer_metrics::request_objective::{self, RequestObjective};
@@ -14,8 +17,9 @@ use inferometer_model::request::Sampling;
 
 use crate::parts::{Timeouts, Warmup};
 use crate::plan::Plan;
-use crate::spec::limits::{MAX_NAME, MAX_PASSES};
+use crate::spec::limits::{MAX_LOOPS, MAX_NAME, MAX_PASSES};
 use crate::spec::{Asked, Known, Mistakes, Spec, SpecError, Value, values};
+use crate::stop::StopPlan;
 
 impl Spec {
     /// Resolves the spec to a plan. `known` has the names that a spec may use.
@@ -26,16 +30,22 @@ impl Spec {
         let mut mistakes = Mistakes::default();
         let workload = self.workload.resolve(self.asked(), &mut mistakes);
         let search = search::search(self, &mut mistakes);
-        let plan = Plan {
-            target: self.target(known, &mut mistakes),
+        let sweep = sweep::sweep(self, &mut mistakes);
+        let mut plan = Plan {
+            target: self.target(known, &workload, &mut mistakes),
             launch: self.launch(&mut mistakes),
             tokenizer: self.tokenizer.clone(),
             cells: self.cells(&workload, &mut mistakes),
-            passes: passes::passes(self, &workload, search.as_ref(), &mut mistakes),
+            passes: passes::passes(
+                self,
+                &workload,
+                (search.as_ref(), sweep.as_ref()),
+                &mut mistakes,
+            ),
             workload,
             warmup: mistakes
                 .read("warmup", self.warmup.as_ref(), values::warmup)
-                .unwrap_or(Warmup::Requests(1)),
+                .unwrap_or(Warmup::Requests(self.servers().max(1))),
             cooldown: mistakes.read("cooldown", self.cooldown.as_ref(), values::span),
             repeat: repeats::repeat(self, &mut mistakes),
             sampling: self.sampling(&mut mistakes),
@@ -51,6 +61,9 @@ impl Spec {
             goodput: self.request_objectives(&mut mistakes),
             seed: self.seed.unwrap_or(0),
             search,
+            sweep,
+            stop: self.stop(&mut mistakes),
+            ab: None,
             asked: Box::new(Self {
                 header: None,
                 proxy: None,
@@ -59,6 +72,10 @@ impl Spec {
                 ..self.clone()
             }),
         };
+        ab::add(self, &mut plan, &mut mistakes);
+        if let Some(loops) = self.loops.filter(|loops| !(1..=MAX_LOOPS).contains(loops)) {
+            mistakes.add("loops", format!("{loops} is not a number from 1 to {MAX_LOOPS}"));
+        }
         too_large(&plan, &mut mistakes);
         if mistakes.0.is_empty() { Ok(plan) } else { Err(mistakes.0) }
     }
@@ -83,6 +100,14 @@ impl Spec {
             ignore_eos: self.ignore_eos.unwrap_or(self.workload.name() != "blocks"),
             stream: self.stream.unwrap_or(true),
             extra_body: self.extra_body.clone().unwrap_or_default(),
+        }
+    }
+
+    fn stop(&self, mistakes: &mut Mistakes) -> StopPlan {
+        let given = self.stop_at_error_rate.as_ref();
+        StopPlan {
+            when_saturated: self.stop_when_saturated.unwrap_or(false),
+            at_error_rate: mistakes.read("stop_at_error_rate", given, values::share),
         }
     }
 
@@ -128,8 +153,8 @@ fn too_large(plan: &Plan, mistakes: &mut Mistakes) {
     let passes = plan.cells.len().saturating_mul(plan.passes.len()).saturating_mul(repeats);
     if passes > MAX_PASSES {
         let problem = format!(
-            "{} cells x {} loads x {repeats} repeats are {passes} passes; at most {MAX_PASSES} are \
-             measured in one run",
+            "{} cells x {} loads x {repeats} repeats are {passes} passes; the maximum for one run \
+                is {MAX_PASSES}",
             plan.cells.len(),
             plan.passes.len()
         );

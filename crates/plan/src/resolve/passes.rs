@@ -7,6 +7,7 @@ use crate::search::SearchPlan;
 use crate::spec::levels::{self, Staged};
 use crate::spec::limits::{MAX_CELLS, MAX_IN_FLIGHT};
 use crate::spec::{Mistakes, Spec, values};
+use crate::sweep::SweepPlan;
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, CountOf, Level, OverLimit, PassPlan, Recording, Script};
 use inferometer_model::suggest::did_you_mean;
@@ -29,12 +30,16 @@ const CONVERSATIONS_AT_ONCE: u32 = 8;
 pub(super) fn passes(
     spec: &Spec,
     workload: &WorkloadPlan,
-    search: Option<&SearchPlan>,
+    (search, sweep): (Option<&SearchPlan>, Option<&SweepPlan>),
     mistakes: &mut Mistakes,
 ) -> Vec<PassPlan> {
     if let Some(search) = search {
         let limit = limit(spec, mistakes);
         return super::search::passes(spec, search, workload, limit, mistakes);
+    }
+    if let Some(sweep) = sweep {
+        let limit = limit(spec, mistakes);
+        return super::sweep::passes(spec, sweep, workload, limit, mistakes);
     }
     let (one_by_one, requests) = if is_demonstration(spec) {
         (DEMONSTRATION_ONE_BY_ONE, DEMONSTRATION_REQUESTS)
@@ -45,7 +50,7 @@ pub(super) fn passes(
     let drawn = &spec.workload.drawn;
     let by_groups = drawn.requests();
     if by_groups.is_some() && (spec.requests.is_some() || spec.duration.is_some()) {
-        let problem = "says how many requests a pass has; leave out --requests and --duration";
+        let problem = "sets the number of requests of a pass; leave out --requests and --duration";
         mistakes.add("prompts_per_group", problem);
     }
     if drawn.prefix_length.is_some()
@@ -55,7 +60,7 @@ pub(super) fn passes(
     {
         mistakes.add(
             "requests",
-            "is missing: prompts with a shared beginning are made for a counted pass",
+            "is missing: prompts with a shared prefix need passes with a number of requests",
         );
     }
     let requests = match workload {
@@ -124,7 +129,7 @@ fn limit(spec: &Spec, mistakes: &mut Mistakes) -> (Option<u32>, OverLimit) {
         }
     };
     if spec.over_limit.is_some() && spec.max_in_flight.is_none() {
-        mistakes.add("over_limit", "says what happens beyond --max-in-flight, which is not there");
+        mistakes.add("over_limit", "needs --max-in-flight");
     }
     (spec.max_in_flight, over_limit)
 }
@@ -215,7 +220,7 @@ impl Loads<'_> {
             if spec.replay_speed.is_some() {
                 mistakes.add(
                     "replay_speed",
-                    "has no recording to act on; add --replay, --replay-rows or --workload trace",
+                    "needs recorded arrivals; add --replay, --replay-rows or --workload trace",
                 );
             }
             return;
@@ -240,7 +245,11 @@ fn conversations(
 ) -> Vec<PassPlan> {
     let of = spec.workload.conversation.count_of(mistakes);
     if spec.requests.is_some() {
-        mistakes.add("requests", "is not used: conversations are counted; give --conversations");
+        mistakes.add(
+            "requests",
+            "is not used: a pass has a number of conversations; give \
+            --conversations",
+        );
     }
     if spec.token_ids == Some(true) {
         mistakes.add("token_ids", "cannot carry the answers of conversations, which are text");
@@ -252,7 +261,10 @@ fn conversations(
                 conversations = bound.requests.take().unwrap_or(count);
             }
             (_, CountOf::Requests) => {
-                let problem = format!("counts requests in a closed loop; there is also {begin}");
+                let problem = format!(
+                    "counts requests in a closed loop, and cannot be combined \
+                    with {begin}"
+                );
                 mistakes.add("concurrency_of", problem);
             }
             _ => {}
@@ -278,7 +290,7 @@ fn is_published_blocks(spec: &Spec) -> bool {
     spec.workload.name() == "blocks" && spec.passes.is_none() && !has_own_load(spec)
 }
 
-/// A run without target, lengths, counts or loads: somebody tries the tool.
+/// A run without target, lengths, counts or loads: a first try of the tool.
 pub(super) fn is_demonstration(spec: &Spec) -> bool {
     spec.target.is_none()
         && spec.server.is_none()
@@ -318,8 +330,8 @@ fn named(spec: &Spec, workload: &WorkloadPlan) -> Vec<String> {
 fn unknown_pass(name: &str) -> String {
     let known = ["table", "one_by_one", "saturated"];
     format!(
-        "`{name}` is not a pass{}; there are {}; loads of your own are \
-         --concurrency, --rate, --stages and --replay",
+        "`{name}` is not a pass{}; there are {}; other loads are --concurrency, --rate, --stages \
+            and --replay",
         did_you_mean(name, known),
         known.join(", ")
     )
@@ -346,9 +358,9 @@ fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
     let drawn = any(|pass| matches!(pass, PassPlan::Open { .. }));
     let closed = any(|pass| matches!(pass, PassPlan::Closed { .. }));
     let one_by_one = any(|pass| matches!(pass, PassPlan::OneByOne { .. }));
-    let no_pass = "has no pass to act on; ";
+    let no_pass = "has no effect on any pass; ";
     if spec.duration.is_some() && !open && !closed {
-        mistakes.add("duration", format!("{no_pass}it bounds --concurrency and --rate"));
+        mistakes.add("duration", format!("{no_pass}it limits --concurrency and --rate"));
     }
     if spec.max_in_flight.is_some() && !open {
         mistakes.add("max_in_flight", format!("{no_pass}it limits --rate"));
@@ -357,7 +369,7 @@ fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
         mistakes.add("burstiness", format!("{no_pass}it spreads the arrivals of --rate"));
     }
     if spec.scale.is_some() && !drawn {
-        mistakes.add("scale", format!("{no_pass}it stretches the arrivals of --rate"));
+        mistakes.add("scale", format!("{no_pass}it scales the arrivals of --rate"));
     }
     if spec.workload.workload.as_deref() == Some("trace")
         && spec.workload.trace.trace_scale.is_some()
@@ -365,10 +377,16 @@ fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
     {
         mistakes.add("trace_scale", format!("{no_pass}it scales the trace's own arrivals"));
     }
+    let at_a_rate = any(|pass| {
+        matches!(pass, PassPlan::Open { .. }) && pass.constant_load().is_some_and(f64::is_finite)
+    });
+    if spec.stop_when_saturated == Some(true) && !at_a_rate {
+        mistakes.add("stop_when_saturated", format!("{no_pass}it applies to --rate"));
+    }
     if spec.one_by_one.is_some() && !one_by_one {
         mistakes.add("one_by_one", format!("{no_pass}add --passes table"));
     }
     if passes.is_empty() && mistakes.0.is_empty() {
-        mistakes.add("passes", "is empty; there is nothing to measure");
+        mistakes.add("passes", "is empty, so nothing would be measured");
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn repeat(spec: &Spec, mistakes: &mut Mistakes) -> Repeat {
     let at_least = mistakes.count("repeat", spec.repeat, 1);
     let at_most = match (spec.max_repeats, &spec.until) {
         (Some(_), None) => {
-            mistakes.add("max_repeats", "limits --until, which is not there; use --repeat");
+            mistakes.add("max_repeats", "needs --until; without it use --repeat");
             at_least
         }
         (None, None) => at_least,
@@ -26,7 +26,7 @@ pub(super) fn repeat(spec: &Spec, mistakes: &mut Mistakes) -> Repeat {
     };
     if at_most < at_least || (spec.until.is_some() && at_most < 2) {
         let fewest = at_least.max(2);
-        mistakes.add("max_repeats", format!("is {at_most}, but {fewest} repeats are the fewest"));
+        mistakes.add("max_repeats", format!("is {at_most}, but the minimum is {fewest} repeats"));
     }
     Repeat { at_least, at_most, until }
 }

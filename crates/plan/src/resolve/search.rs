@@ -37,12 +37,14 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
     let mut load = |key, given: &Option<Value>| {
         mistakes.read(key, given.as_ref(), |value| match over {
             Over::Rate => match values::positive(value)? {
-                rate if rate > MAX_RATE => Err("is too high; at most 1000000 per second are sent"),
+                rate if rate > MAX_RATE => Err("is too high; the maximum is 1000000 requests per \
+                    second"),
                 rate => Ok(rate),
             },
             Over::Concurrency => match values::count(value)? {
                 0 => Err("is not a number of requests in flight; give 1 or more"),
-                count if count > MAX_IN_FLIGHT => Err("is too high; at most 65536 are in flight"),
+                count if count > MAX_IN_FLIGHT => Err("is too high; the maximum is 65536 in \
+                    flight"),
                 count => Ok(f64::from(count)),
             },
         })
@@ -58,7 +60,7 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
     };
     let highest = to.unwrap_or(f64::INFINITY);
     if start.is_some_and(|start| start < from.unwrap_or(0.0) || start > highest) {
-        mistakes.add("start", "is not between --from and --to; give a load that they hold");
+        mistakes.add("start", "is not between --from and --to; give a load in this range");
     }
     let start = start.unwrap_or(from.unwrap_or(first).min(highest));
     let lowest = match over {
@@ -80,7 +82,7 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
         share.unwrap_or(usual)
     });
     if confidence < 0.5 {
-        mistakes.add("confidence", "is below 50%: a coin would do; give 95%, or so");
+        mistakes.add("confidence", "is below 50%, which is meaningless; give 95% or similar");
     }
     let stride =
         mistakes.read("stride", asked.stride.as_ref(), |value| match values::positive(value)? {
@@ -99,8 +101,8 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
         stride: stride.unwrap_or(STRIDE),
         lowest,
         highest: to,
-        max_requests: positive("max_requests", asked.max_requests, MAX_REQUESTS, mistakes),
-        max_trials: positive("max_trials", asked.max_trials, MAX_TRIALS, mistakes),
+        max_requests: at_least_1("max_requests", asked.max_requests, MAX_REQUESTS, mistakes),
+        max_trials: at_least_1("max_trials", asked.max_trials, MAX_TRIALS, mistakes),
         max_time,
     })
 }
@@ -117,8 +119,8 @@ fn criteria_of(
         mistakes.add("attainment", "is the share of requests that meet --goodput; give that too");
     }
     if is_without_goodput && spec.slo.is_none() && named.is_none() {
-        let problem = "is missing: a search needs to know what must hold; write it as in \
-                       'ttft_p99<500ms,tpot_p99<50ms', or give --goodput 'ttft<500ms'";
+        let problem = "is missing: a search needs objectives, such as --slo \
+            'ttft_p99<500ms,tpot_p99<50ms' or --goodput 'ttft<500ms'";
         mistakes.add("slo", problem);
     }
     // What cannot be read is told where it is resolved.
@@ -142,8 +144,10 @@ fn criteria_of(
     for text in named.unwrap_or_default() {
         let named = text.split_once('=').map(|(name, objectives)| (name.trim(), objectives));
         let Some((name, objectives)) = named.filter(|(name, _)| is_name(name)) else {
-            problems
-                .push(format!("`{text}` is no name with objectives; write gold='ttft_p95<300ms'"));
+            problems.push(format!(
+                "`{text}` is not NAME=OBJECTIVES; write it like \
+                    gold='ttft_p95<300ms'"
+            ));
             continue;
         };
         if tiers.iter().any(|tier| tier.name == name) {
@@ -178,7 +182,8 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_of_word)
 }
 
-fn positive<N: Default + PartialEq>(
+/// A number that was given, or the usual one; 0 is a mistake.
+pub(super) fn at_least_1<N: Default + PartialEq>(
     key: &'static str,
     given: Option<N>,
     usual: N,
@@ -199,6 +204,27 @@ pub(crate) fn passes(
     limit: (Option<u32>, inferometer_load::OverLimit),
     mistakes: &mut Mistakes,
 ) -> Vec<PassPlan> {
+    let instead = "use --from, --to, --start and --max-requests to limit it";
+    refuse_loads(spec, workload, ("a search", instead), mistakes);
+    let bound = Bound::requests(100);
+    match search.over {
+        Over::Rate => {
+            vec![open_pass(spec, search.start, bound, limit, mistakes)]
+        }
+        Over::Concurrency => {
+            refuse_arrivals(spec, "--over rate", mistakes);
+            vec![PassPlan::closed(search.start as u32, bound)]
+        }
+    }
+}
+
+/// Notes each load that was given to what chooses its loads itself: its name, and what bounds it instead.
+pub(super) fn refuse_loads(
+    spec: &Spec,
+    workload: &WorkloadPlan,
+    (name, instead): (&str, &str),
+    mistakes: &mut Mistakes,
+) {
     for (key, given) in [
         ("passes", spec.passes.is_some()),
         ("one_by_one", spec.one_by_one.is_some()),
@@ -213,52 +239,59 @@ pub(crate) fn passes(
         ("until", spec.until.is_some()),
         ("max_repeats", spec.max_repeats.is_some()),
         ("dump_workload", spec.dump_workload.is_some()),
+        ("stop_when_saturated", spec.stop_when_saturated == Some(true)),
+        ("stop_at_error_rate", spec.stop_at_error_rate.is_some()),
     ] {
         if given {
-            let problem = "is what a search chooses itself; leave it out (--from, --to, --start and \
-                           --max-requests bound it)";
+            let problem = format!("is what {name} chooses itself; leave it out ({instead})");
             mistakes.add(key, problem);
         }
     }
     let loads_itself =
         matches!(workload, WorkloadPlan::Conversation(_)) || spec.workload.rows.is_replayed();
     if loads_itself {
-        let problem = "brings a load of its own, which a search would have to choose";
+        let problem = format!("has its own load, but {name} chooses the load");
         mistakes.add("workload", problem);
     }
     if spec.scale == Some(true) {
-        let problem = "stretches arrivals to a rate; the trials of a search have them as drawn";
+        let problem =
+            format!("scales arrivals to a rate, but the trials of {name} use arrivals as drawn");
         mistakes.add("scale", problem);
     }
-    let bound = Bound::requests(100);
-    match search.over {
-        Over::Rate => {
-            let burstiness = mistakes
-                .read("burstiness", spec.burstiness.as_ref(), values::burstiness)
-                .unwrap_or(1.0);
-            let (max_in_flight, over_limit) = limit;
-            vec![PassPlan::Open {
-                rate: search.start.into(),
-                arrivals: Arrivals::of_burstiness(burstiness),
-                // A trial's claim is about arrivals that vary as those of users do.
-                scaled: false,
-                bound,
-                max_in_flight,
-                over_limit,
-            }]
+}
+
+/// Notes what was said of arrivals to what keeps requests in flight. `instead`: the flag with which it sends them at
+/// a rate.
+pub(super) fn refuse_arrivals(spec: &Spec, instead: &str, mistakes: &mut Mistakes) {
+    for (key, given) in [
+        ("burstiness", spec.burstiness.is_some()),
+        ("scale", spec.scale.is_some()),
+        ("max_in_flight", spec.max_in_flight.is_some()),
+    ] {
+        if given {
+            let problem = format!("applies to arrival rates; leave it out, or {instead}");
+            mistakes.add(key, problem);
         }
-        Over::Concurrency => {
-            for (key, given) in [
-                ("burstiness", spec.burstiness.is_some()),
-                ("scale", spec.scale.is_some()),
-                ("max_in_flight", spec.max_in_flight.is_some()),
-            ] {
-                if given {
-                    mistakes.add(key, "is about arrivals at a rate; leave it out, or --over rate");
-                }
-            }
-            vec![PassPlan::closed(search.start as u32, bound)]
-        }
+    }
+}
+
+/// Arrivals at a rate, as they are drawn: a trial's claim is about arrivals that vary as those of users do.
+pub(super) fn open_pass(
+    spec: &Spec,
+    rate_per_s: f64,
+    bound: Bound,
+    (max_in_flight, over_limit): (Option<u32>, inferometer_load::OverLimit),
+    mistakes: &mut Mistakes,
+) -> PassPlan {
+    let burstiness =
+        mistakes.read("burstiness", spec.burstiness.as_ref(), values::burstiness).unwrap_or(1.0);
+    PassPlan::Open {
+        rate: rate_per_s.into(),
+        arrivals: Arrivals::of_burstiness(burstiness),
+        scaled: false,
+        bound,
+        max_in_flight,
+        over_limit,
     }
 }
 
@@ -326,10 +359,10 @@ mod tests {
         assert_eq!(search.tiers(), [named("gold", &[0, 1]), named("bronze", &[0, 2, 3])]);
         assert_eq!(search.max_time, Some(std::time::Duration::from_secs(300)));
         for (tiers, words) in [
-            (r#"["ttft_p95<300ms"]"#, "is no name with objectives"),
+            (r#"["ttft_p95<300ms"]"#, "is not NAME=OBJECTIVES"),
             (r#"["a=ttft_p95<1s", "a=ttft_p95<2s"]"#, "`a` is there twice"),
             (r#"["a=speed<3"]"#, "tier (--tier): `a`:"),
-            (r#"["a=ttft_max<3s"]"#, "the largest value grows"),
+            (r#"["a=ttft_max<3s"]"#, "the maximum grows"),
         ] {
             let told = resolved(&format!(r#"{{"search": {{"tier": {tiers}}}}}"#)).unwrap_err();
             assert!(told.contains(words), "{words}: {told}");
@@ -345,7 +378,7 @@ mod tests {
         .unwrap_err();
         for words in [
             "over (--over): `speed` is not one of rate, concurrency",
-            "slo (--slo): `ttft_max<1s`: the largest value grows",
+            "slo (--slo): `ttft_max<1s`: the maximum grows",
             "requests (--requests): is what a search chooses itself",
             "repeat (--repeat): is what a search chooses itself",
             "confidence (--confidence): is below 50%",
@@ -356,6 +389,6 @@ mod tests {
             assert!(told.contains(words), "{words}: {told}");
         }
         let told = resolved(r#"{"search": {}}"#).unwrap_err();
-        assert!(told.contains("what must hold"), "{told}");
+        assert!(told.contains("a search needs objectives"), "{told}");
     }
 }

@@ -3,10 +3,12 @@
 
 use serde_json::{Value, json};
 
+use crate::ab::AbPlan;
 use crate::parts::{Grid, TargetPlan, Warmup};
 use crate::plan::Plan;
-use crate::search::SearchPlan;
+use crate::search::{Over, SearchPlan};
 use crate::spec::{Known, Spec, SpecError};
+use crate::sweep::SweepPlan;
 use inferometer_load::PassPlan;
 
 impl Spec {
@@ -34,19 +36,28 @@ impl Spec {
         for key in load.into_iter().chain(defaults(&plan)) {
             spec = with(&spec, &[key]).unwrap_or(spec);
         }
-        for (key, value) in plan.search.iter().flat_map(searched) {
-            let Some(Ok(Value::Object(mut table))) = spec.search.as_ref().map(serde_json::to_value)
-            else {
-                continue;
-            };
-            if table.get(key).is_some_and(Value::is_null) {
-                table.insert(key.to_owned(), value);
-                let fuller = Self { search: None, ..spec.clone() };
-                spec = with(&fuller, &[("search", Value::Object(table))]).unwrap_or(spec);
+        let tables = [
+            ("search", plan.search.iter().flat_map(searched).collect::<Vec<_>>()),
+            ("sweep", plan.sweep.iter().flat_map(swept).collect()),
+            ("ab", plan.ab.iter().flat_map(compared).collect()),
+        ];
+        for (table, keys) in tables {
+            for (key, value) in keys {
+                spec = with_in_table(&spec, table, key, value)
+                    .and_then(|fuller| with(&fuller, &[]))
+                    .unwrap_or(spec);
             }
         }
         Ok(spec)
     }
+}
+
+/// The spec with a key of a table, where that is absent in it.
+fn with_in_table(spec: &Spec, table: &str, key: &str, value: Value) -> Option<Spec> {
+    let Ok(Value::Object(mut all)) = serde_json::to_value(spec) else { return None };
+    let slot = all.get_mut(table)?.get_mut(key).filter(|slot| slot.is_null())?;
+    *slot = value;
+    serde_json::from_value(Value::Object(all)).ok()
 }
 
 /// The grid and the passes.
@@ -86,6 +97,25 @@ fn load(plan: &Plan) -> Vec<(&'static str, Value)> {
     keys
 }
 
+/// The keys of `[sweep]` that have a default.
+fn swept(sweep: &SweepPlan) -> Vec<(&'static str, Value)> {
+    let mut keys = vec![
+        ("by", json!(sweep.by.name())),
+        ("knee", json!(sweep.knee)),
+        ("confidence", json!(sweep.confidence)),
+        ("precision", json!(sweep.precision)),
+        ("max_requests", json!(sweep.max_requests)),
+        ("max_trials", json!(sweep.max_trials)),
+    ];
+    match sweep.by {
+        Over::Concurrency => {
+            keys.extend(sweep.highest.map(|most| ("max_concurrency", json!(most as u32))));
+        }
+        Over::Rate => keys.extend(sweep.highest.map(|most| ("max_rate", json!(most)))),
+    }
+    keys
+}
+
 /// The keys of `[search]` that have a default. The first load comes before the lowest one, which follows from it.
 fn searched(search: &SearchPlan) -> Vec<(&'static str, Value)> {
     vec![
@@ -98,6 +128,17 @@ fn searched(search: &SearchPlan) -> Vec<(&'static str, Value)> {
         ("from", json!(search.lowest)),
         ("max_requests", json!(search.max_requests)),
         ("max_trials", json!(search.max_trials)),
+    ]
+}
+
+/// The keys of `[ab]` that have a default.
+fn compared(ab: &AbPlan) -> Vec<(&'static str, Value)> {
+    let figures: Vec<String> = ab.figures.iter().map(|figure| figure.name()).collect();
+    vec![
+        ("metric", json!(figures)),
+        ("minimal_effect", json!(ab.minimal_effect)),
+        ("uncounted", json!(ab.uncounted)),
+        ("max_requests", json!(ab.max_requests)),
     ]
 }
 

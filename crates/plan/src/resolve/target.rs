@@ -7,8 +7,10 @@ use inferometer_model::secrets::names_a_secret;
 use inferometer_model::suggest::did_you_mean;
 use serde_json::{Map, Value as Json};
 
-use crate::parts::{LaunchPlan, TargetPlan, Url};
+use crate::parts::{LaunchPlan, SpreadPlan, TargetPlan, Url, WorkloadPlan};
 use crate::spec::{Known, Mistakes, Spec, SpecError, values};
+
+use super::spread::is_token;
 
 impl Spec {
     /// The headers as name and value.
@@ -25,8 +27,12 @@ impl Spec {
                 }
                 _ => mistakes.add(
                     "header",
-                    format!("number {} is not a header that can be added; write it as 'Name: value', and leave those that \
-                     frame a request (Host, Content-Length, ...) to this program", position + 1),
+                    format!(
+                        "number {} is not a header that can be added; write it as 'Name: \
+                        value'. This program sets the headers that frame a request (Host, \
+                        Content-Length, ...)",
+                        position + 1
+                    ),
                 ),
             }
         }
@@ -44,16 +50,25 @@ impl Spec {
             values::span(value).map_err(|problem| mistake(format!("`{value}` {problem}")))?;
         match (&self.target, &self.server) {
             (_, Some(_)) => Err(mistake(
-                "is for a server that runs elsewhere; one that the plan starts has ready_timeout in \
-                 [server]"
+                "is for a running server; for a server that the plan starts, use ready_timeout in \
+                    [server]"
                     .to_owned(),
             )),
-            (None, None) => Err(mistake("needs a target; the embedded engine is ready".to_owned())),
+            (None, None) => Err(mistake(
+                "needs a target; the embedded engine is always \
+                ready"
+                    .to_owned(),
+            )),
             (Some(_), None) => Ok(Some(span)),
         }
     }
 
-    pub(super) fn target(&self, known: &Known<'_>, mistakes: &mut Mistakes) -> TargetPlan {
+    pub(super) fn target(
+        &self,
+        known: &Known<'_>,
+        workload: &WorkloadPlan,
+        mistakes: &mut Mistakes,
+    ) -> TargetPlan {
         for name in self.extra_body.iter().flat_map(secret_fields) {
             mistakes.add("extra_body", values::secret_told(&name));
         }
@@ -72,20 +87,23 @@ impl Spec {
         let url = match (&self.target, &self.server) {
             (None, None) => return self.embedded(known, mistakes),
             (Some(_), Some(_)) => {
-                mistakes.add("server", "starts the target itself; leave out target or it");
+                mistakes.add("server", "starts the target itself; leave out one of the two");
                 Url::plain("", 0)
             }
-            (Some(address), None) => values::url(address).unwrap_or_else(|problem| {
-                mistakes.add("target", format!("`{}` {problem}", values::shown(address)));
-                Url::plain("", 0)
-            }),
+            (Some(_), None) => {
+                let mut urls = self.urls(mistakes).into_iter();
+                let first = urls.next().unwrap_or_else(|| Url::plain("", 0));
+                let spread = self.spread(&first, urls.collect(), workload, mistakes);
+                return self.served(first, spread, dialect, mistakes);
+            }
             // Mistakes in it are told where it is resolved.
             (None, Some(server)) => server.resolve().map_or_else(
                 |_| Url::plain("", 0),
                 |launch| Url::plain(launch.reached_at(), launch.port.unwrap_or(0)),
             ),
         };
-        self.served(url, dialect, mistakes)
+        let spread = self.spread(&url, Vec::new(), workload, mistakes);
+        self.served(url, spread, dialect, mistakes)
     }
 
     pub(super) fn launch(&self, mistakes: &mut Mistakes) -> Option<LaunchPlan> {
@@ -99,14 +117,20 @@ impl Spec {
     }
 
     /// A server that is no embedded engine of ours.
-    fn served(&self, url: Url, dialect: Option<&str>, mistakes: &mut Mistakes) -> TargetPlan {
+    fn served(
+        &self,
+        url: Url,
+        spread: SpreadPlan,
+        dialect: Option<&str>,
+        mistakes: &mut Mistakes,
+    ) -> TargetPlan {
         for (key, given) in [
             ("profile", self.profile.is_some()),
             ("speed", self.speed.is_some()),
             ("noise", self.noise.is_some()),
         ] {
             if given {
-                mistakes.add(key, "belongs to the embedded engine; leave out target or it");
+                mistakes.add(key, "belongs to the embedded engine; leave out target, or this key");
             }
         }
         let is_path = |path: &String| {
@@ -134,19 +158,19 @@ impl Spec {
             ("client_key", self.client_key.is_some()),
         ] {
             if given && !url.secure {
-                mistakes.add(key, "is about certificates; the target has no https:// address");
+                mistakes.add(key, "needs a target with an https:// address");
             }
         }
         if insecure && self.ca_cert.is_some() {
-            mistakes.add("insecure", "contradicts ca_cert; give only one of them");
+            mistakes.add("insecure", "contradicts ca_cert; give only one of the two");
         }
         if self.client_key.is_some() && !certificate {
-            mistakes.add("client_key", "has no certificate; give client_cert too");
+            mistakes.add("client_key", "needs a certificate; give client_cert too");
         }
         if self.proxy.is_some() && self.server.is_some() {
             mistakes.add(
                 "proxy",
-                "leads to a server elsewhere; one that the plan starts needs no proxy",
+                "is for a running server; a server that the plan starts needs no proxy",
             );
         }
         TargetPlan::Server {
@@ -156,6 +180,7 @@ impl Spec {
             endpoint: self.endpoint.clone(),
             model: self.model.clone().filter(|name| name != "auto"),
             header_names,
+            spread,
         }
     }
 
@@ -169,9 +194,12 @@ impl Spec {
             ("client_cert", self.client_cert.is_some()),
             ("client_key", self.client_key.is_some()),
             ("proxy", self.proxy.is_some()),
+            ("balance", self.balance.is_some()),
+            ("session_header", self.session_header.is_some()),
+            ("session_cookie", self.session_cookie.is_some()),
         ] {
             if given {
-                mistakes.add(key, "needs a target; the embedded engine has no use for it");
+                mistakes.add(key, "needs a target; the embedded engine does not use it");
             }
         }
         let model = self.model.clone().unwrap_or_else(|| "chatglm3-6b".to_owned());
@@ -217,11 +245,10 @@ fn secret_fields(body: &Map<String, Json>) -> Vec<String> {
 }
 
 fn is_header(name: &str, value: &str) -> bool {
-    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     let framing = ["content-length", "transfer-encoding", "connection", "host"];
     let closes = name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close");
     !name.is_empty()
         && (closes || !framing.iter().any(|known| name.eq_ignore_ascii_case(known)))
-        && name.chars().all(token)
+        && name.chars().all(is_token)
         && !value.chars().any(|c| c.is_control())
 }

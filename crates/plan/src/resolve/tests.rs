@@ -1,4 +1,4 @@
-//! What a spec resolves to, and what is told of each mistake.
+//! What a spec resolves to, and the message of each mistake.
 
 use super::*;
 use crate::parts::TargetPlan;
@@ -182,7 +182,7 @@ fn wrong_loads_repeats_and_objectives_are_told_with_their_keys() {
         ("over_limit (--over-limit)", "queue, drop"),
         ("warmup (--warmup)", "a number of requests, or a time"),
         ("until (--until)", "±2%"),
-        ("max_repeats (--max-repeats)", "2 repeats are the fewest"),
+        ("max_repeats (--max-repeats)", "the minimum is 2 repeats"),
         ("goodput (--goodput)", "`tpot<5%`"),
     ] {
         let found = told.iter().any(|line| line.starts_with(key) && line.contains(words));
@@ -222,7 +222,7 @@ fn the_load_that_begins_conversations_takes_the_options_of_its_kind() {
     let closed = Spec { max_in_flight: Some(4), burstiness: Some(text("0.5")), ..spec(false) };
     let told = mistakes(&closed);
     assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told.iter().all(|mistake| mistake.contains("has no pass to act on")), "{told:?}");
+    assert!(told.iter().all(|mistake| mistake.contains("has no effect on any pass")), "{told:?}");
 }
 
 #[test]
@@ -238,6 +238,7 @@ fn a_spec_with_its_defaults_written_out_is_the_same_plan() {
         serde_json::json!({ "stages": "30s@2,30s@8", "temperature": 0.0, "repeat": 3 }),
         serde_json::json!({ "slo": "ttft_p99<1s", "search": { "to": 40 } }),
         serde_json::json!({ "slo": "ttft_p99<1s", "search": { "over": "concurrency" } }),
+        serde_json::json!({ "input_lengths": [64], "output_lengths": [16], "rate": [4], "ab": {} }),
     ];
     for keys in keys {
         let spec: Spec = serde_json::from_value(keys.clone()).expect("keys");
@@ -272,13 +273,13 @@ fn a_plan_that_is_too_large_is_refused_before_its_cells_are_made() {
         ..Spec::default()
     };
     for (spec, words) in [
-        (of(65, 64), "65 x 64 are 4160 cells; at most 4096 are measured"),
-        (of(1_000_000, 1), "has 1000000 lengths; at most 4096 are taken"),
+        (of(65, 64), "65 x 64 lengths are 4160 cells; the maximum is 4096"),
+        (of(1_000_000, 1), "has 1000000 lengths; the maximum is 4096"),
         (
             Spec { repeat: Some(100), ..of(64, 64) },
-            "4096 cells x 2 loads x 100 repeats are 819200 passes; at most 16384",
+            "4096 cells x 2 loads x 100 repeats are 819200 passes; the maximum for one run is 16384",
         ),
-        (Spec { requests: Some(10_000_001), ..of(1, 1) }, "at most 10000000 are counted"),
+        (Spec { requests: Some(10_000_001), ..of(1, 1) }, "the maximum is 10000000"),
         (Spec { model: Some("m".repeat(501)), ..of(1, 1) }, "more than 500 characters"),
         (
             Spec { rate: Some(vec![text("1")]), max_in_flight: Some(70_000), ..of(1, 1) },

@@ -40,23 +40,26 @@ struct Limit {
 pub enum CriterionError {
     /// It holds from some load on, or is of a sum.
     #[error(
-        "`{0}` asks for more, not for less: a search looks for the highest load at which latencies \
-         and failures stay below their limits; give such an objective to `run`"
+        "`{0}` cannot be searched for: a search needs upper limits on latencies or failures; use \
+            `inferometer run` for this objective"
     )]
     NotALimit(String),
     /// A largest value grows with the number of requests.
     #[error(
-        "`{0}`: the largest value grows with the number of requests, so that no load has one; \
-         give a percentile, such as p999"
+        "`{0}`: the maximum grows with the number of requests, so it is not a property of a load; \
+            give a percentile, such as p999"
     )]
     Maximum(String),
     /// Tokens, and not requests, have the metric.
-    #[error("`{0}` is over the tokens of all requests; give tpot, which each request has one of")]
+    #[error(
+        "`{0}` is a statistic over tokens of all requests; give tpot, which has one value per \
+        request"
+    )]
     OverTokens(String),
     /// Every request is to meet it.
     #[error(
-        "`{0}` asks every request to meet it, which no number of requests can show; give a share, \
-         such as failures<0.1%, --max-failures 0.1% or --attainment 99.9%"
+        "`{0}` must hold for every request, which no number of requests can prove; give a share, \
+            such as failures<0.1%, --max-failures 0.1% or --attainment 99.9%"
     )]
     Everything(String),
 }

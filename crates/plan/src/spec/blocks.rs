@@ -24,7 +24,7 @@ pub struct BlockKeys {
     pub block_concurrency: Option<Vec<u32>>,
     /// A template by name, or its file.
     pub template: Option<String>,
-    /// What stands before the template in every prompt.
+    /// Text before the template in every prompt.
     pub preamble: Option<String>,
     /// The most output tokens of a request.
     pub max_output_tokens: Option<u32>,
@@ -97,7 +97,7 @@ impl BlockKeys {
     fn in_flight(&self, sizes: &[u32], own: bool, mistakes: &mut Mistakes) -> Vec<InFlight> {
         let concurrency: Vec<u32> = match &self.block_concurrency {
             Some(_) if own => {
-                mistakes.add("block_concurrency", "is not used: the loads are your own");
+                mistakes.add("block_concurrency", "is not used: the plan has other loads");
                 return Vec::new();
             }
             None if own => return Vec::new(),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     fn server() -> Spec {
-        Spec { target: Some("http://127.0.0.1:8000".to_owned()), ..Spec::default() }
+        Spec { target: Some("http://127.0.0.1:8000".into()), ..Spec::default() }
     }
 
     fn concurrency(plan: &Plan, cell: CellPlan) -> String {
@@ -179,7 +179,7 @@ mod tests {
         );
         let keys = BlockKeys { block_concurrency: Some(vec![1]), ..BlockKeys::default() };
         let told = resolved(keys, spec).unwrap_err()[0].to_string();
-        assert!(told.contains("the loads are your own"), "{told}");
+        assert!(told.contains("the plan has other loads"), "{told}");
     }
 
     #[test]

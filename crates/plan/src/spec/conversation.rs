@@ -67,7 +67,7 @@ impl ConversationKeys {
             Some(dataset) => {
                 for (key, given) in [("first_turn_input", first_input), ("turn_input", input)] {
                     if given.is_some() {
-                        mistakes.add(key, "is not used: turns of a data set have their own words");
+                        mistakes.add(key, "is not used: turns of a data set have their own text");
                     }
                 }
                 TurnsFrom::Sharegpt { dataset: dataset.to_owned(), turns, output }

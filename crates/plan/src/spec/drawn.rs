@@ -65,7 +65,11 @@ impl DrawnKeys {
     /// Groups of prompts.
     pub(crate) fn prefix(&self, mistakes: &mut Mistakes) -> PrefixPlan {
         if self.prefix_length.is_none() {
-            mistakes.add("prefix_length", "is missing: how many tokens a group shares");
+            mistakes.add(
+                "prefix_length",
+                "is missing: it is the number of tokens that a group \
+                shares",
+            );
         }
         let mut positive = |key, given: Option<u32>, default| {
             if given == Some(0) {
@@ -105,7 +109,7 @@ impl DrawnKeys {
 fn own_lengths(text: &str) -> Result<Lengths, String> {
     if let Some(file) = text.strip_prefix("histogram:") {
         return match file.is_empty() {
-            true => Err("names no file; write histogram:FILE".to_owned()),
+            true => Err("has no file; write histogram:FILE".to_owned()),
             false => Ok(Lengths::Histogram { file: file.to_owned() }),
         };
     }

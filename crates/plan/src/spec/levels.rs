@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::limits::{MAX_IN_FLIGHT, MAX_RATE};
+use super::limits::{MAX_IN_FLIGHT, MAX_RATE, MIN_RATE};
 use super::values::{self, Value};
 use inferometer_load::{Curve, Level, Stage};
 
@@ -38,10 +38,10 @@ pub(crate) enum Staged {
     Concurrency(Level),
 }
 
-const PROBLEM: &str = "is not a load; write a number, or stages such as 30s@2+30s@8 (held) or \
-                       60s@1..64 (a ramp, 60s@1..64:exp an exponential one)";
+const PROBLEM: &str = "is not a load; write a number, or stages such as 30s@2+30s@8 (steps), \
+    60s@1..64 (a ramp) or 60s@1..64:exp (an exponential ramp)";
 
-const TOO_MANY_IN_FLIGHT: &str = "in flight are too many; at most 65536 are kept in flight";
+const TOO_MANY_IN_FLIGHT: &str = "in flight are too many; the maximum is 65536";
 
 /// A rate in requests per second; `inf` is all at once.
 pub(crate) fn rate(value: &Value) -> Result<Level, &'static str> {
@@ -49,7 +49,10 @@ pub(crate) fn rate(value: &Value) -> Result<Level, &'static str> {
         Value::Text(text) if text.contains('@') => stages(text, '+'),
         _ => match values::rate(value)? {
             rate if rate > MAX_RATE && rate.is_finite() => {
-                Err("is too high a rate; at most 1000000 requests per second are sent, or `inf`")
+                Err("is too high a rate; the maximum is 1000000 requests per second, or `inf`")
+            }
+            rate if rate < MIN_RATE => {
+                Err("is too low a rate; the minimum is 0.000001 requests per second")
             }
             rate => Ok(Level::Constant(rate)),
         },
@@ -83,7 +86,7 @@ pub(crate) fn staged(stages_: &Stages) -> Result<Staged, &'static str> {
 }
 
 fn tables_level(tables: &[StageTable]) -> Result<Staged, &'static str> {
-    const MIXED: &str = "has a rate in each stage, or a concurrency in each, and never both";
+    const MIXED: &str = "has stages with rates and stages with concurrencies; use one kind";
     let level = |of: fn(&StageTable) -> Option<&Value>| {
         let stage = |table: &StageTable| -> Result<Stage, &'static str> {
             let duration = values::span(&table.duration)?;
@@ -123,14 +126,14 @@ fn stage(duration: Duration, level: &str) -> Result<Stage, &'static str> {
     };
     let (from, to) = (number(from)?, number(to)?);
     if curve == Curve::Exponential && (from == 0.0 || to == 0.0) {
-        return Err("has an exponential ramp that begins or ends at 0, which takes forever");
+        return Err("has an exponential ramp that begins or ends at 0, which is impossible");
     }
     Ok(Stage { duration, from, to, curve })
 }
 
 fn checked(stages: Vec<Stage>) -> Result<Level, &'static str> {
     if stages.iter().all(|stage| stage.from == 0.0 && stage.to == 0.0) {
-        return Err("is 0 all the time; there is nothing to measure");
+        return Err("is 0 all the time, so nothing would be measured");
     }
     Ok(Level::Stages(stages))
 }
@@ -161,7 +164,7 @@ mod tests {
         assert!(concurrency(&text("65536")).is_ok() && rate(&text("1e6")).is_ok());
         for too_many in ["65537", "4294967295", "5s@1..65537"] {
             let told = concurrency(&text(too_many)).unwrap_err();
-            assert!(told.contains("at most 65536"), "{told}");
+            assert!(told.contains("the maximum is 65536"), "{told}");
         }
         assert!(rate(&text("1e9")).unwrap_err().contains("too high"));
     }

@@ -15,5 +15,9 @@ pub const MAX_IN_FLIGHT: u32 = 65_536;
 pub const MAX_REQUESTS: u32 = 10_000_000;
 /// The highest rate of arrivals, in requests per second, apart from `inf`.
 pub const MAX_RATE: f64 = 1e6;
+/// The least rate, in requests per second: one request in eleven days.
+pub(crate) const MIN_RATE: f64 = 1e-6;
+/// The most event loops of a client.
+pub const MAX_LOOPS: u32 = 64;
 /// The longest name of a model, in characters.
 pub const MAX_NAME: usize = 500;

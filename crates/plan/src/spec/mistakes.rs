@@ -17,7 +17,12 @@ pub struct SpecError {
 
 /// ` (--flag)` of a key; tables of a plan file have none.
 fn flag_of(key: &str) -> String {
-    if key == "server" { String::new() } else { format!(" (--{})", key.replace('_', "-")) }
+    match key {
+        "server" => String::new(),
+        // Only its opposite is a flag.
+        "scale" => " (--no-scale)".to_owned(),
+        _ => format!(" (--{})", key.replace('_', "-")),
+    }
 }
 
 /// Where and why a text is no TOML, or not what was expected. The line itself is not repeated: it
@@ -113,7 +118,7 @@ impl Mistakes {
             self.add(key, "is 0; give at least 1");
         }
         if count > MAX_REQUESTS {
-            self.add(key, format!("{count} are too many; at most {MAX_REQUESTS} are counted"));
+            self.add(key, format!("{count} are too many; the maximum is {MAX_REQUESTS}"));
         }
         count
     }

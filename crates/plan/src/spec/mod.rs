@@ -1,6 +1,8 @@
 //! A spec: what a person asked for, in a plan file or by flags, most of it left open. Resolving it
 //! gives a [`crate::Plan`] with nothing left open, or every mistake at once.
 
+mod ab;
+mod addresses;
 mod blocks;
 mod conversation;
 mod drawn;
@@ -12,6 +14,7 @@ mod rows;
 mod search;
 mod server;
 mod serving;
+mod sweep;
 mod trace;
 mod unix;
 pub(crate) mod values;
@@ -20,6 +23,8 @@ mod workload;
 
 use serde::{Deserialize, Serialize};
 
+pub use ab::AbSpec;
+pub use addresses::Addresses;
 pub use blocks::BlockKeys;
 pub use conversation::ConversationKeys;
 pub use drawn::DrawnKeys;
@@ -30,8 +35,9 @@ pub use rows::RowsKeys;
 pub use search::SearchSpec;
 pub use server::{CommandLine, ServerSpec};
 pub use serving::ServingKeys;
+pub use sweep::SweepSpec;
 pub use trace::TraceKeys;
-pub use values::{Value, shown as shown_address, url as parse_url};
+pub use values::{Value, shown as shown_address, span, url as parse_url};
 pub use variants::{TargetSpec, Variant, variants};
 pub use workload::{WorkloadKeys, workload_names};
 
@@ -43,19 +49,29 @@ pub(crate) use workload::Asked;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spec {
-    /// Address of the server under test; absent: the embedded engine.
-    pub target: Option<String>,
+    /// Address of the server under test, or those of several equal ones; absent: the embedded engine.
+    pub target: Option<Addresses>,
+    /// Which of several servers gets the next request. A plan without it is written as it was before there
+    /// were several; the same holds for the two below.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balance: Option<String>,
+    /// Name of a header that carries the session of each request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_header: Option<String>,
+    /// Name of a cookie that does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_cookie: Option<String>,
     /// The server under test, where the run starts it itself.
     pub server: Option<ServerSpec>,
-    /// Path to send requests to, where it is not the dialect's own.
+    /// Path of requests, if it is not the default path of the dialect.
     pub endpoint: Option<String>,
     /// Dialect by name, or `auto`.
     pub dialect: Option<String>,
-    /// Model as the server knows it, or the embedded engine's.
+    /// Name of the model on the server, or model of the embedded engine.
     pub model: Option<String>,
     /// Profile of the embedded engine.
     pub profile: Option<String>,
-    /// How much faster than real time the embedded engine plays.
+    /// Speed of the embedded engine relative to real time: 2 is twice as fast.
     pub speed: Option<Value>,
     /// How the steps of the embedded engine differ from their cost. A plan without it is written as it
     /// was before there was any.
@@ -95,11 +111,11 @@ pub struct Spec {
     /// without it is written as it was before there was any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<bool>,
-    /// The most in flight in an open loop.
+    /// Maximum requests in flight in an open loop [default: no limit].
     pub max_in_flight: Option<u32>,
     /// What happens to requests that are due beyond it: `queue`, `drop`.
     pub over_limit: Option<String>,
-    /// Time after which closed and open loops begin no further request.
+    /// Time after which closed and open loops send no further request.
     pub duration: Option<Value>,
     /// What is sent before each cell and not reported: a number of requests, or a time.
     pub warmup: Option<Value>,
@@ -115,6 +131,13 @@ pub struct Spec {
     /// that it had before there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchSpec>,
+    /// Make the load higher and higher until the server is saturated. A plan without one keeps its hash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepSpec>,
+    /// Compare two servers in alternating blocks. A plan without it keeps the hash that it had before
+    /// there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ab: Option<AbSpec>,
     /// Where prompts come from.
     #[serde(flatten)]
     pub workload: WorkloadKeys,
@@ -130,10 +153,17 @@ pub struct Spec {
     pub timeout: Option<Value>,
     /// The most that opening a connection may take.
     pub connect_timeout: Option<Value>,
-    /// The most that may pass until the first token.
+    /// Time limit until the first token [default: none].
     pub first_token_timeout: Option<Value>,
-    /// The most that may pass between two events of a stream.
+    /// Time limit between two events of a stream [default: none].
     pub event_timeout: Option<Value>,
+    /// End a pass at a rate as soon as requests arrive faster than the server completes them. A
+    /// plan without it is written as it was before there was any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_when_saturated: Option<bool>,
+    /// End a pass as soon as this share of its requests has failed. The same holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_at_error_rate: Option<Value>,
     /// Share of failed requests of a pass above which the run fails.
     pub max_failures: Option<Value>,
     /// Further headers, `Name: value`.
@@ -148,15 +178,15 @@ pub struct Spec {
     pub stream: Option<bool>,
     /// Name of the environment variable that holds the key.
     pub api_key_env: Option<String>,
-    /// PEM file with further authorities whose certificates are trusted.
+    /// PEM file with additional certificate authorities to trust.
     pub ca_cert: Option<String>,
-    /// Trust whoever answers, whatever certificate it shows.
+    /// Disable verification of the server's certificate.
     pub insecure: Option<bool>,
-    /// PEM file with the certificate by which the server knows the client, and perhaps its key. A plan
-    /// without it is written as it was before there were such certificates.
+    /// PEM file with the client certificate (mutual TLS), optionally with its key. A plan without
+    /// it is written as it was before there were such certificates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cert: Option<String>,
-    /// PEM file with the key of that certificate.
+    /// PEM file with the key of the client certificate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_key: Option<String>,
     /// The proxy that leads to the server, or `none`; absent: as the usual variables say.
@@ -173,6 +203,10 @@ pub struct Spec {
     /// without it is written as it was before there was such a key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failures_as_inf: Option<bool>,
+    /// Event loops of the client; absent: as many as the load needs. They change no request, and a plan
+    /// without the key is written as it was before there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loops: Option<u32>,
     /// The database.
     pub store: Option<String>,
     /// The folder for reports and plots.

@@ -1,11 +1,11 @@
-//! Keys of a spec about what is asked beside the measurement: the server's metrics, its cards.
+//! Keys of a spec for observations besides the measurement: the server's metrics, its cards.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Mistakes, Value, values};
+use super::{Addresses, Mistakes, Value, values};
 use crate::parts::{MetricsAt, ObservePlan, Url};
 
 /// The keys about the server's metrics and its cards.
@@ -14,8 +14,8 @@ use crate::parts::{MetricsAt, ObservePlan, Url};
 pub struct ObserveKeys {
     /// Ask the server for its metrics while passes run.
     pub server_metrics: Option<bool>,
-    /// Where they are: an address, or a path of the server.
-    pub metrics_url: Option<String>,
+    /// Where they are: an address, or a path of the server; of several pools an address each.
+    pub metrics_url: Option<Addresses>,
     /// How long to wait between two questions.
     pub metrics_period: Option<Value>,
     /// Names of metrics that no known engine has, by quantity.
@@ -38,30 +38,31 @@ impl ObserveKeys {
             ("metrics_names", self.metrics_names.is_some()),
         ];
         for (key, _) in given.into_iter().filter(|(_, given)| *given && !asks) {
-            mistakes.add(key, "is not used without server_metrics; leave out one of the two");
+            mistakes.add(key, "needs server_metrics; leave out one of the two");
         }
-        let metrics = match self.metrics_url.as_deref() {
+        let metrics = match self.metrics_url.as_ref().map(Addresses::all) {
             _ if !asks => MetricsAt::Nowhere,
             None => MetricsAt::Usual,
-            Some(path) if path.starts_with('/') => {
+            Some([path]) if path.starts_with('/') => {
                 if let Some(name) = values::secret_parameter(path) {
                     mistakes.add("metrics_url", values::secret_told(name));
                 }
-                MetricsAt::Path(path.to_owned())
+                MetricsAt::Path(path.clone())
             }
-            Some(address) => address_of("metrics_url", address, mistakes)
+            Some([address]) => address_of("metrics_url", address, mistakes)
                 .map_or(usual.metrics, MetricsAt::Address),
+            Some(several) => MetricsAt::Addresses(addresses_of(several, mistakes)),
         };
         let period = mistakes.read("metrics_period", self.metrics_period.as_ref(), |value| {
             match values::span(value)? {
-                period if period < SHORTEST => Err(
-                    "is too short: asking so often would disturb what is measured; 100ms at least",
-                ),
+                period if period < SHORTEST => {
+                    Err("is too short: it would disturb the measurement; give at least 100ms")
+                }
                 period => Ok(period),
             }
         });
         if self.cards.as_ref().is_some_and(Vec::is_empty) {
-            mistakes.add("cards", "names no card; leave it out, or say which ones the server uses");
+            mistakes.add("cards", "names no card; leave it out, or name those of the server");
         }
         let dcgm = self.dcgm_url.as_deref();
         ObservePlan {
@@ -72,6 +73,23 @@ impl ObserveKeys {
             cards: self.cards.clone().map(|cards| cards.into_iter().collect()),
         }
     }
+}
+
+/// Several addresses, each with its path.
+fn addresses_of(several: &[String], mistakes: &mut Mistakes) -> Vec<Url> {
+    let mut found: Vec<Url> = Vec::new();
+    if several.is_empty() {
+        mistakes.add("metrics_url", "names no address; leave it out, or give one");
+    }
+    for address in several {
+        match address_of("metrics_url", address, mistakes) {
+            Some(url) if found.contains(&url) => {
+                mistakes.add("metrics_url", format!("{url} is there twice"));
+            }
+            url => found.extend(url),
+        }
+    }
+    found
 }
 
 /// An address with its path; `/metrics` where it has none.
@@ -107,12 +125,29 @@ mod tests {
             (Some("/m"), Some(false), None),
             (Some("nowhere"), None, None),
         ] {
-            let metrics_url = url.map(str::to_owned);
+            let metrics_url = url.map(|url| url.to_owned().into());
             let keys = ObserveKeys { metrics_url, server_metrics: asks, ..Default::default() };
             let (plan, told) = resolved(&keys);
             assert_eq!(expected.as_ref().map(|_| &plan.metrics), expected.as_ref(), "{url:?}");
             assert_eq!(told.is_empty(), expected.is_some(), "{told:?}");
         }
+    }
+
+    #[test]
+    fn several_addresses_have_metrics_of_several_pools() {
+        let of = |urls: [&str; 2]| {
+            let metrics_url = serde_json::from_value(serde_json::json!(urls)).unwrap();
+            resolved(&ObserveKeys { metrics_url: Some(metrics_url), ..Default::default() })
+        };
+        let (plan, told) = of(["http://prefill:1", "http://decode:2/m"]);
+        let MetricsAt::Addresses(urls) = plan.metrics else { panic!("{:?}", plan.metrics) };
+        assert_eq!(
+            urls.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["http://prefill:1/metrics", "http://decode:2/m"]
+        );
+        assert!(told.is_empty(), "{told:?}");
+        assert!(of(["http://a:1", "http://a:1/metrics"]).1[0].contains("is there twice"));
+        assert!(of(["http://a:1", "/metrics"]).1[0].contains("is not the address of a server"));
     }
 
     #[test]

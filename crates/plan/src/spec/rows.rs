@@ -45,7 +45,7 @@ impl RowsKeys {
                 Some((field, _)) => mistakes.add(
                     "columns",
                     format!(
-                        "`{pair}` names no field{}; there are {}",
+                        "`{pair}` has an unknown field{}; there are {}",
                         did_you_mean(field, FIELDS),
                         FIELDS.join(", ")
                     ),
@@ -54,7 +54,7 @@ impl RowsKeys {
             }
         }
         if columns.contains_key("timestamp") && !self.is_replayed() {
-            mistakes.add("columns", "names a `timestamp`, which only --replay-rows reads");
+            mistakes.add("columns", "has a `timestamp`, which only --replay-rows uses");
         }
         if self.output_length == Some(0) {
             mistakes.add("output_length", "is 0; give at least 1");
@@ -93,7 +93,7 @@ mod tests {
         for (text, told) in [
             ("question", "FIELD=COLUMN"),
             ("promt=question", "did you mean `prompt`"),
-            ("prompt=", "names no field"),
+            ("prompt=", "has an unknown field"),
             ("prompt=a,prompt=b", "twice"),
             ("timestamp=at", "--replay-rows"),
         ] {

@@ -36,7 +36,7 @@ pub struct ServerSpec {
     pub directory: Option<String>,
     /// Arguments by name. A name in capitals is a variable of the environment.
     pub arguments: Option<Map<String, Json>>,
-    /// Arguments whose values are gone through: lists by name, or a list of tables.
+    /// Arguments to sweep: lists of values by name, or a list of tables.
     pub sweep: Option<Json>,
     /// How lists by name are combined: `product`, `zip`.
     pub sweep_mode: Option<String>,
@@ -129,7 +129,7 @@ impl ServerSpec {
             }
         }
         if self.sweep.is_some() {
-            mistakes.push("sweep: has to be gone through before a single run".to_owned());
+            mistakes.push("sweep: is not possible for a single run".to_owned());
         }
         if self.ready_url.as_ref().is_some_and(|path| !path.starts_with('/')) {
             mistakes.push("ready_url: is a path on the server: it begins with /".to_owned());
@@ -172,7 +172,7 @@ impl ServerSpec {
             None => {
                 mistakes.push(
                     "command: is missing; give the command that starts the server, or a preset \
-                     (`inferometer presets` lists them)"
+                        (`inferometer list presets`)"
                         .to_owned(),
                 );
                 return Vec::new();
@@ -188,7 +188,7 @@ impl ServerSpec {
             mistakes.push("command: is empty".to_owned());
         }
         if words.iter().any(|word| word.contains(MODEL)) && self.model.is_none() {
-            let told = "model: is missing: the command has a place for it; give a path or a hub id";
+            let told = "model: is missing, but the command needs it; give a path or a hub id";
             mistakes.push(told.to_owned());
         }
         // A line for the shell is one word here.
@@ -285,8 +285,8 @@ fn wrong_argument(name: &str, value: &Json) -> Option<String> {
 
 fn secret_told(name: &str) -> String {
     format!(
-        "`{name}` looks like a secret, which would end up in results; the server has the \
-         environment of this command, put it there"
+        "`{name}` looks like a secret, which would be stored in results; set it in the environment \
+            of this command, which the server inherits"
     )
 }
 
@@ -395,6 +395,6 @@ mod tests {
         }
         assert!(!told.contains("abc"), "{told}");
         let nothing = spec(json!({})).resolve().unwrap_err();
-        assert!(nothing[0].contains("inferometer presets"));
+        assert!(nothing[0].contains("inferometer list presets"));
     }
 }

@@ -42,7 +42,7 @@ impl ServingKeys {
             mistakes.add("max_prompt_tokens", "is below min_tokens: no conversation is left");
         }
         if limits.max_total_tokens < limits.min_tokens.saturating_mul(2) {
-            mistakes.add("max_total_tokens", "is below twice min_tokens: none is left");
+            mistakes.add("max_total_tokens", "is below twice min_tokens: no conversation is left");
         }
         limits
     }

@@ -1,4 +1,4 @@
-//! What of a trace is played, from what was asked for.
+//! The part of a trace to send, from a spec.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use inferometer_model::suggest::did_you_mean;
 pub struct TraceKeys {
     /// The format: `auto`, or one of [`TraceFormat::ALL`].
     pub trace_format: Option<String>,
-    /// The part of the trace that is played: `10m..20m`, from its first row on.
+    /// The part of the trace to send: `10m..20m`, in time since its first row.
     pub trace_window: Option<String>,
-    /// How many times its requests are played in the same time.
+    /// The multiple of its requests in the same time.
     pub trace_scale: Option<Value>,
     /// Rows with more tokens, input and output together, are left out.
     pub trace_max_tokens: Option<u32>,
@@ -31,7 +31,11 @@ impl TraceKeys {
     pub(crate) fn resolve(&self, dataset: String, mistakes: &mut Mistakes) -> TracePlan {
         let scale = mistakes.read("trace_scale", self.trace_scale.as_ref(), values::positive);
         if self.trace_max_tokens.is_some_and(|most| most < 2) {
-            mistakes.add("trace_max_tokens", "leaves no request out of a token in and one out");
+            mistakes.add(
+                "trace_max_tokens",
+                "is too small: even a request with one input and one \
+                output token would be skipped",
+            );
         }
         TracePlan {
             dataset,
@@ -49,8 +53,7 @@ impl TraceKeys {
             let names = TraceFormat::ALL.map(TraceFormat::name);
             let meant = did_you_mean(name, names);
             let names = names.join(", ");
-            let problem =
-                format!("`{name}` is not a format of traces{meant}; there are auto, {names}");
+            let problem = format!("`{name}` is not a trace format{meant}; there are auto, {names}");
             mistakes.add("trace_format", problem);
         }
         known

@@ -20,7 +20,7 @@ pub(super) fn unix(text: &str) -> Option<Result<Url, String>> {
     let decoded = percent_decoded(path).and_then(|path| String::from_utf8(path).ok());
     let Some(decoded) = decoded else {
         return Some(Err(
-            "has a % without two hexadecimal digits after it, or a path that is no UTF-8"
+            "has a % without two hexadecimal digits after it, or a path that is not UTF-8"
                 .to_owned(),
         ));
     };
@@ -30,11 +30,11 @@ pub(super) fn unix(text: &str) -> Option<Result<Url, String>> {
 
 fn server(path: &str, prefix: &str) -> Result<Url, String> {
     if path.is_empty() || path.ends_with('/') {
-        return Err("names no socket; write it as unix:/path/to.sock".to_owned());
+        return Err("has no path; write it as unix:/path/to.sock".to_owned());
     }
     if path.len() > MAX_PATH {
         return Err(format!(
-            "is longer than the {MAX_PATH} bytes that the path of a Unix socket may have"
+            "is longer than {MAX_PATH} bytes, the maximum for the path of a Unix socket"
         ));
     }
     if format!("{path}{prefix}").chars().any(char::is_control) || prefix.contains(['?', '#', ' ']) {
@@ -66,9 +66,9 @@ mod tests {
         }
         let long = format!("unix:/{}", "x".repeat(107));
         for (text, why) in [
-            ("unix:", "names no socket"),
-            ("unix:/run/", "names no socket"),
-            ("http+unix://", "names no socket"),
+            ("unix:", "has no path; write it as unix"),
+            ("unix:/run/", "has no path; write it as unix"),
+            ("http+unix://", "has no path; write it as unix"),
             ("http+unix://%2Frun%2", "two hexadecimal digits"),
             (&long, "107 bytes"),
             ("unix:/a\nb", "is not the address"),

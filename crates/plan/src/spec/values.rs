@@ -43,7 +43,7 @@ fn number(value: &Value) -> Option<f64> {
 
 /// A positive span of time: `500ms`, `10s`, `2m`, `6h`; a bare number is seconds.
 pub fn span(value: &Value) -> Result<Duration, &'static str> {
-    const PROBLEM: &str = "is not a span of time; write it as 500ms, 10s, 2m or 6h";
+    const PROBLEM: &str = "is not a duration; write it as 500ms, 10s, 2m or 6h";
     let (figure, unit_s) = match value {
         Value::Number(number) => (*number, 1.0),
         Value::Text(text) => {
@@ -63,7 +63,7 @@ pub fn span(value: &Value) -> Result<Duration, &'static str> {
     if seconds > 0.0 && seconds <= 1e9 {
         Ok(Duration::from_secs_f64(seconds))
     } else {
-        Err("is out of range; a span of time is positive and shorter than 30 years")
+        Err("is out of range; a duration is positive and shorter than 30 years")
     }
 }
 
@@ -147,8 +147,8 @@ pub fn url(text: &str) -> Result<Url, String> {
     };
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     if authority.contains('@') {
-        return Err("holds a user or a password, which would end up in results; use --header or \
-                    --api-key-env"
+        return Err("contains a user name or a password, which would be stored in results; use \
+            --header or --api-key-env"
             .to_owned());
     }
     if path.contains(|c: char| c.is_control() || c == ' ') {
@@ -169,13 +169,13 @@ pub fn url(text: &str) -> Result<Url, String> {
         }
         None => Err("has a query; give the address of the server only".to_owned()),
         Some((_, dialect)) if is_query => Err(format!(
-            "is where requests are sent and not the address of the server; give --target {} \
-             --dialect {dialect} --endpoint '{path}?...' with its query, and --model",
+            "is the path of requests, not the address of the server; give --target {} --dialect \
+                {dialect} --endpoint '{path}?...' with its query, and --model",
             Url { prefix: String::new(), ..url }
         )),
         Some((_, dialect)) => Err(format!(
-            "is where requests are sent and not the address of the server; give --target {url} \
-             --dialect {dialect}"
+            "is the path of requests, not the address of the server; give --target {url} --dialect \
+                {dialect}"
         )),
     }
 }
@@ -223,7 +223,7 @@ fn split_port(authority: &str, usual: u16) -> Result<(String, u16), String> {
         },
     };
     if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        return Err("names no host; write it as http://127.0.0.1:8000".to_owned());
+        return Err("has no host; write it as http://127.0.0.1:8000".to_owned());
     }
     let port = match port {
         None => usual,
@@ -256,8 +256,8 @@ pub(crate) fn secret_parameter(path: &str) -> Option<&str> {
 /// What is wrong with such a parameter.
 pub(crate) fn secret_told(name: &str) -> String {
     format!(
-        "`{name}` looks like a secret, which would end up in results; send it as a header, with \
-         header or api_key_env"
+        "`{name}` looks like a secret, which would be stored in results; send it as a header, with \
+            header or api_key_env"
     )
 }
 
@@ -310,11 +310,11 @@ mod tests {
             ("localhost:8000", "http://localhost:8000"),
             ("", "http://127.0.0.1:8000"),
             ("ftp://x", "http://127.0.0.1:8000"),
-            ("http://", "names no host"),
+            ("http://", "has no host"),
             ("http://a:99999", "65535"),
             ("http://user:secret@a", "--api-key-env"),
-            ("https://", "names no host"),
-            ("http://a\0b", "names no host"),
+            ("https://", "has no host"),
+            ("http://a\0b", "has no host"),
             ("a:80/v1?api_key=secret", "http://a:80/v1"),
             ("http://a/v1?api_key=secret", "has a query"),
             ("http://user:secret/x@a", "65535"),

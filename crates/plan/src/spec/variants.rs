@@ -1,5 +1,5 @@
-//! A plan file with several servers in it as the specs of single runs: `[[target]]` tables laid
-//! over what they share, and the values of a sweep gone through. Never resolves any of them.
+//! A plan file with several servers in it as the specs of single runs: `[[target]]` tables merged
+//! with the common keys, and all combinations of the values of a sweep. Never resolves any of them.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::limits::MAX_SERVERS;
-use super::{ObserveKeys, ServerSpec, Spec, Value};
+use super::{Addresses, ObserveKeys, ServerSpec, Spec, Value};
 
 /// The keys of a `[[target]]`: what may differ between servers that get the same requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ pub struct TargetSpec {
     /// As in a plan.
     pub extra_body: Option<Map<String, Json>>,
     /// As in a plan.
-    pub metrics_url: Option<String>,
+    pub metrics_url: Option<Addresses>,
     /// As in a plan.
     pub dcgm_url: Option<String>,
     /// As in a plan.
@@ -66,7 +66,7 @@ const TARGET: &str = "target";
 pub struct Variant {
     /// What sets it apart: `vllm, max-num-seqs=16`; empty where there is only one.
     pub name: String,
-    /// The arguments that are gone through, with the values that it has.
+    /// The arguments of the sweep, with their values in this run.
     pub settings: BTreeMap<String, String>,
     /// What to measure.
     pub spec: Spec,
@@ -119,8 +119,8 @@ pub fn variants(base: &Spec, targets: &[TargetSpec]) -> Result<Vec<Variant>, Vec
 /// What a plan with several targets must say in each of them.
 fn shared_mistakes(base: &Spec) -> Vec<String> {
     // A path is one of each server; an address has the metrics of one, and not of the others.
-    let metrics = base.observe.metrics_url.as_deref();
-    let is_address = metrics.is_some_and(|url| !url.starts_with('/'));
+    let metrics = base.observe.metrics_url.iter().flat_map(Addresses::all);
+    let is_address = metrics.into_iter().any(|url| !url.starts_with('/'));
     [
         ("server", base.server.is_some()),
         ("endpoint", base.endpoint.is_some()),
@@ -132,7 +132,7 @@ fn shared_mistakes(base: &Spec) -> Vec<String> {
     .into_iter()
     .chain([("metrics_url", is_address)])
     .filter(|(_, given)| *given)
-    .map(|(key, _)| format!("{key}: belongs into the [[target]] tables where there are any"))
+    .map(|(key, _)| format!("{key}: move it into the [[target]] tables"))
     .collect()
 }
 
@@ -148,7 +148,7 @@ impl TargetSpec {
             None => own.clone().or_else(|| elsewhere(base)),
         };
         let spec = Spec {
-            target: self.url.clone(),
+            target: self.url.clone().map(Addresses::from),
             server: self.server.clone(),
             endpoint: self.endpoint.clone(),
             dialect: self.dialect.clone().or_else(|| base.dialect.clone()),
@@ -205,7 +205,7 @@ fn combinations(server: &ServerSpec) -> Result<Vec<Map<String, Json>>, Vec<Strin
     let mode = server.sweep_mode.as_deref();
     match (&server.sweep, mode) {
         (None, None) => Ok(vec![Map::new()]),
-        (None, Some(_)) => Err(vec!["sweep_mode says how, but no sweep what".to_owned()]),
+        (None, Some(_)) => Err(vec!["sweep_mode needs sweep".to_owned()]),
         (Some(Json::Array(listed)), None) if listed.len() > MAX_SERVERS => {
             Err(vec![too_many(listed.len())])
         }
@@ -217,7 +217,7 @@ fn combinations(server: &ServerSpec) -> Result<Vec<Map<String, Json>>, Vec<Strin
             })
             .collect(),
         (Some(Json::Array(_)), Some(_)) => {
-            Err(vec!["a list of tables is gone through as it is; leave out sweep_mode".to_owned()])
+            Err(vec!["sweep_mode does not apply to a list of tables; leave it out".to_owned()])
         }
         (Some(Json::Object(lists)), mode) => {
             let lists = value_lists(lists)?;
@@ -231,7 +231,7 @@ fn combinations(server: &ServerSpec) -> Result<Vec<Map<String, Json>>, Vec<Strin
                 }
                 Some("zip") => zip(&lists),
                 Some(other) => {
-                    Err(vec![format!("sweep_mode: `{other}` is not known; there are product, zip")])
+                    Err(vec![format!("sweep_mode: `{other}` is unknown; there are product, zip")])
                 }
             }
         }
@@ -240,7 +240,7 @@ fn combinations(server: &ServerSpec) -> Result<Vec<Map<String, Json>>, Vec<Strin
 }
 
 fn too_many(count: usize) -> String {
-    format!("{count} servers; at most {MAX_SERVERS} are measured by one plan")
+    format!("{count} servers; the maximum for one plan is {MAX_SERVERS}")
 }
 
 type Lists<'a> = Vec<(&'a String, &'a Vec<Json>)>;
@@ -343,28 +343,28 @@ mod tests {
         for (server, words) in [
             (json!({"sweep": {"a": 1}}), "`a` needs a list"),
             (json!({"sweep": {"a": [1, 2], "b": [1]}, "sweep_mode": "zip"}), "one length"),
-            (json!({"sweep": {"a": [1]}, "sweep_mode": "each"}), "`each` is not known"),
+            (json!({"sweep": {"a": [1]}, "sweep_mode": "each"}), "`each` is unknown"),
             (json!({"sweep": [1]}), "not a table"),
             (
                 json!({"sweep": {"a": hundred, "b": hundred, "c": hundred, "d": hundred, "e": hundred}}),
-                "10000000000 servers; at most 1024",
+                "10000000000 servers; the maximum for one plan is 1024",
             ),
             (json!({"sweep": {"a": vec![0; 1_025]}, "sweep_mode": "zip"}), "1025 servers"),
             (json!({"sweep": vec![json!({}); 1_025]}), "1025 servers"),
-            (json!({"sweep_mode": "zip"}), "no sweep"),
+            (json!({"sweep_mode": "zip"}), "sweep_mode needs sweep"),
             (json!({"sweep": [{"a": 1}, {"a": 1}]}), "is there twice"),
         ] {
             let told = variants(&with_server(server), &[]).unwrap_err().join("\n");
             assert!(told.contains(words), "{words}: {told}");
         }
         let at = |metrics: &str| {
-            let metrics_url = Some(metrics.to_owned());
+            let metrics_url = Some(Addresses::from(metrics.to_owned()));
             let observe = ObserveKeys { metrics_url, ..ObserveKeys::default() };
             let target = TargetSpec { url: Some("http://a:1".into()), ..TargetSpec::default() };
             variants(&Spec { observe, ..Spec::default() }, &[target])
         };
         assert!(at("/m").is_ok());
-        assert!(at("http://b:1/metrics").unwrap_err()[0].starts_with("metrics_url: belongs into"));
+        assert!(at("http://b:1/metrics").unwrap_err()[0].starts_with("metrics_url: move it into"));
         let base = with_server(json!({}));
         let told = variants(&base, &[TargetSpec::default()]).unwrap_err().join("\n");
         assert!(told.contains("[[target]]"), "{told}");

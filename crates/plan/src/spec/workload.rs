@@ -47,7 +47,7 @@ pub(crate) struct Asked {
     pub lengths: bool,
     /// Loads of the user's own.
     pub own_load: bool,
-    /// Nothing at all: somebody tries the tool.
+    /// Nothing at all: a first try of the tool.
     pub is_demonstration: bool,
 }
 
@@ -82,7 +82,7 @@ static WORKLOADS: [WorkloadDefinition; 10] = [
         keys: ServingKeys::NAMES,
         resolve: |keys, asked, mistakes| {
             for key in ServingKeys::NAMES.iter().filter(|key| asked.lengths && keys.gives(key)) {
-                mistakes.add(key, "chooses among lengths of their own; leave input_lengths out");
+                mistakes.add(key, "selects rows by their own lengths; leave input_lengths out");
             }
             let dataset = keys.dataset("a ShareGPT JSON file", mistakes);
             match asked.lengths {
@@ -201,7 +201,7 @@ impl WorkloadKeys {
     /// The data set, which this workload must have.
     fn dataset(&self, what: &str, mistakes: &mut Mistakes) -> String {
         self.dataset.clone().unwrap_or_else(|| {
-            mistakes.add("dataset", format!("is missing: {} reads {what}", self.name()));
+            mistakes.add("dataset", format!("is missing: {} needs {what}", self.name()));
             String::new()
         })
     }

@@ -1,5 +1,5 @@
-//! What tells measured rows from those that a prediction speaks of: another model, another engine, or
-//! the very rows of the fit.
+//! Differences between measured rows and predicted ones: another model, another engine, or the same
+//! rows as in the fit.
 
 use inferometer_engine::profile::{Role, profiles};
 use inferometer_engine::{EngineConfig, ResolvedConfig};
@@ -14,8 +14,8 @@ impl Against {
         Some(Finding::of(
             code::AGAINST_ANOTHER_MODEL,
             format!(
-                "{} was measured on {measured}, and predicted is {predicted}: the errors say \
-                     nothing of the prediction if these are two models",
+                "{} was measured on {measured}, but the prediction is for {predicted}: if these \
+                    are two models, the errors are meaningless",
                 self.origin
             ),
         ))
@@ -44,8 +44,8 @@ impl Against {
             });
         let rows = fitted.next()?.rows;
         let message = format!(
-            "in sample: profile {} was fitted on {rows} rows of {model}; where these are \
-             they, the errors say how well it fits them and not how well it predicts others",
+            "in sample: profile {} was fitted to {rows} rows of {model}; if these are the same \
+                rows, the errors show the quality of the fit, not that of predictions",
             config.profile.name
         );
         Some(Finding::of(code::IN_SAMPLE, message))

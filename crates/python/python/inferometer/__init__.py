@@ -4,7 +4,7 @@
 >>> run = im.run(target="http://127.0.0.1:8000", input_lengths=[128], output_lengths=[128])
 >>> print(run.table())
 
-The keywords of :func:`run`, :func:`predict` and :func:`search` are the keys of a plan file.
+The keywords of :func:`run`, :func:`predict`, :func:`search` and :func:`sweep` are the keys of a plan file.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ import json
 import os
 import warnings
 from pathlib import Path
-from typing import Any, Mapping, Optional, Union
+from typing import Any, Dict, Mapping, Optional, Union
 
 from . import _inferometer
 from ._errors import (
     InferometerError,
-    Interrupted,
     PlanError,
     RunError,
     ShortfallError,
@@ -26,7 +25,7 @@ from ._errors import (
 )
 from ._program import program as _program
 from ._progress import Event, Progress, listener as _listener
-from ._run import Comparison, Group, PathLike, Run, Shortfall, Store
+from ._run import Comparison, Group, Interrupted, PathLike, Run, Shortfall, Store
 
 __version__ = _inferometer.__version__
 __all__ = [
@@ -46,6 +45,7 @@ __all__ = [
     "predict",
     "run",
     "search",
+    "sweep",
 ]
 
 #: A plan: a file (TOML), or its keys.
@@ -101,9 +101,13 @@ def predict(
     plan: Plan = None,
     *,
     against: Union[Run, PathLike, None] = None,
+    engine: Optional[str] = None,
+    card: Optional[str] = None,
     weights: Optional[str] = None,
     quantization: Optional[str] = None,
     dtype: Optional[str] = None,
+    kv_cache_dtype: Optional[str] = None,
+    long_prefill_token_threshold: Optional[int] = None,
     max_model_len: Optional[int] = None,
     max_num_batched_tokens: Optional[int] = None,
     max_num_seqs: Optional[int] = None,
@@ -118,7 +122,7 @@ def predict(
 ) -> Run:
     """Predicts a plan by the embedded engine in virtual time. Nothing is sent, and nobody waits.
 
-    The arguments of the engine, from ``weights`` (or ``quantization``) to
+    The arguments of the engine, from ``engine`` (such as ``vllm-0.23``) and ``card`` to
     ``no_enable_prefix_caching``, are the flags of ``inferometer predict``; absent ones are resolved
     as vLLM does. The further keywords are the keys of a plan file.
 
@@ -127,9 +131,13 @@ def predict(
     ends by itself, in the background.
     """
     of_engine = dict(
+        engine=engine,
+        card=card,
         weights=weights,
         quantization=quantization,
         dtype=dtype,
+        kv_cache_dtype=kv_cache_dtype,
+        long_prefill_token_threshold=long_prefill_token_threshold,
         max_model_len=max_model_len,
         max_num_batched_tokens=max_num_batched_tokens,
         max_num_seqs=max_num_seqs,
@@ -161,13 +169,41 @@ def search(
     progress, and takes the arguments of the engine as :func:`predict` does. The answers are in
     ``run.summary["searches"]``.
     """
+    return _trials("search", plan, predict, progress, strict, keys)
+
+
+def sweep(
+    plan: Plan = None,
+    *,
+    predict: bool = False,
+    progress: Progress = None,
+    strict: bool = False,
+    **keys: Any,
+) -> Union[Run, Group]:
+    """Raises the load from one request in flight until the server is saturated, and finds the knee.
+
+    The keys of the table ``[sweep]`` of a plan stand in ``sweep``, as in ``sweep={"by": "rate"}``. With
+    ``predict`` it is played in virtual time, as :func:`search` is. The answers are in
+    ``run.summary["sweeps"]``.
+    """
+    return _trials("sweep", plan, predict, progress, strict, keys)
+
+
+def _trials(
+    table: str,
+    plan: Plan,
+    predict: bool,
+    progress: Progress,
+    strict: bool,
+    keys: Dict[str, Any],
+) -> Union[Run, Group]:
     if isinstance(plan, Mapping):
         plan, keys = None, {**plan, **keys}
-    keys.setdefault("search", {})
+    keys.setdefault(table, {})
     if not predict:
         return run(plan, progress=progress, strict=strict, **keys)
     if progress or strict:
-        raise PlanError(["progress, strict: are of measured searches; leave them out"])
+        raise PlanError(["progress, strict: are of what is measured; leave them out"])
     file, text = _split(plan, keys)
     return Run._of_document(json.loads(_inferometer.predict_search(text, file)))
 

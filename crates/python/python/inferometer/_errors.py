@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Optional
-
-if TYPE_CHECKING:
-    from ._run import Group, Run
-
 
 class InferometerError(Exception):
     """Something that this package could not do."""
@@ -37,15 +32,3 @@ class ShortfallError(InferometerError):
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run, or the runs of a plan with several servers. ``run``, or ``group``, has what was
-    recorded; it is stored as any other."""
-
-    def __init__(
-        self, message: str, run: Optional[Run] = None, group: Optional[Group] = None
-    ) -> None:
-        super().__init__(message)
-        self.run = run
-        self.group = group

@@ -236,3 +236,15 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         return self._html
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run, or the runs of a plan with several servers. ``run``, or ``group``, has what was
+    recorded; it is stored as any other."""
+
+    def __init__(
+        self, message: str, run: Optional[Run] = None, group: Optional[Group] = None
+    ) -> None:
+        super().__init__(message)
+        self.run = run
+        self.group = group

@@ -127,7 +127,7 @@ const MARGIN_SHARE: f64 = 0.08;
 const LOG_TICKS_FROM_FACTOR: f64 = 8.0;
 
 impl Scale {
-    /// The scale on which all of these values can be told apart: a log scale where they are above
+    /// A scale on which all of these values are distinguishable: a log scale where they are above
     /// zero and spread over more than a factor of 20.
     pub(crate) fn for_values(values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = ends(values.filter(|value| value.is_finite()));

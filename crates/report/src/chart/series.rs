@@ -31,8 +31,11 @@ pub struct Series {
     /// Which points stand for requests that did not all complete: hollow markers and bars, spans in
     /// another colour.
     pub failed: Vec<bool>,
-    /// Whether each point bears its value as a text; of [`Shape::Marks`] its own text.
+    /// Whether each point is labelled with its value, or with its own text if it has one; of
+    /// [`Shape::Marks`] and [`Shape::Tiles`] its own text.
     pub labelled: bool,
+    /// Whether it is seen only where a reader of a page chooses it. A file does not have it.
+    pub hidden: bool,
 }
 
 /// Which colours a series takes.
@@ -65,6 +68,8 @@ pub enum Shape {
     Spans,
     /// A vertical line through the whole panel at each `x`.
     Marks,
+    /// A rectangle from `left` to `right` and from `low` to `high`, with `x` and `y` in its middle.
+    Tiles,
 }
 
 impl Series {
@@ -87,6 +92,11 @@ impl Series {
     /// Whether the requests behind a point did not all complete.
     pub(crate) fn is_failed(&self, point: usize) -> bool {
         self.failed.get(point).copied().unwrap_or_default()
+    }
+
+    /// Whether its points are as wide as what they stand for.
+    pub(crate) fn has_width(&self) -> bool {
+        matches!(self.shape, Shape::Bars | Shape::Tiles)
     }
 
     /// Keeps the points whose position is wanted.

@@ -1,5 +1,5 @@
-//! Fewer points that show the same shape. Whoever thins out writes into the notes of the chart how
-//! many points stand for how many.
+//! Fewer points that show the same shape. The caller states in the notes of the chart how many
+//! points are shown of how many.
 
 /// The positions of at most `most` points that show the shape of a line best: of each part of the
 /// line the one that makes the largest triangle with its neighbours (S. Steinarsson, "Downsampling

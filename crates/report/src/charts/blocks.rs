@@ -39,7 +39,7 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let definition =
         "Output tokens of the completed requests per second, closed loop. Higher is better.";
     chart.notes = vec![definition.to_owned()];
-    chart.legend = Legend::LineEnds("Asked for (characters)".to_owned());
+    chart.legend = Legend::LineEnds("Requested (characters)".to_owned());
     let chart = OverPositions {
         chart,
         y: Axis::new("Throughput", "output tokens/s"),

@@ -90,7 +90,8 @@ pub(super) fn level(level: &Level, from_s: f64) -> Series {
 fn level_note(level: &Level, changes: usize) -> Option<String> {
     let Level::Parts { part_s, .. } = level else { return None };
     Some(format!(
-        "In flight: {} changes; mean over parts of {} s, pale from the smallest to the largest.",
+        "In flight: {} changes; the line is the mean over parts of {} s, the pale band goes from \
+            minimum to maximum.",
         count(changes as u64),
         significant(*part_s)
     ))
@@ -101,14 +102,14 @@ pub(super) fn cut_off_note(cut_off: u64) -> Option<String> {
     (cut_off > 0).then(|| {
         let which = if cut_off == 1 { "request was" } else { "requests were" };
         format!(
-            "{} {which} cut off, or no longer sent, by the search, whose claim was certain: no \
-             failures.",
+            "{} {which} cancelled or not sent, because the result of the trial was certain: not \
+                failures.",
             count(cut_off)
         )
     })
 }
 
-/// Requests that failed, as marks.
+/// Failed requests, as marks.
 pub(super) fn failures(trace: &PassTrace, from_s: f64, of: &str) -> Option<Series> {
     if trace.failures.is_empty() {
         return None;
@@ -176,20 +177,20 @@ fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<
             every => format!(", each {}th by its index", count(u64::from(every))),
         };
         notes.push(format!(
-            "Latencies by the time of the send: median and 5th to 95th percentile of {} requests \
-             in {parts} parts of the pass{sampled}.",
+            "Latencies by send time: median and 5th to 95th percentile of {} requests in {parts} \
+                parts of the pass{sampled}.",
             count(n as u64)
         ));
     }
     Some(super::panel("Latency by time of send", "ms", 120.0, all))
 }
 
-/// Requests one by one: some, evenly by index. `row` is the first
-/// row's number, `from_s` where the pass begins.
+/// Single requests: some, evenly by index. `row` is the first row's number, `from_s` where the pass
+/// begins.
 pub(super) fn spans(trace: &PassTrace, row: f64, from_s: f64, most: usize, of: &str) -> Series {
     let every = trace.requests.len().div_ceil(most.max(1)).max(1);
     let mut series = Series {
-        name: "requests: waiting, then answered".to_owned(),
+        name: "requests: before, then after the first output".to_owned(),
         look: 0,
         shape: Shape::Spans,
         ..Series::default()
@@ -208,7 +209,7 @@ pub(super) fn spans(trace: &PassTrace, row: f64, from_s: f64, most: usize, of: &
             "{of}request {}: {first}, ended after {} ms, {}",
             span.index,
             significant((span.ended_s - span.sent_s) * 1e3),
-            if span.cut_off { "cut off by the search" } else { span.outcome.name() }
+            if span.cut_off { "cancelled by the search" } else { span.outcome.name() }
         ));
     }
     series
@@ -221,7 +222,7 @@ fn spans_note(shown: usize, trace: &PassTrace) -> String {
         return "Every request: pale until its first output.".to_owned();
     }
     format!(
-        "Requests one by one: {} of about {}, evenly by index; pale until the first output.",
+        "Single requests: {} of about {}, evenly spaced by index; pale until the first output.",
         count(shown as u64),
         count(of as u64)
     )
@@ -230,7 +231,7 @@ fn spans_note(shown: usize, trace: &PassTrace) -> String {
 /// The panel of requests one by one.
 pub(super) fn rows_panel(series: Vec<Series>, height: f64) -> Panel {
     let rows: usize = series.iter().map(|series| series.y.len()).sum();
-    let mut panel = super::panel("Requests one by one", "row", height, series);
+    let mut panel = super::panel("Single requests", "row", height, series);
     panel.y.extent = Extent::Fixed(-1.0, rows.max(1) as f64);
     panel
 }

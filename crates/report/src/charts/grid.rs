@@ -15,19 +15,20 @@ use inferometer_analysis::summary::Summary;
 use inferometer_stats::{Distribution, Spread};
 
 use super::positions::{Line, OverPositions, Point};
+use crate::answers;
 use crate::chart::{Axis, Chart, Legend};
 use crate::label;
 use crate::number::count;
 use crate::trace::Traces;
 
 /// One of the four columns of the table as a chart.
-struct Metric {
-    name: &'static str,
-    title: &'static str,
+pub(super) struct Metric {
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
     quantity: &'static str,
-    unit: &'static str,
-    definition: &'static str,
-    value: fn(&Cell) -> Option<f64>,
+    pub(super) unit: &'static str,
+    pub(super) definition: &'static str,
+    pub(super) value: fn(&Cell) -> Option<f64>,
     /// The distribution whose mean the figure is; throughputs have none.
     spread: fn(&PassSummary) -> Option<&Distribution>,
     /// The same figure over repeats.
@@ -74,8 +75,8 @@ const METRICS: [Metric; 4] = [
         title: "Average latency per token",
         quantity: "Latency per token",
         unit: "ms",
-        definition: "Mean over requests of latency divided by input and output tokens, from the \
-                     one by one pass where there is one. Lower is better.",
+        definition: "Mean over requests of latency / (input + output tokens), from the one_by_one \
+            pass if there is one. Lower is better.",
         value: |cell| cell.latency_per_token_ms,
         spread: |pass| pass.latencies.get(&latency_per_token::DEFINITION),
         over_repeats: |spread| spread.latency_per_token_ms,
@@ -86,8 +87,8 @@ const METRICS: [Metric; 4] = [
         title: "Average latency per output token",
         quantity: "Latency per output token",
         unit: "ms",
-        definition: "Mean over requests of latency divided by output tokens, from the one by one \
-                     pass where there is one. Lower is better.",
+        definition: "Mean over requests of latency / output tokens, from the one_by_one pass if \
+            there is one. Lower is better.",
         value: |cell| cell.latency_per_output_token_ms,
         spread: |pass| pass.latencies.get(&latency_per_output_token::DEFINITION),
         over_repeats: |spread| spread.latency_per_output_token_ms,
@@ -95,10 +96,20 @@ const METRICS: [Metric; 4] = [
     },
 ];
 
-/// The charts of one run; of a run over text blocks, which has its own, nothing.
+/// The figures that have a map over both lengths: output tokens per second, and latency per output token.
+pub(super) fn mapped() -> impl Iterator<Item = &'static Metric> {
+    [&METRICS[1], &METRICS[3]].into_iter()
+}
+
+/// The charts of one run; of a run over text blocks, which has its own, nothing, and nothing of a single cell,
+/// whose figures stand in the table.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let is_over_blocks = !crate::published::passes(summary).is_empty();
-    if is_over_blocks { Vec::new() } else { of_several(std::slice::from_ref(summary)) }
+    // No trial of a search or a sweep is a result of its own.
+    if is_over_blocks || summary.cells.len() < 2 || answers::are_in(summary) {
+        return Vec::new();
+    }
+    of_several(std::slice::from_ref(summary))
 }
 
 /// The charts of one run, or of several together.
@@ -108,7 +119,7 @@ pub(super) fn of_several(summaries: &[Summary]) -> Vec<Chart> {
 
 /// The two lengths of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Length {
+pub(super) enum Length {
     Input,
     Output,
 }
@@ -121,7 +132,7 @@ impl Length {
         }
     }
 
-    fn title(self) -> &'static str {
+    pub(super) fn title(self) -> &'static str {
         match self {
             Self::Input => "Input length",
             Self::Output => "Output length",
@@ -129,7 +140,7 @@ impl Length {
     }
 
     /// The values that occur, ascending.
-    fn values(self, summaries: &[Summary]) -> Vec<u32> {
+    pub(super) fn values(self, summaries: &[Summary]) -> Vec<u32> {
         let cells = summaries.iter().flat_map(|summary| &summary.cells);
         cells.map(|cell| self.of(cell)).collect::<BTreeSet<_>>().into_iter().collect()
     }

@@ -51,10 +51,11 @@ pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points:
     let is_log = latency.curve.growing;
     let width = match (is_log, reaches_below) {
         (true, true) => {
-            "Columns widen by the same factor each; the first holds everything below its end."
+            "Each column is wider than the previous one by the same factor; the first contains all \
+                values below its end."
         }
-        (true, false) => "Columns widen by the same factor each.",
-        (false, _) => "Columns of one width.",
+        (true, false) => "Each column is wider than the previous one by the same factor.",
+        (false, _) => "All columns have the same width.",
     };
     let mut notes = vec![format!("n = {}. {width}", count(latency.curve.n))];
     if let Some(values) = pass.latency(latency.metric) {
@@ -103,7 +104,7 @@ mod tests {
             let latency = Latency { metric: &ttft::FROM_SENT, curve, tail: Vec::new() };
             histogram("id", &pass, &latency, 300).notes.concat()
         };
-        assert!(notes(0.0).contains("the first holds everything below its end"));
-        assert!(!notes(1.5).contains("the first holds"));
+        assert!(notes(0.0).contains("the first contains all values below its end"));
+        assert!(!notes(1.5).contains("the first contains"));
     }
 }

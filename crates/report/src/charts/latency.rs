@@ -5,6 +5,7 @@ use inferometer_analysis::summary::Summary;
 use inferometer_metrics::{Definition, Statistic, Value, registry};
 use inferometer_stats::{CurvePoint, Distribution};
 
+use super::objective;
 use crate::chart::{Axis, Chart, Extent, Panel, Scale, Series, Shape};
 use crate::number::{count, significant};
 use crate::text_table::{Align, Table};
@@ -14,6 +15,8 @@ use crate::trace::{Latency, PassTrace, Traces};
 const OF_SEVERAL: usize = 80;
 /// The most lines that can be told apart.
 const MOST_PASSES: usize = 7;
+/// The most lines that a page has, most of them to be chosen.
+const MOST_CHOICES: usize = 48;
 /// Passes without a line that are named.
 const MOST_LEFT_OUT_NAMED: usize = 3;
 
@@ -58,7 +61,8 @@ fn ranks_note(latencies: &[&Latency], most: usize) -> Option<String> {
     let fewer = latencies.iter().filter(|latency| shown(latency) < latency.curve.n);
     let most_values = fewer.max_by_key(|latency| latency.curve.n)?;
     Some(format!(
-        "Curves of many values are straight lines between some of them: {} of {} where they are most.",
+        "Curves of many values show a selection of them, joined by straight lines: {} of {} at \
+            most.",
         count(shown(&most_values)),
         count(most_values.curve.n)
     ))
@@ -80,7 +84,7 @@ fn marks(name: &str, look: usize, values: &Distribution) -> Series {
 }
 
 fn shares(series: Vec<Series>, height: f64) -> Panel {
-    let y = Axis::new("Share of values not above", "%").reaching(Extent::Fixed(0.0, 100.0));
+    let y = Axis::new("Share of values at or below", "%").reaching(Extent::Fixed(0.0, 100.0));
     Panel::new(y, height, series)
 }
 
@@ -120,8 +124,8 @@ fn on_axis(mut chart: Chart, latencies: &[&Latency]) -> Chart {
     }
     if left_out {
         chart.notes.push(format!(
-            "Values below {} ms, such as gaps between tokens of one read, lie to the left of the \
-             axis; shares count them.",
+            "Values below {} ms, such as gaps between tokens of one read, are left of the axis; \
+                the shares include them.",
             significant(low)
         ));
     }
@@ -131,8 +135,7 @@ fn on_axis(mut chart: Chart, latencies: &[&Latency]) -> Chart {
 /// Where values are too many to be stored, their percentiles are those of a sketch.
 fn exactness(latencies: &[&Latency]) -> Option<String> {
     let inexact = latencies.iter().any(|latency| !latency.curve.exact);
-    inexact
-        .then(|| "Values too many to be kept are drawn within 0.1 % of where they are.".to_owned())
+    inexact.then(|| "With very many values, positions are exact to 0.1 %.".to_owned())
 }
 
 /// A chart for each latency.
@@ -158,21 +161,34 @@ fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Optio
     } else {
         (0..MOST_PASSES).map(|at| at * (all.len() - 1) / (MOST_PASSES - 1)).collect()
     };
-    let shown: Vec<&(String, &Latency, &PassSummary)> = chosen.iter().map(|&at| &all[at]).collect();
+    let others = (0..all.len()).filter(|at| !chosen.contains(at));
+    let others = others.take(MOST_CHOICES - chosen.len());
+    let choices: Vec<&(String, &Latency, &PassSummary)> =
+        chosen.iter().copied().chain(others).map(|at| &all[at]).collect();
     let mut series = Vec::new();
-    for (look, (place, latency, pass)) in shown.iter().enumerate() {
-        series.push(line(place.clone(), look, latency, OF_SEVERAL));
-        series.extend(pass.latency(metric).map(|values| marks(place, look, values)));
+    for (look, (place, latency, pass)) in choices.iter().enumerate() {
+        let hidden = look >= chosen.len();
+        let marks = pass.latency(metric).map(|values| marks(place, look, values));
+        let both = [line(place.clone(), look, latency, OF_SEVERAL)].into_iter().chain(marks);
+        series.extend(both.map(|series| Series { hidden, ..series }));
     }
     let mut notes = vec![
-        "Of the completed requests, the share of values that are not above each one. Points mark \
-         p50, p90, p95 and p99."
+        "For the completed requests, the share of values at or below each value. Points mark p50, \
+            p90, p95 and p99."
             .to_owned(),
     ];
     let left_out = (0..all.len()).filter(|at| !chosen.contains(at)).map(|at| all[at].0.as_str());
     notes.extend(bundles_note(summary, traces, metric));
-    notes.extend(left_out_note(&left_out.collect::<Vec<_>>(), all.len()));
-    let latencies: Vec<&Latency> = shown.iter().map(|(_, latency, _)| *latency).collect();
+    let undrawn = all.len().saturating_sub(MOST_CHOICES);
+    notes.extend(left_out_note(&left_out.collect::<Vec<_>>(), all.len(), undrawn));
+    let latencies: Vec<&Latency> = choices.iter().map(|(_, latency, _)| *latency).collect();
+    let values = latencies.iter().flat_map(|latency| &latency.curve.points);
+    let ends = values.fold([f64::INFINITY, 0.0_f64], |[low, high], point| {
+        [low.min(point.value), high.max(point.value)]
+    });
+    let (limits, words) = objective::across(summary, metric, ends);
+    series.extend(limits);
+    notes.extend(words);
     notes.extend(ranks_note(&latencies, OF_SEVERAL));
     notes.extend(exactness(&latencies));
     let title = format!("{} of each pass, cumulative", metric.title);
@@ -189,7 +205,8 @@ fn bundles_note(summary: &Summary, traces: &Traces, metric: &Definition) -> Opti
     let places: Vec<String> = bundled.map(|(cell, pass, _)| cell.place(pass)).collect();
     let named = named(&places.iter().map(String::as_str).collect::<Vec<_>>())?;
     Some(format!(
-        "No line where streams came in bundles, for times between tokens are not known: {named}."
+        "No line for passes with tokens in bundles, because the times between tokens are unknown: \
+            {named}."
     ))
 }
 
@@ -207,12 +224,20 @@ fn named(places: &[&str]) -> Option<String> {
 }
 
 /// Which of so many passes have no line, and why; nothing where all have one.
-fn left_out_note(left_out: &[&str], all: usize) -> Option<String> {
+fn left_out_note(left_out: &[&str], all: usize, undrawn: usize) -> Option<String> {
     let named = named(left_out)?;
+    let drawn = count((all - left_out.len()) as u64);
+    let choice = match undrawn {
+        0 => "Choose others in the legend of the report".to_owned(),
+        _ => format!(
+            "Choose {} others in the legend of the report; each pass also has its own chart under \
+                Every pass",
+            count((left_out.len() - undrawn) as u64)
+        ),
+    };
     Some(format!(
-        "{} of {} passes, evenly over all, for more lines are not told apart. Left out: {named}. \
-         Each pass has its own chart under Every pass.",
-        count((all - left_out.len()) as u64),
+        "Drawn: {drawn} of {} passes, evenly spaced, because more lines cannot be distinguished. \
+            {choice}: {named}.",
         count(all as u64)
     ))
 }
@@ -237,12 +262,13 @@ pub(super) fn cumulative(
         }
     }
     let mut notes = vec![
-        "Points mark p50, p90, p95 and p99. Their intervals stand in the table of the pass."
-            .to_owned(),
+        "Points mark p50, p90, p95 and p99. The table of the pass has their intervals.".to_owned(),
     ];
     if trace.lacks_gaps {
         notes.push(
-            "Streams came in bundles: times between tokens are not known and not drawn.".to_owned(),
+            "Tokens arrived in bundles: the times between them are unknown and not \
+                drawn."
+                .to_owned(),
         );
     }
     let latencies: Vec<&Latency> = trace.latencies.iter().collect();

@@ -8,6 +8,7 @@ use inferometer_analysis::summary::Summary;
 use inferometer_load::PassKind;
 use inferometer_metrics::{Definition, registry};
 
+use super::objective;
 use crate::chart::{Axis, Chart, Scale, Series, Shape};
 use crate::trace::Traces;
 
@@ -39,7 +40,7 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
         if cells.is_empty() {
             continue;
         }
-        charts.push(over_load(id, Axis::new(title, unit), &cells));
+        charts.push(over_load(id, Axis::new(title, unit), &cells, summary));
         charts.push(over_throughput(id, &cells));
     }
     charts
@@ -55,7 +56,12 @@ fn passes(cell: &Cell, kind: PassKind, load: Load) -> Vec<(f64, &PassSummary)> {
     passes
 }
 
-fn over_load(id: &str, axis: Axis, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Chart {
+fn over_load(
+    id: &str,
+    axis: Axis,
+    cells: &[(String, Vec<(f64, &PassSummary)>)],
+    summary: &Summary,
+) -> Chart {
     let of = |value: &dyn Fn(&PassSummary) -> Figure| {
         let series = cells.iter().enumerate().map(|(look, (name, passes))| {
             let points = passes.iter().map(|(load, pass)| (*load, value(pass)));
@@ -67,11 +73,14 @@ fn over_load(id: &str, axis: Axis, cells: &[(String, Vec<(f64, &PassSummary)>)])
     let mut panels = vec![super::panel("Throughput", "output tokens/s", 150.0, tokens)];
     for metric in latencies() {
         for statistic in metric.in_tables {
-            let series = of(&|pass| {
+            let mut series = of(&|pass| {
                 pass.latency(metric).map_or((None, None), |values| {
                     (statistic.of(values), statistic.interval(values))
                 })
             });
+            let ends = |values: &dyn Fn(&Series) -> &[f64]| ends(series.iter().flat_map(values));
+            let [positions, values] = [ends(&|of| &of.x), ends(&|of| &of.y)];
+            series.extend(objective::along(summary, (metric, *statistic), positions, values));
             let title = format!("{} {}", metric.title, statistic.name());
             panels.push(super::panel(&title, "ms", 90.0, series));
         }
@@ -79,12 +88,20 @@ fn over_load(id: &str, axis: Axis, cells: &[(String, Vec<(f64, &PassSummary)>)])
     let loads: BTreeSet<u64> =
         cells.iter().flat_map(|(_, passes)| passes).map(|(load, _)| load.to_bits()).collect();
     let x = axis.scaled(Scale::Log).naming(loads.into_iter().map(f64::from_bits));
-    let mut chart = Chart::new(format!("load-{id}"), "Throughput and latency over the load", x);
-    let note = "A line for each pair of lengths. Whiskers: 95 % intervals of the \
-                quantile. Of repeats the first.";
+    let mut chart = Chart::new(format!("load-{id}"), "Throughput and latency against load", x);
+    let note = "One line for each pair of lengths. Whiskers: 95 % intervals of the quantile. With \
+        repeats, the first one is drawn.";
     chart.notes = vec![note.to_owned()];
     chart.panels = panels;
     chart
+}
+
+/// The least and the largest of finite values.
+fn ends<'a>(values: impl Iterator<Item = &'a f64>) -> [f64; 2] {
+    let finite = values.copied().filter(|value| value.is_finite());
+    finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| {
+        [low.min(value), high.max(value)]
+    })
 }
 
 fn over_throughput(id: &str, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Chart {
@@ -110,8 +127,8 @@ fn over_throughput(id: &str, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Ch
     });
     let x = Axis::new("Throughput", "output tokens/s");
     let mut chart = Chart::new(format!("load-{id}-latency"), "Latency over throughput", x);
-    let note = "Each point is a load: to the right is better, and so is further down. Whiskers: 95 % \
-                intervals of the median.";
+    let note = "Each point is a load: further right and lower is better. Whiskers: 95 % intervals \
+        of the median.";
     chart.notes = vec![note.to_owned()];
     chart.panels = panels.collect();
     chart

@@ -6,21 +6,26 @@
 //! in `OF_PASS`. A chart of passes shows at most seven lines and names the others, as `latency` does.
 //! Files, report and pages show it then, for they go through what [`of_run`] and `of_pass` return.
 
+mod ab;
 mod blocks;
 mod course;
 mod effects;
 mod grid;
+mod heat;
 mod histogram;
 mod latency;
 mod load;
+mod objective;
 mod positions;
 mod search;
+mod sweep;
 mod timeline;
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_metrics::Definition;
 
+use crate::ab::AbDocument;
 use crate::chart::{Axis, Chart, Extent, Panel, Series};
 use crate::comparison::Comparison;
 use crate::label;
@@ -30,7 +35,12 @@ pub(crate) use histogram::histogram;
 pub(crate) use latency::tail_table;
 
 /// The name of the chart of a search.
-pub(crate) const SEARCH: &str = "search";
+const SEARCH: &str = "search";
+
+/// Whether a chart shows the answer of a search or a sweep, which it follows in a report.
+pub(crate) fn is_of_answer(chart: &Chart) -> bool {
+    chart.id == SEARCH || chart.id.starts_with(sweep::SWEEP)
+}
 
 /// Charts of a run. Without traces there is only what a summary holds.
 type OfRun = fn(&Summary, &Traces) -> Vec<Chart>;
@@ -39,8 +49,16 @@ type OfRun = fn(&Summary, &Traces) -> Vec<Chart>;
 type OfPass = fn(&str, &PassSummary, &PassTrace, usize) -> Option<Chart>;
 
 /// The charts of a run, in the order in which they are shown: the time line last.
-const OF_RUN: [OfRun; 6] =
-    [search::charts, blocks::charts, grid::charts, load::charts, latency::charts, timeline::charts];
+const OF_RUN: [OfRun; 8] = [
+    search::charts,
+    sweep::charts,
+    blocks::charts,
+    grid::charts,
+    heat::charts,
+    load::charts,
+    latency::charts,
+    timeline::charts,
+];
 
 /// The charts of one pass, in the order in which they are shown.
 const OF_PASS: [OfPass; 2] = [latency::cumulative, course::course];
@@ -55,13 +73,18 @@ pub fn of_run(summary: &Summary, traces: &Traces) -> Vec<Chart> {
 pub fn of_several(summaries: &[Summary]) -> Vec<Chart> {
     match summaries {
         [summary] => of_run(summary, &Traces::default()),
-        several => of(grid::of_several(several), several),
+        several => of([sweep::of_several(several), grid::of_several(several)].concat(), several),
     }
 }
 
 /// The charts of a plan with several servers: what each argument does.
 pub fn of_comparison(comparison: &Comparison) -> Vec<Chart> {
     effects::charts(comparison)
+}
+
+/// The charts of a comparison of two servers in blocks.
+pub fn of_ab(document: &AbDocument) -> Vec<Chart> {
+    of(ab::charts(&document.ab), &document.runs)
 }
 
 /// The charts with what all charts of these runs have.

@@ -151,8 +151,8 @@ fn marks<'a>(points: impl Iterator<Item = &'a Point>, intervals: &str) -> Option
     }
     let all = [
         (whisker, intervals),
-        (hollow, "Hollow: some requests failed; the figure is of those that completed."),
-        (gap, "Gap: no figure."),
+        (hollow, "Hollow: some requests failed; the value covers those that completed."),
+        (gap, "Gap: no value."),
     ];
     let words: Vec<&str> = all.iter().filter(|(is, _)| *is).map(|(_, words)| *words).collect();
     (!words.is_empty()).then(|| words.join(" "))

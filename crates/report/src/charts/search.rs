@@ -32,7 +32,7 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     };
     let loads = shown.iter().flat_map(|answer| &answer.loads).map(|load| load.load);
     let x = Axis::new(title, unit).scaled(Scale::for_values(loads)).reaching(Extent::Close);
-    let mut chart = Chart::new(SEARCH, "Search: what the load does to the objectives", x);
+    let mut chart = Chart::new(SEARCH, "Search: objectives against load", x);
     for answer in shown {
         let cell = summary.cells.iter().find(|cell| cell.plan() == answer.cell());
         chart.notes.push(format!("{}: {}.", answer.cell(), search::short(answer)));
@@ -40,7 +40,7 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     }
     if all.len() > shown.len() {
         chart.notes.push(format!(
-            "{} of {} cells; the others stand in the tables.",
+            "{} of {} cells; the tables have the others.",
             shown.len(),
             count(all.len() as u64)
         ));
@@ -51,7 +51,7 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
 /// The three panels of a cell.
 fn panels(answer: &SearchAnswer, cell: Option<&Cell>) -> [Panel; 3] {
     let cut_off = cell.is_some_and(|cell| cell.passes.iter().any(PassSummary::is_cut_off));
-    let of_whole = if cut_off { ", of whole trials" } else { "" };
+    let of_whole = if cut_off { ", complete trials" } else { "" };
     let latency = |name: &str, of: fn(&PassSummary) -> Option<Distribution>| {
         let y = Axis::new(&format!("{name}{of_whole}"), "ms");
         let series = latencies(answer, cell, of);
@@ -59,7 +59,12 @@ fn panels(answer: &SearchAnswer, cell: Option<&Cell>) -> [Panel; 3] {
         let y = y.scaled(Scale::for_values(values)).reaching(Extent::Close);
         panel(answer, y, series)
     };
-    let share = Axis::new("Requests that meet it", "%").reaching(Extent::Fixed(0.0, 100.0));
+    let share = Axis::new(
+        "Share of requests that meet \
+        it",
+        "%",
+    )
+    .reaching(Extent::Fixed(0.0, 100.0));
     [
         panel(answer, share, attainment(answer)),
         latency("TTFT", |pass| pass.latencies.get(&ttft::FROM_SENT).copied()),

@@ -18,9 +18,8 @@ const ROWS: usize = 100;
 type Placed<'a> = (String, f64, &'a PassTrace);
 
 /// The note on passes that were not carried out one after another on one clock.
-const LAID: &str = "The passes have no clock in common, for each began at its own zero, as those of \
-                    a prediction or of an import do: they are laid one after another, in the order \
-                    of their cells, without what was between them.";
+const LAID: &str = "The passes have no common clock, as in a prediction or an import: they are \
+    drawn one after another, in the order of their cells, without pauses.";
 
 /// The time line of a run; nothing where nothing was sent.
 pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
@@ -47,10 +46,10 @@ pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
         panel.bands = all.iter().map(band).collect();
     }
     let x = super::seconds(match laid {
-        true => "Time, the passes one after another",
+        true => "Time, passes one after another",
         false => "Time since the first send of the run",
     });
-    let mut chart = Chart::new("timeline", "Time line of the run", x);
+    let mut chart = Chart::new("timeline", "Timeline of the run", x);
     (chart.notes, chart.panels) = (notes, panels);
     vec![chart]
 }
@@ -132,21 +131,20 @@ fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
     let changes: usize = all.iter().map(|(.., trace)| trace.course.changes).sum();
     if all.iter().any(|(.., trace)| trace.course.changes > most) {
         text += &format!(
-            " In flight: {} changes; where a pass has more than {most} it is the mean over time, \
-             pale from the smallest to the largest. Other lines have at most {most} points in a \
-             pass, those with the largest triangles (LTTB).",
+            " In flight: {} changes; in a pass with more than {most} the line is the mean over \
+                time, and the pale band goes from minimum to maximum. Other lines have at most \
+                {most} points in a pass, selected by largest triangles (LTTB).",
             count(changes as u64)
         );
     }
     let of: u64 = all.iter().map(|(.., t)| t.requests.len() as u64 * u64::from(t.step)).sum();
     text += &format!(
-        " {} of about {} requests one by one, evenly by index, pale until their first output.",
+        " {} of about {} single requests, evenly spaced by index, pale until their first output.",
         count(shown as u64),
         count(of)
     );
     if all.iter().any(|(.., trace)| trace.course.server.samples > 0) {
-        text +=
-            " What the server says is by its own metrics, at the instants at which it was asked.";
+        text += " Server values come from its own metrics, at the times at which they were read.";
     }
     let mut notes = vec![text];
     let failed: u64 = all.iter().map(|(.., trace)| trace.failed).sum();
@@ -154,7 +152,7 @@ fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
         let marks = all.iter().filter_map(|(_, from, trace)| failures(trace, *from, ""));
         let marks: usize = marks.map(|marks| marks.x.len()).sum();
         notes.push(format!(
-            "{} requests failed; dashed lines mark when {} of them did.",
+            "{} requests failed; dashed lines mark {} of them.",
             count(failed),
             count(marks as u64)
         ));

@@ -12,12 +12,12 @@ use inferometer_analysis::verdict::Validity;
 use inferometer_model::finding::{Finding, Severity};
 
 use crate::chart::Chart;
-use crate::charts::SEARCH;
+use crate::charts::is_of_answer;
 use crate::document::{Block, Span, Text, Tone, code_fact, fact, plain};
-use crate::number::{MISSING, significant};
+use crate::number::MISSING;
 use crate::text_table::{Align, Table};
 use crate::trace::Traces;
-use crate::{extra_tables, label, mark, published, search, table};
+use crate::{answers, extra_tables, label, mark, published, table};
 
 /// What a report is made of.
 #[derive(Clone, Copy, Debug)]
@@ -45,14 +45,14 @@ pub(crate) fn blocks<'a>(input: &ReportInput<'a>) -> Vec<Block<'a>> {
     let mut out = vec![Block::Heading(1, label::title(summary))];
     verdict(&mut out, summary);
     answers(&mut out, input);
-    what(&mut out, summary);
+    findings(&mut out, summary);
     results(&mut out, input);
     charts(&mut out, input);
     passes::passes(&mut out, input);
     server::server(&mut out, summary);
     server::hardware(&mut out, summary);
     passes::instrument(&mut out, summary);
-    findings(&mut out, summary);
+    settings(&mut out, summary);
     origin::environment(&mut out, summary);
     origin::definitions(&mut out);
     origin::identity(&mut out, input);
@@ -67,33 +67,33 @@ fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
     if warnings > 0 {
         let verb = if warnings == 1 { "1 finding warns" } else { "Findings warn" };
         let number = if warnings == 1 { String::new() } else { format!(" ({warnings})") };
-        lines.push(plain(format!(
-            "{verb} that figures may not mean what they seem to mean{number}: see Findings."
-        )));
+        lines.push(plain(format!("{verb} that some figures need care{number}: see Findings.")));
     }
     lines.extend(mark::counted(summary).map(plain));
     lines.extend(verdict.advice.as_ref().map(plain));
     let (tone, title) = match verdict.validity {
-        // No client took part, so there is nothing of it to vouch for.
+        // No client was involved, so there is no error of a client.
         _ if summary.predicted => (Tone::Warning, "Predicted: no server and no client took part."),
         Validity::Valid if mark::all_trusted(summary) => {
-            (Tone::Good, "Valid: the client's own error is small beside every figure.")
+            (Tone::Good, "Valid: the client's own error is small compared with every figure.")
         }
-        Validity::Valid => (Tone::Good, "Valid: the client vouches for every figure of the table."),
-        Validity::Suspect => {
-            (Tone::Warning, "Suspect: the instrument does not vouch for all figures that matter.")
-        }
+        Validity::Valid => (Tone::Good, "Valid: every figure of the table is trusted or bounded."),
+        Validity::Suspect => (
+            Tone::Warning,
+            "Suspect: some figures that matter are unreliable, because of the \
+                client's own error.",
+        ),
     };
     out.push(Block::Callout(tone, title.to_owned(), lines));
     if let Some(word) = label::unreal(summary) {
-        let of_source = "Figures are those of the source, as it states them; there is no record \
-                         behind them but what the source has.";
+        let of_source = "Figures are those of the source, as it states them; Inferometer has no \
+            request records for them.";
         let of_model = if summary.predicted {
             "No request was sent: every figure is computed by the embedded engine's cost model in \
              virtual time."
         } else {
-            "The server was the embedded engine, which plays a cost model. The requests and their \
-             timing are real; the speed of the hardware is a model's."
+            "The server was the embedded engine, which simulates a cost model. The requests and \
+                their timing are real; the speed of the hardware is simulated."
         };
         let sentences = [
             summary.imported.as_ref().map(|_| plain(of_source)),
@@ -117,9 +117,7 @@ fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
         slo.push(vec![
             result.objective.clone(),
             result.place.clone(),
-            result.measured.map_or(MISSING.to_owned(), |value| {
-                significant(value) + label::unit(&result.objective)
-            }),
+            label::measured(result).unwrap_or_else(|| MISSING.to_owned()),
             std::iter::once(if result.met { "met" } else { "not met" })
                 .chain(result.notes())
                 .collect::<Vec<_>>()
@@ -130,25 +128,26 @@ fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
     out.push(Block::Table(slo));
 }
 
-/// What a search found out, and its curve.
+/// What a search or a sweep found out, and its curves.
 fn answers<'a>(out: &mut Vec<Block<'a>>, input: &ReportInput<'a>) {
-    let searches = &input.summary.searches;
-    for answer in searches {
-        out.push(Block::Heading(2, format!("Search, {}", answer.cell())));
-        let strong = Span::Strong(search::sentence(answer));
+    let answers = answers::of(input.summary);
+    for answer in &answers {
+        out.push(Block::Heading(2, answer.heading.clone()));
+        let strong = Span::Strong(answer.sentence.clone());
         out.push(Block::Paragraph(vec![strong]));
     }
-    out.extend(input.charts.iter().filter(|chart| chart.id == SEARCH).map(Block::Chart));
-    for answer in searches {
-        out.push(Block::Heading(3, format!("By load, {}", answer.cell())));
-        out.push(Block::Table(search::table(answer)));
-        out.push(Block::Paragraph(plain(search::explanation(answer))));
+    out.extend(input.charts.iter().filter(|chart| is_of_answer(chart)).map(Block::Chart));
+    for answer in answers {
+        out.push(Block::Heading(3, format!("By load, {}", answer.cell)));
+        out.push(Block::Table(answer.table));
+        out.push(Block::Paragraph(plain(answer.explanation)));
     }
 }
 
-fn what(out: &mut Vec<Block<'_>>, summary: &Summary) {
+/// What was measured, and how it was set up.
+fn settings(out: &mut Vec<Block<'_>>, summary: &Summary) {
     let target = &summary.target;
-    out.push(Block::Heading(2, "What was measured".to_owned()));
+    out.push(Block::Heading(2, "Settings".to_owned()));
     let mut items = vec![
         fact("Model", &target.model),
         fact("Engine", label::with_reality(&label::engine(target), summary)),
@@ -174,7 +173,7 @@ fn what(out: &mut Vec<Block<'_>>, summary: &Summary) {
 fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     let summary = input.summary;
     let links = PageLinks { summary, traces: input.traces };
-    if !summary.searches.is_empty() {
+    if answers::are_in(summary) {
         // Its answer stands above: no trial of it is a result of its own.
         return trials(out, summary, &links);
     }
@@ -216,7 +215,7 @@ fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     }
 }
 
-/// Every trial of a search.
+/// Every trial of a search or a sweep.
 fn trials(out: &mut Vec<Block<'_>>, summary: &Summary, links: &PageLinks<'_>) {
     out.push(Block::Heading(2, "Trials".to_owned()));
     let mut trials = table::passes(summary);
@@ -228,13 +227,13 @@ fn trials(out: &mut Vec<Block<'_>>, summary: &Summary, links: &PageLinks<'_>) {
     }
 }
 
-/// Every chart but that of a search, which follows its answer.
+/// Every chart but those of a search or a sweep, which follow its answer.
 fn charts<'a>(out: &mut Vec<Block<'a>>, input: &ReportInput<'a>) {
     if input.charts.is_empty() {
         return;
     }
     out.push(Block::Heading(2, "Plots".to_owned()));
-    out.extend(input.charts.iter().filter(|chart| chart.id != SEARCH).map(Block::Chart));
+    out.extend(input.charts.iter().filter(|chart| !is_of_answer(chart)).map(Block::Chart));
 }
 
 fn findings(out: &mut Vec<Block<'_>>, summary: &Summary) {
@@ -246,14 +245,17 @@ fn findings(out: &mut Vec<Block<'_>>, summary: &Summary) {
     // Warnings first; within a severity in the order in which they were found.
     let mut sorted: Vec<&Finding> = summary.findings.iter().collect();
     sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    for finding in sorted {
-        let (tone, word) = match finding.severity {
-            Severity::Note => (Tone::Note, "Note"),
-            Severity::Warning => (Tone::Warning, "Warning"),
-        };
-        let place = finding.place.as_ref().map_or(String::new(), |place| format!(", {place}"));
-        let mut lines = vec![plain(&finding.message)];
-        lines.extend(finding.advice.as_ref().map(|advice| fact("Advice", advice)));
-        out.push(Block::Callout(tone, format!("{word}: {}{place}", finding.code), lines));
-    }
+    out.extend(sorted.into_iter().map(finding));
+}
+
+/// A finding as a box of its own.
+pub(crate) fn finding<'a>(finding: &Finding) -> Block<'a> {
+    let (tone, word) = match finding.severity {
+        Severity::Note => (Tone::Note, "Note"),
+        Severity::Warning => (Tone::Warning, "Warning"),
+    };
+    let place = finding.place.as_ref().map_or(String::new(), |place| format!(", {place}"));
+    let mut lines = vec![plain(&finding.message)];
+    lines.extend(finding.advice.as_ref().map(|advice| fact("Advice", advice)));
+    Block::Callout(tone, format!("{word}: {}{place}", finding.code), lines)
 }

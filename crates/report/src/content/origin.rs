@@ -24,13 +24,17 @@ pub(super) fn environment(out: &mut Vec<Block<'_>>, summary: &Summary) {
         ("Logical processors", env.cpus.map(|cpus| count(u64::from(cpus)))),
         ("Memory", env.memory_bytes.map(bytes)),
         ("System", env.kernel.clone()),
-        ("Governor of the clock", env.governor.clone()),
+        ("CPU frequency governor", env.governor.clone()),
         ("Arrival stamps", env.stamps.clone()),
-        ("Tokenizer that shaped the prompts", env.tokenizer.clone()),
+        ("Tokenizer that made the prompts", env.tokenizer.clone()),
     ];
     let known = facts
         .into_iter()
         .map(|(name, value)| fact(name, value.unwrap_or_else(|| "unknown".to_owned())));
+    let loops = env
+        .event_loops
+        .iter()
+        .map(|loops| fact("Event loops of the client", format!("{} ({})", loops.count, loops.why)));
     let cards = env.cards.iter().map(|card| {
         let known = [
             card.name.clone(),
@@ -41,7 +45,7 @@ pub(super) fn environment(out: &mut Vec<Block<'_>>, summary: &Summary) {
         let known: Vec<String> = known.into_iter().flatten().collect();
         fact(&format!("Card {} of the server's machine", card.index), known.join(", "))
     });
-    out.push(Block::List(known.chain(cards).collect()));
+    out.push(Block::List(known.chain(loops).chain(cards).collect()));
 }
 
 /// The columns of the published table, then every metric as the code that computes it defines it.
@@ -75,26 +79,30 @@ pub(super) fn definitions(out: &mut Vec<Block<'_>>) {
     }
     out.push(Block::Heading(2, "Definitions".to_owned()));
     out.push(Block::List(vec![
-        fact("Input Length, Output Length", "tokens asked for; counts of tokens are never these"),
+        fact(
+            "Input Length, Output Length",
+            "requested tokens; token counts are never taken from \
+            them",
+        ),
         fact(
             "Throughput (requests/s), (output token/s)",
-            "completed requests, and their output tokens, over the time from the first send to \
-             the last end of the pass that loads the server",
+            "completed requests, or their output tokens, divided by the time from the first send \
+                to the last end of the pass that loads the server",
         ),
         fact(
             "Average latency per token (ms)",
-            "mean over requests of latency / (input + output tokens), one request at a time where \
-             such a pass was carried out",
+            "mean over requests of latency / (input + output tokens), from the pass with one \
+                request at a time if there is one",
         ),
         fact(
             "Average latency per output token (ms)",
-            "mean over requests of latency / output tokens, of the same pass",
+            "mean over requests of latency / output tokens, from the same pass",
         ),
         fact(
             "Intervals",
-            "95 %. Of a pass: of passes like it, from the slow fluctuations of its requests in the order \
-             in which they were sent (spectral density at zero by cosines, Student's t). Over repeats: \
-             Student's t.",
+            "95 %. For one pass: for passes like it, estimated from the slow fluctuations of its \
+                requests in send order (spectral density at zero by cosines, Student's t). Over \
+                repeats: Student's t.",
         ),
     ]));
     out.push(Block::Details(String::new(), "Every metric".to_owned(), vec![Block::Table(table)]));
@@ -106,7 +114,7 @@ pub(super) fn identity(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     if let Some(imported) = &summary.imported {
         return imported_origin(out, input, imported);
     }
-    out.push(Block::Heading(2, "Identity, and how to do it again".to_owned()));
+    out.push(Block::Heading(2, "Identity, and how to repeat it".to_owned()));
     // A prediction of lengths alone has no requests.
     let hashes = [
         ("Run", Some(&summary.run_id)),
@@ -130,7 +138,7 @@ pub(super) fn identity(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
 
 /// Where imported results come from, and the figures of their source under its own names.
 fn imported_origin(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>, imported: &Imported) {
-    out.push(Block::Heading(2, "Where it comes from".to_owned()));
+    out.push(Block::Heading(2, "Origin".to_owned()));
     let mut items = vec![
         fact("File", &imported.file),
         code_fact("SHA-256", &imported.sha256),
@@ -153,7 +161,7 @@ fn imported_origin(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>, imported: 
         for (name, words) in &stated.words {
             table.push(vec![name.clone(), words.clone()]);
         }
-        let heading = format!("What the source states: {place}");
+        let heading = format!("Statements of the source: {place}");
         out.push(Block::Details(String::new(), heading, vec![Block::Table(table)]));
     }
     out.push(Block::Paragraph(plain("This report again:")));

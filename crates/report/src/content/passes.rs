@@ -22,8 +22,8 @@ pub(super) fn passes(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     out.push(Block::Heading(2, "Every pass".to_owned()));
     if has_effective(input.summary) {
         out.push(Block::Paragraph(plain(
-            "Requests that follow each other are alike. \"Effective n\" says how many independent \
-             requests would tell the mean as well.",
+            "Consecutive requests are similar. \"Effective n\" is the number of independent \
+                requests that would give the mean equally well.",
         )));
     }
     let points = charts::points_of_a_pass(input.traces);
@@ -34,7 +34,7 @@ pub(super) fn passes(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
             let mut blocks = vec![Block::Paragraph(plain(facts(pass)))];
             let figures = figures(pass, trace, (at, index));
             if figures.is_empty() {
-                blocks.push(Block::Paragraph(plain("No request gave a figure.")));
+                blocks.push(Block::Paragraph(plain("No request has a value.")));
             } else {
                 blocks.push(Block::Table(figures));
             }
@@ -64,11 +64,8 @@ fn drawn(out: &mut Vec<Block<'_>>, id: &str, pass: &PassSummary, trace: &PassTra
         out.push(Block::PageCharts(format!("{id}-drawn"), heading, charts));
     }
     for latency in &trace.latencies {
-        let heading = format!(
-            "{}: how it is distributed (n = {})",
-            latency.metric.title,
-            count(latency.curve.n)
-        );
+        let heading =
+            format!("{}: distribution (n = {})", latency.metric.title, count(latency.curve.n));
         let place = format!("{id}-{}", latency.metric.name);
         out.push(Block::PageCharts(
             place,
@@ -108,7 +105,10 @@ fn facts(pass: &PassSummary) -> String {
         facts.push(format!("in flight {}", in_flight.join(", ")));
     }
     let of = match (&pass.intervals.of, &pass.intervals.none_because) {
-        (Some(of), _) => format!(" 95 % intervals are of {of}; another day differs by more."),
+        (Some(of), _) => format!(
+            " 95 % intervals are for {of}; results of another day differ by \
+            more."
+        ),
         (None, Some(why)) => format!(" No intervals: {why}."),
         (None, None) => String::new(),
     };
@@ -175,13 +175,13 @@ fn p99_interval(values: &Distribution) -> String {
 
 /// What the instrument adds to the figures, pass by pass.
 pub(super) fn instrument(out: &mut Vec<Block<'_>>, summary: &Summary) {
-    out.push(Block::Heading(2, "The instrument's own error".to_owned()));
+    out.push(Block::Heading(2, "The client's own error".to_owned()));
     out.push(Block::Paragraph(plain(
-        "Send delay is the client's own lateness in sending; receive lateness is the program's \
-         stamp after the kernel's; arrival width is how far apart the earliest and the latest \
-         instant are at which an event can have arrived; an error bound is how far a request's \
-         TTFT, TPOT or E2E, or a token's ITL, can be from the truth. Each as p50 / p99 / max. These \
-         are of single requests and tokens; how far a figure of a pass can be off is its mark.",
+        "Send delay: how late the client sent requests. Receive lateness: time from the kernel's \
+            time stamp to the program's. Arrival width: time between the earliest and the latest \
+            possible arrival of an event. Error bound: largest possible error of a request's TTFT, \
+            TPOT or E2E, or of a token's ITL. Each as p50 / p99 / max, for single requests and \
+            tokens; the mark of a figure states the error of a whole pass.",
     )));
     let bounds = registry::bounded().enumerate().map(|(at, (metric, _))| match at {
         0 => format!("{} error bound (us)", metric.title),

@@ -23,11 +23,11 @@ pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
     if passes.is_empty() {
         return;
     }
-    out.push(Block::Heading(2, "What the server says".to_owned()));
+    out.push(Block::Heading(2, "Server metrics".to_owned()));
     out.push(Block::Paragraph(plain(
-        "By its own metrics, asked for on a thread of their own. Gauges are mean / largest over the \
-         samples within the pass; counters and latencies are what was added from before its first \
-         request to after its last. The client's figure stands in parentheses.",
+        "The server's own metrics, read on a separate thread. Gauges: mean / maximum over the \
+            samples within the pass. Counters and latencies: the increase from before the first \
+            request to after the last. Values in parentheses are the client's.",
     )));
     let has_queue = passes.iter().any(|(_, _, says)| says.queue_ms.is_some());
     let queue_column = has_queue.then_some(("Queue mean (ms)", Align::Right));
@@ -78,15 +78,15 @@ pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
         ]);
     }
     out.push(Block::Table(gauges));
-    let sentence = plain("What asking cost; answers as mean / slowest.");
+    let sentence = plain("Cost of reading the metrics; answers as mean / slowest.");
     out.push(Block::Details(
         String::new(),
-        "The cost of asking".to_owned(),
+        "Cost of reading".to_owned(),
         vec![Block::Paragraph(sentence), Block::Table(cost)],
     ));
 }
 
-/// What the cards did in each pass; nothing where none was seen.
+/// Cards in each pass; nothing where none was seen.
 pub(super) fn hardware(out: &mut Vec<Block<'_>>, summary: &Summary) {
     let mut table = Table::new([
         ("Pass", Align::Left),
@@ -119,12 +119,12 @@ pub(super) fn hardware(out: &mut Vec<Block<'_>>, summary: &Summary) {
     if table.is_empty() {
         return;
     }
-    out.push(Block::Heading(2, "What the cards did".to_owned()));
+    out.push(Block::Heading(2, "Cards".to_owned()));
     out.push(Block::Paragraph(plain(
-        "Mean / largest over the samples within the pass. Energy is from the first send to the last \
-         end, by the card's own counter; where it has none (marked ~), its power summed up between \
-         samples. All is every card that was seen, whoever used it; per token and request (of those \
-         that completed) only where the plan names the server's cards (--cards).",
+        "Mean / maximum over the samples within the pass. Energy: from the first send to the last \
+            end, by the card's own counter; without a counter (marked ~), power integrated between \
+            samples. All: every card found, whoever used it. Energy per token and per completed \
+            request is given only if --cards names the server's cards.",
     )));
     out.push(Block::Table(table));
 }

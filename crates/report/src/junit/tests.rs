@@ -1,4 +1,4 @@
-//! JUnit documents read by an XML parser and held against the rules of the schema.
+//! JUnit documents, read by an XML parser and checked with the rules of the schema.
 
 use super::*;
 use inferometer_analysis::compare::{Design, Options};
@@ -186,7 +186,7 @@ fn a_gate_decides_over_its_figures_and_what_is_open_fails_where_it_is_strict() {
         assert!(text.contains("value=\"FAIL: not met: x\""), "{text}");
         assert!(text.contains("not measured in turn: a change or a drift"), "{text}");
         assert!(
-            text.contains("<skipped message=\"no condition of the gate is on this figure\"/>"),
+            text.contains("<skipped message=\"the gate has no condition on this metric\"/>"),
             "{text}"
         );
     }

@@ -33,8 +33,11 @@ pub struct Page<'a> {
     /// Further directives of its content security policy, such as `connect-src 'self'`; empty for
     /// a page that is a file.
     pub policy: &'a str,
-    /// Links at its top, as markup; the button for the theme follows them.
+    /// Links, as markup; the button for the theme follows them.
     pub links: &'a str,
+    /// Whether these are the contents of the page: then they stand at its side where there is room, else at
+    /// its top.
+    pub has_contents: bool,
     /// Its content, as markup.
     pub body: &'a str,
 }
@@ -48,13 +51,14 @@ pub fn document(page: &Page<'_>) -> String {
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
             "<meta name=\"color-scheme\" content=\"light dark\">\n",
             "<title>{title}</title>\n<style>{style}</style>\n</head>\n",
-            "<body>\n<main>\n<nav aria-label=\"Page\">{links}",
+            "<body>\n<main{class}>\n<nav aria-label=\"Page\">{links}",
             "<button id=\"theme\" type=\"button\" hidden>Theme</button></nav>\n",
             "{body}</main>\n<script>{script}</script>\n</body>\n</html>\n"
         ),
         policy = escape(&policy(page.policy)),
         title = escape(page.title),
         style = style(),
+        class = if page.has_contents { " class=\"contents\"" } else { "" },
         links = page.links,
         body = page.body,
         script = script()
@@ -102,7 +106,13 @@ mod tests {
 
     #[test]
     fn a_page_allows_its_own_style_and_script_and_nothing_else() {
-        let page = Page { title: "<a>", policy: "", links: "", body: "<p>书生</p>\n" };
+        let page = Page {
+            title: "<a>",
+            policy: "",
+            links: "",
+            has_contents: false,
+            body: "<p>书生</p>\n",
+        };
         let page = document(&page);
         assert!(page.contains("<title>&lt;a&gt;</title>"));
         let (_, policy) = page.split_once("Content-Security-Policy\" content=\"").unwrap();

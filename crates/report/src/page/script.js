@@ -139,8 +139,9 @@ const live = frame => {
     const at = value => l + x.to(value) * w, taken = [];
     const named = (across.n || ticks(across.k, part(across, view.x), w / 100)).filter(([value]) => { const px = at(value); return px >= l - 1 && px <= right + 1; });
     let lines = "", out = "";
-    for (const [value, name] of ticks(panel.y.k, part(panel.y, view.y[index]), h / 40)) {
+    for (const [value, name] of panel.m || ticks(panel.y.k, part(panel.y, view.y[index]), h / 40)) {
       const py = t + (1 - y.to(value)) * h;
+      if (py < t - 1 || py > bottom + 1) continue;
       lines += `M${l},${two(py)}h${w}`;
       if (panel.n[1]) out += text(l - 8, py + 4, "end", name);
     }
@@ -198,6 +199,11 @@ const live = frame => {
         const xs = of.x || of.f || [];
         if (off.has(of.n) || !xs.length) return;
         let i = nearest(xs, value, !of.o);
+        if (of.s === "tiles") {
+          const row = y.back(1 - (py - panel.t) / panel.h);
+          if (of.f[0] <= value && value < of.e[0] && of.a[0] <= row && row < of.b[0]) rows.push([of, of.t[0]]);
+          return;
+        }
         if (of.s === "spans") {
           if (py === undefined || py < panel.t || py > panel.t + panel.h) return;
           const row = y.back(1 - (py - panel.t) / panel.h);
@@ -222,7 +228,7 @@ const live = frame => {
   const hover = (at, px, py) => {
     const { value, rows } = read(at, px, py), first = panels[at], last = data.g ? first : panels[panels.length - 1];
     over.innerHTML = `<path d="M${two(px)},${first.t}V${last.t + last.h}" stroke="var(--axis)" pointer-events="none"/>`;
-    const heading = panels[at].s.some(of => of.s === "bars") && across.n ? "" : `<b>${escaped(across.t)}: ${significant(value)}</b>`;
+    const heading = panels[at].s.some(of => of.s === "bars" || of.s === "tiles") && across.n ? "" : `<b>${escaped(across.t)}: ${significant(value)}</b>`;
     box.innerHTML = heading + rows.slice(0, 14).map(([of, what]) =>
       `<span><svg width="14" height="10" aria-hidden="true"><path d="M0,5h14" stroke="${of.c}" stroke-width="3"/></svg>${escaped(of.n)}: ${escaped(what)}</span>`).join("")
       + (rows.length > 14 ? `<span>and ${rows.length - 14} more</span>` : "");
@@ -316,10 +322,10 @@ const live = frame => {
     event.preventDefault();
   };
   svg.onblur = away;
-  const off = new Set();
+  const off = new Set(panels.flatMap(panel => panel.s.filter(of => of.h).map(of => of.n)));
   const toggle = name => {
     if (!off.delete(name)) off.add(name);
-    panels.forEach((panel, i) => panel.s.forEach((of, number) => { if (of.n === name) all(inks[i], ":scope > .s")[number].style.display = off.has(name) ? "none" : ""; }));
+    panels.forEach((panel, i) => panel.s.forEach((of, number) => { if (of.n === name) all(inks[i], ":scope > .s")[number].style.display = off.has(name) ? "none" : "inline"; }));
     return !off.has(name);
   };
   return { toggle };
@@ -332,7 +338,7 @@ all(doc, ".chart").forEach(frame => {
   svg.setAttribute("aria-description", "Arrow keys read values, with Shift they pan; plus and minus zoom; 0 shows all.");
   for (const event of ["pointerenter", "focusin", "touchstart"]) frame.addEventListener(event, wake, { once: true, passive: true });
   all(frame, ".key li").forEach(item => {
-    const button = make("button", { type: "button", "aria-pressed": "true" });
+    const button = make("button", { type: "button", "aria-pressed": !("off" in item.dataset) });
     button.append(...item.childNodes);
     item.append(button);
     button.onclick = () => button.setAttribute("aria-pressed", wake().toggle(item.dataset.name));

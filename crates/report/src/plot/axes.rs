@@ -16,7 +16,7 @@ const NAME: Font = Font { size: 11.0, ..TICK };
 pub(super) fn draw_grid(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     for placed in &layout.panels {
         let mut grid = String::new();
-        for tick in placed.y_ticks() {
+        for tick in &placed.y_ticks {
             let y = placed.at_y(tick.at);
             let (from, at) = (coordinate(placed.left), coordinate(y));
             let _ = write!(grid, "M{from},{at}h{}", coordinate(placed.width));

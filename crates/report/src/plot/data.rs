@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::layout::Layout;
 use super::look::Look;
 use super::theme::Theme;
-use crate::chart::{Arrangement, Chart, Range, Scale, Series, Shape};
+use crate::chart::{Arrangement, Chart, Range, Scale, Series, Shape, Tick};
 
 /// The JSON, fit to stand in a script element.
 pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
@@ -23,6 +23,9 @@ pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
             "u": panel.y.unit,
             "s": panel.series.iter().map(series).collect::<Vec<_>>(),
         });
+        if !panel.y.ticks.is_empty() {
+            out["m"] = named(&panel.y.ticks);
+        }
         if panel.bands.iter().any(|band| !band.name.is_empty()) {
             let bands = panel.bands.iter();
             out["b"] = bands
@@ -34,9 +37,7 @@ pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
     let mut x = axis(layout.x);
     x["t"] = json!(chart.x.label());
     if !chart.x.ticks.is_empty() {
-        let named =
-            chart.x.ticks.iter().map(|tick| json!([number(tick.at), visible::line(&tick.text)]));
-        x["n"] = named.collect();
+        x["n"] = named(&chart.x.ticks);
     }
     let all = json!({
         "w": number(layout.width),
@@ -48,6 +49,11 @@ pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
     // What could end the element, or be taken for the beginning of a comment.
     let text = all.to_string();
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+/// Ticks with their own texts.
+fn named(ticks: &[Tick]) -> Value {
+    ticks.iter().map(|tick| json!([number(tick.at), visible::line(&tick.text)])).collect()
 }
 
 /// Whether it is a log axis, and its ends, which must hold what is rounded too.
@@ -65,8 +71,11 @@ fn series(series: &Series) -> Value {
         // Its positions need not ascend.
         put("o", json!(1));
     }
+    if series.hidden {
+        put("h", json!(1));
+    }
     // The positions of bars and spans are their ends, and the value of a mark is nothing.
-    let has_ends = matches!(series.shape, Shape::Bars | Shape::Spans);
+    let has_ends = matches!(series.shape, Shape::Bars | Shape::Spans | Shape::Tiles);
     let none = Vec::new();
     for (key, values) in [
         ("x", if has_ends { &none } else { &series.x }),
@@ -95,6 +104,7 @@ fn code(shape: Shape) -> &'static str {
         Shape::Bars => "bars",
         Shape::Spans => "spans",
         Shape::Marks => "marks",
+        Shape::Tiles => "tiles",
     }
 }
 

@@ -62,8 +62,9 @@ fn legend(entries: &[&Series]) -> String {
         let mut swatch = Svg::clear(SAMPLE.0, SAMPLE.1, Theme::Page);
         sample(&mut swatch, (0.0, SAMPLE.1 / 2.0), series);
         let (name, swatch) = (xml(&series.name), swatch.into_body());
+        let off = if series.hidden { " data-off" } else { "" };
         format!(
-            "<li data-name=\"{name}\"><svg width=\"{}\" height=\"{}\" aria-hidden=\"true\">{}</svg>\
+            "<li data-name=\"{name}\"{off}><svg width=\"{}\" height=\"{}\" aria-hidden=\"true\">{}</svg>\
              {name}</li>",
             SAMPLE.0,
             SAMPLE.1,

@@ -19,7 +19,9 @@ const LEGEND_GAPS: (f64, f64) = (6.0, 20.0);
 
 /// The chart as an SVG document that needs nothing else but fonts.
 pub fn file(chart: &Chart, theme: Theme) -> String {
-    let chart = &chart.on_its_axes();
+    let mut chart = chart.on_its_axes();
+    chart.panels.iter_mut().for_each(|panel| panel.series.retain(|series| !series.hidden));
+    let chart = &chart;
     // Its width does not depend on where it begins.
     let width = Layout::of(chart, 0.0, true).width;
     let room = width - 2.0 * MARGIN;

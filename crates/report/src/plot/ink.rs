@@ -28,7 +28,8 @@ pub(super) fn draw_panel(svg: &mut Svg, layout: &Layout, placed: &Placed, panel:
         let aside = layout.dodge * (index as f64 - (count - 1.0) / 2.0);
         let aside = if series.shape == Shape::Marked { aside.clamp(-22.0, 22.0) } else { 0.0 };
         let pen = Pen { layout, placed, series, look: Look::of(series), aside };
-        svg.group(r#"class="s""#, |svg| pen.draw(svg));
+        let attributes = if series.hidden { r#"class="s" display="none""# } else { r#"class="s""# };
+        svg.group(attributes, |svg| pen.draw(svg));
     }
 }
 
@@ -90,6 +91,7 @@ impl Pen<'_> {
             }
             Shape::Spans => self.draw_spans(svg),
             Shape::Marks => self.draw_marks(svg),
+            Shape::Tiles => self.draw_tiles(svg),
         }
     }
 
@@ -155,14 +157,26 @@ impl Pen<'_> {
         }
     }
 
-    /// The values of points as texts above them and their whiskers.
+    /// The values of points, or their own texts where they have some, above them and their whiskers. One that would
+    /// lie upon another is left out.
     fn draw_values(&self, svg: &mut Svg) {
         let of = self.series;
+        let mut drawn: Vec<[f64; 3]> = Vec::new();
         for (point, place) in self.places().into_iter().enumerate() {
             let Some((x, y)) = place.filter(|_| of.labelled) else { continue };
             let high = of.high.get(point).map_or(y, |high| self.at_y(*high));
             let top = if high.is_finite() { high.min(y) } else { y };
-            let text = significant(of.y[point]);
+            let own = of.texts.get(point).cloned();
+            let text = own.unwrap_or_else(|| significant(of.y[point]));
+            let half = 0.5 * VALUE.width(&text);
+            let is_upon = |other: &[f64; 3]| {
+                (other[0] - x).abs() < other[2] + half + 2.0
+                    && (other[1] - top).abs() < VALUE.size + 2.0
+            };
+            if drawn.iter().any(is_upon) {
+                continue;
+            }
+            drawn.push([x, top, half]);
             svg.anchored((x, top), |svg| {
                 svg.text_on_lines((0.0, -9.0), Anchor::Middle, VALUE, &text);
             });
@@ -201,6 +215,27 @@ impl Pen<'_> {
             }
             if !bars.is_empty() {
                 svg.path(&bars, &look);
+            }
+        }
+    }
+
+    /// A rim of paper parts neighbours; texts stand in the middle.
+    fn draw_tiles(&self, svg: &mut Svg) {
+        let of = self.series;
+        let look =
+            format!(r#" fill="{}" stroke="{}""#, svg.css(self.look.paint), svg.css(Paint::Paper));
+        for (tile, middle) in self.places().into_iter().enumerate() {
+            let [left, right] = [of.left[tile], of.right[tile]].map(|x| self.at_x(x));
+            let [foot, top] = [of.low[tile], of.high[tile]].map(|y| self.at_y(y));
+            let Some(middle) = middle.filter(|_| (left + right + foot + top).is_finite()) else {
+                continue;
+            };
+            let [x, wide, foot, top] = [left, right - left, foot, top].map(coordinate);
+            svg.path(&format!("M{x},{foot}V{top}h{wide}V{foot}Z"), &look);
+            if let Some(text) = of.texts.get(tile).filter(|_| of.labelled) {
+                svg.anchored(middle, |svg| {
+                    svg.text_on_lines((0.0, 4.0), Anchor::Middle, VALUE, text);
+                });
             }
         }
     }
@@ -244,7 +279,8 @@ impl Pen<'_> {
         svg.path(&marks, &self.look.mark_stroke(svg));
         for (mark, x) in xs.filter(|_| of.labelled) {
             let Some(text) = of.texts.get(mark) else { continue };
-            let (aside, anchor) = if mark == 0 && of.x.len() > 1 {
+            let is_beyond = x + 4.0 + VALUE.width(text) > self.placed.right();
+            let (aside, anchor) = if (mark == 0 && of.x.len() > 1) || is_beyond {
                 (-4.0, Anchor::End)
             } else {
                 (4.0, Anchor::Start)

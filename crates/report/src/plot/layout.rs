@@ -1,7 +1,7 @@
 //! Where the panels of a chart stand, and what their axes reach over. Nothing here is drawn.
 
 use super::font::{LEGEND, NOTE, TICK};
-use crate::chart::{Arrangement, Chart, Legend, Range, Series, Shape, Tick};
+use crate::chart::{Arrangement, Chart, Legend, Panel, Range, Series, Shape, Tick};
 
 /// Width of a chart; one with many panels side by side may be wider.
 pub(super) const WIDTH: f64 = 900.0;
@@ -52,6 +52,8 @@ pub(super) struct Placed {
     pub width: f64,
     pub height: f64,
     pub y: Range,
+    /// The ticks of its vertical axis.
+    pub y_ticks: Vec<Tick>,
     /// Whether it names the ticks of its vertical axis: else the panel to its left does.
     pub names_y: bool,
     /// The same for the horizontal axis: else the panel below it does.
@@ -63,7 +65,7 @@ impl Layout {
     pub fn of(chart: &Chart, from: f64, is_file: bool) -> Self {
         let ys = vertical(chart);
         let ticks = ys.iter().zip(&chart.panels).flat_map(|(y, panel)| {
-            y.ticks(wanted_y(panel.height)).into_iter().map(|tick| TICK.width(&tick.text))
+            y_ticks(panel, *y).into_iter().map(|tick| TICK.width(&tick.text))
         });
         let left = ticks.fold(30.0, f64::max) + 16.0;
         let right = if is_file { names_room(chart).max(MARGIN) } else { MARGIN };
@@ -85,7 +87,7 @@ impl Layout {
             height: height + BELOW,
             x,
             ticks,
-            has_x_grid: !(named && chart.series().any(|series| series.shape == Shape::Bars)),
+            has_x_grid: !(named && chart.series().any(|series| series.has_width())),
             panels,
             dodge: if dodges { DODGE } else { 0.0 },
         }
@@ -121,11 +123,6 @@ impl Placed {
     pub fn bottom(&self) -> f64 {
         self.top + self.height
     }
-
-    /// The ticks of its vertical axis.
-    pub fn y_ticks(&self) -> Vec<Tick> {
-        self.y.ticks(wanted_y(self.height))
-    }
 }
 
 fn wanted_x(width: f64) -> f64 {
@@ -134,6 +131,14 @@ fn wanted_x(width: f64) -> f64 {
 
 fn wanted_y(height: f64) -> f64 {
     height / Y_TICK
+}
+
+/// The ticks of a vertical axis: its own, or else round ones.
+fn y_ticks(panel: &Panel, y: Range) -> Vec<Tick> {
+    match panel.y.ticks.as_slice() {
+        [] => y.ticks(wanted_y(panel.height)),
+        own => own.to_vec(),
+    }
 }
 
 /// The values of the horizontal axis.
@@ -157,7 +162,7 @@ fn vertical(chart: &Chart) -> Vec<Range> {
         Arrangement::Grid => chart.series().flat_map(values).collect(),
         Arrangement::Stacked => Vec::new(),
     };
-    let range = |panel: &crate::chart::Panel| {
+    let range = |panel: &Panel| {
         let own = panel.series.iter().filter(|series| series.shape != Shape::Marks);
         let own = own.flat_map(values).chain(together.iter().copied());
         Range::of(&panel.y, own, wanted_y(panel.height))
@@ -182,8 +187,16 @@ fn stacked(chart: &Chart, ys: &[Range], left: f64, width: f64) -> Vec<Placed> {
     let last = chart.panels.len().saturating_sub(1);
     let panels = chart.panels.iter().zip(ys).enumerate().map(|(index, (panel, y))| {
         let height = panel.height;
-        let placed =
-            Placed { left, top, width, height, y: *y, names_y: true, names_x: index == last };
+        let placed = Placed {
+            left,
+            top,
+            width,
+            height,
+            y: *y,
+            y_ticks: y_ticks(panel, *y),
+            names_y: true,
+            names_x: index == last,
+        };
         top += height + GAP;
         placed
     });
@@ -197,7 +210,7 @@ fn grid(chart: &Chart, ys: &[Range], left: f64, room: f64) -> Vec<Placed> {
     let columns = count.div_ceil(rows).max(1);
     let width = (room - (columns - 1) as f64 * COLUMN_GAP) / columns as f64;
     let width = width.max(LEAST_WIDTH);
-    let place = |(index, (panel, y)): (usize, (&crate::chart::Panel, &Range))| {
+    let place = |(index, (panel, y)): (usize, (&Panel, &Range))| {
         let (column, row) = ((index % columns) as f64, (index / columns) as f64);
         Placed {
             left: left + column * (width + COLUMN_GAP),
@@ -205,6 +218,7 @@ fn grid(chart: &Chart, ys: &[Range], left: f64, room: f64) -> Vec<Placed> {
             width,
             height: panel.height,
             y: *y,
+            y_ticks: y_ticks(panel, *y),
             names_y: index % columns == 0,
             names_x: true,
         }

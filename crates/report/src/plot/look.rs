@@ -1,6 +1,5 @@
-//! The looks of series: colours, markers, dashes, and their samples in a legend. Colours can be
-//! told apart by colour-blind readers, and no series is told by colour alone: it has a marker or
-//! dashes too.
+//! The looks of series: colours, markers, dashes, and their samples in a legend. Colour-blind
+//! readers can distinguish the colours, and each series has a marker or dashes too.
 
 use super::svg::Svg;
 use super::theme::{NAMED, Paint};
@@ -83,7 +82,7 @@ impl Look {
 pub(super) fn sample(svg: &mut Svg, (x, y): (f64, f64), series: &Series) {
     let look = Look::of(series);
     match series.shape {
-        Shape::Bars => svg.rect(x + 4.0, y - 5.0, 16.0, 10.0, look.paint, ""),
+        Shape::Bars | Shape::Tiles => svg.rect(x + 4.0, y - 5.0, 16.0, 10.0, look.paint, ""),
         Shape::Dots => svg.circle((x + 12.0, y), 3.0, look.paint, ""),
         Shape::Spans => svg.line((x, y), (x + 24.0, y), look.paint, r#" stroke-width="4""#),
         Shape::Marks => {

@@ -13,7 +13,7 @@ use crate::text_table::{Align, Table};
 pub(crate) fn keeping(summary: &Summary) -> Table {
     let mut table = Table::new([
         ("Block (characters)", Align::Right),
-        ("Asked for (characters)", Align::Right),
+        ("Requested (characters)", Align::Right),
         ("Answers", Align::Right),
         ("Characters, mean", Align::Right),
         ("p50", Align::Right),

@@ -11,8 +11,8 @@ pub(crate) fn serving_run(summary: &Summary) -> Table {
     let mut table = Table::new([
         ("Pass", Align::Left),
         ("Figure", Align::Left),
-        ("By the outputs that came", Align::Right),
-        ("As the script counts", Align::Right),
+        ("By real output lengths", Align::Right),
+        ("As counted by the script", Align::Right),
         ("Unit", Align::Left),
     ]);
     for (cell, pass) in

@@ -63,7 +63,7 @@ fn cut(value: Option<f64>) -> String {
 pub(crate) fn blocks(summary: &Summary) -> Table {
     let mut table = Table::new([
         ("Block (characters)", Align::Right),
-        ("Asked for (characters)", Align::Right),
+        ("Requested (characters)", Align::Right),
         ("In flight", Align::Right),
         ("Completed / planned", Align::Right),
         ("Why not", Align::Left),

@@ -54,8 +54,8 @@ pub struct PassTrace {
     pub requests: Vec<RequestSpan>,
     /// The sample has every `step`th request by index.
     pub step: u32,
-    /// Requests that failed, with the second of the pass in which each ended: all of few, of many
-    /// some from the whole pass.
+    /// Failed requests, with the second of the pass in which each ended: all of few, of many some
+    /// from the whole pass.
     pub failures: Vec<(f64, OutcomeKind, u32)>,
     /// How many failed in all.
     pub failed: u64,

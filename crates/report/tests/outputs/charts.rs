@@ -1,9 +1,10 @@
 //! The charts of a run: what they show of its records, and how large they may become.
 
 use inferometer_analysis::summary::Summary;
+use inferometer_analysis::verdict::SloResult;
 use inferometer_load::PassKind;
 use inferometer_model::time::Nanos;
-use inferometer_report::chart::{Axis, Chart, Panel, Scale, Series, Shape};
+use inferometer_report::chart::{Axis, Chart, Panel, Scale, Series, Shape, Tint};
 use inferometer_report::plot::{self, Theme};
 use inferometer_report::trace::{Level, PassTracer, Traces};
 use inferometer_report::{ReportInput, charts, html, markdown};
@@ -89,7 +90,7 @@ fn a_run_of_several_loads_has_its_curves_its_latencies_and_its_time_line() {
             "Server's memory",
             "Cards at work",
             "Power of the cards",
-            "Requests one by one"
+            "Single requests"
         ]
     );
     assert!(timeline.notes.concat().contains("6 requests failed"), "{:?}", timeline.notes);
@@ -141,7 +142,7 @@ fn gaps_of_zero_leave_an_axis_of_ratios_its_lines() {
     let chart = charts.iter().find(|chart| chart.id == "cdf-itl").unwrap();
     let line = &chart.panels[0].series[0];
     assert!(line.x[0] > 0.0 && line.y[0] > 15.0, "{:?} {:?}", line.x[0], line.y[0]);
-    assert!(chart.notes.concat().contains("lie to the left of the axis"), "{:?}", chart.notes);
+    assert!(chart.notes.concat().contains("are left of the axis"), "{:?}", chart.notes);
 }
 
 #[test]
@@ -194,8 +195,8 @@ fn a_page_of_many_requests_or_many_passes_stays_small_and_says_what_it_left_out(
     one.cells[0].passes.push(pass(PassKind::Saturated, 30_000));
     let many_requests = page(&one, &traces(&one, 30_000, 4));
     assert!(many_requests.len() < 1_000_000, "{}", many_requests.len());
-    assert!(many_requests.contains("evenly by index"));
-    assert!(many_requests.contains("pale from the smallest to the largest"));
+    assert!(many_requests.contains("evenly spaced by index"));
+    assert!(many_requests.contains("pale band goes from minimum to maximum"));
     let mut many = empty("m", "c", "e", "1");
     for input in 1..=16 {
         let mut cell = cell(input, 32, [Some(1.0); 4]);
@@ -262,8 +263,8 @@ fn passes_without_a_common_clock_are_laid_one_after_another_and_it_is_said() {
         let begins: Vec<f64> = timeline.panels[0].bands.iter().map(|band| band.from).collect();
         let ends: Vec<f64> = timeline.panels[0].bands.iter().map(|band| band.to).collect();
         assert_eq!((begins[0], &begins[1..]), (0.0, &ends[..2]), "{predicted}");
-        assert_eq!(timeline.x.title, "Time, the passes one after another");
-        assert!(timeline.notes.concat().contains("no clock in common"), "{:?}", timeline.notes);
+        assert_eq!(timeline.x.title, "Time, passes one after another");
+        assert!(timeline.notes.concat().contains("no common clock"), "{:?}", timeline.notes);
         let last = timeline.panels[0].series.iter().filter(|series| series.shape != Shape::Marks);
         let last = last.flat_map(|series| &series.x).copied().fold(0.0, f64::max);
         assert!(last > begins[2], "{last}");
@@ -281,24 +282,85 @@ fn a_chart_names_the_passes_that_have_no_line_in_it() {
     }
     let charts = beyond_the_grid(&summary, &traces(&summary, 20, 4));
     let ttft = charts.iter().find(|chart| chart.id == "cdf-ttft").unwrap();
-    let left_out: Vec<String> = summary.cells[0]
-        .passes
-        .iter()
-        .map(|pass| summary.cells[0].place(pass))
-        .filter(|place| !ttft.panels[0].series.iter().any(|series| series.name == *place))
-        .collect();
-    assert_eq!(left_out.len(), 1);
+    let places = summary.cells[0].passes.iter().map(|pass| summary.cells[0].place(pass));
+    let is_hidden = |place: &String| {
+        let own = |series: &&Series| series.name == *place;
+        ttft.panels[0].series.iter().find(own).expect("every pass has a line").hidden
+    };
+    let hidden: Vec<String> = places.filter(is_hidden).collect();
+    assert_eq!(hidden.len(), 1);
     let said = format!(
-        "7 of 8 passes, evenly over all, for more lines are not told apart. Left \
-                        out: {}.",
-        left_out[0]
+        "Drawn: 7 of 8 passes, evenly spaced, because more lines cannot be distinguished. Choose others \
+            in the legend of the report: {}.",
+        hidden[0]
     );
     assert!(ttft.notes.concat().contains(&said), "{:?}", ttft.notes);
+    let figure = plot::figure(ttft);
+    assert!(figure.contains(&format!("<li data-name=\"{}\" data-off>", hidden[0])));
+    assert_eq!(figure.matches("<g class=\"s\" display=\"none\">").count(), 2, "line and marks");
+    assert!(!plot::file(ttft, Theme::Light).contains(&format!(">{}<", hidden[0])));
+}
+
+#[test]
+fn limits_of_objectives_stand_in_the_charts_of_their_metric_unless_they_are_far_away() {
+    let mut summary = loads();
+    for objective in ["ttft_p99<30ms", "ttft_p99<30ms", "tpot_p50<100s"] {
+        let result = SloResult { objective: objective.to_owned(), ..SloResult::default() };
+        summary.verdict.slo.push(result);
+    }
+    let charts = beyond_the_grid(&summary, &traces(&summary, 200, 8));
+    let of = |id: &str| charts.iter().find(|chart| chart.id == id).unwrap();
+    let limits = |id: &str| {
+        let marks = of(id).series().filter(|series| series.shape == Shape::Marks);
+        marks.flat_map(|series| series.texts.clone()).collect::<Vec<String>>()
+    };
+    let drawn = limits("cdf-ttft");
+    assert_eq!(drawn, ["ttft_p99<30ms"], "{:?}", of("cdf-ttft").notes);
+    assert!(limits("cdf-tpot").is_empty() && limits("cdf-e2e").is_empty());
+    let words = "The limit of tpot_p50<100s is too far from these values to be drawn.";
+    assert!(of("cdf-tpot").notes.iter().any(|note| note == words));
+}
+
+#[test]
+fn a_grid_of_three_lengths_each_has_a_map_and_a_single_cell_no_chart_of_one_bar() {
+    let mut summary = empty("m", "c", "e", "1");
+    summary.cells.push(cell(128, 32, [Some(1.0); 4]));
+    assert!(charts::of_run(&summary, &Traces::default()).is_empty());
+    summary.cells.clear();
+    for (at, (input, output)) in [128, 512, 2048]
+        .into_iter()
+        .flat_map(|input| [32, 128, 512].map(|output| (input, output)))
+        .enumerate()
+    {
+        summary.cells.push(cell(input, output, [Some(1.0 + at as f64); 4]));
+    }
+    let charts = charts::of_run(&summary, &Traces::default());
+    let map = charts.iter().find(|chart| chart.id == "heat-throughput-token-out").unwrap();
+    assert_eq!(map.series().count(), 9);
+    let [first, last] = [0, 8].map(|at| &map.panels[0].series[at]);
+    assert_eq!((first.x[0], first.y[0], first.tint), (0.0, 0.0, Tint::Ramp(0.0)));
+    assert_eq!((last.x[0], last.y[0], last.tint), (2.0, 2.0, Tint::Ramp(1.0)));
+    for text in [plot::figure(map), plot::file(map, Theme::Light)] {
+        for shown in [">2048<", ">512<", ">128<", ">32<", ">9<"] {
+            assert!(text.contains(shown), "{shown}");
+        }
+    }
+    summary.cells.retain(|cell| cell.input_length != 512);
+    let fewer = charts::of_run(&summary, &Traces::default());
+    assert!(!fewer.iter().any(|chart| chart.id.starts_with("heat")));
 }
 
 #[test]
 fn values_that_a_log_axis_does_not_have_are_drawn_nowhere() {
-    let shapes = [Shape::Line, Shape::Marked, Shape::Step, Shape::Dots, Shape::Bars, Shape::Marks];
+    let shapes = [
+        Shape::Line,
+        Shape::Marked,
+        Shape::Step,
+        Shape::Dots,
+        Shape::Bars,
+        Shape::Marks,
+        Shape::Tiles,
+    ];
     let series = shapes.map(|shape| Series {
         name: "s".to_owned(),
         shape,

@@ -11,6 +11,8 @@ mod comparison;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod drawn_text;
+#[cfg(test)]
 mod pages;
 #[cfg(test)]
 mod plots;

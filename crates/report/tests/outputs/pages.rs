@@ -43,7 +43,7 @@ fn the_verdict_and_the_simulation_come_before_any_figure() {
     let summary = full();
     for report in [markdown::report(&input(&summary, &[])), html::report(&input(&summary, &[]))] {
         let at = |text: &str| report.find(text).unwrap_or_else(|| panic!("{text} is missing"));
-        assert!(at("Suspect: the instrument") < at("exceeds 10 ms"));
+        assert!(at("Suspect: some figures") < at("exceeds 10 ms"));
         assert!(at("exceeds 10 ms") < at("SIMULATED: the server was the embedded engine"));
         assert!(at("SIMULATED: the server was the embedded engine") < at("31.68"));
     }
@@ -53,7 +53,7 @@ fn the_verdict_and_the_simulation_come_before_any_figure() {
 fn a_valid_measurement_of_a_real_server_bears_no_warning() {
     let summary = published(CHATGLM3).remove(0);
     for report in [markdown::report(&input(&summary, &[])), html::report(&input(&summary, &[]))] {
-        assert!(report.contains("Valid: the client"));
+        assert!(report.contains("Valid: "));
         assert!(!report.to_lowercase().contains("simulated: not"));
     }
 }

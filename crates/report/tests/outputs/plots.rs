@@ -190,6 +190,7 @@ fn an_interval_that_reaches_below_zero_stays_on_its_axis() {
     });
     only.passes = vec![pass(PassKind::Saturated, 10)];
     summary.cells.push(only);
+    summary.cells.push(cell(128, 64, [Some(9.0), None, None, None]));
     let svg = figures(&[summary]).remove(0).1;
     let document = Document::parse(&svg).unwrap();
     let axis = document.descendants().find(|node| node.has_tag_name("line")).unwrap();

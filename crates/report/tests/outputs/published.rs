@@ -140,7 +140,7 @@ fn the_plot_has_a_line_for_each_length_asked_for() {
     assert_eq!(charts[0].id, "blocks-token-out");
     assert!(charts.iter().all(|chart| !chart.id.starts_with("throughput")));
     let svg = plot::file(&charts[0], plot::Theme::Light);
-    for part in ["Size of a block (characters)", "Asked for (characters)", ">4000<", ">100<"] {
+    for part in ["Size of a block (characters)", "Requested (characters)", ">4000<", ">100<"] {
         assert!(svg.contains(part), "{part}");
     }
 }
@@ -166,9 +166,9 @@ fn a_serving_run_shows_ours_and_what_the_script_prints() {
     let text = table::markdown(&[summary]);
     for line in [
         "| Total time                       |",
-        "|                    842.5 |               842.46 | s          |",
-        "|                        - |                 1.67 | s          |",
-        "|                        - |   259.71678180566437 | tokens/s   |",
+        "|                  842.5 |                   842.46 | s          |",
+        "|                      - |                     1.67 | s          |",
+        "|                      - |       259.71678180566437 | tokens/s   |",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }

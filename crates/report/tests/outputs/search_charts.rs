@@ -36,16 +36,19 @@ fn requests_that_a_search_cut_off_are_no_failures_in_any_chart() {
     let charts = beyond_the_grid(&summary, &traces);
     let timeline = charts.last().unwrap();
     let notes = timeline.notes.concat();
-    assert!(notes.contains("10 requests were cut off") && !notes.contains("failed"), "{notes}");
+    assert!(
+        notes.contains("10 requests were cancelled or not sent") && !notes.contains("failed"),
+        "{notes}"
+    );
     let rows = &timeline.panels.last().unwrap().series[0];
     assert!(rows.failed.iter().all(|failed| !failed));
-    assert!(rows.texts.iter().any(|text| text.ends_with("cut off by the search")));
+    assert!(rows.texts.iter().any(|text| text.ends_with("cancelled by the search")));
     let page = page(&summary, &traces);
-    assert!(!page.contains("that failed.") && page.contains("no longer sent, by the search"));
+    assert!(!page.contains("that failed.") && page.contains("not sent, because the result"));
 }
 
 /// An answer over loads of 1, 2, 4 and 8 requests/s, of a cell of this output length.
-fn answer(output_length: u32) -> SearchAnswer {
+pub(crate) fn answer(output_length: u32) -> SearchAnswer {
     let load = |load: f64| LoadAnswer {
         load,
         trials: 1,
@@ -54,6 +57,7 @@ fn answer(output_length: u32) -> SearchAnswer {
         claim: if load < 5.0 { Claim::Met } else { Claim::NotMet },
         saturation: None,
         overwhelmed: None,
+        is_too_short: false,
         lacks_gaps: false,
         objectives: vec![Measured {
             value: 1.0 - load / 40.0,

@@ -55,7 +55,7 @@ fn a_pass_that_the_user_interrupted_has_no_rate_and_is_told_as_interrupted() {
     summary.cells = vec![cell(128, 32, [None; 4])];
     summary.cells[0].passes = vec![broken_off];
     let shown = terminal::text(&[summary], Screen::NONE);
-    assert!(shown.contains("interrupted when 0 of 100 requests had completed"), "{shown}");
+    assert!(shown.contains("interrupted after 0 of 100 requests had completed"), "{shown}");
     assert!(!shown.contains(" 0.00") && !shown.contains("requests failed"), "{shown}");
 }
 
@@ -98,8 +98,7 @@ fn failed_requests_stand_under_the_table_with_their_reasons() {
     assert_eq!(
         lines(&text).last().copied(),
         Some(
-            "- 128 x 32, saturated: 3 of 399 requests failed (1 rejected, 2 timed out); figures \
-             are of the 396 that completed"
+            "- 128 x 32, saturated: 3 of 399 requests failed (1 rejected, 2 timed out); figures cover the 396 that completed"
         )
     );
 }

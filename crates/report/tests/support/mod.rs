@@ -42,6 +42,7 @@ pub fn empty(model: &str, card: &str, engine: &str, version: &str) -> Summary {
         body_hash: Some("33".repeat(32)),
         predicted: false,
         target: Target {
+            servers: Vec::new(),
             url: "http://127.0.0.1:8000".to_owned(),
             dialect: "vllm".to_owned(),
             engine: Some(engine.to_owned()),
@@ -57,6 +58,8 @@ pub fn empty(model: &str, card: &str, engine: &str, version: &str) -> Summary {
         cells: Vec::new(),
         imported: None,
         searches: Vec::new(),
+        sweeps: Vec::new(),
+        ranks: Vec::new(),
         errors: None,
     }
 }
@@ -137,6 +140,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         planned,
         outcomes: OutcomeCounts { complete: planned, ..OutcomeCounts::default() },
         started_s: None,
+        stopped: None,
         duration_s: Some(12.5),
         requests_per_s: Some(planned as f64 / 12.5),
         requests_per_s_ci: None,
@@ -164,6 +168,9 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
         ]),
         intervals: Default::default(),
         classes: Vec::new(),
+        servers: Vec::new(),
+        ranks: Vec::new(),
+        sources: Vec::new(),
         blocks: None,
         serving_run: None,
         server: None,
@@ -239,6 +246,7 @@ pub fn full() -> Summary {
     summary.target.simulated = true;
     summary.target.profile = Some("a100-40g-vllm-0.2.7".to_owned());
     summary.environment = Environment {
+        event_loops: None,
         host: Some("bench-1".to_owned()),
         cpu: Some("Some CPU @ 2.0 GHz".to_owned()),
         cpus: Some(16),

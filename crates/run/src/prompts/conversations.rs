@@ -1,7 +1,7 @@
 //! The conversations of a pass. The turns of users are made ahead and are in the hash of the
 //! workload; the answers between them are the server's.
 
-use inferometer_load::PassPlan;
+use inferometer_load::{PassPlan, Share};
 use inferometer_plan::Plan;
 use inferometer_store::PassBegin;
 use inferometer_workload::PromptScope;
@@ -23,7 +23,7 @@ pub fn supply(
     place: &PromptScope,
     hash: &mut WorkloadHash,
 ) -> Result<PassRequests, RunError> {
-    let none = || RunError::prompts("this workload has no conversations to begin");
+    let none = || RunError::prompts("this workload has no conversations");
     let PassPlan::Conversations { script, begin: first, .. } = &begin.plan else {
         return Err(none());
     };
@@ -39,6 +39,8 @@ pub fn supply(
         // Another model's tokenizer shapes prompts; it counts nothing.
         talks.iter_mut().flatten().for_each(|turn| turn.counted_tokens = None);
     }
-    let source = Box::new(Dialogue::new(talks, prompts.history()));
+    let (rank, ranks) = prompts.place();
+    let own = Share::of(&begin.plan, rank, ranks).only(talks).collect();
+    let source = Box::new(Dialogue::new(own, prompts.history()));
     Ok(PassRequests { source, notes: Vec::new(), error: SourceError::default() })
 }

@@ -58,8 +58,8 @@ pub fn check_same_work(
         return Ok(());
     }
     Err(RunError::prompts(format!(
-        "this is not the work of run {}: the requests that would be sent here have the hash {}, and \
-         its requests have {}; {}; nothing was measured",
+        "this is not the workload of run {}: the requests here have the hash {}, and those of the \
+            run have {}; {}; nothing was measured",
         earlier.run,
         short(&found),
         short(&earlier.workload_hash),
@@ -90,13 +90,16 @@ fn why(prompts: &Prompts, earlier: &EarlierWork) -> String {
     let mut reasons = Vec::new();
     if there.as_ref() != Some(&here) && !same_file {
         let there = there.unwrap_or_else(|| "one that is not known".to_owned());
-        reasons.push(format!("prompts are made with the tokenizer {here}, there with {there}"));
+        reasons.push(format!(
+            "prompts here are made with the tokenizer {here}, those of the run \
+            with {there}"
+        ));
     }
     if let [Some(here), Some(there)] = &files
         && here != there
     {
         reasons.push(format!(
-            "the tokenizer's file has the SHA-256 {}, there {}",
+            "the tokenizer file has the SHA-256 {} here, and {} there",
             short(here),
             short(there)
         ));
@@ -109,8 +112,8 @@ fn why(prompts: &Prompts, earlier: &EarlierWork) -> String {
         ));
     }
     if reasons.is_empty() {
-        return "the server counts other tokens than that one did: it has another tokenizer, or adds \
-                others to a prompt"
+        return "this server counts tokens differently from that one: it has another tokenizer, or \
+            adds other tokens to a prompt"
             .to_owned();
     }
     reasons.join("; ")

@@ -94,7 +94,7 @@ impl Source for ThreadedSource {
                 Err(TryRecvError::Empty) => return Supply::Wait,
                 Err(TryRecvError::Disconnected) => {
                     // The reason that the thread itself gave, if it did, stays.
-                    let why = "what makes them ended before it had made all".to_owned();
+                    let why = "the process that makes prompts ended early".to_owned();
                     let _ = self.error.set(why);
                     self.is_over = true;
                 }
@@ -185,7 +185,7 @@ mod tests {
         let (count, error) = all_of(|| Err(RunError::prompts("no words")));
         assert!(count == 1 && error.is_some_and(|why| why.contains("no words")));
         let (count, error) = all_of(|| panic!("as a test of one that ends without a word"));
-        assert!(count == 1 && error.is_some_and(|why| why.contains("ended before")));
+        assert!(count == 1 && error.is_some_and(|why| why.contains("ended early")));
     }
 
     #[test]

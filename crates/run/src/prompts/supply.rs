@@ -38,8 +38,8 @@ pub fn supply(
     {
         return Err(RunError::prompts(format!(
             "{cell}: a pass without a number of requests makes prompts while it runs, and the \
-             server that is measured would be asked to count them; give --requests, or the \
-             model's tokenizer with --tokenizer"
+                measured server would have to count their tokens; give --requests, or the model's \
+                tokenizer with --tokenizer"
         )));
     }
     let mut hash = hash.begin(plan, begin);

@@ -60,8 +60,8 @@ pub fn servers_tokenizer(
     }
     findings.push(Finding::of(
         code::PROMPTS_SHAPED_BY_THE_EMBEDDED_TOKENIZER,
-        "no tokenizer was named and the server offers none: prompts have their length by \
-             this program's own tokenizer, and another by the model's",
+        "no tokenizer was given and the server offers none: prompt lengths are counted with the \
+            built-in tokenizer, and differ from those of the model",
     ));
     let tokenizer = inferometer_workload::embedded();
     PromptTokenizer { tokenizer, is_models_own: false, asks_the_server: false }

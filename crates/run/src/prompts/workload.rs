@@ -46,6 +46,8 @@ pub struct Prompts {
     seed: u64,
     salt: String,
     history: History,
+    /// The number of this rank, and that of all ranks.
+    place: (u32, u32),
 }
 
 impl Prompts {
@@ -61,7 +63,8 @@ impl Prompts {
             spec.context.form = PromptForm::TokenIds;
         }
         let history = History::Text;
-        Ok(Self { spec, tokenizer, seed: plan.seed, salt: salt.to_owned(), history })
+        let salt = salt.to_owned();
+        Ok(Self { spec, tokenizer, seed: plan.seed, salt, history, place: (0, 1) })
     }
 
     /// The tokenizer that gives them their lengths.
@@ -87,6 +90,17 @@ impl Prompts {
     /// How the earlier turns of a conversation are sent to this server.
     pub fn send_history_as(&mut self, history: History) {
         self.history = history;
+    }
+
+    /// Supplies conversations of one of several ranks, by its number and that of all; all of them are in
+    /// the hash of the workload.
+    pub fn supply_rank(&mut self, place: (u32, u32)) {
+        self.place = place;
+    }
+
+    /// The number of this rank, and that of all ranks.
+    pub(super) fn place(&self) -> (u32, u32) {
+        self.place
     }
 
     /// How the earlier turns of a conversation are sent.

@@ -62,8 +62,8 @@ impl WorkloadHash {
     ) -> Result<(), RunError> {
         if self.dump.is_some() {
             return Err(RunError::plan(
-                "dump_workload (--dump-workload): conversations cannot be written, for what they \
-                 send depends on the server's answers; --seed and --salt repeat them",
+                "dump_workload (--dump-workload): conversations cannot be written, because their \
+                    requests depend on the server's answers; --seed and --salt repeat them",
             ));
         }
         self.hasher.pass(&plan.sampling);

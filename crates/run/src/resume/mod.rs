@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use inferometer_model::cell::CellPlan;
+use inferometer_model::record::{Record, why_stopped};
 use inferometer_plan::spec::Spec;
 use inferometer_plan::{Plan, Repeat};
 use inferometer_store::{Ending, LoggedPass, RunState, Store, StoredRun};
@@ -36,15 +37,16 @@ impl EarlierRun {
         let stored = store.run(name).map_err(|error| problem(error.to_string()))?;
         let run = stored.row.id.to_string();
         if stored.row.state == RunState::Complete {
-            return Err(problem(format!(
-                "run {run} is complete; there is nothing left to measure"
-            )));
+            return Err(problem(format!("run {run} is complete; nothing is left to measure")));
         }
         if stored.row.predicted {
-            return Err(problem(format!("run {run} is a prediction, which is made anew at once")));
+            return Err(problem(format!("run {run} is a prediction; predict again instead")));
         }
         let plan: Plan = serde_json::from_str(&stored.plan_json).map_err(|error| {
-            problem(format!("run {run}: its plan is of another version of this program: {error}"))
+            problem(format!(
+                "run {run}: its plan was written by an incompatible version of this \
+                program: {error}"
+            ))
         })?;
         let asked = Spec {
             seed: Some(plan.seed),
@@ -118,14 +120,18 @@ fn repeats_wanted(repeat: &Repeat, broke_off: bool) -> usize {
 /// Whether it brought something, and no more requests failed than the plan allows. Of a search every
 /// trial counts.
 fn is_usable(pass: &LoggedPass, plan: &Plan) -> bool {
-    // What a server refuses is what a search is to find out: no trial is left out by its outcome.
-    if plan.search.is_some() {
+    // What a server refuses is what trials are to find out: no trial is left out by its outcome.
+    if plan.chooses_loads() {
         return true;
     }
     let all = pass.records.len();
     let complete = pass.records.iter().filter(|record| record.outcome.is_complete()).count();
+    // What was not waited for, as the plan asked, is no failure.
+    let was_stopped = |record: &&Record| why_stopped(record.detail.as_deref()).is_some();
+    let stopped = pass.records.iter().filter(was_stopped).count();
     // However many may fail: of a pass without one answer there is no result, and it is measured anew.
-    complete > 0 && (all - complete) as f64 <= plan.max_failures * all as f64
+    let waited_for = all - stopped;
+    complete > 0 && (waited_for - complete) as f64 <= plan.max_failures * waited_for as f64
 }
 
 fn fact<'a>(run: &'a StoredRun, name: &str) -> Option<&'a str> {
@@ -138,7 +144,7 @@ fn check_plan(stored: &StoredRun, plan: &Plan) -> Result<(), RunError> {
         return Ok(());
     }
     Err(RunError::plan(format!(
-        "--resume: this is another plan than that of run {}; leave out what changes it",
+        "--resume: this plan differs from that of run {}; leave out the flags that change it",
         stored.row.id
     )))
 }

@@ -1,5 +1,6 @@
 //! The end of a run: its report, the end of its log, its results in the store.
 
+use inferometer_cluster::Lead;
 use inferometer_report::plot::Theme;
 use inferometer_store::{Ending, RunState};
 
@@ -8,12 +9,38 @@ use crate::context::ReportFiles;
 use crate::error::RunError;
 use crate::event::Event;
 use crate::network::Network;
+use crate::team;
 
 impl<N: Network> Session<'_, N> {
-    pub(super) fn finish(mut self) -> Result<Finished, RunError> {
+    /// Ends a run. One that broke off is an error.
+    pub(super) fn finish(self) -> Result<Finished, RunError> {
+        let events = self.request.events;
+        match self.finish_as_far() {
+            Ok((finished, None)) => {
+                events.emit(Event::RunEnded(&finished.summary));
+                Ok(finished)
+            }
+            Ok((_, Some(broken))) => Err(broken),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Ends a run, with its results as far as it came, and why it broke off, if it did.
+    ///
+    /// # Errors
+    /// When its report or its results cannot be written.
+    pub(super) fn finish_as_far(mut self) -> Result<(Finished, Option<RunError>), RunError> {
+        // A rank that is lost between two passes stops the run as well.
+        if self.broken.is_none() {
+            self.broken = self.request.context.team.lead().and_then(Lead::trouble);
+        }
         let interrupted = self.runner.interrupted() && self.broken.is_none();
         let is_missing_cells = self.find_what_is_missing();
         self.add_server_usage();
+        let (_, ranks) = self.request.context.team.place();
+        if let Some(finding) = team::finding(ranks, &self.reports) {
+            self.found(finding);
+        }
         let summary = self.summary();
         let (ending, state) = match (interrupted, &self.broken) {
             (_, Some(_)) => (Ending::Interrupted, RunState::Failed),
@@ -45,11 +72,10 @@ impl<N: Network> Session<'_, N> {
                 return Err(RunError::BrokenOff { why, folder: self.outputs.folder().to_owned() });
             }
         };
-        if let Some(why) = self.broken {
-            return Err(RunError::BrokenOff { why, folder });
+        let broken = self.broken.map(|why| RunError::BrokenOff { why, folder: folder.clone() });
+        if broken.is_none() {
+            ended?;
         }
-        ended?;
-        self.request.events.emit(Event::RunEnded(&summary));
-        Ok(Finished { summary, run, folder: Some(folder), interrupted })
+        Ok((Finished { summary, run, folder: Some(folder), interrupted }, broken))
     }
 }

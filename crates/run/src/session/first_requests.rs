@@ -1,5 +1,6 @@
-//! The first requests that a server gets: what it adds to prompts, and whether it takes what the plan
-//! asks for at all. A refusal that all requests would meet is told before anything is measured.
+//! The first requests that a server gets: what it adds to prompts, and whether it takes what the
+//! plan asks for at all. A rejection that would affect all requests is reported before anything is
+//! measured.
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_plan::Plan;
@@ -10,7 +11,7 @@ use crate::network::Network;
 use crate::overhead::{self, Overhead};
 use crate::pass::PassRunner;
 use crate::prompts::Prompts;
-use crate::target::ReadyTarget;
+use crate::ready_target::ReadyTarget;
 
 /// What the first requests showed.
 pub(super) struct First {
@@ -53,7 +54,7 @@ pub(super) fn send<N: Network>(
     let refusal = seen.refused.as_ref().filter(|why| why.is_of_model(&ready.endpoint.model));
     if let (Some(unlisted), Some(refusal)) = (unlisted, refusal) {
         let why = &unlisted.message;
-        return Err(RunError::plan(format!("model (--model): {why}, and refuses it: {refusal}")));
+        return Err(RunError::plan(format!("model (--model): {why}, and rejects it: {refusal}")));
     }
     Ok(First { seen, ignore_eos })
 }

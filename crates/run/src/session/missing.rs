@@ -30,8 +30,8 @@ impl<N: Network> Session<'_, N> {
     fn is_measured(&self, cell: CellPlan) -> bool {
         let plan = self.request.plan;
         let passes = self.grid.passes_of(cell);
-        // What a server refuses beyond what it can do is what a search is to find out.
-        if plan.search.is_some() {
+        // What a server refuses beyond what it can do is what trials are to find out.
+        if plan.chooses_loads() {
             return !passes.is_empty();
         }
         passes.len() >= plan.passes_of(cell).len() * plan.repeat.at_least as usize
@@ -40,10 +40,11 @@ impl<N: Network> Session<'_, N> {
 }
 
 fn ended_early(plan: &Plan, completed: usize, planned: usize) -> String {
-    let is_fixed = plan.search.is_none() && plan.repeat.at_least == plan.repeat.at_most;
+    let is_fixed =
+        !plan.chooses_loads() && plan.ab.is_none() && plan.repeat.at_least == plan.repeat.at_most;
     let passes = if completed == 1 { "pass" } else { "passes" };
     match is_fixed {
-        true => format!("the run ended early: {completed} of {planned} passes were completed"),
-        false => format!("the run ended early, after {completed} {passes}"),
+        true => format!("the run ended early: {completed} of {planned} passes are complete"),
+        false => format!("the run ended early, after {completed} complete {passes}"),
     }
 }

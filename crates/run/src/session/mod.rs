@@ -1,23 +1,30 @@
 //! One run from its first question to its last file: prepared, measured cell by cell, ended. Each
 //! step is a file; the order is here.
 
+mod ab;
+mod equip;
 mod finish;
 mod first_requests;
+mod follow;
 mod launched;
 mod missing;
 mod passes;
 mod prepare;
 mod resume;
-mod search;
+mod trials;
+
+pub use ab::{Pairing, carry_out_pairs};
+pub use follow::follow;
 
 use std::path::PathBuf;
 
+use inferometer_analysis::ranks::RankSummary;
 use inferometer_analysis::summary::Summary;
+use inferometer_cluster::{Order, RankReport};
 use inferometer_model::calendar::rfc3339;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::request::BodyHasher;
-use inferometer_net::EpollNet;
 use inferometer_observe::Observer;
 use inferometer_plan::precision::Precision;
 use inferometer_plan::{Plan, Repeat};
@@ -27,6 +34,7 @@ use crate::context::Context;
 use crate::embedded_server::EmbeddedServer;
 use crate::error::RunError;
 use crate::event::Event;
+use crate::event_loops::EventLoops;
 use crate::events::Events;
 use crate::grid::Grid;
 use crate::network::Network;
@@ -34,10 +42,12 @@ use crate::outputs::Outputs;
 use crate::pass::PassRunner;
 use crate::prefix_cache::PrefixCache;
 use crate::prompts::{PromptCursor, Prompts, WorkloadHash};
+use crate::ready_target::ReadyTarget;
 use crate::recording::Recording;
 use crate::servers::{Servers, Start};
 use crate::summarise::{RunFacts, summarise};
-use crate::target::{self, ReadyTarget};
+use crate::target;
+use crate::team;
 
 /// What to measure, and with what.
 #[derive(Clone, Copy)]
@@ -69,8 +79,8 @@ pub struct Finished {
 /// # Errors
 /// When it cannot be: nothing was sent if it is the plan that is wrong.
 pub fn carry_out(request: RunRequest<'_>, servers: &mut Servers) -> Result<Finished, RunError> {
-    let net = EpollNet::new().map_err(RunError::Sockets)?;
     let RunRequest { plan, context, .. } = request;
+    let net = EventLoops::of(plan).map_err(RunError::Sockets)?;
     carry_out_over(net, request, servers, |servers, start| {
         target::prepare(plan, context, servers, start)
     })
@@ -86,8 +96,20 @@ pub fn carry_out_over<N: Network>(
     servers: &mut Servers,
     connect: impl FnOnce(&mut Servers, Start<'_>) -> Result<ReadyTarget, RunError>,
 ) -> Result<Finished, RunError> {
+    if request.plan.ab.is_some() {
+        return Err(RunError::plan(
+            "ab: only `inferometer ab` can measure this plan, as two runs in turn; leave out [ab]",
+        ));
+    }
     let session = prepare::prepare(net, request, servers, connect);
     let finished = session.and_then(Session::play);
+    if let Some(lead) = request.context.team.lead() {
+        lead.end(match &finished {
+            Ok(Finished { interrupted: false, .. }) => None,
+            Ok(_) => Some("it was interrupted".to_owned()),
+            Err(error) => Some(error.to_string()),
+        });
+    }
     request.context.host.interrupt.wakes(None);
     request.events.emit(Event::Closed);
     finished
@@ -119,6 +141,8 @@ struct Session<'a, N> {
     cursor_is_a_bound: bool,
     /// Why the run cannot go on, if it cannot.
     broken: Option<String>,
+    /// What the other ranks reported of each pass.
+    reports: Vec<RankReport>,
     /// The embedded engine, if it is measured: it ends with this run.
     _embedded: Option<EmbeddedServer>,
 }
@@ -143,19 +167,19 @@ impl<N: Network> Session<'_, N> {
     }
 
     fn cell(&mut self, cell: CellPlan) -> Result<(), RunError> {
-        if self.resume_cell(cell)? && !self.search_goes_on(cell) {
+        if self.resume_cell(cell)? && !self.trials_go_on(cell) {
             return Ok(());
         }
         self.revive_server()?;
         self.warm_up(cell)?;
-        match &self.request.plan.search {
-            Some(search) => self.search(cell, search)?,
-            None => self.repeats(cell)?,
+        match self.request.plan.chooses_loads() {
+            true => self.trials(cell)?,
+            false => self.repeats(cell)?,
         }
         // A crash later on loses nothing of this cell. Where it cannot be written, measuring goes on:
         // the records are stored, and the report is written again at the end.
         if let Err(error) = self.outputs.write_figures(&self.summary(), self.recording.run()) {
-            let warning = format!("warning: {cell}: {error}; measuring goes on");
+            let warning = format!("warning: {cell}: {error}; measuring continues");
             self.request.events.emit(Event::Warning(&warning));
         }
         Ok(())
@@ -187,8 +211,11 @@ impl<N: Network> Session<'_, N> {
             }
         }
         for precision in not_reached {
-            let message =
-                format!("after {at_most} repeats {} is not reached for every load", precision.text);
+            let message = format!(
+                "after {at_most} repeats, {} is not reached for every \
+                    load",
+                precision.text
+            );
             self.found(Finding::of(code::PRECISION_NOT_REACHED, message).at(cell.to_string()));
         }
         Ok(())
@@ -202,8 +229,31 @@ impl<N: Network> Session<'_, N> {
     fn rest(&mut self) -> Result<(), RunError> {
         match self.request.plan.cooldown.filter(|_| self.pass_number > 0) {
             None => Ok(()),
-            Some(span) => self.runner.rest(span).map_err(RunError::Sockets),
+            Some(span) => {
+                let span = self.runner.most_time.map_or(span, |most| span.min(most));
+                self.runner.rest(span).map_err(RunError::Sockets)
+            }
         }
+    }
+
+    /// Tells the other ranks what is done without them, so that they use its prompts too.
+    fn tell_ranks(&self, order: Order) {
+        if let Some(lead) = self.request.context.team.lead() {
+            lead.order(order, Vec::new());
+        }
+    }
+
+    /// The processes that measure the run together.
+    fn ranks(&self) -> Vec<RankSummary> {
+        let Some(lead) = self.request.context.team.lead() else { return Vec::new() };
+        let host = self.header.environment.host.clone().unwrap_or_default();
+        let hosts = std::iter::once(host).chain(lead.hosts());
+        // A rank that is lost stops rank 0 too, which nobody interrupted then.
+        let lost = std::iter::once(None).chain(lead.lost());
+        let ranks: Vec<_> = hosts.zip(lost).collect();
+        let outcomes = |rank| self.recording.of_rank(rank);
+        let interrupted = self.runner.interrupted() && self.broken.is_none();
+        team::summaries(&ranks, &self.reports, outcomes, interrupted)
     }
 
     /// Adds a finding, and tells those who look on.
@@ -216,6 +266,7 @@ impl<N: Network> Session<'_, N> {
         let facts = RunFacts {
             run_id: self.recording.run().to_string(),
             started_at: rfc3339(self.header.started_unix_ns),
+            origin_unix_ns: self.header.origin_unix_ns,
             plan: &self.header.plan,
             target: &self.header.target,
             environment: &self.header.environment,
@@ -223,6 +274,7 @@ impl<N: Network> Session<'_, N> {
             predicted: self.header.predicted,
             workload_hash: Some(self.workload_hash.hash()),
             body_hash: self.bodies_are_known.then(|| self.body_hasher.clone().finish()),
+            ranks: self.ranks(),
         };
         summarise(facts, &self.grid, self.findings.clone())
     }

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 
+use inferometer_cluster::{Lead, Order, RankReport};
 use inferometer_drive::{Live, Recorder};
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
@@ -13,17 +14,20 @@ use inferometer_model::record::Record;
 use inferometer_model::sample::Observed;
 use inferometer_model::source::Source;
 use inferometer_net::thread::spawn_scoped;
+use inferometer_plan::Plan;
+use inferometer_plan::stop::StopPlan;
 use inferometer_store::{Ending, PassBegin, StoreError};
 
 use super::Session;
 use crate::error::RunError;
 use crate::event::{Event, PassEnded, PassStarted, PromptsStarted, WarmUpStarted};
 use crate::network::Network;
-use crate::pass::PlayedPass;
+use crate::pass::{Part, PlayedPass};
 use crate::pass_figures::PassResult;
 use crate::plan_memory::PlanMemory;
 use crate::prompts::{self, PassRequests, WorkloadHash};
-use crate::record_queue::{ToWriter, record_queue};
+use crate::record_queue::{FromDriver, ToWriter, record_queue};
+use crate::team::{self, LeadGate, Team};
 use crate::{dataset_exhausted, prompt_findings};
 
 /// Counts the outcomes of requests that are not recorded.
@@ -42,6 +46,8 @@ struct Written {
     /// Why its records could not be stored, if they could not.
     error: Option<StoreError>,
     body_hash: String,
+    /// What the other ranks reported.
+    reports: Vec<RankReport>,
 }
 
 impl<N: Network> Session<'_, N> {
@@ -51,6 +57,7 @@ impl<N: Network> Session<'_, N> {
         let Some(bound) = plan.warmup.bound().filter(|_| !self.is_stopped()) else {
             return Ok(());
         };
+        self.tell_ranks(Order::WarmUp { cell });
         let pass = PassPlan::OneByOne { bound };
         let place = self.cursor.next(cell, "warm-up", 1, &pass);
         let begin = PassBegin { pass: 0, cell, plan: pass, repeat: 1 };
@@ -60,13 +67,15 @@ impl<N: Network> Session<'_, N> {
         let label = format!("{cell}, warm-up");
         let started = WarmUpStarted { label, cell, live: Arc::clone(&live) };
         self.request.events.emit(Event::WarmUpStarted(&started));
+        // What ends a pass early is asked of passes that are measured.
+        let unwatched = Plan { stop: StopPlan::default(), ..plan.clone() };
         let PlayedPass { recorder: Unrecorded(outcomes), .. } = self
             .runner
-            .play(plan, &begin, requests.source, Unrecorded::default(), live)
+            .play(&unwatched, &begin, requests.source, Unrecorded::default(), live)
             .map_err(RunError::Sockets)?;
         self.request.events.emit(Event::WarmUpEnded);
         if outcomes.failed() > 0 && !self.runner.interrupted() {
-            let message = format!("requests of the warm-up failed: {outcomes}");
+            let message = format!("warm-up requests failed: {outcomes}");
             self.found(Finding::of(code::WARM_UP_FAILED, message).at(cell.to_string()));
         }
         Ok(())
@@ -83,11 +92,27 @@ impl<N: Network> Session<'_, N> {
         let begin = PassBegin { pass: self.pass_number, cell, plan: pass.clone(), repeat };
         let nth =
             if plan.repeat.at_most > 1 { format!(", repeat {repeat}") } else { String::new() };
-        let nth = if plan.search.is_some() { format!(", trial {repeat}") } else { nth };
+        let nth = if plan.ab.is_some() { format!(", pair {repeat}") } else { nth };
+        let nth = if plan.chooses_loads() { format!(", trial {repeat}") } else { nth };
         let label = format!("{cell}, {pass}{nth}");
+        let (recorder, records) = record_queue(PlanMemory::of(plan).answers.unwrap_or(0));
+        let live = Arc::new(Live::default());
+        if let Some(lead) = self.request.context.team.lead() {
+            let sinks = team::sinks(lead, &recorder, &live);
+            lead.order(Order::Pass { begin: begin.clone() }, sinks);
+        }
+        let queue = (recorder.of_rank(self.request.context.team.lead().map(|_| 0)), records);
         let PassRequests { source, error: source_error, .. } = self.requests(&begin, &label)?;
-        let Written { result, error, body_hash } = self.play_and_write(&begin, &label, source)?;
-        if let Some(error) = error {
+        let written = self.play_and_write(&begin, &label, (source, live), queue)?;
+        let Written { result, error, body_hash, reports } = written;
+        let not_whole = team::not_whole(&reports, Some(&body_hash), self.runner.interrupted());
+        self.reports.extend(reports);
+        // The bodies of conversations have answers in them, which this rank does not know of all.
+        self.bodies_are_known &= self.request.context.team.lead().is_none()
+            || !matches!(pass, PassPlan::Conversations { .. });
+        if let Some(why) = not_whole {
+            self.broken = Some(format!("{label}: {why}"));
+        } else if let Some(error) = error {
             self.broken = Some(format!("{label}: {error}"));
         } else if let Some(why) = source_error.get() {
             self.broken = Some(format!("{label}: prompts ran out: {why}"));
@@ -98,7 +123,7 @@ impl<N: Network> Session<'_, N> {
             && pass.requests().is_some_and(|planned| u64::from(planned) != records)
         {
             self.broken.get_or_insert(format!(
-                "{label}: {records} records where {pass} has another number of requests"
+                "{label}: {records} records, but {pass} has a different number of requests"
             ));
         }
         self.completed += usize::from(!self.is_stopped());
@@ -138,21 +163,25 @@ impl<N: Network> Session<'_, N> {
         &mut self,
         begin: &PassBegin,
         label: &str,
-        source: Box<dyn Source>,
+        (source, live): (Box<dyn Source>, Arc<Live>),
+        (recorder, records): (ToWriter, FromDriver),
     ) -> Result<Written, RunError> {
         let (plan, events) = (self.request.plan, self.request.events);
-        let live = Arc::new(Live::default());
         events.emit(Event::PassStarted(&PassStarted {
             label: label.to_owned(),
             begin: begin.clone(),
             live: Arc::clone(&live),
         }));
-        let (recorder, records) = record_queue(PlanMemory::of(plan).answers.unwrap_or(0));
         let stop = Arc::clone(&self.runner.stop);
         let waker = self.runner.net.waker();
+        let part = self.part(&begin.plan);
+        let team = &self.request.context.team;
         let (process, observed) = (OnceLock::new(), OnceLock::<Observed>::new());
+        if let Some(lead) = team.lead() {
+            lead.wait_for_work();
+        }
         let before = self.observer.begin();
-        let (played, written) = std::thread::scope(|scope| {
+        let (played, written, reports) = std::thread::scope(|scope| {
             let (over, is_over) = channel::<()>();
             let (recording, observer) = (&mut self.recording, &mut self.observer);
             let (process, observed) = (&process, &observed);
@@ -168,11 +197,16 @@ impl<N: Network> Session<'_, N> {
                 // A pass whose records cannot be stored is not worth its time.
                 let give_up = || {
                     stop.store(true, Ordering::Relaxed);
-                    waker.iter().for_each(|waker| waker.wake());
+                    waker.wake();
                 };
                 recording.pass(plan, begin, &records, Some(events), ending, give_up)
             })?;
-            let played = self.runner.play(plan, begin, source, recorder, live);
+            let played = self.runner.play_part(plan, begin, part, source, recorder, live);
+            if played.is_err() {
+                self.runner.stop.store(true, Ordering::Relaxed);
+            }
+            // The server is looked at until the last rank is done.
+            let reports = team.lead().map(Lead::reports).unwrap_or_default();
             drop(over);
             let samples = watcher.join().expect("invariant: the watcher does not panic");
             observed.get_or_init(|| samples);
@@ -182,13 +216,26 @@ impl<N: Network> Session<'_, N> {
                 drop::<ToWriter>(recorder);
                 body_hash
             });
-            Ok((played, writer.join()))
+            Ok((played, writer.join(), reports))
         })
         .map_err(RunError::Thread)?;
         events.emit(Event::PassStopped(process.get()));
         let body_hash = played.map_err(RunError::Sockets)?;
         let (result, error) = written.expect("invariant: the writer does not panic");
-        Ok(Written { result, error, body_hash })
+        Ok(Written { result, error, body_hash, reports })
+    }
+
+    /// This rank's part of a pass. A rank that is lost ends the pass.
+    fn part(&self, pass: &PassPlan) -> Part {
+        let Team::Lead(lead) = &self.request.context.team else { return Part::whole() };
+        let (stop, waker) = (Arc::clone(&self.runner.stop), self.runner.net.waker());
+        lead.when_lost(move || {
+            stop.store(true, Ordering::Relaxed);
+            waker.wake();
+        });
+        let workload_hash = self.workload_hash.hash();
+        let gate = LeadGate { lead: Arc::clone(lead), workload_hash };
+        Part { share: self.request.context.team.share(pass), gate: Some(Box::new(gate)) }
     }
 
     /// Adds the result of a pass to its cell.

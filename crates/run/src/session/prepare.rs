@@ -1,25 +1,23 @@
 //! Everything before the first pass: what can be wrong without a server, the server itself, what it
 //! adds to prompts, how long the run will take, and the run's entry in the store.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use inferometer_drive::Endpoint;
-use inferometer_model::finding::{Finding, Severity, code};
+use inferometer_model::finding::{Finding, Severity};
 use inferometer_model::request::BodyHasher;
-use inferometer_model::secrets::{MIN_SECRET_CHARS, short_keys};
-use inferometer_model::target::{Environment, Target};
+use inferometer_model::target::{Environment, EventLoopCount, Target};
 use inferometer_observe::Observer;
-use inferometer_plan::{Plan, WorkloadPlan};
+use inferometer_plan::Plan;
 use inferometer_store::{RunHeader, Store};
 use inferometer_workload::PromptScope;
-use inferometer_workload::conversation::History;
 
-use super::first_requests::{self, First};
+use super::equip::{Equipped, equip, fit_prompts};
+use super::first_requests::First;
 use super::{RunRequest, Session};
 use crate::context::{Estimate, ReportFiles};
 use crate::error::RunError;
 use crate::event::{Event, RunStarted};
+use crate::event_loops::event_loops;
 use crate::events::Events;
 use crate::grid::Grid;
 use crate::header::{self, Origin};
@@ -30,12 +28,12 @@ use crate::overhead::Overhead;
 use crate::pass::PassRunner;
 use crate::prefix_cache::PrefixCache;
 use crate::prompts::{self, PromptCursor, PromptTokenizer, Prompts, WorkloadHash};
-use crate::recording::{Counter, Recording};
+use crate::ready_target::ReadyTarget;
+use crate::recording::Recording;
 use crate::search_bound::LongestRun;
 use crate::servers::{Servers, Start};
 use crate::slow::told_if_slow;
-use crate::target::ReadyTarget;
-use crate::{estimate, messages, model_limit, observers, overhead, prompt_findings};
+use crate::{ab_text, estimate, messages};
 
 /// What is known without a server.
 struct Checked {
@@ -72,34 +70,13 @@ pub(super) fn prepare<'a, N: Network>(
 ) -> Result<Session<'a, N>, RunError> {
     let RunRequest { plan, context, events } = request;
     let Checked { tokenizer, outputs, store, longest, estimate } = Checked::of(request)?;
-    let mut ready = connected(&net, request, servers, &outputs, connect)?;
-    let too_long = model_limit::check(plan, &ready.target.facts)?;
-    let mut asked = observers::observer(plan, &context.access, &mut ready)?;
-    let mut findings = ready.findings.clone();
-    findings.extend(too_long);
-    let tokenizer = match tokenizer {
-        Some(tokenizer) => tokenizer,
-        None => {
-            let server = ready.server.as_ref();
-            told_if_slow(
-                events,
-                "asking the server for a tokenizer (/tokenize, /detokenize)",
-                || prompts::servers_tokenizer(server, &ready.endpoint.model, &mut findings),
-            )
-        }
-    };
-    let counter = counter(plan, &ready.endpoint, &tokenizer);
-    let mut prompts = open_prompts(request, tokenizer, &ready, &mut findings)?;
-    let mut runner = runner(net, request, &ready, &counter);
-    let first = first_requests::send(&mut runner, plan, &prompts, &ready, &mut findings)?;
+    let equipped = equip(net, request, servers, outputs.folder(), tokenizer, connect)?;
+    let Equipped { ready, observer, mut findings, counter, mut prompts, runner, first } = equipped;
+    if let Some(run) = outputs.replaced() {
+        let folder = outputs.folder().display();
+        events.say(&format!("out: {folder}: this run replaces the report of run {run}"));
+    }
     let First { seen, ignore_eos } = first;
-    if runner.interrupted() {
-        return Err(RunError::Interrupted("anything was measured"));
-    }
-    if asked.again {
-        asked.observer.scrape = observers::ask_again(plan, &context.access, &mut ready)?;
-    }
-    let observer = asked.observer;
     let estimate = estimate_after(&longest, estimate, &prompts, &seen);
     let template = fit_prompts(&mut prompts, plan, &ready, &runner, seen, &mut findings);
     tell(&findings, events);
@@ -108,7 +85,7 @@ pub(super) fn prepare<'a, N: Network>(
         let scope = PromptScope::new(cell.to_string(), "check", 0);
         let what = match prompts.tokenizer().asks_the_server {
             true => {
-                format!("making a first prompt for {cell} by the server's tokenizer (/tokenize)")
+                format!("making a first prompt for {cell} with the server's tokenizer (/tokenize)")
             }
             false => format!("making a first prompt for {cell}"),
         };
@@ -116,14 +93,19 @@ pub(super) fn prepare<'a, N: Network>(
     }
     if let Some(earlier) = &context.same_work {
         events.say(&format!(
-            "making the requests of run {} again, to see that they are the same",
+            "making the requests of run {} again, to check that they are the same",
             earlier.run
         ));
         prompts::check_same_work(&prompts, plan, earlier)?;
     }
-    match &plan.search {
-        Some(search) => messages::search(events, plan, search, estimate),
-        None => messages::estimate(events, estimate),
+    match (&plan.search, &plan.sweep, &plan.ab) {
+        (Some(search), ..) => messages::search(events, plan, search, estimate),
+        (None, Some(sweep), _) => messages::sweep(events, plan, sweep),
+        (None, None, Some(ab)) => {
+            let most = estimate.map(|(one, other)| one.max(other));
+            events.say(&ab_text::bound(plan, ab, most));
+        }
+        (None, None, None) => messages::estimate(events, estimate),
     }
     context.host.confirm.as_ref().map_or(Ok(()), |ask| ask(estimate).map_err(RunError::Refused))?;
     let header = header_of(request, &ready.target, &prompts, &runner, &observer);
@@ -153,6 +135,7 @@ pub(super) fn prepare<'a, N: Network>(
         cursor: PromptCursor::default(),
         cursor_is_a_bound: false,
         broken: None,
+        reports: Vec::new(),
         _embedded: ready.embedded,
     })
 }
@@ -164,80 +147,6 @@ fn tell(findings: &[Finding], events: &Events) {
         if finding.severity == Severity::Warning {
             events.say(&format!("warning: {}", finding.message));
         }
-    }
-}
-
-/// The server, ready to be measured.
-fn connected(
-    net: &impl Network,
-    RunRequest { plan, context, events }: RunRequest<'_>,
-    servers: &mut Servers,
-    outputs: &Outputs,
-    connect: impl FnOnce(&mut Servers, Start<'_>) -> Result<ReadyTarget, RunError>,
-) -> Result<ReadyTarget, RunError> {
-    // A limit that stays low shows in the records of the connections that it costs.
-    let _ = inferometer_net::raise_open_files_limit();
-    let interrupt = &context.host.interrupt;
-    interrupt.wakes(net.waker());
-    events.emit(Event::Connecting);
-    let stop = interrupt.flag();
-    let program = context.host.program.as_deref();
-    for name in short_keys(&context.headers) {
-        events.say(&format!(
-            "warning: the key in the header {name} has fewer than {MIN_SECRET_CHARS} characters, so \
-             it is not removed from texts in which the server quotes it"
-        ));
-    }
-    let headers = &context.headers;
-    let start = Start { folder: outputs.folder(), stop: &stop, events, program, headers };
-    let ready = match connect(servers, start) {
-        Err(_) if interrupt.is_requested() => {
-            return Err(RunError::Interrupted("anything was measured"));
-        }
-        ready => ready?,
-    };
-    messages::announce(events, &ready.target, plan);
-    if let Some(run) = outputs.replaced() {
-        let folder = outputs.folder().display();
-        events.say(&format!("out: {folder}: this run replaces the report of run {run}"));
-    }
-    Ok(ready)
-}
-
-fn open_prompts(
-    RunRequest { plan, context, .. }: RunRequest<'_>,
-    tokenizer: PromptTokenizer,
-    ready: &ReadyTarget,
-    findings: &mut Vec<Finding>,
-) -> Result<Prompts, RunError> {
-    let mut prompts = Prompts::open(plan, tokenizer, &context.salt)?;
-    findings.extend(prompts::data_set_findings(&prompts));
-    findings.extend(prompt_findings::hash_covers_a_part(plan));
-    prompts::check_dialect(&prompts, plan, ready.endpoint.dialect)?;
-    if ready.endpoint.dialect.accepts_messages {
-        prompts.send_history_as(History::Messages);
-    }
-    Ok(prompts)
-}
-
-fn runner<N: Network>(
-    net: N,
-    RunRequest { plan, context, .. }: RunRequest<'_>,
-    ready: &ReadyTarget,
-    counter: &Counter,
-) -> PassRunner<N> {
-    let talks = matches!(plan.workload, WorkloadPlan::Conversation(_));
-    PassRunner {
-        net,
-        stop: context.host.interrupt.flag(),
-        address: ready.address.clone(),
-        tunnel: ready.tunnel.clone(),
-        tls: ready.tls.clone(),
-        endpoint: ready.endpoint.clone(),
-        sends_ignore_eos: true,
-        keep_text: talks || !matches!(counter, Counter::None),
-        reuse_connections: ready.endpoint.keeps_connections(),
-        cut_off: true,
     }
 }
 
@@ -259,55 +168,6 @@ fn estimate_after(
     spans.and_then(|(one, other)| longest.time(one).zip(longest.time(other)))
 }
 
-/// Makes prompts shorter by what the server adds, where that counts. Says how many tokens of a chat
-/// template input lengths leave out.
-fn fit_prompts<N: Network>(
-    prompts: &mut Prompts,
-    plan: &Plan,
-    ready: &ReadyTarget,
-    runner: &PassRunner<N>,
-    seen: Overhead,
-    findings: &mut Vec<Finding>,
-) -> u32 {
-    if !runner.reuse_connections {
-        let why = if ready.endpoint.keeps_connections() {
-            "the server closes connections after an answer without saying so"
-        } else {
-            "the header `Connection: close` was given"
-        };
-        let message =
-            format!("{why}: each request has a connection of its own, opened ahead of it");
-        findings.push(Finding::of(code::CONNECTIONS_NOT_KEPT, message));
-    }
-    let has_template = ready.endpoint.dialect.applies_chat_template;
-    let is_models_own = prompts.tokenizer().is_models_own;
-    let added = seen.tokens.filter(|_| is_models_own);
-    if is_models_own {
-        findings.extend(seen.findings);
-    }
-    if has_template && plan.count_template && added.is_none() {
-        findings.push(overhead::template_not_counted());
-    }
-    let counts = !has_template || plan.count_template;
-    if counts {
-        prompts.reserve(added.unwrap_or(0));
-    }
-    if counts { 0 } else { added.unwrap_or(0) }
-}
-
-/// The tokenizer that the user named counts outputs. Where the answers do not state their tokens, and
-/// whole bodies have no events to count, the model's own does.
-fn counter(plan: &Plan, endpoint: &Endpoint, tokenizer: &PromptTokenizer) -> Counter {
-    let stream = plan.sampling.stream;
-    if plan.tokenizer.is_some() {
-        Counter::AsTheyCome(Arc::clone(&tokenizer.tokenizer))
-    } else if tokenizer.is_models_own && !stream && !endpoint.dialect.reports_usage {
-        Counter::AfterThePass(Arc::clone(&tokenizer.tokenizer))
-    } else {
-        Counter::None
-    }
-}
-
 fn header_of<N: Network>(
     RunRequest { plan, context, .. }: RunRequest<'_>,
     target: &Target,
@@ -319,6 +179,7 @@ fn header_of<N: Network>(
         tokenizer: Some(prompts.tokenizer().tokenizer.name()),
         tokenizer_sha256: prompts.tokenizer().tokenizer.sha256(),
         salt: Some(context.salt.clone()),
+        event_loops: Some(EventLoopCount { count: runner.net.loops() as u32, ..event_loops(plan) }),
         cards: observer.cards.iter().flat_map(|source| source.cards()).collect(),
         ..inferometer_observe::environment()
     };
@@ -333,14 +194,15 @@ fn started(request: RunRequest<'_>, recording: &Recording, header: &RunHeader) {
         target: header.target.clone(),
         started_unix_ns: header.started_unix_ns,
         passes: max_passes(request.plan),
+        passes_are_known: request.plan.most_trials().is_none()
+            && request.plan.repeat.at_least == request.plan.repeat.at_most,
     }));
 }
 
 /// Passes that a run has, at most.
 fn max_passes(plan: &Plan) -> usize {
     let once: usize = plan.cells.iter().map(|cell| plan.passes_of(*cell).len()).sum();
-    let search = plan.search.as_ref();
-    once * search.map_or(plan.repeat.at_most, |search| search.max_trials) as usize
+    once * plan.most_trials().unwrap_or(plan.repeat.at_most) as usize
 }
 
 /// An observer whose samples are events.

@@ -1,5 +1,6 @@
 //! Cells that an earlier run has completed: their records become those of this run. Nothing is sent.
 
+use inferometer_cluster::Order;
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::record::Record;
@@ -19,6 +20,7 @@ impl<N: Network> Session<'_, N> {
             return Ok(false);
         };
         if let Some(bound) = plan.warmup.bound() {
+            self.tell_ranks(Order::WarmUp { cell });
             self.cursor.next(cell, "warm-up", 1, &PassPlan::OneByOne { bound });
         }
         for pass in passes {
@@ -32,7 +34,8 @@ impl<N: Network> Session<'_, N> {
         let plan = self.request.plan;
         let begin = PassBegin { pass: self.pass_number, ..pass.begin.clone() };
         let cell = begin.cell;
-        let label = format!("{cell}, {}, taken over", begin.plan);
+        let label = format!("{cell}, {}, copied", begin.plan);
+        self.tell_ranks(Order::TakenOver { begin: begin.clone() });
         let name = begin.plan.prompt_label();
         let place = self.cursor.next(cell, &name, begin.repeat, &begin.plan);
         prompts::supply(&self.prompts, plan, &begin, &place, &mut self.workload_hash)?;

@@ -11,11 +11,12 @@ use crate::error::StoreError;
 
 /// The steps from an empty file to the present schema. The file's `user_version` is the number of
 /// steps that were done; steps are added at the end and never changed.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("../schema/0001_runs.sql"),
     include_str!("../schema/0002_classes.sql"),
     include_str!("../schema/0003_labels_and_views.sql"),
     include_str!("../schema/0004_loads_listed.sql"),
+    include_str!("../schema/0005_servers_and_ranks.sql"),
 ];
 
 /// Marks a file as a database of this program (`PRAGMA application_id`): "INFR".
@@ -72,7 +73,7 @@ pub(super) fn database(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError + 
     move |source| match source.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => StoreError::NotAStore {
             path: path.clone(),
-            what: "it is no SQLite database".to_owned(),
+            what: "it is not an SQLite database".to_owned(),
         },
         _ => StoreError::Database { path: path.clone(), source },
     }

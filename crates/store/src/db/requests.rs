@@ -16,8 +16,8 @@ const INSERT: &str = "INSERT INTO requests (
     run_id, pass, request, outcome, phase, status, detail, finish_reason, asked_input,
     asked_output, prompt_tokens_usage, prompt_tokens_tokenizer, cached_tokens_usage, tokens_usage,
     tokens_tokenizer, tokens_events, due_ns, send_start_ns, first_token_ns, last_token_ns,
-    ended_ns, ttft_ms, e2e_ms, class
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    ended_ns, ttft_ms, e2e_ms, class, server, rank
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 /// Requests of a pass that never began and are added to the index: all of few. An interruption may
 /// leave millions of them, which differ in their number only; the log has them all.
@@ -67,6 +67,8 @@ fn insert_one(statement: &mut Statement<'_>, run: &RunId, record: &Record) -> ru
         ttft::from_sent(&timeline),
         e2e::from_sent(&timeline),
         record.class,
+        record.server,
+        record.rank,
     ])?;
     Ok(())
 }

@@ -164,6 +164,12 @@ pub struct LoadsRow {
     pub tpot_p50_ms: Option<[f64; 2]>,
 }
 
+/// A rate with four decimals at most.
+fn rate_text(rate: f64) -> String {
+    let text = format!("{rate:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// The loads, such as `1 in flight, all at once` or `2..8 requests/s`; empty for loads that change
 /// within a pass.
 impl std::fmt::Display for LoadsRow {
@@ -175,9 +181,8 @@ impl std::fmt::Display for LoadsRow {
         let in_flight = self
             .in_flight
             .map(|[least, most]| span(least.to_string(), most.to_string(), "in flight"));
-        let rate = self
-            .rate
-            .map(|[least, most]| span(format!("{least:.4}"), format!("{most:.4}"), "requests/s"));
+        let rate =
+            self.rate.map(|[least, most]| span(rate_text(least), rate_text(most), "requests/s"));
         let all = self.all_at_once.then(|| "all at once".to_owned());
         let parts: Vec<String> = [in_flight, rate, all].into_iter().flatten().collect();
         f.write_str(&parts.join(", "))

@@ -1,5 +1,5 @@
-//! An open store: its connection, its paths, its transactions. What is stored and asked stands in the
-//! files beside this one.
+//! An open store: its connection, its paths, its transactions. What is stored and queried is in the
+//! other files of this folder.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

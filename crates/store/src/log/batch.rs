@@ -24,11 +24,13 @@ const FULL_RECORDS: usize = 4096;
 const FULL_ROWS: usize = 1 << 17;
 const FULL_STRING_BYTES: usize = 1 << 20;
 
-const RECORD_COLUMNS: usize = 25;
+const RECORD_COLUMNS: usize = 27;
 /// Those of the first version of the format, which had no classes.
 const RECORD_COLUMNS_1: usize = 22;
 /// Those of the second and third, which had no limits of outputs and did not say what was streamed.
 const RECORD_COLUMNS_2: usize = 23;
+/// Those of the fourth and fifth, which knew one server and one process.
+const RECORD_COLUMNS_4: usize = 25;
 const READ_COLUMNS: usize = 4;
 const EVENT_COLUMNS: usize = 4;
 
@@ -112,6 +114,8 @@ impl Batch {
             self.strings.code(record.class.as_deref()),
             some(record.output_limit),
             flags(record),
+            some(record.server),
+            some(record.rank),
             record.reads.len() as u64,
             record.events.len() as u64,
         ]
@@ -207,6 +211,7 @@ pub(super) fn decode(payload: &[u8], format: u32) -> Result<Vec<Record>, Malform
     let rows = match format {
         1 => widen::<RECORD_COLUMNS_1>(&input.table(record_count)?),
         2 | 3 => widen::<RECORD_COLUMNS_2>(&input.table(record_count)?),
+        4 | 5 => widen::<RECORD_COLUMNS_4>(&input.table(record_count)?),
         _ => input.table::<RECORD_COLUMNS>(record_count)?,
     };
     let reads = input.table::<READ_COLUMNS>(read_count)?;
@@ -324,7 +329,8 @@ fn decode_record(
     let [pass, index, asked_input, asked_output, prompt_tokens, rest @ ..] = row;
     let [due, picked, connected, send_start, sent, headers, ended, rest @ ..] = rest;
     let [outcome, status, detail, finish_reason, rest @ ..] = rest;
-    let [prompt, completion, cached, tokens_tokenizer, class, output_limit, flags, _, _] = rest;
+    let [prompt, completion, cached, tokens_tokenizer, class, output_limit, rest @ ..] = rest;
+    let [flags, server, rank, _, _] = rest;
     Ok(Record {
         pass: undo_difference(pass, before.pass)?,
         index: undo_difference(index, before.index)?,
@@ -354,6 +360,8 @@ fn decode_record(
             cached: undo_some(cached)?,
         },
         tokens_tokenizer: undo_some(tokens_tokenizer)?,
+        server: undo_some(server)?,
+        rank: undo_some(rank)?,
     })
 }
 

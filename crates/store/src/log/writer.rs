@@ -154,7 +154,9 @@ impl LogWriter {
             let part = Observed {
                 cpu_us: if part == 0 { observed.cpu_us } else { 0 },
                 samples: samples.to_vec(),
-                ..*observed
+                asks_server: observed.asks_server,
+                cards_named: observed.cards_named,
+                sources: observed.sources.clone(),
             };
             self.frame(Kind::Observed, &json(&part))?;
         }

@@ -37,7 +37,7 @@ fn an_empty_file_becomes_a_store_and_opening_it_again_changes_nothing() {
         "v_table",
     ];
     assert_eq!(ask(&folder, schema), names);
-    assert_eq!(ask(&folder, "PRAGMA user_version"), ["4"]);
+    assert_eq!(ask(&folder, "PRAGMA user_version"), ["5"]);
     assert_eq!(ask(&folder, "PRAGMA journal_mode"), ["wal"]);
     Store::open(store_path(&folder)).unwrap();
     assert_eq!(ask(&folder, schema), names);
@@ -64,7 +64,7 @@ fn stores_of_earlier_versions_are_brought_up_to_date_with_all_that_they_hold() {
         std::fs::copy(fixtures.join(format!("version-{version}.db")), store_path(&folder)).unwrap();
         assert_eq!(ask(&folder, "PRAGMA user_version"), [version.to_string()]);
         let mut store = Store::open(store_path(&folder)).unwrap();
-        assert_eq!(ask(&folder, "PRAGMA user_version"), ["4"], "from {version}");
+        assert_eq!(ask(&folder, "PRAGMA user_version"), ["5"], "from {version}");
         let stored = store.run("latest").unwrap();
         assert_eq!(stored.row.id.as_str(), "20261120-051233-ab12");
         assert_eq!((stored.row.cells, stored.row.kind.name()), (1, "measured"));
@@ -88,7 +88,7 @@ fn a_newer_store_is_refused_and_left_as_it_is() {
     finished(&folder);
     Connection::open(store_path(&folder)).unwrap().pragma_update(None, "user_version", 9).unwrap();
     let error = Store::open(store_path(&folder)).unwrap_err();
-    assert!(matches!(error, StoreError::NewerStore { found: 9, known: 4, .. }), "{error}");
+    assert!(matches!(error, StoreError::NewerStore { found: 9, known: 5, .. }), "{error}");
     assert_eq!(ask(&folder, "PRAGMA user_version"), ["9"]);
 }
 

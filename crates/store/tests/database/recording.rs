@@ -147,3 +147,24 @@ fn an_import_is_recorded_as_a_run_is() {
     let stored = store.run("latest-imported").unwrap();
     assert_eq!((stored.row.kind, stored.passes().unwrap().count()), (RunKind::Imported, 0));
 }
+
+#[test]
+fn the_server_and_the_rank_of_a_request_are_in_the_log_and_in_the_index() {
+    let folder = TempDir::new().unwrap();
+    let store = Store::open(store_path(&folder)).unwrap();
+    let mut recording = RunRecording::begin(store, &run_header(0, 1)).unwrap();
+    recording.begin_pass(&begin(0)).unwrap();
+    let of = |index: u32, server, rank| Record { server, rank, ..streamed(0, index, 2) };
+    let records = [of(0, Some(0), Some(7)), of(1, Some(1), Some(0)), of(2, None, None)];
+    records.iter().for_each(|record| recording.append(record.clone()).unwrap());
+    recording.end_pass(Ending::Complete, None, &Observed::default()).unwrap();
+    let run = recording.run().clone();
+    let finished = recording.finish(Ending::Complete, &summary(&run), RunState::Complete, START_NS);
+    let stored = finished.unwrap().run("latest").unwrap();
+    let logged = stored.passes().unwrap().next().unwrap().unwrap().records;
+    let places: Vec<_> = logged.iter().map(|record| (record.server, record.rank)).collect();
+    assert_eq!(places, [(Some(0), Some(7)), (Some(1), Some(0)), (None, None)]);
+    let of_index =
+        "SELECT server || ' ' || rank FROM v_requests WHERE server IS NOT NULL ORDER BY request";
+    assert_eq!(ask(&folder, of_index), ["0 7", "1 0"]);
+}

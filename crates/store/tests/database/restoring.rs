@@ -100,7 +100,7 @@ fn of_a_run_whose_log_is_not_its_own_or_not_whole_nothing_is_stored() {
         }
         assert!(!store.log_path(&run.id).exists(), "{words}");
     };
-    refused(&run, &whole[..whole.len() - 20], "was cut");
+    refused(&run, &whole[..whole.len() - 20], "is truncated");
     refused(&run, &altered, "is damaged");
     refused(&run, b"no log at all", "is not a run log");
     let other = RestoredRun { id: RunId::new(START_NS, 2), ..run.clone() };

@@ -18,7 +18,7 @@ use inferometer_model::request::Sampling;
 use inferometer_model::target::{Environment, Target, Tool};
 use inferometer_model::time::Nanos;
 use inferometer_plan::{
-    ObservePlan, Plan, Repeat, TargetPlan, Timeouts, Url, Warmup, WorkloadPlan,
+    ObservePlan, Plan, Repeat, SpreadPlan, TargetPlan, Timeouts, Url, Warmup, WorkloadPlan,
 };
 use inferometer_store::log::as_stored;
 use inferometer_store::{RunHeader, RunId};
@@ -39,6 +39,7 @@ pub fn plan(stream: bool) -> Plan {
             endpoint: None,
             model: None,
             header_names: vec!["x-tenant".to_owned()],
+            spread: SpreadPlan::default(),
         },
         tokenizer: None,
         workload: WorkloadPlan::Random,
@@ -70,13 +71,17 @@ pub fn plan(stream: bool) -> Plan {
         slo: Vec::new(),
         goodput: Vec::new(),
         asked: Box::default(),
+        sweep: None,
+        stop: inferometer_plan::stop::StopPlan::default(),
         search: None,
+        ab: None,
         seed: 1,
     }
 }
 
 fn target() -> Target {
     Target {
+        servers: Vec::new(),
         url: "http://127.0.0.1:8000".to_owned(),
         dialect: "vllm".to_owned(),
         engine: Some("vllm".to_owned()),
@@ -176,6 +181,8 @@ pub fn summary(run: &RunId) -> Summary {
         }],
         imported: None,
         searches: Vec::new(),
+        sweeps: Vec::new(),
+        ranks: Vec::new(),
         errors: None,
     }
 }

@@ -69,8 +69,9 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
     let instants = (instant(), prop::array::uniform6(option::of(instant())));
     let end = (outcome(), option::of(any::<u16>()), text(), text(), text());
     let usage = (count(), count(), count(), count(), any::<bool>(), option::of(any::<bool>()));
-    (counts, instants, reads_and_events(), end, usage).prop_map(
-        move |(counts, (due, instants), (reads, events), end, usage)| {
+    let places = (count(), count());
+    (counts, instants, reads_and_events(), end, usage, places).prop_map(
+        move |(counts, (due, instants), (reads, events), end, usage, (server, rank))| {
             let (prompt, completion, cached, output_limit, streamed, kept_connection) = usage;
             let [picked, connected, send_start, sent, headers, ended] = instants;
             let (index, asked_input, asked_output, prompt_tokens_tokenizer, tokens_tokenizer) =
@@ -101,6 +102,8 @@ pub fn record(pass: u32) -> impl Strategy<Value = Record> {
                 finish_reason,
                 usage: Usage { prompt, completion, cached },
                 tokens_tokenizer,
+                server,
+                rank,
             }
         },
     )

@@ -284,6 +284,25 @@ fn a_log_written_by_the_fourth_version_is_read() {
 }
 
 #[test]
+fn a_log_of_the_fifth_version_is_read_as_one_server_and_one_process() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-5.log");
+    let log = LogReader::open(&path).unwrap();
+    assert_eq!(log.header().format, 5);
+    let records = log.map(Result::unwrap).filter_map(|entry| match entry {
+        Entry::Record(record) => Some(*record),
+        _ => None,
+    });
+    let records: Vec<Record> = records.collect();
+    assert_eq!(records.len(), 5);
+    let is_as_written = |record: &Record| {
+        record.outcome == Outcome::Complete
+            && record.kept_connection.is_some()
+            && (record.server, record.rank) == (None, None)
+    };
+    assert!(records.iter().all(is_as_written));
+}
+
+#[test]
 fn requests_that_never_began_take_the_room_of_one_and_are_read_as_one_record_each() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("run.log");
@@ -318,10 +337,10 @@ fn requests_that_never_began_take_the_room_of_one_and_are_read_as_one_record_eac
 #[test]
 fn a_log_of_a_newer_version_is_refused_by_name() {
     let folder = TempDir::new().unwrap();
-    let newer_format = LogHeader { format: 6, ..header() };
+    let newer_format = LogHeader { format: 7, ..header() };
     let newer_records = LogHeader { record_version: 7, ..header() };
     let cases = [
-        (newer_format, "the format of the log is version 6, this program reads version 5"),
+        (newer_format, "the format of the log is version 7, this program reads version 6"),
         (newer_records, "the meaning of records is version 7, this program reads version 1"),
     ];
     for (index, (header, message)) in cases.into_iter().enumerate() {

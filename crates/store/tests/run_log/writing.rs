@@ -98,7 +98,8 @@ fn samples_of_a_pass_are_read_as_they_were_written_however_many_they_are() {
         Sample { at: Nanos(index), server: Some(server), ..Sample::default() }
     };
     let samples = (0..25_000).map(sample).collect();
-    let observed = Observed { asks_server: true, cpu_us: 7, cards_named: true, samples };
+    let sources = vec!["a".to_owned()];
+    let observed = Observed { asks_server: true, cpu_us: 7, cards_named: true, sources, samples };
     let mut writer = LogWriter::create(&path, &header()).unwrap();
     writer.begin_pass(&begin(0)).unwrap();
     writer.append(&streamed(0, 0, 1)).unwrap();

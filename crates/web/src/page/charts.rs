@@ -1,5 +1,5 @@
-//! The charts of a live view: what goes on over time, and how latencies are distributed. The
-//! report crate draws them.
+//! The charts of a live view: the course over time, and the distribution of latencies. The report
+//! crate draws them.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub(crate) fn over_time(pass: &SoFar) -> Html {
     };
     let x = Axis::new("Time in the pass", "s").reaching(Extent::Values);
     let mut chart = Chart::new("live-time", "Over time", x);
-    let note = "Of requests that are over: what is under way is not in the log yet.";
+    let note = "Completed requests only: those in flight are not in the log yet.";
     chart.notes = vec![note.to_owned()];
     chart.panels = vec![
         Panel::new(Axis::new("Output", "tokens/s"), HEIGHT, vec![tokens]),

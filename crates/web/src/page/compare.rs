@@ -57,7 +57,7 @@ fn margin(target: &RequestTarget) -> Result<f64, PageError> {
     let Some(text) = target.value("margin") else { return Ok(100.0 * Options::default().margin) };
     let percent = text.parse().ok().filter(|percent: &f64| *percent > 0.0 && *percent < 100.0);
     percent.ok_or_else(|| {
-        PageError::BadQuery(format!("margin={text}: is no percentage above 0 and below 100"))
+        PageError::BadQuery(format!("margin={text}: is not a percentage between 0 and 100"))
     })
 }
 
@@ -98,7 +98,7 @@ fn chosen(summaries: &[(String, Summary)], margin: f64) -> Html {
             let mut query = vec![("a", id.as_str())];
             query.extend(summaries.iter().filter(|(o, _)| o != id).map(|(o, _)| ("b", o.as_str())));
             query.push(("margin", &margin));
-            out.raw(" (").link(&link(&["compare"], &query), "make it the baseline").raw(")");
+            out.raw(" (").link(&link(&["compare"], &query), "use as baseline").raw(")");
         }
         out.raw("</li>\n");
     }

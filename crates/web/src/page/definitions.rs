@@ -27,11 +27,11 @@ pub(crate) fn definitions(_: &mut Site, _: &RequestTarget) -> Result<Response, P
         let better = match metric.direction {
             Some(Direction::Lower) => "Lower is better.",
             Some(Direction::Higher) => "Higher is better.",
-            None => "Neither way is better.",
+            None => "Neither direction is better.",
         };
         let over = match metric.over {
-            Over::Completed => "Over requests that completed.",
-            Over::Sent => "Over every request that was sent.",
+            Over::Completed => "Over completed requests.",
+            Over::Sent => "Over all sent requests.",
         };
         content.raw("<section><h2").attribute("id", metric.name).raw(">").text(metric.name);
         content.raw("</h2>\n<p class=\"soft\">");

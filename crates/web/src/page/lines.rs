@@ -125,7 +125,7 @@ impl Filter {
         };
         match filter.never() {
             Some((from, to)) => {
-                Err(PageError::BadQuery(format!("from={from} lies after to={to}: no run can fit")))
+                Err(PageError::BadQuery(format!("from={from} is after to={to}: no run can match")))
             }
             None => Ok(Self { of_store: filter, simulated }),
         }
@@ -211,9 +211,9 @@ fn day(target: &RequestTarget, name: &str) -> Result<Option<String>, PageError> 
     let Some(text) = target.value(name) else { return Ok(None) };
     match beginning(text) {
         Some(day) => Ok(Some(day)),
-        None => Err(PageError::BadQuery(format!(
-            "{name}={text}: is no day of the calendar such as 2026-11-20"
-        ))),
+        None => {
+            Err(PageError::BadQuery(format!("{name}={text}: is not a date such as 2026-11-20")))
+        }
     }
 }
 
@@ -230,6 +230,6 @@ fn one_of<T: Copy>(
     found.map(Some).ok_or_else(|| {
         let names: Vec<&str> =
             all.iter().map(|one| of(*one)).chain(beside.iter().copied()).collect();
-        PageError::BadQuery(format!("{name}={text}: is none of {}", names.join(", ")))
+        PageError::BadQuery(format!("{name}={text}: is not one of {}", names.join(", ")))
     })
 }

@@ -90,7 +90,7 @@ fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), PageError> 
             let Some(oldest) = oldest.map(|(id, _)| id.clone()) else { break };
             site.followed.remove(&oldest);
         }
-        let is_search = plan.as_ref().is_some_and(|plan| plan.search.is_some());
+        let is_search = plan.as_ref().is_some_and(Plan::chooses_loads);
         site.followed.insert(id.to_owned(), Follow::of(stored.reader()?, is_search));
     }
     let follow = site.followed.get_mut(id).expect("invariant: it was just entered");
@@ -125,20 +125,23 @@ fn is_fresh(note: &LiveNote) -> bool {
 fn state(out: &mut Html, stored: &StoredRun, follow: &Follow) {
     let id = stored.row.id.as_str();
     let text = match (stored.row.state, follow.ending(), follow.is_behind()) {
-        (_, _, true) => "Reading what was recorded so far …".to_owned(),
-        (RunState::Running, None, _) => "In progress. What has ended so far:".to_owned(),
+        (_, _, true) => "Reading the records so far …".to_owned(),
+        (RunState::Running, None, _) => "In progress. Completed so far:".to_owned(),
         (RunState::Running, Some(_), _) => {
-            "All passes are over; results are being made.".to_owned()
+            "All passes are complete; results are being computed.".to_owned()
         }
         (state, ..) => format!("This run is {}.", state.name()),
     };
     out.raw("<p role=\"status\">").text(&text);
     if stored.summary.is_some() {
-        out.raw(" ").link(&link(&["runs", id], &[]), "To its report");
+        out.raw(" ").link(&link(&["runs", id], &[]), "Open its report");
     }
     out.raw("</p>\n");
     if follow.passes().is_empty() {
-        out.paragraph("No pass has begun yet: servers start, prompts are made, warm-up.");
+        out.paragraph(
+            "No pass has started yet: servers are starting, prompts are being made, or \
+            the warm-up is running.",
+        );
     }
 }
 
@@ -146,8 +149,8 @@ fn state(out: &mut Html, stored: &StoredRun, follow: &Follow) {
 fn plan_progress(out: &mut Html, follow: &Follow, plan: Option<&Plan>) {
     let Some(plan) = plan else { return };
     let done = follow.passes().iter().filter(|pass| pass.ending.is_some()).count();
-    let (all, up_to) = match &plan.search {
-        Some(search) => (plan.cells.len() * search.max_trials as usize, "up to "),
+    let (all, up_to) = match plan.most_trials() {
+        Some(trials) => (plan.cells.len() * trials as usize, "up to "),
         None => {
             let once: usize = plan.cells.iter().map(|cell| plan.passes_of(*cell).len()).sum();
             let is_open = plan.repeat.at_least < plan.repeat.at_most;
@@ -155,7 +158,7 @@ fn plan_progress(out: &mut Html, follow: &Follow, plan: Option<&Plan>) {
         }
     };
     let all = all.max(done);
-    progress(out, &format!("{done} of {up_to}{all} passes are over"), done as u64, all as u64);
+    progress(out, &format!("{done} of {up_to}{all} passes are complete"), done as u64, all as u64);
 }
 
 fn progress(out: &mut Html, label: &str, done: u64, all: u64) {
@@ -172,11 +175,11 @@ fn current(out: &mut Html, pass: &PassSoFar, note: Option<&LiveNote>) {
     match pass.begin.plan.requests() {
         Some(all) => progress(
             out,
-            &format!("{recorded} of {all} requests are over"),
+            &format!("{recorded} of {all} requests have ended"),
             recorded,
             u64::from(all),
         ),
-        None => drop(out.paragraph(&format!("{recorded} requests are over"))),
+        None => drop(out.paragraph(&format!("{recorded} requests have ended"))),
     }
     if let Some(note) = note {
         in_flight(out, note);
@@ -204,7 +207,7 @@ fn in_flight(out: &mut Html, note: &LiveNote) {
     }
     out.raw("<h3>Now</h3>\n");
     list(out, all);
-    out.raw("<h3>Requests that are over</h3>\n");
+    out.raw("<h3>Ended requests</h3>\n");
 }
 
 /// Metrics of the server itself.

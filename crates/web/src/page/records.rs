@@ -16,8 +16,8 @@ pub(crate) fn records(site: &mut Site, _: &RequestTarget) -> Result<Response, Pa
     let mut content = Html::new();
     content.raw("<h1>Records</h1>\n");
     content.paragraph(
-        "Published results that were imported into the store. Nobody measured them here: what can \
-         be said of them is what they say of themselves.",
+        "Published results that were imported into the store. They were not measured here: all \
+            facts about them come from their sources.",
     );
     if records.is_empty() {
         content.raw("<p>There are none yet: <code>inferometer import FILE</code> takes tables in ");

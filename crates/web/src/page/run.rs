@@ -78,7 +78,7 @@ fn without_results(stored: StoredRun) -> Html {
         .text(&format!("Run {} is {}", line.id, line.state));
     out.raw("</b></p>\n");
     out.paragraph(&format!("It began at {} UTC and has no results yet.", line.started));
-    out.raw("<p>").link(&link(&["runs", &line.id, "live"], &[]), "What it recorded so far");
+    out.raw("<p>").link(&link(&["runs", &line.id, "live"], &[]), "Records so far");
     out.raw("</p></div>\n<h2>Plan</h2>\n<pre><code>");
     for text in plan.trim_end().lines() {
         out.text(text).raw("\n");

@@ -44,11 +44,11 @@ pub(crate) fn runs(site: &mut Site, target: &RequestTarget) -> Result<Response, 
     let mut content = Html::new();
     content.raw("<h1>Runs</h1>\n").append(&filter.form(&all));
     if all.is_empty() {
-        content.paragraph("The store has no runs yet. `inferometer run` makes one.");
+        content.paragraph("The store has no runs yet. `inferometer run` creates one.");
     } else {
         let first = (page - 1) * size;
         let count = match found {
-            0 => "No run fits.".to_owned(),
+            0 => "No run matches.".to_owned(),
             1 => "1 run.".to_owned(),
             _ => format!("{} to {} of {found} runs.", first + 1, first + shown.len()),
         };
@@ -86,7 +86,7 @@ impl Order {
         };
         let column = COLUMNS.into_iter().find(|column| column.0 == name);
         let names = COLUMNS.map(|column| column.0).join(", ");
-        let unknown = || PageError::BadQuery(format!("sort={name}: is none of {names}"));
+        let unknown = || PageError::BadQuery(format!("sort={name}: is not one of {names}"));
         Ok(Self { column: column.ok_or_else(unknown)?, ascending })
     }
 
@@ -103,7 +103,7 @@ impl Order {
 }
 
 fn number(target: &RequestTarget, name: &str, otherwise: usize) -> Result<usize, PageError> {
-    let wrong = |value: &str| PageError::BadQuery(format!("{name}={value}: is no number"));
+    let wrong = |value: &str| PageError::BadQuery(format!("{name}={value}: is not a number"));
     target.value(name).map_or(Ok(otherwise), |value| value.parse().map_err(|_| wrong(value)))
 }
 
@@ -114,8 +114,8 @@ fn table(shown: &[&Line], order: &Order, target: &RequestTarget) -> Html {
         "<div class=\"table runs\" role=\"region\" aria-label=\"Runs\" tabindex=\"0\"><table>\n",
     );
     out.raw(
-        "<caption class=\"unseen\">Runs of the store; headings order them. Tokens/s are the \
-         most output tokens per second of a run's cells</caption>\n",
+        "<caption class=\"unseen\">Runs in the store; click a heading to sort. Tokens/s: output \
+            tokens per second of a run's fastest cell</caption>\n",
     );
     out.raw("<thead><tr><th scope=\"col\"><span class=\"unseen\">Choose</span></th>");
     for (name, heading, _) in COLUMNS {
@@ -176,7 +176,7 @@ fn row(out: &mut Html, line: &Line, target: &RequestTarget) {
         out.raw(" <span").attribute("class", class).raw(">").text(validity).raw("</span>");
     } else if line.has_results {
         out.raw(
-            " <span class=\"soft\" title=\"No client took part: nothing to vouch for\">-</span>",
+            " <span class=\"soft\" title=\"No client was involved: there is no verdict\">-</span>",
         );
     }
     out.raw("</td><td class=\"n\">").text(&line.cells.to_string());

@@ -77,7 +77,7 @@ fn requests_are_answered_or_refused_by_what_they_are() {
         (request("GET /style.css", ""), 200, "text/css"),
         (request("GET /none", ""), 404, "no such page"),
         (request("POST /", "Content-Length: 2\r\n") + "{}", 405, "allow: GET, HEAD"),
-        (request("DELETE /", ""), 405, "read only"),
+        (request("DELETE /", ""), 405, "read-only"),
         (request("POST /", "Content-Length: 5000000\r\n"), 413, "more than 4096 bytes"),
         (request("GET /", &long), 431, "more than 16384 bytes"),
         ("nonsense\r\n\r\n".to_owned(), 400, "not an HTTP/1.1 head"),

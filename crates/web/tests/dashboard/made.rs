@@ -121,6 +121,7 @@ fn plan() -> Plan {
 
 fn target(model: &str) -> Target {
     Target {
+        servers: Vec::new(),
         url: "http://127.0.0.1:8000".to_owned(),
         dialect: "vllm".to_owned(),
         engine: Some("vllm".to_owned()),
@@ -157,6 +158,8 @@ fn summary(id: &RunId, model: &str, slower: f64) -> Summary {
         cells: vec![cell(CELL.input_length, CELL.output_length, passes.collect())],
         imported: None,
         searches: Vec::new(),
+        sweeps: Vec::new(),
+        ranks: Vec::new(),
         errors: None,
     }
 }

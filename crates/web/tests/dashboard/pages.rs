@@ -62,7 +62,7 @@ fn runs_of_the_embedded_engine_are_listed_by_a_kind_that_the_form_keeps() {
     let simulated = made.simulated(1, 2, "chatglm3-6b").to_string();
     let mut site = made.site();
     let told = get(&mut site, "/?kind=good").text();
-    assert!(told.contains("is none of measured, predicted, imported, simulated"), "{told}");
+    assert!(told.contains("is not one of measured, predicted, imported, simulated"), "{told}");
     for (kind, both) in [("measured", true), ("simulated", false)] {
         let text = get(&mut site, &format!("/?kind={kind}")).text();
         assert!(text.contains(&simulated), "{kind}");
@@ -137,7 +137,7 @@ fn a_run_has_its_report_and_its_files_and_no_others() {
     let (made, [a, ..]) = filled();
     let mut site = made.site();
     let page = get(&mut site, &format!("/runs/{a}")).text();
-    assert!(page.contains("What was measured") && page.contains("128"));
+    assert!(page.contains("Settings") && page.contains("128"));
     let beginning = get(&mut site, &format!("/runs/{}", &a[..10]));
     assert_eq!((beginning.status, &beginning.headers[0].1), (303, &format!("/runs/{a}")));
     let mut files = 0;
@@ -148,7 +148,8 @@ fn a_run_has_its_report_and_its_files_and_no_others() {
         assert!(answer.status == 200 && !bytes.is_empty(), "{name}");
         files += 1;
     }
-    assert!(files >= 14, "{files}");
+    // Four of figures, and the time line as two: a single cell has no chart of one bar.
+    assert!(files >= 6, "{files}");
     let png = get(&mut site, &format!("/runs/{a}/requests-per-s.png"));
     assert!(png.status == 404 || png.content_type == "image/png");
     for missing in ["blocks.log", "x.png", "..", "%2e%2e%2fruns.db", "runs.db", "report.html.bak"] {
@@ -190,7 +191,7 @@ fn chosen_runs_are_held_against_the_oldest_or_the_one_that_is_named() {
     assert_eq!(get(&mut site, &format!("/compare?a={a}&b={d}")).status, 400, "without results");
     assert_eq!(get(&mut site, &format!("/compare?a={a}&b={b}&margin=200")).status, 400);
     let wide = get(&mut site, &format!("/compare?a={a}&b={b}&margin=40")).text();
-    assert!(wide.contains("lies within 40 %"));
+    assert!(wide.contains("is within 40 %"));
 }
 
 #[test]
@@ -204,14 +205,14 @@ fn a_run_in_progress_is_read_on_as_its_log_grows() {
     assert_eq!(page.headers[0].1, format!("/runs/{id}/live"));
     let target = format!("/runs/{id}/live");
     let page = get(&mut site, &target).text();
-    assert!(page.contains("0 of 8 requests are over") && page.contains("http-equiv=\"refresh\""));
+    assert!(page.contains("0 of 8 requests have ended") && page.contains("http-equiv=\"refresh\""));
     assert!(page.contains(&format!("data-events=\"/runs/{id}/events\"")));
     for index in 0..3 {
         log.append(&streamed(index, 1.0)).unwrap();
     }
     log.flush().unwrap();
     let (markup, is_last) = event(&mut site, &id);
-    assert!(markup.contains("3 of 8 requests are over") && !is_last);
+    assert!(markup.contains("3 of 8 requests have ended") && !is_last);
     assert!(markup.contains("50.") && markup.contains("live-ttft"));
     check(&format!("<!DOCTYPE html>{}", markup));
     let note = made.store.live_note(&id);
@@ -225,7 +226,7 @@ fn a_run_in_progress_is_read_on_as_its_log_grows() {
     log.end_pass(Ending::Complete).unwrap();
     log.finish(Ending::Complete).unwrap();
     let (markup, is_last) = event(&mut site, &id);
-    assert!(markup.contains("1 of 1 passes are over") && is_last);
+    assert!(markup.contains("1 of 1 passes are complete") && is_last);
 }
 
 #[test]

@@ -251,7 +251,7 @@ fn a_client_that_waits_to_send_its_body_is_told_once() {
     assert!(parser.push(b"a").expect("good").is_some());
     assert!(!parser.is_inside_request());
     assert!(parser.push(&[&head[..], b"a"].concat()).expect("good").is_some());
-    assert!(!parser.take_wants_continue(), "the body is there already");
+    assert!(!parser.take_wants_continue(), "the body is in the store already");
 }
 
 #[test]

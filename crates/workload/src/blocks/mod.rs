@@ -102,15 +102,13 @@ impl Workload for TextBlocks {
 
     fn findings(&self) -> Vec<Finding> {
         let left_out = self.corpus.left_out();
-        let unit = "the lengths of cells are characters: Input Length is the size of the text \
-                    block, Output Length the length asked for; tokens and characters of what was \
-                    sent and generated stand under Text blocks";
+        let unit = "the lengths of cells are in characters: Input Length is the size of the text \
+            block, Output Length the requested length; the section Text blocks has the tokens and \
+            characters that were sent and generated";
         let mut findings = Vec::new();
         if left_out.total() > 0 {
-            let message = format!(
-                "rows and files of the corpus that are left out: {}. {left_out}",
-                left_out.total()
-            );
+            let message =
+                format!("skipped rows and files of the corpus: {}. {left_out}", left_out.total());
             findings.push(Finding::of(code::DATA_SET_ROWS_LEFT_OUT, message));
         }
         findings.push(Finding::of(code::LENGTHS_ARE_CHARACTERS, unit.to_owned()));

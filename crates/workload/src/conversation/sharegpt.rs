@@ -93,8 +93,7 @@ impl ConversationFile {
             note(
                 code::DATA_SET_ROWS_LEFT_OUT,
                 format!(
-                    "rows of the data set that are left out: {left_out}; that can be used: \
-                     {usable}. {rejected}"
+                    "skipped rows of the data set: {left_out}; usable rows: {usable}. {rejected}"
                 ),
             );
         }
@@ -102,8 +101,8 @@ impl ConversationFile {
             note(
                 code::CONVERSATIONS_USED_AGAIN,
                 format!(
-                    "{} has {} conversations where a pass has {}: some are led again, behind \
-                     another tag",
+                    "{} has {} conversations, but a pass has {}: some are sent again, with another \
+                        tag in front",
                     self.path.display(),
                     self.conversations.len(),
                     self.needed

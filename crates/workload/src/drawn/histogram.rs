@@ -32,7 +32,7 @@ pub enum HistogramError {
         text: String,
     },
     /// No line with a length.
-    #[error("holds no length; each line holds a length and its weight")]
+    #[error("contains no length; each line has a length and its weight")]
     Empty,
 }
 

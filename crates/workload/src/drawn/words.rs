@@ -73,6 +73,7 @@ pub fn requests(
     let request = |(made, shape): (SizedPrompt, &Shape)| Request {
         counted_tokens: Some(made.counted + context.reserve),
         class: shape.class.map(Into::into),
+        session: shape.group.map(u64::from),
         ..Request::new(made.prompt, shape.input, shape.output)
     };
     Ok(RequestBatch { requests: made.into_iter().zip(shapes).map(request).collect(), notes })

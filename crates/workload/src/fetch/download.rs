@@ -126,7 +126,7 @@ impl Progress {
         let seconds = TIMEOUT.as_secs();
         (came < SLOWEST).then(|| {
             format!(
-                "trickles: {came} bytes came in {seconds} s, and less than {SLOWEST} is given up"
+                "is too slow: {came} bytes came in {seconds} s, less than the minimum of {SLOWEST}"
             )
         })
     }

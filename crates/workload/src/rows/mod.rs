@@ -155,7 +155,7 @@ impl Workload for Rows {
         let mut findings = Vec::new();
         if left_out.total() > 0 {
             let message = format!(
-                "rows of the data set that are left out: {}; that are used: {}. {left_out}",
+                "skipped rows of the data set: {}; used rows: {}. {left_out}",
                 left_out.total(),
                 rows.len()
             );
@@ -163,14 +163,14 @@ impl Workload for Rows {
         }
         if *out_of_order > 0 {
             let message = format!(
-                "{out_of_order} rows stand below one that came later; they are sent in the order of \
-                 their time"
+                "{out_of_order} rows come after a row with a later time; rows are sent in the \
+                    order of their time"
             );
             findings.push(Finding::of(code::ROWS_OUT_OF_ORDER, message));
         }
         if !unused.is_empty() {
             let names: Vec<&str> = unused.iter().map(String::as_str).collect();
-            let message = format!("columns that nothing is made of: {}", names.join(", "));
+            let message = format!("unused columns: {}", names.join(", "));
             findings.push(Finding::of(code::DATA_SET_COLUMNS_UNUSED, message));
         }
         findings

@@ -71,7 +71,7 @@ fn check_counts(metadata: &ParquetMetaData) -> Result<(), String> {
         };
         if let Some(column) = group.columns().iter().find(is_nowhere) {
             let name = column.column_path().string();
-            return Err(format!("states a place below 0 for the column {name}"));
+            return Err(format!("has a negative position for the column {name}"));
         }
         let differs = |column: &&ColumnChunkMetaData| {
             // A column of lists has a value for each item.
@@ -104,7 +104,7 @@ fn columns(
     if !taken.iter().any(|column| asks.contains(&column.name())) {
         let names: Vec<&str> = schema.get_fields().iter().map(|column| column.name()).collect();
         return Err(format!(
-            "has no column {}; it has {}; --columns says which column is what",
+            "has no column {}; it has {}; assign columns with --columns",
             asks.join(", "),
             names.join(", ")
         ));
@@ -129,8 +129,8 @@ fn columns(
     }
     if unpacked_bytes > MAX_FILE_BYTES {
         return Err(format!(
-            "has {} MiB unpacked in the columns that are used; up to {} MiB are read: take a part of \
-             it",
+            "has {} MiB uncompressed in the used columns, but the limit is {} MiB: use a part of \
+                it",
             unpacked_bytes >> 20,
             MAX_FILE_BYTES >> 20
         ));

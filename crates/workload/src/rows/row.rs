@@ -75,10 +75,10 @@ pub enum RowReason {
     #[error("quotes that do not end where a field ends")]
     BrokenQuotes,
     /// A CSV row with another number of fields than the header.
-    #[error("another number of fields than the first line")]
+    #[error("a different number of fields than the first line")]
     Fields,
     /// A value that holds bytes that are no UTF-8 text.
-    #[error("bytes that are no text, in a column that is used")]
+    #[error("bytes that are not text, in a used column")]
     NotText,
     /// A prompt of another type.
     #[error("a prompt that is neither text nor a list")]

@@ -34,7 +34,7 @@ impl<T> Loaded<T> {
     pub(super) fn findings(&self) -> Vec<Finding> {
         let total = self.rejected.total();
         let message = format!(
-            "rows of the data set that are left out: {total}; that are used: {}. {}",
+            "skipped rows of the data set: {total}; used rows: {}. {}",
             self.conversations.len(),
             self.rejected
         );

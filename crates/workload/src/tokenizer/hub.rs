@@ -97,8 +97,8 @@ pub fn fetch(id: &str, config: &HubConfig) -> Result<PathBuf, WorkloadError> {
         return Ok(path);
     }
     if config.access == HubAccess::Offline {
-        let reason = "the cache does not hold it".to_owned();
-        return Err(error("not asked, as HF_HUB_OFFLINE is set", reason));
+        let reason = "not in the cache".to_owned();
+        return Err(error("not contacted, because HF_HUB_OFFLINE is set", reason));
     }
     let token = config.token.clone().or_else(|| cache.token());
     let endpoint = config.endpoint.clone();

@@ -158,9 +158,9 @@ fn what_is_no_tokenizer_is_refused_with_its_name_and_what_to_do() {
         ("plan.json", &["plan.json is not a Hugging Face tokenizer.json"]),
         ("notes.txt", &["notes.txt is not a Hugging Face tokenizer.json"]),
         ("empty.json", &["empty.json is not a Hugging Face tokenizer.json"]),
-        ("model", &["model holds no tokenizer.json", "config.json, tokenizer.model"]),
-        ("bare", &["bare holds no tokenizer.json", "it holds nothing"]),
-        ("absent.json", &["there is no file or folder", "absent.json", "hub id"]),
+        ("model", &["model contains no tokenizer.json", "config.json, tokenizer.model"]),
+        ("bare", &["bare contains no tokenizer.json", "it contains nothing"]),
+        ("absent.json", &["there is no file or folder", "absent.json", "Hugging Face id"]),
         ("no/such/folder", &["there is no file or folder", "no/such/folder"]),
     ];
     for (name, parts) in cases {

@@ -95,7 +95,10 @@ impl Trace {
         positions.extend(words.positions(length - positions.len() as u32));
         let made = fit::at_positions(tokenizer, &mut words, &positions, context.form)?;
         let cell = CellPlan { input_length: row.input, output_length: row.output };
-        Ok(made.request(context, cell))
+        // What begins with the same block is what a cache may have.
+        let first = self.rows.blocks(&row).first();
+        let session = first.map(|block| block ^ u64::from(arrival.copy) << 40);
+        Ok(Request { session, ..made.request(context, cell) })
     }
 
     /// The words of a row's blocks, at most `length`, as positions among the plain ids. They depend
@@ -140,7 +143,7 @@ impl Workload for Trace {
         let mut findings = Vec::new();
         if self.rows.left_out.total() > 0 {
             let message = format!(
-                "rows of the data set that are left out: {}; that are used: {}. {}",
+                "skipped rows of the data set: {}; used rows: {}. {}",
                 self.rows.left_out.total(),
                 self.rows.rows.len(),
                 self.rows.left_out
@@ -150,8 +153,8 @@ impl Workload for Trace {
         let outside = timeline.before + timeline.behind;
         if outside > 0 {
             let message = format!(
-                "{outside} of {} rows of the trace are outside of --trace-window and not played: \
-                 {} before it begins, {} from its end on",
+                "{outside} of {} rows of the trace are outside --trace-window and not sent: {} \
+                    before its start, {} after its end",
                 self.rows.rows.len(),
                 timeline.before,
                 timeline.behind
@@ -160,8 +163,8 @@ impl Workload for Trace {
         }
         if timeline.out_of_order > 0 {
             let message = format!(
-                "{} rows of the trace stand below one that came later; they are played in the \
-                 order of their time",
+                "{} rows of the trace come after a row with a later time; rows are sent in the \
+                    order of their time",
                 timeline.out_of_order
             );
             findings.push(Finding::of(code::TRACE_OUT_OF_ORDER, message));
@@ -169,8 +172,8 @@ impl Workload for Trace {
         let count = timeline.arrivals.len() as u64;
         if timeline.simultaneous * 10 > count {
             let message = format!(
-                "{} of {count} requests are due at the instant of the one before: the trace's \
-                 clock is coarse, and its bursts within a tick are all at once",
+                "{} of {count} requests have the same time as the previous one: the trace's clock \
+                    is coarse, and all requests of a tick are sent at once",
                 timeline.simultaneous
             );
             findings.push(Finding::of(code::TRACE_CLOCK_IS_COARSE, message));

@@ -67,7 +67,7 @@ pub enum RowReason {
     #[error("no JSON object")]
     NotAnObject,
     /// A row with another number of fields than the first.
-    #[error("another number of fields than the first row")]
+    #[error("a different number of fields than the first row")]
     Fields,
     /// A missing field.
     #[error("no `{0}`")]

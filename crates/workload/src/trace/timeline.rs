@@ -1,4 +1,4 @@
-//! Which rows of a trace are played and when: sorted by time, cut to a window, at a scaled rate. A
+//! Which rows of a trace are sent and when: sorted by time, cut to a window, at a scaled rate. A
 //! pure function of the rows.
 //!
 //! **Scale and speed.** `--replay-speed` shortens every gap: a burst of ten minutes becomes one of
@@ -16,10 +16,10 @@ use inferometer_plan::TraceWindow;
 
 use super::row::{Row, Rows};
 
-/// One request of the trace as it is played.
+/// One request of the trace, as sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// From the first arrival that is played.
+    /// From the first selected arrival.
     pub due: Nanos,
     /// Its row.
     pub row: Row,
@@ -28,7 +28,7 @@ pub struct Arrival {
     pub copy: u32,
 }
 
-/// The requests of a trace as they are played.
+/// The requests of a trace, as sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
     /// In the order of their time.
@@ -44,8 +44,8 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// The requests that are played. A window counts from the first row's instant; if it holds no
-    /// row, nothing is played.
+    /// The selected requests. A window counts from the time of the first row; if it contains no
+    /// row, nothing is sent.
     pub fn of(rows: &Rows, window: TraceWindow, scale: f64) -> Self {
         let mut order: Vec<Row> = rows.rows.clone();
         let mut latest = i64::MIN;

@@ -107,7 +107,7 @@ fn rows_and_files_that_are_no_text_are_counted_with_their_places() {
         assert!(told.contains(part), "{part}: {told}");
     }
     let spec = spec(&blocks(FOLDER, "continue-en"), "salt");
-    assert!(spec.findings()[0].message.contains("left out: 6"));
+    assert!(spec.findings()[0].message.contains("corpus: 6"));
     // Files by name, folders among them, documents apart by an empty line.
     let text = corpus.block(0, corpus.chars());
     let expected =

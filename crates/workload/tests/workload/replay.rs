@@ -101,6 +101,7 @@ fn recorded_instants_are_read_back_and_what_is_none_is_told_with_its_line() {
             ..WorkloadKeys::default()
         };
         let target = Some("http://localhost:1".to_owned());
+        let target = target.map(Into::into);
         let spec = Spec { target, workload: keys, replay: Some(dataset), ..Spec::default() };
         let mut plan = spec.resolve(&Known { dialects: &[], models: &[] }).expect("it resolves");
         prepare(&mut plan).map_err(|error| error.to_string())?;
@@ -114,7 +115,7 @@ fn recorded_instants_are_read_back_and_what_is_none_is_told_with_its_line() {
     };
     assert_eq!(read([Some(0), Some(7_000_001)]), Ok(vec![0, 7_000_001]));
     assert!(read([Some(0), None]).unwrap_err().contains("line 3"));
-    assert!(read([Some(5), Some(4)]).unwrap_err().contains("back in time"));
+    assert!(read([Some(5), Some(4)]).unwrap_err().contains("not in ascending order"));
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn broken_rows_of_parquet_are_left_out_and_told_by_reason_with_their_first_row()
     let found: String =
         spec.findings().iter().map(|finding| finding.message.clone() + "\n").collect();
     for told in [
-        "left out: 8; that are used: 1",
+        "rows of the data set: 8; used rows: 1",
         "neither prompt, nor messages, nor token ids (row 2)",
         "an empty prompt (row 3)",
         "no output length (give --output-length for rows that have none) (row 4)",
@@ -109,7 +109,7 @@ fn broken_rows_of_parquet_are_left_out_and_told_by_reason_with_their_first_row()
         "2 x messages that are not a list of objects with a `role` (row 6)",
         "token ids that are not a list of whole numbers (row 8)",
         "more than one of prompt, messages and token ids (row 9)",
-        "nothing is made of: id",
+        "unused columns: id",
     ] {
         assert!(found.contains(told), "{told}: {found}");
     }
@@ -154,7 +154,7 @@ fn broken_rows_are_left_out_and_told_by_reason_with_their_first_line() {
              {\"prompt\": \"p\", \"token_ids\": [1], \"output_tokens\": 4}\n\
              {\"prompt\": \"p\", \"body\": 7, \"output_tokens\": 4}\n[1]\n",
             vec![
-                "left out: 10; that are used: 1",
+                "rows of the data set: 10; used rows: 1",
                 "2 x not a JSON object (line 2)",
                 "neither prompt, nor messages, nor token ids (line 3)",
                 "an empty prompt (line 4)",
@@ -164,15 +164,15 @@ fn broken_rows_are_left_out_and_told_by_reason_with_their_first_line() {
                 "token ids that are not a list of whole numbers (line 8)",
                 "more than one of prompt, messages and token ids (line 9)",
                 "a body that is not a JSON object (line 10)",
-                "nothing is made of: id",
+                "unused columns: id",
             ],
         ),
         (
             RowsFormat::Csv,
             "prompt,output_tokens\ngood,4\nonly one\n\"bad\" quote,4\nthree,4,5\n",
             vec![
-                "left out: 3; that are used: 1",
-                "2 x another number of fields than the first line (line 3)",
+                "rows of the data set: 3; used rows: 1",
+                "2 x a different number of fields than the first line (line 3)",
                 "quotes that do not end where a field ends (line 4)",
             ],
         ),
@@ -280,7 +280,7 @@ fn rows_are_replayed_at_their_own_instants_in_the_order_of_their_time() {
         (replayed(parquet), "row", [3, 0]),
     ] {
         assert_eq!((due, outputs), (vec![0, 125, 1_000], vec![1, 2, 3]), "{unit}: {told}");
-        assert!(told.contains("1 rows stand below one that came later"), "{told}");
+        assert!(told.contains("1 rows come after a row with a later time"), "{told}");
         assert!(
             told.contains(&format!("which --replay-rows needs ({unit} {})", places[0])),
             "{told}"

@@ -89,8 +89,8 @@ fn what_cannot_be_used_is_counted_by_its_reason_with_its_row() {
         ),
         (
             "azure-2023.csv",
-            "1 x another number of fields than the first row (row 5); 1 x `TIMESTAMP` is not an \
-             instant (row 6); 1 x `GeneratedTokens` is not a number of tokens (row 7)",
+            "1 x a different number of fields than the first row (row 5); 1 x `TIMESTAMP` is not \
+             an instant (row 6); 1 x `GeneratedTokens` is not a number of tokens (row 7)",
         ),
         (
             "burstgpt.csv",
@@ -138,8 +138,7 @@ fn rows_outside_of_the_window_are_counted_and_told() {
     let played = TracePlan { window, ..plan("plain.csv") };
     let findings = spec(&WorkloadPlan::Trace(played), "salt").findings();
     let told: Vec<&str> = findings.iter().map(|finding| finding.message.as_str()).collect();
-    let expected = "2 of 4 rows of the trace are outside of --trace-window and not played: 1 \
-                    before it begins, 1 from its end on";
+    let expected = "2 of 4 rows of the trace are outside --trace-window and not sent: 1 before its start, 1 after its end";
     assert!(told.contains(&expected), "{told:?}");
 }
 

@@ -123,7 +123,7 @@ fn a_run_against_itself_gets_one_warning_of_it_and_its_reservations_once() {
         |one: &Subject, other: &Subject| compare(one, other, Options::default()).unwrap().warnings;
     let told = warnings(&with("a", "run", &figures), &with("latest", "run", &figures));
     assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].contains("against itself"), "{told:?}");
+    assert!(told[0].contains("compares a run with itself"), "{told:?}");
     let told = warnings(&with("a", "run", &figures), &with("b", "other", &figures));
     assert!(told.len() == 2 && !told[0].contains("itself"), "{told:?}");
 }

@@ -11,8 +11,7 @@ fn short_outputs_are_found_where_end_of_text_was_to_be_ignored() {
         only(&inspect(&records)),
         (
             "output_shorter_than_asked",
-            "2 of 3 counted outputs are shorter than asked although end-of-text was to be \
-             ignored: 50.5 tokens on average instead of 100.0."
+            "2 of 3 counted outputs are shorter than requested although the requests set `ignore_eos`: 50.5 tokens on average instead of 100.0."
         )
     );
     assert_eq!(inspect_with(&sampling(false, true), &records), []);
@@ -32,7 +31,7 @@ fn outputs_longer_than_asked_are_found_and_an_edge_of_one_token_is_not() {
     assert_eq!(code, "output_longer_than_asked");
     assert!(
         message.starts_with(
-            "1 of 2 outputs are longer than asked: 16.0 tokens on average instead of 8.0."
+            "1 of 2 outputs are longer than requested: 16.0 tokens on average instead of 8.0."
         ),
         "{message}"
     );
@@ -48,7 +47,7 @@ fn a_count_of_the_server_that_cannot_be_true_is_not_used_and_told() {
         let (code, message) = only(&findings);
         assert_eq!(code, "usage_not_possible");
         assert!(
-            message.ends_with(&format!("The first says {stated}; 100 were counted instead.")),
+            message.ends_with(&format!("The first states {stated}; 100 were counted instead.")),
             "{message}"
         );
         record.tokens_tokenizer = Some(99);
@@ -75,8 +74,7 @@ fn fewer_events_than_tokens_asked_for_are_not_a_short_output() {
         only(&inspect(&[bundled])),
         (
             "usage_missing",
-            "1 of 1 completed requests came without the server's count of output tokens; for 1 of \
-             them nothing was left but to count events, which need not be tokens."
+            "The server sent no count of output tokens for 1 of 1 completed requests; for 1 of them events were counted, which need not be tokens."
         )
     );
 }
@@ -90,6 +88,6 @@ fn empty_outputs_are_found_whether_end_of_text_was_to_be_ignored_or_not() {
         ..stream(0.0, &[])
     };
     let findings = inspect_with(&sampling(false, true), &[empty, good()]);
-    let message = "1 of 2 completed requests brought no output token at all.";
+    let message = "1 of 2 completed requests have no output token.";
     assert_eq!(only(&findings), ("empty_output", message));
 }

@@ -148,14 +148,18 @@ fn the_answer_is_one_sentence_with_its_interval() {
         answer
     };
     let all = settings("ttft_p95<1s");
-    let found = sentence(all.clone(), 13.7, "It bears 13.");
+    let found = sentence(all.clone(), 13.7, "The server sustains 13.");
     assert!(found.contains(" requests/s with ttft_p95<1s (95 %: 13."), "{found}");
     let few = Settings { max_requests: 400, ..all.clone() };
-    let least = sentence(few, 1e6, "It bears at least ");
-    assert!(least.contains(" or more): each load that was tried"), "{least}");
+    let least = sentence(few, 1e6, "The server sustains at least ");
+    assert!(least.contains(" or more): each load met them"), "{least}");
     let bounded = Settings { lowest: 4.0, start: 4.0, highest: Some(8.0), ..all };
-    sentence(bounded.clone(), 1.0, "It does not bear even 4 requests/s with ttft_p95<1s (95 %: ");
-    sentence(bounded, 90.0, "It bears 8 requests/s with ttft_p95<1s (95 %: 8");
+    sentence(
+        bounded.clone(),
+        1.0,
+        "The server does not sustain even 4 requests/s with ttft_p95<1s.",
+    );
+    sentence(bounded, 90.0, "The server sustains 8 requests/s with ttft_p95<1s (95 %: 8");
 }
 
 #[test]
@@ -219,4 +223,74 @@ fn a_server_that_refuses_most_requests_at_once_is_not_taken_for_an_idle_one() {
     search.tell(refused);
     assert_eq!(search.lowest(), search.settings().lowest);
     assert!(search.next().is_some_and(|next| next.load < asked.load));
+}
+
+#[test]
+fn a_load_that_is_beyond_the_edge_for_certain_bounds_the_interval_from_above() {
+    for seed in 0..20 {
+        let asked = Settings { max_requests: 3_000, ..settings("ttft_p99<1s") };
+        let found = search(asked, |load| if load < 11.0 { 0.0 } else { 1.0 }, seed);
+        let loads = found.loads();
+        let beyond = loads.iter().filter(|load| !load.overwhelmed.is_empty()).map(|load| load.load);
+        let lowest = beyond.min_by(f64::total_cmp).expect("a load far beyond the edge was tried");
+        let high = found.interval(0).1.expect("an upper end");
+        assert!(high <= lowest, "{seed}: {high} of {lowest}");
+    }
+}
+
+/// A server that answers each request in a tenth of a second, none of them in time.
+fn never_in_time(search: &Search, asked: NextTrial) -> Trial {
+    let whole = trial(search, asked, 1.0, 0);
+    Trial { cut_off: 1, planned: whole.planned + 1, is_settled: false, ..whole }
+}
+
+#[test]
+fn an_objective_that_an_idle_server_misses_ends_the_search_there() {
+    let mut search = Search::new(settings("ttft_p99<1ms"));
+    while let Some(asked) = search.next() {
+        let trial = never_in_time(&search, asked);
+        search.tell(trial);
+    }
+    assert_eq!(search.outcome(), Outcome::NotMetAtLowest);
+    // With a tenth of a second each, a server is idle at one request per second.
+    assert!(search.trials() <= 8, "{}", search.trials());
+    let lowest = search.loads()[0].load;
+    assert!((0.1..=1.0).contains(&lowest), "{lowest}");
+    let answers = SearchAnswer::of_search(&plan_of(search.settings()), CELL, &search);
+    assert!(answers[0].answer.contains("does not sustain even"), "{}", answers[0].answer);
+}
+
+#[test]
+fn of_each_tier_it_is_said_what_its_own_requests_missed() {
+    let asked = Settings { tiers: vec![vec![0], vec![1]], ..settings("ttft_p95<1s,e2e_p95<9s") };
+    let mut search = Search::new(asked);
+    let next = search.next().expect("a trial");
+    let mut trial = never_in_time(&search, next);
+    trial.missed = vec![trial.planned, trial.planned - 3];
+    search.tell(trial.clone());
+    let plan = SearchPlan {
+        tiers: vec![
+            inferometer_plan::search::Tier { name: "gold".to_owned(), criteria: vec![0] },
+            inferometer_plan::search::Tier { name: "silver".to_owned(), criteria: vec![1] },
+        ],
+        ..plan_of(search.settings())
+    };
+    let answers = SearchAnswer::of_search(&plan, CELL, &search);
+    for (answer, missed) in answers.iter().zip(&trial.missed) {
+        let by = answer.loads[0].overwhelmed.expect("far beyond");
+        assert_eq!((by.criterion, by.missed), (0, *missed));
+        assert_eq!(answer.loads[0].claim, Claim::NotMet);
+        assert!(answer.high.is_some_and(|high| high <= trial.load));
+    }
+}
+
+#[test]
+fn a_load_of_which_each_trial_was_too_short_meets_nothing() {
+    let mut search = Search::new(settings("ttft_p50<1s"));
+    let next = search.next().expect("a trial");
+    let short = Trial { is_settled: false, ..trial(&search, next, 0.0, 0) };
+    search.tell(short);
+    let answers = SearchAnswer::of_search(&plan_of(search.settings()), CELL, &search);
+    assert_eq!(answers[0].loads[0].claim, Claim::Open);
+    assert!(answers[0].loads[0].is_too_short);
 }

@@ -19,6 +19,7 @@ use inferometer_run::{Clock, Form, Strictness, dry_run, judge, resolve};
 use inferometer_store::Store;
 use serde_json::{Map, Value};
 
+use super::ranks;
 use super::settings::{OPENAI_BASE_URL, Settings};
 use crate::command_line::console::{colour, tell, variable};
 use crate::command_line::exit::{Failure, first_of, print};
@@ -38,10 +39,11 @@ pub struct BenchArgs {
 
 #[derive(Subcommand)]
 enum Bench {
-    /// Measure a server by the flags of `vllm bench serve`: the same load, table and result file.
+    /// Measure a server with the flags of `vllm bench serve`: same load, same table, same result
+    /// file.
     ///
-    /// A flag that cannot be had here is refused with the reason; docs/coming-from/vllm.md has the
-    /// whole table.
+    /// A flag without an equivalent is rejected with the reason; docs/coming-from/vllm.md has the
+    /// complete table.
     Serve(Box<ServeArgs>),
 }
 
@@ -64,19 +66,24 @@ struct OwnFlags {
     /// Folder for reports and plots [default: inferometer-out/RUN]
     #[arg(long, value_name = "DIR")]
     out: Option<String>,
-    /// Keeps this run's prompts apart from every other's; give it to repeat a run exactly
+    /// Text that makes prompts of this run unique; give a run's salt to repeat that run exactly
+    /// [default: random]
     #[arg(long, value_name = "TEXT")]
     salt: Option<String>,
-    /// Environment variable that holds the key [default: OPENAI_API_KEY]
+    /// Environment variable that contains the API key [default: OPENAI_API_KEY]
     #[arg(long, value_name = "NAME")]
     api_key_env: Option<String>,
-    /// PEM file with further authorities whose certificates are trusted
+    /// PEM file with additional certificate authorities to trust
     #[arg(long, value_name = "FILE")]
     ca_cert: Option<String>,
-    /// Print nothing on stderr but errors
+    /// Event loops of the client, each on a thread of its own [default: as many as the load needs and the cores have
+    /// room for]
+    #[arg(long, value_name = "N")]
+    loops: Option<u32>,
+    /// Print only errors on stderr
     #[arg(long, short)]
     quiet: bool,
-    /// Begin a run of more than ten minutes without asking; only a person at a terminal is asked
+    /// Start a run of more than ten minutes without confirmation; only a terminal asks for it
     #[arg(long, short)]
     yes: bool,
     /// Exit with 4 when the run is suspect
@@ -96,11 +103,13 @@ impl OwnFlags {
         ] {
             keys.extend(given.iter().map(|text| (key.to_owned(), text.as_str().into())));
         }
+        keys.extend(self.loops.map(|loops| ("loops".to_owned(), loops.into())));
     }
 }
 
 /// Measures.
 pub fn bench(arguments: &BenchArgs) -> Result<(), Failure> {
+    ranks::only_one("bench")?;
     let Bench::Serve(arguments) = &arguments.what;
     serve(arguments)
 }
@@ -140,6 +149,10 @@ fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
     if let Some(found) = serving_result(&run, summary, &plan, &outcome.seen())? {
         text += &found.table;
         file = Some(found.file);
+    }
+    let findings = terminal::findings(summary, colour());
+    if !findings.is_empty() {
+        text += &format!("\n{findings}");
     }
     text += &terminal::below_tables(summary, colour());
     if let Some(folder) = &finished.folder {
@@ -191,13 +204,13 @@ impl<'a> Server<'a> {
             Self::OfSettings(url, origin) => {
                 let url = inferometer_plan::spec::shown_address(url);
                 Some(format!(
-                    "target: {url}, by {origin} (--base-url, --host or --port name another)"
+                    "target: {url}, from {origin} (--base-url, --host or --port select another)"
                 ))
             }
             Self::Default { left_out } => {
                 let without = left_out.map_or_else(String::new, |name| {
                     format!(
-                        "; {name} is left out, as in vLLM: give --base-url or INFEROMETER_TARGET"
+                        "; {name} is ignored, as in vLLM: give --base-url or INFEROMETER_TARGET"
                     )
                 });
                 Some(format!(

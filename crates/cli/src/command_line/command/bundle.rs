@@ -15,25 +15,24 @@ use crate::command_line::files;
 /// The flags of `bundle`.
 #[derive(Args)]
 pub struct BundleArgs {
-    /// A run: its name or a part of it, a tag, or `latest`. Several runs are taken as repeats of one
-    /// measurement: runs with commas between them, all runs with a tag (TAG), all rounds of a server
-    /// (GROUP/SERVER)
+    /// A run: its name or a part of it, a tag, or `latest`. Several runs count as repeats of one:
+    /// RUN,RUN, all runs with a tag (TAG), or all rounds of a server (GROUP/SERVER)
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
-    /// The file [default: inferometer-RUN.tar.gz]
+    /// Output file [default: inferometer-RUN.tar.gz]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Put in every file that the requests were made from (data set, tokenizer, ...), however large; without
-    /// it only those of up to 1 MiB. Who gets the bundle can read them
+    /// Include all input files (data set, tokenizer, ...) of any size; the default is files up to 1
+    /// MiB. Everyone with the bundle can read them
     #[arg(long, conflicts_with = "without_data")]
     with_data: bool,
-    /// Put in none of these files, only their checksums
+    /// Include no input files, only their checksums
     #[arg(long)]
     without_data: bool,
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
     store: PathBuf,
-    /// Print one JSON document on stdout and nothing else there
+    /// Print one JSON document on stdout, and nothing else
     #[arg(long)]
     json: bool,
 }
@@ -65,7 +64,7 @@ pub fn bundle(arguments: &BundleArgs) -> Result<(), Failure> {
             data.named,
             match data.sha256 {
                 Some(_) => "only its checksum is (--with-data puts it in)",
-                None => "and was not there to take its checksum",
+                None => "and its checksum is unknown, because the file is missing",
             }
         ));
     }

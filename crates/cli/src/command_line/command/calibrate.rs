@@ -11,33 +11,32 @@ use crate::command_line::exit::{Failure, print};
 /// The flags of `calibrate`.
 #[derive(Args)]
 pub struct CalibrateArgs {
-    /// What was measured: a published table (Markdown), perhaps #SECTION of it, or a stored run
-    #[arg(value_name = "FILE.md[#SECTION]|RUN")]
+    /// Measured results: a published table (Markdown, optionally one #SECTION) or a stored run; for
+    /// current engines also runs as CSV, or a result file that `import` reads (vLLM, SGLang,
+    /// AIPerf, GuideLLM, ...)
+    #[arg(value_name = "FILE.md[#SECTION]|RUN|FILE")]
     measured: String,
-    /// The model that was measured: a name, or the path of a config.json
+    /// The measured model: a name, or the path of a config.json
     #[arg(long, value_name = "NAME|FILE")]
     model: String,
-    /// The profile to begin with: a name or a file [default: the model's]
+    /// Profile to start the fit from: a name or a file [default: that of the model]
     #[arg(long, value_name = "NAME|FILE")]
     profile: Option<String>,
-    /// The card that was measured, where it is not the profile's
-    #[arg(long, value_name = "NAME")]
-    card: Option<String>,
     #[command(flatten)]
     engine: EngineFlags,
-    /// Take only these rows, such as 128x128,2048x512 [default: all]
+    /// Use only these rows, as INPUTxOUTPUT, such as 128x128,2048x512 [default: all]
     #[arg(long, value_name = "INxOUT,...", value_delimiter = ',')]
     rows: Vec<String>,
-    /// Requests of the saturated pass that was measured [default: those of the run; of a table 399]
-    #[arg(long, value_name = "N")]
+    /// Requests of the measured saturated pass [default: those of the run; 399 for a table]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     requests: Option<u32>,
-    /// The name of the new profile [default: calibrated-MODEL]
+    /// Name of the new profile [default: calibrated-MODEL]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// The database
     #[arg(long, value_name = "FILE")]
     store: Option<String>,
-    /// Where to write the profile; a file that is there is not replaced
+    /// Output file of the profile; an existing file is not replaced
     #[arg(long, value_name = "FILE", default_value = "profile.toml")]
     out: PathBuf,
 }
@@ -46,14 +45,9 @@ pub struct CalibrateArgs {
 pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
     let out = arguments.out.display();
     if arguments.out.exists() {
-        return Err(Failure::usage(format!("--out: {out} is there already; take another name")));
+        return Err(Failure::usage(format!("--out: {out} exists already; use another name")));
     }
-    let mut config =
-        config(Some(&arguments.model), arguments.profile.as_deref(), &arguments.engine)?;
-    if let Some(card) = &arguments.card {
-        config.profile.card.clone_from(card);
-        config.resolve().map_err(Failure::usage)?;
-    }
+    let config = config(Some(&arguments.model), arguments.profile.as_deref(), &arguments.engine)?;
     let Calibrated { profile, text } = fit(&Request {
         measured: &arguments.measured,
         config: &config,
@@ -65,8 +59,17 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
     let toml = toml::to_string(&profile).map_err(Failure::run_failed)?;
     std::fs::write(&arguments.out, toml)
         .map_err(|error| Failure::usage(format!("--out: {out}: cannot be written: {error}")))?;
+    // The engine and the card are the profile's own.
+    let flags = arguments.engine.given().into_iter();
+    let flags: String = flags
+        .filter(|(name, _)| !["engine", "card"].contains(&name.as_str()))
+        .map(|(name, value)| match value.as_str() {
+            "true" => format!(" --{}", name.replace('_', "-")),
+            value => format!(" --{} {value}", name.replace('_', "-")),
+        })
+        .collect();
     print(&format!(
-        "{text}wrote {out}; predict with it: inferometer predict --model {} --profile {out}\n",
+        "{text}wrote {out}; predict with it: inferometer predict --model {} --profile {out}{flags}\n",
         arguments.model
     ))
 }

@@ -1,27 +1,44 @@
-//! `check`: how wrong this client is on this machine, and how much it can take.
+//! `check`: how wrong this client is on this machine, and how much it can take; or how predictions have done.
+
+use std::path::PathBuf;
 
 use clap::Args;
 use inferometer_check::{Extent, measure, text};
 
+use super::check_predictions::check_predictions;
 use crate::command_line::exit::{Failure, print};
 use crate::command_line::program::program;
 
 /// The flags of `check`.
 #[derive(Args)]
 pub struct CheckArgs {
-    /// One JSON document on standard output
+    /// Print one JSON document on stdout, and nothing else
     #[arg(long)]
     json: bool,
-    /// Some seconds instead of two minutes, to see that it works
+    /// Take some seconds instead of two minutes: enough to see that it works, not to judge
     #[arg(long)]
     quick: bool,
-    /// Nothing on standard error but errors
+    /// Print only errors on stderr
     #[arg(long)]
     quiet: bool,
+    /// Instead, report the prediction errors of the embedded engine's profiles over all measured
+    /// runs in the store with known engine, card and model
+    #[arg(long, conflicts_with = "quick")]
+    predictions: bool,
+    /// The database
+    #[arg(long, value_name = "FILE", default_value = "inferometer.db", requires = "predictions")]
+    store: PathBuf,
+    /// Profile, by name or file [default: that of each run's engine and card]
+    #[arg(long, value_name = "NAME|FILE", requires = "predictions")]
+    profile: Option<String>,
 }
 
 /// Measures and prints.
 pub fn check(arguments: &CheckArgs) -> Result<(), Failure> {
+    if arguments.predictions {
+        let profile = arguments.profile.as_deref();
+        return check_predictions(&arguments.store, profile, arguments.json);
+    }
     let extent = if arguments.quick { Extent::Quick } else { Extent::Full };
     let say = |what: &str| {
         if !arguments.quiet {

@@ -19,7 +19,7 @@ pub struct PartArgs {
 
 #[derive(Subcommand)]
 enum Part {
-    /// The server of known truth.
+    /// The reference server.
     Server(ServerArgs),
     /// The bare reader.
     Reader(LoadArgs),

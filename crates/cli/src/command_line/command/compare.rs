@@ -18,13 +18,12 @@ const STDOUT: &str = "-";
 /// The flags of `compare`.
 #[derive(Args)]
 pub struct CompareArgs {
-    /// The baseline, with which the other runs are compared: a stored run (imported ones too), a
-    /// summary.json, the result file of another tool, or a published table (FILE.md,
-    /// FILE.md#SECTION). Several runs are taken as repeats of one: runs with commas between them,
-    /// all runs with a tag (TAG), all rounds of a server (GROUP/SERVER)
+    /// The baseline: a stored run (imported ones too), a summary.json, the result file of another
+    /// tool, or a published table (FILE.md, FILE.md#SECTION). Several runs count as repeats of one:
+    /// RUN,RUN, all runs with a tag (TAG), or all rounds of a server (GROUP/SERVER)
     baseline: String,
-    /// Stored runs or files, as for the baseline. Runs that were measured in turn with it
-    /// (A,B,A,B,...) tell a change from a drift; one after the other can not
+    /// Runs to compare with it: stored runs or files, as for the baseline. Only runs measured in
+    /// turn with the baseline (A,B,A,B,...) can tell a change from a drift of the machine
     #[arg(required = true, value_name = "RUN")]
     contenders: Vec<String>,
     /// Conditions on the differences, such as 'output_tokens_per_s>-3%,ttft_p99<+5%'; exit code 3
@@ -34,10 +33,10 @@ pub struct CompareArgs {
     /// have changed, or the machine may have become slower
     #[arg(long, value_name = "CONDITIONS")]
     gate: Option<String>,
-    /// Treat an undecided condition as missed
+    /// Treat undecided gate conditions as missed
     #[arg(long)]
     strict: bool,
-    /// Differences within this share do not matter: 5, or 5%
+    /// Differences within this share are irrelevant: 5, or 5%
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     margin: f64,
     /// Seed of the random resampling
@@ -46,16 +45,16 @@ pub struct CompareArgs {
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
     store: PathBuf,
-    /// Print one JSON document on stdout and nothing else there
+    /// Print one JSON document on stdout, and nothing else
     #[arg(long)]
     json: bool,
-    /// Print Markdown that begins with the answer, in place of the text; with =FILE, write it there.
-    /// The file that GITHUB_STEP_SUMMARY names is appended to
+    /// Print the answer and the tables as Markdown; with =FILE, write them to this file, or append
+    /// them if it is that of GITHUB_STEP_SUMMARY
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "-")]
     markdown: Option<PathBuf>,
-    /// Write JUnit XML, a test case for each figure under each load: failed where the gate is not met
-    /// (without --gate: where it is worse beyond the margin), skipped where nothing is decided
+    /// Write JUnit XML with one test case for each metric and load: failed if the gate is missed
+    /// (without --gate: if the metric is worse by more than the margin), skipped if undecided
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 }
@@ -103,7 +102,7 @@ impl CompareArgs {
             && !Path::new(name).exists()
         {
             return Err(Failure::usage(format!(
-                "{name}: there is no such file; to write Markdown there, give --markdown={name}"
+                "{name}: file not found; to write Markdown to it, give --markdown={name}"
             )));
         }
         Ok(found?)

@@ -16,41 +16,41 @@ use crate::command_line::lifeline;
 /// The flags of `engine`; the last ones are vLLM's.
 #[derive(Args)]
 pub struct EngineArgs {
-    /// Address to listen on; port 0 chooses one
+    /// Address to listen on; port 0 chooses a free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8000")]
     listen: SocketAddr,
     /// Model by name, or the path of a config.json
     #[arg(long, value_name = "NAME", default_value = "chatglm3-6b")]
     model: String,
-    /// Profile by name or file [default: the model's]
+    /// Profile by name or file [default: that of the model]
     #[arg(long, value_name = "NAME|FILE")]
     profile: Option<String>,
-    /// How much faster than real time it plays
+    /// Speed relative to real time: 2 is twice as fast
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     speed: f64,
-    /// Make steps differ as a real engine's do: step=SD (each for itself), drift=SD:TIME (slowly, all
-    /// together), warmup=SHARE:TIME, burst=PROBABILITY:FACTOR, pause=TIME:EVERY, seed=N, of which any
-    /// are given [default: none; another seed at each start, which is told]
+    /// Random variation of step times, any of: step=SD (independent for each step), drift=SD:TIME
+    /// (slow, common to all steps), warmup=SHARE:TIME, burst=PROBABILITY:FACTOR, pause=TIME:EVERY,
+    /// seed=N [default: none; a new seed at each start, which is printed]
     #[arg(long, value_name = "PART,...")]
     noise: Option<String>,
-    /// The name that requests must give [default: the model's]
+    /// Model name that requests must contain [default: the name of the model]
     #[arg(long, value_name = "NAME")]
     served_model_name: Option<String>,
-    /// What goes wrong: error-event, cut, reset, stall, status=N, garbage, malformed, bundle=N,
-    /// comments, halves, close, slow-headers=MS, spike=MS, refuse, die; @N for the Nth request only. May be
-    /// repeated
+    /// Fault to inject: error-event, cut, reset, stall, status=N, garbage, malformed, bundle=N,
+    /// comments, halves, close, slow-headers=MS, spike=MS, refuse, die; @N for the Nth request
+    /// only. May be repeated
     #[arg(long, value_name = "FAULT")]
     fault: Vec<String>,
-    /// Tokens that the chat template adds to the contents of a chat
+    /// Tokens that the chat template adds to each chat prompt
     #[arg(long, value_name = "N", default_value_t = 8)]
     chat_overhead_tokens: u32,
-    /// End texts by themselves after at most so many tokens, for requests that do not ignore it
+    /// Draw output lengths at random up to this many tokens, for requests without `ignore_eos`
     #[arg(long, value_name = "N")]
     end_of_text_within: Option<u32>,
-    /// Say in each event of a stream when it was sent: `sent_ns`, of the monotonic clock
+    /// Add the send time to each stream event: `sent_ns`, in ns of the monotonic clock
     #[arg(long)]
     send_instants: bool,
-    /// End when standard input does
+    /// Exit when standard input is closed
     #[arg(long)]
     until_stdin_closes: bool,
     #[command(flatten)]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, Command};
-use inferometer_engine::{Dtype, EngineConfig, Weights};
+use inferometer_engine::{Dtype, EngineConfig, KvCacheDtype, Weights, choose};
 use inferometer_plan::spec::without_texts;
 use inferometer_run::PlanError;
 use serde::{Deserialize, Serialize};
@@ -16,44 +16,56 @@ use super::run_flags::given;
 #[derive(Args, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EngineFlags {
-    /// How the linear layers are stored: fp16, gptq, awq; uncalibrated: squeezellm, fp32 [default:
-    /// the model's]
+    /// Engine and version, such as vllm-0.23; together with --card it selects the profile [default:
+    /// that of the profile]
+    #[arg(long, value_name = "NAME-VERSION", help_heading = "Engine")]
+    engine: Option<String>,
+    /// Card, by name or file: h100-sxm, l40s, my-card.toml [default: that of the profile]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
+    card: Option<String>,
+    /// Quantization of the linear layers: fp16, gptq, awq, fp8; uncalibrated: squeezellm, fp32
+    /// [default: that of the model]
     #[serde(alias = "quantization")]
     #[arg(long, alias = "quantization", value_name = "KIND", help_heading = "Engine")]
     weights: Option<String>,
-    /// Type of activations and of weights that are not quantised; float32 is uncalibrated
+    /// Data type of activations and of unquantized weights; float32 is uncalibrated
     #[arg(long, help_heading = "Engine")]
     dtype: Option<String>,
-    /// The most tokens of a prompt and its output
+    /// Data type of the KV cache: auto, fp8 (vLLM since 0.8; uncalibrated)
+    #[arg(long, value_name = "TYPE", help_heading = "Engine")]
+    kv_cache_dtype: Option<String>,
+    /// Maximum tokens of one prompt in a step (vLLM since 0.8) [default: 0, no limit]
+    #[arg(long, value_name = "N", help_heading = "Engine")]
+    long_prefill_token_threshold: Option<u32>,
+    /// Maximum tokens of a prompt plus its output
     #[arg(long, value_name = "N", help_heading = "Engine")]
     max_model_len: Option<u32>,
-    /// The most tokens of a step
+    /// Maximum tokens in a step
     #[arg(long, value_name = "N", help_heading = "Engine")]
     max_num_batched_tokens: Option<u32>,
-    /// The most sequences of a step
+    /// Maximum sequences in a step
     #[arg(long, value_name = "N", help_heading = "Engine")]
     max_num_seqs: Option<u32>,
-    /// The most padding of a prompt step
+    /// Maximum padding tokens in a prefill step (vLLM 0.2)
     #[arg(long, value_name = "N", help_heading = "Engine")]
     max_paddings: Option<u32>,
-    /// Tokens of a KV block
+    /// Tokens in a KV block
     #[arg(long, value_name = "N", help_heading = "Engine")]
     block_size: Option<u32>,
-    /// Share of the card's memory to use
-    #[arg(long, value_parser = super::run_flags::finite, value_name = "SHARE", help_heading = "Engine")]
+    /// Share of the card's memory that the engine uses, from 0 to 1
+    #[arg(long, value_parser = super::number::finite, value_name = "SHARE", help_heading = "Engine")]
     gpu_memory_utilization: Option<f64>,
-    /// Cards that share each layer
+    /// Number of cards over which each layer is split
     #[arg(long, value_name = "N", help_heading = "Engine")]
     tensor_parallel_size: Option<u32>,
-    /// Stages of layers, which each step goes through in turn; more than one is uncalibrated
+    /// Number of pipeline stages over which the layers are split; more than one is uncalibrated
     #[arg(long, value_name = "N", help_heading = "Engine")]
     pipeline_parallel_size: Option<u32>,
-    /// Whether beginnings of prompts that are in memory are taken from there (vLLM since 0.8)
-    /// [default: true]
+    /// Reuse the KV blocks of shared prompt prefixes (vLLM since 0.8) [default: true]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     #[arg(help_heading = "Engine")]
     enable_prefix_caching: Option<bool>,
-    /// Compute every prompt whole: --enable-prefix-caching false
+    /// Do not reuse them: the same as --enable-prefix-caching false
     #[arg(long, conflicts_with = "enable_prefix_caching", help_heading = "Engine")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     no_enable_prefix_caching: bool,
@@ -83,7 +95,7 @@ impl EngineFlags {
                 Ok(_) => drop(own.insert(name, value)),
                 Err(error) => {
                     let why = without_texts(&error.to_string());
-                    mistakes.push(format!("{name}: has a value of the wrong kind: {why}"));
+                    mistakes.push(format!("{name}: has a value of the wrong type: {why}"));
                 }
             }
         }
@@ -91,7 +103,7 @@ impl EngineFlags {
             [("weights", "quantization"), ("enable_prefix_caching", "no_enable_prefix_caching")]
         {
             if own.contains_key(one) && own.contains_key(other) {
-                mistakes.push(format!("{one}, {other}: say the same; give one of them"));
+                mistakes.push(format!("{one}, {other}: have the same meaning; give one of them"));
             }
         }
         if !mistakes.is_empty() {
@@ -124,9 +136,25 @@ impl EngineFlags {
         if let Some(name) = &self.dtype {
             config.dtype = Some(Dtype::parse(name).ok_or_else(|| {
                 let known = Dtype::NAMES.join(", ");
-                PlanError::new(format!("--dtype: `{name}` is no type; there are {known}"))
+                PlanError::new(format!("--dtype: `{name}` is not a type; there are {known}"))
             })?);
         }
+        if let Some(name) = &self.kv_cache_dtype {
+            config.kv_cache_dtype = Some(KvCacheDtype::parse(name).ok_or_else(|| {
+                let known = KvCacheDtype::NAMES.join(", ");
+                PlanError::new(format!(
+                    "--kv-cache-dtype: `{name}` is not a type; there are \
+                    {known}"
+                ))
+            })?);
+        }
+        if self.engine.is_some() || self.card.is_some() {
+            let (engine, card) = (self.engine.as_deref(), self.card.as_deref());
+            let weights = config.weights.unwrap_or(config.model.weights);
+            config.profile = choose(&config.profile, engine, card, (&config.model.name, weights))
+                .map_err(PlanError::new)?;
+        }
+        config.long_prefill_token_threshold = self.long_prefill_token_threshold;
         config.max_model_len = self.max_model_len;
         config.max_num_batched_tokens = self.max_num_batched_tokens;
         config.max_num_seqs = self.max_num_seqs;
@@ -180,7 +208,7 @@ mod tests {
             error
                 .mistakes
                 .iter()
-                .any(|one| one.contains("max_num_seqs: has a value of the wrong kind: a text"))
+                .any(|one| one.contains("max_num_seqs: has a value of the wrong type: a text"))
         );
         assert!(plan.is_empty());
     }

@@ -17,20 +17,20 @@ pub struct ExportArgs {
     /// A run: its name or a part of it, a tag, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
-    /// What to write it as
+    /// Output format
     #[arg(long, value_name = "FORMAT", value_parser = formats(), required_unless_present = "columns")]
     format: Option<String>,
-    /// Of which rows: one for each request, for each event of their streams, or for each cell and
-    /// pass with all its figures [default: requests]
+    /// Rows to write: one for each request, for each stream event, or for each pass with all its
+    /// metrics [default: requests]
     #[arg(long, value_name = "ROWS")]
     what: Option<What>,
-    /// Which pass, counted from 0 through all cells, for a format that holds one pass
+    /// Index of the pass, from 0 through all cells, for formats that contain one pass
     #[arg(long, value_name = "N")]
     pass: Option<u32>,
-    /// Where to, a file or the format's folder; standard output if none is named
+    /// Output file, or folder if the format needs one [default: standard output]
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
-    /// Say which columns the rows have and what they mean, and write nothing
+    /// Print the names and meanings of the columns, and write nothing
     #[arg(long)]
     columns: bool,
     /// The database
@@ -72,9 +72,12 @@ fn rows(format: &Format, arguments: &ExportArgs) -> Result<What, Failure> {
         (Holds::Rows(_), _, Some(_)) => {
             refused(format!("--pass: {name} has the rows of all passes"))
         }
-        (Holds::WholeRun, _, Some(_)) => refused(format!("--pass: {name} has all passes in one")),
+        (Holds::WholeRun, _, Some(_)) => refused(format!(
+            "--pass: {name} contains all passes in \
+            one file"
+        )),
         (Holds::OnePass | Holds::WholeRun, Some(_), _) => {
-            refused(format!("--what: {name} has a form of its own and no rows to choose"))
+            refused(format!("--what: {name} has a fixed format without rows"))
         }
         (Holds::Rows(offered), Some(what), None) if !offered.contains(&what) => {
             let offered: Vec<_> = offered.iter().filter_map(What::to_possible_value).collect();
@@ -91,7 +94,7 @@ fn rows(format: &Format, arguments: &ExportArgs) -> Result<What, Failure> {
 /// The columns of the rows, a line each.
 fn columns_text(what: What) -> String {
     let Some((about, fields)) = columns(what) else {
-        return "One row for each cell and pass, with every figure of `inferometer metrics`; each \
+        return "One row for each cell and pass, with every figure of `inferometer list metrics`; each \
                 column has its unit in its name. The header of `--format csv` names them.\n"
             .to_owned();
     };

@@ -12,8 +12,8 @@ use crate::command_line::exit::{Failure, print};
 /// The flags of `fetch`.
 #[derive(Args)]
 pub struct FetchArgs {
-    /// Data sets by name, or hub ids of models (org/name) for their tokenizers; without one, what
-    /// there is is listed
+    /// Data sets by name, or Hugging Face ids of models (org/name) for their tokenizers; without a
+    /// name, the available ones are listed
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// Print no progress
@@ -55,10 +55,10 @@ fn data_set_line(data_set: &DataSet, config: &FetchConfig, quiet: bool) -> Resul
     };
     let fetched = fetch::fetch(data_set, config, &mut progress).map_err(Failure::run_failed)?;
     let checked = match fetched.checked {
-        Checked::Known => "as this program knows it",
-        Checked::Recorded => "as it was when it was first fetched",
+        Checked::Known => "the known one",
+        Checked::Recorded => "the same as at the first download",
         Checked::First => {
-            "recorded, and checked from now on; this program knows none to compare it with"
+            "recorded now and checked from now on, because this program has no known checksum"
         }
     };
     let how = if fetched.is_new { "downloaded" } else { "already there" };
@@ -74,21 +74,27 @@ fn data_set_line(data_set: &DataSet, config: &FetchConfig, quiet: bool) -> Resul
 fn list(config: &FetchConfig) -> String {
     let line = |data_set: &DataSet| {
         let state = if config.path(data_set).exists() { "fetched" } else { "-" };
-        let sum = if data_set.sha256.is_some() { "known" } else { "recorded at the first fetch" };
+        let sum = if data_set.sha256.is_some() {
+            "known"
+        } else {
+            "recorded at the first \
+            download"
+        };
         format!(
             "{:<26}{state:<9}{}\n{:<35}{}; checksum {sum}\n",
             data_set.name, data_set.what, "", data_set.origin
         )
     };
     let sets: String = DATA_SETS.iter().map(line).collect();
-    format!("{sets}\nand org/name: the tokenizer of a model on the hub\n")
+    format!("{sets}\nand org/name: the tokenizer of a model on Hugging Face\n")
 }
 
 fn unknown(name: &str) -> Failure {
     let names: Vec<&str> = DATA_SETS.iter().map(|data_set| data_set.name).collect();
     let near = inferometer_model::suggest::did_you_mean(name, names.iter().copied());
     Failure::usage(format!(
-        "`{name}` is not a data set{near}; there are {}, or give the hub id of a model (org/name)",
+        "`{name}` is not a data set{near}; there are {}, or give the Hugging Face id of a model \
+            (org/name)",
         names.join(", ")
     ))
 }

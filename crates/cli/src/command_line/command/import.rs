@@ -13,14 +13,14 @@ use crate::command_line::exit::{Failure, print};
 /// The flags of `import`.
 #[derive(Args)]
 pub struct ImportArgs {
-    /// Published tables and logs (Markdown), results of other tools (JSON, JSONL), and bundles of runs
-    /// (`inferometer bundle`): the form is known by the content
+    /// Published tables and logs (Markdown), results of other tools (JSON, JSONL), or bundles of
+    /// runs (`inferometer bundle`). The format is recognised by the content
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The database; made where there is none
+    /// The database; created if it does not exist
     #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
     store: PathBuf,
-    /// Print one JSON document on stdout and nothing else there: the runs, each with its summary
+    /// Print the runs with their summaries as one JSON document on stdout, and nothing else
     #[arg(long)]
     json: bool,
 }
@@ -45,8 +45,12 @@ fn words(done: &[Imported]) -> String {
     let mut of_form: BTreeMap<&str, usize> = BTreeMap::new();
     for Imported { run: id, summary, was_there, is_restored } in done {
         if *is_restored {
-            let what =
-                if *was_there { "is there already" } else { "is here now, as it was measured" };
+            let what = if *was_there {
+                "is in the store already"
+            } else {
+                "was added to the store, as it \
+                    was measured"
+            };
             let _ = writeln!(text, "{id}  {what}: {}", summary.target.model);
             continue;
         }

@@ -6,47 +6,50 @@ use serde::Serialize;
 /// Each is the key of the same name.
 #[derive(Args, Serialize)]
 pub struct LoadFlags {
-    /// Passes of each cell: table (one by one, then saturated), one_by_one, saturated
+    /// Passes of each cell: one_by_one, saturated, or table for both [default: table, if no other load
+    /// is given]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', help_heading = "Load")]
     passes: Option<Vec<String>>,
-    /// Requests of the one by one pass [default: 10]
+    /// Requests of the one_by_one pass [default: 10]
     #[arg(long, value_name = "N", help_heading = "Load")]
     one_by_one: Option<u32>,
-    /// Requests of every other pass [default: 399]
+    /// Requests of every pass but one_by_one [default: 399]
     #[arg(long, value_name = "N", help_heading = "Load")]
     requests: Option<u32>,
-    /// Closed loops with this many in flight, instead of the table's passes; or stages, such as
-    /// 60s@1..64 (a ramp) or 30s@2+30s@8 (held)
+    /// Closed loops with this many requests in flight, instead of --passes; or stages, such as
+    /// 60s@1..64 (a ramp) or 30s@2+30s@8 (steps)
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Load")]
     concurrency: Option<Vec<String>>,
-    /// Open loops with arrivals at these rates (requests/s, or inf), instead; or stages, such as
-    /// 60s@1..20 (a ramp, 60s@1..20:exp an exponential one) or 30s@2+30s@8 (held)
+    /// Open loops with these arrival rates (requests/s, or inf), instead of --passes; or stages,
+    /// such as 60s@1..20 (a linear ramp), 60s@1..20:exp (an exponential ramp) or 30s@2+30s@8
+    /// (steps)
     #[arg(long, value_name = "R,...", value_delimiter = ',', help_heading = "Load")]
     rate: Option<Vec<String>>,
-    /// One open loop whose rate changes: 30s@2,30s@8
+    /// One open loop with a changing rate: 30s@2,30s@8 is 2 requests/s for 30 s, then 8
     #[arg(long, value_name = "TIME@RATE,...", help_heading = "Load")]
     stages: Option<String>,
-    /// Arrivals at the instants of a file: one per line, in seconds
+    /// Arrival times from a file, one per line, in seconds
     #[arg(long, value_name = "FILE", help_heading = "Load")]
     replay: Option<String>,
-    /// How much faster than they were recorded [default: 1]
+    /// Speed relative to the recorded times: 2 halves all gaps [default: 1]
     #[arg(long, value_name = "FACTOR", help_heading = "Load")]
     replay_speed: Option<String>,
-    /// Shape of the gaps between arrivals: 1 is Poisson, below in bursts, inf at equal
+    /// Gamma shape of the gaps between arrivals: 1 is Poisson, below 1 is burstier, inf gives equal
     /// gaps [default: 1]
     #[arg(long, value_name = "SHAPE", help_heading = "Load")]
     burstiness: Option<String>,
-    /// Leave the gaps between arrivals as they are drawn; else those of a pass (of stages: of each
-    /// stage) are stretched, so that N requests at the rate R span N / R
+    /// Do not scale the random gaps between arrivals. By default they are scaled, so that N
+    /// requests at the rate R take exactly N / R seconds (in stages: for each stage)
     #[arg(long = "no-scale", num_args = 0, default_missing_value = "false", help_heading = "Load")]
     scale: Option<bool>,
-    /// The most in flight in an open loop
+    /// Maximum requests in flight in an open loop [default: no limit]
     #[arg(long, value_name = "N", help_heading = "Load")]
     max_in_flight: Option<u32>,
-    /// What happens to requests that are due beyond it: queue (the wait counts), drop [default: queue]
+    /// What to do with a request that is due while --max-in-flight is reached: queue (its wait
+    /// counts), drop [default: queue]
     #[arg(long, value_name = "queue|drop", help_heading = "Load")]
     over_limit: Option<String>,
-    /// Time after which closed and open loops begin no further request
+    /// Time after which closed and open loops send no further request
     #[arg(long, value_name = "TIME", help_heading = "Load")]
     duration: Option<String>,
 }

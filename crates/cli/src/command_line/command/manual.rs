@@ -12,7 +12,7 @@ use crate::command_line::exit::Failure;
 /// The flags of `manual`.
 #[derive(Args)]
 pub struct ManualArgs {
-    /// The folder to write them into, such as /usr/share/man/man1
+    /// Output folder, such as /usr/share/man/man1
     folder: PathBuf,
 }
 

@@ -1,35 +1,36 @@
 //! The commands, one file each.
 
+mod ab;
 pub(super) mod bench;
 mod bundle;
 mod calibrate;
 mod check;
 mod check_part;
+mod check_predictions;
 mod compare;
 mod completions;
-mod dialects;
 mod engine;
 pub mod engine_flags;
 mod export;
 mod fetch;
-mod findings;
 mod import;
+pub(super) mod list;
 mod load_flags;
 mod manual;
-mod metrics;
-mod models;
+mod memory;
+mod number;
 mod predict;
-mod presets;
+mod ranks;
 mod report;
 mod reproduce;
 mod rm;
 mod run;
 mod run_flags;
 mod runs;
-mod scenarios;
 mod search;
 pub mod settings;
 mod show;
+mod sweep;
 mod tag;
 mod web;
 mod workload_flags;
@@ -43,57 +44,58 @@ use crate::command_line::exit::Failure;
 pub enum Command {
     /// Benchmark a server, or the embedded engine when none is given.
     Run(Box<run_flags::RunArgs>),
-    /// Measure by the flags of another benchmark: `bench serve` as that of vLLM.
+    /// Run a benchmark with the flags of another tool: `bench serve` takes those of vLLM.
     Bench(bench::BenchArgs),
-    /// Predict a grid by the embedded engine in virtual time; nothing is sent.
+    /// Predict results with the embedded engine in virtual time; no server is contacted.
     Predict(Box<predict::PredictArgs>),
-    /// Look for the highest rate or concurrency that meets the objectives, with an interval.
+    /// Find the highest request rate or concurrency that meets the objectives, with a confidence
+    /// interval.
     Search(Box<search::SearchArgs>),
+    /// Raise the load from one request in flight until the server is saturated; find the knee.
+    Sweep(Box<sweep::SweepArgs>),
+    /// Compare two servers, or a server with itself, in alternating blocks until the answer is
+    /// certain.
+    Ab(Box<ab::AbArgs>),
+    /// Show what fits into a card's memory: weights, KV cache, longest sequence, number of
+    /// sequences.
+    Memory(Box<memory::MemoryArgs>),
     /// Fit a profile of the embedded engine to measured rows.
     Calibrate(Box<calibrate::CalibrateArgs>),
-    /// Serve the embedded engine over HTTP: a calibrated model of a serving engine.
+    /// Serve the embedded engine, a calibrated model of a serving engine, over HTTP.
     Engine(Box<engine::EngineArgs>),
-    /// Measure this client on this machine against a server of known truth.
+    /// Check how accurately this client measures on this machine, against a server with known
+    /// timings.
     Check(check::CheckArgs),
-    /// Make the reports of a stored run again.
+    /// Write the reports of a stored run again.
     Report(report::ReportArgs),
-    /// Compare runs with a baseline, figure by figure; --gate for machines.
+    /// Compare runs with a baseline, metric by metric; --gate sets conditions for CI.
     Compare(compare::CompareArgs),
     /// Import published tables, logs and results of other tools into the store.
     Import(import::ImportArgs),
     /// List the stored runs, filtered by model, engine, card, tag, date, state and kind.
     Runs(runs::RunsArgs),
-    /// Show one stored run: what it is of, its figures, its plan, its files.
+    /// Show one stored run: its target, results, plan and files.
     Show(show::ShowArgs),
-    /// Tag a stored run, or take tags away.
+    /// Add tags to a stored run, or remove them.
     Tag(tag::TagArgs),
-    /// Keep a note with a stored run.
+    /// Add a note to a stored run, or print its notes.
     Note(tag::NoteArgs),
     /// Remove stored runs with their records.
     Rm(rm::RmArgs),
-    /// Write a stored run as other programs read it: Parquet, CSV, JSON, ...
+    /// Export a stored run for other programs: Parquet, CSV, JSON, ...
     Export(export::ExportArgs),
-    /// Write a stored run as one file: plan, requests' hashes, server, environment, records.
+    /// Write a stored run to one file: plan, request hashes, server, environment, records.
     Bundle(bundle::BundleArgs),
-    /// Measure the run of a bundle again here: is it the same, and if not, what differs.
+    /// Repeat the run of a bundle on this machine, and compare: do the results agree, and if not,
+    /// what differs.
     Reproduce(Box<reproduce::ReproduceArgs>),
-    /// Show the stored runs in a browser, also while they go on.
+    /// Show stored runs and runs in progress in a browser.
     Web(web::WebArgs),
-    /// Fetch data sets and tokenizers, or list those that there are.
+    /// Download data sets and tokenizers, or list the available ones.
     Fetch(fetch::FetchArgs),
-    /// List the scenarios that `run --scenario` plays, with their definitions.
-    Scenarios,
-    /// List the metrics with their definitions.
-    Metrics,
-    /// List the findings that a run can have: what each means and what to do.
-    Findings(findings::FindingsArgs),
-    /// List the dialects that servers can be spoken to in.
-    Dialects,
-    /// List the presets of servers that a plan can start; with a name, print its file.
-    Presets(presets::PresetsArgs),
-    /// List the models and profiles of the embedded engine.
-    Models,
-    /// Print what a shell needs to complete commands and flags.
+    /// List the built-in dialects, findings, metrics, models, presets or scenarios.
+    List(list::ListArgs),
+    /// Print the completion script of a shell.
     Completions(completions::CompletionsArgs),
     /// Write the manual pages into a folder.
     Manual(manual::ManualArgs),
@@ -114,12 +116,8 @@ impl Command {
                 | Self::Check(_)
                 | Self::CheckPart(_)
                 | Self::ServerGuard
-                | Self::Scenarios
-                | Self::Metrics
-                | Self::Findings(_)
-                | Self::Dialects
-                | Self::Presets(_)
-                | Self::Models
+                | Self::List(_)
+                | Self::Memory(_)
                 | Self::Completions(_)
                 | Self::Manual(_)
         )
@@ -135,6 +133,9 @@ impl Command {
             Self::Bench(arguments) => bench::bench(&arguments),
             Self::Predict(arguments) => predict::predict(&arguments),
             Self::Search(arguments) => search::search(*arguments),
+            Self::Sweep(arguments) => sweep::sweep(*arguments),
+            Self::Ab(arguments) => ab::ab(*arguments),
+            Self::Memory(arguments) => memory::memory(&arguments),
             Self::Calibrate(arguments) => calibrate::calibrate(&arguments),
             Self::Engine(arguments) => engine::engine(*arguments),
             Self::Check(arguments) => check::check(&arguments),
@@ -153,12 +154,7 @@ impl Command {
             Self::Reproduce(arguments) => reproduce::reproduce(&arguments),
             Self::Web(arguments) => web::web(&arguments),
             Self::Fetch(arguments) => fetch::fetch(&arguments),
-            Self::Scenarios => scenarios::scenarios(),
-            Self::Metrics => metrics::metrics(),
-            Self::Findings(arguments) => findings::findings(&arguments),
-            Self::Dialects => dialects::dialects(),
-            Self::Presets(arguments) => presets::presets(&arguments),
-            Self::Models => models::models(),
+            Self::List(arguments) => list::list(&arguments),
             Self::Completions(arguments) => completions::completions(&arguments),
             Self::Manual(arguments) => manual::manual(&arguments),
         }

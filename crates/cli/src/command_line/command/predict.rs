@@ -11,7 +11,7 @@ use inferometer_predict::{
     Against, planned, predict as predict_plan, read_against, refuse_servers, tables,
 };
 use inferometer_report::{json, terminal};
-use inferometer_run::{missed_objectives, too_many_failures};
+use inferometer_run::{judge_ended_early, missed_objectives, too_many_failures};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -28,20 +28,21 @@ use crate::command_line::interrupt;
 /// The flags of `predict`. The keys of a plan file are the same, with underscores.
 #[derive(Args)]
 pub struct PredictArgs {
-    /// A plan file (TOML); flags win over what it says
+    /// A plan file (TOML); flags override its keys
     plan: Option<PathBuf>,
     #[command(flatten)]
     spec: SpecArgs,
     #[command(flatten)]
     engine: EngineFlags,
-    /// What was measured: a published table (Markdown), perhaps #SECTION of it, or a stored run;
-    /// without lengths of your own, its rows are the grid
+    /// Measured results to compare the prediction with: a published table (Markdown, optionally one
+    /// #SECTION) or a stored run. Without --input-lengths and --output-lengths, its rows are the
+    /// grid
     #[arg(long, value_name = "FILE.md[#SECTION]|RUN", help_heading = "Comparison")]
     against: Option<String>,
-    /// Print one JSON document on stdout and nothing else there
+    /// Print one JSON document on stdout, and nothing else
     #[arg(long)]
     json: bool,
-    /// Print nothing on stderr but errors
+    /// Print only errors on stderr
     #[arg(long, short)]
     quiet: bool,
     /// Predict whole answers instead of streams
@@ -55,12 +56,12 @@ struct SpecArgs {
     /// Model by name, or the path of a config.json [default: chatglm3-6b]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
     model: Option<String>,
-    /// Profile by name or file [default: the model's]
+    /// Profile by name or file [default: that of the model]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
     profile: Option<String>,
-    /// Make steps differ as a real engine's do: step=SD (each for itself),
-    /// drift=SD:TIME (slowly, all together), warmup=SHARE:TIME, burst=PROBABILITY:FACTOR,
-    /// pause=TIME:EVERY, seed=N, of which any are given [default: none; the seed by --seed and --salt]
+    /// Random variation of step times, any of: step=SD (independent for each step), drift=SD:TIME
+    /// (slow, common to all steps), warmup=SHARE:TIME, burst=PROBABILITY:FACTOR, pause=TIME:EVERY,
+    /// seed=N [default: none; the seed follows --seed and --salt]
     #[arg(long, value_name = "PART,...", help_heading = "Engine")]
     noise: Option<String>,
     /// Prompt lengths in tokens [default: 128,512]
@@ -72,23 +73,33 @@ struct SpecArgs {
     #[command(flatten)]
     #[serde(flatten)]
     workload: WorkloadFlags,
-    /// tokenizer.json, a folder that holds one, or a hub id [default: this program's own]
+    /// Tokenizer: a tokenizer.json, a folder that contains one, or a Hugging Face id [default: a
+    /// built-in tokenizer]
     #[arg(long, value_name = "PATH|ID", help_heading = "Workload")]
     tokenizer: Option<String>,
-    /// Makes every random choice [default: 0]
+    /// Seed of all random choices [default: 0]
     #[arg(long, value_name = "N", help_heading = "Workload")]
     seed: Option<u64>,
-    /// That of a run, to predict the very requests that it sent
+    /// Salt of a run, to predict exactly the requests that it sent
     #[arg(long, value_name = "TEXT", help_heading = "Workload")]
     salt: Option<String>,
     #[command(flatten)]
     #[serde(flatten)]
     load: LoadFlags,
-    /// Requests that `run` sends before each cell and does not report: they are not played, but the
-    /// prompts of a data set that they use are not used again [default: 1]
+    /// Warm-up requests that `run` would send before each cell. They are not simulated, but prompts
+    /// of a data set that they would use are skipped [default: 1]
     #[arg(long, value_name = "N|TIME", help_heading = "Load")]
     warmup: Option<String>,
-    /// Objectives judged on the prediction, such as 'ttft_p99<500ms,tpot_p99<50ms'
+    /// End a pass with an arrival rate once it is certain that requests arrive faster than the
+    /// server completes them; the exit code is 3
+    #[arg(long, help_heading = "Limits")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    stop_when_saturated: bool,
+    /// End a pass when more than this share of its requests has failed, such as 5%; the exit code
+    /// is 1
+    #[arg(long, value_name = "SHARE", help_heading = "Limits")]
+    stop_at_error_rate: Option<String>,
+    /// Objectives on the statistics of each predicted pass, such as 'ttft_p99<500ms,tpot_p99<50ms'
     #[arg(long, value_name = "OBJECTIVES", help_heading = "Limits")]
     slo: Option<String>,
     /// The database [default: inferometer.db]
@@ -133,7 +144,7 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     if !arguments.quiet {
         eprintln!("{}", prediction.time);
         if let Some(against) = &against {
-            tell(&format!("held against {}", against.origin));
+            tell(&format!("compared with {}", against.origin));
         }
     }
     let summary = &prediction.summary;
@@ -144,6 +155,7 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
         let table = terminal::text(std::slice::from_ref(summary), screen());
         print(&format!("{table}\n{}{files}", tables::terminal(summary)))?;
     }
+    judge_ended_early(summary)?;
     if let Some(why) = too_many_failures(summary, plan.max_failures) {
         return Err(Failure::RunFailed(why));
     }
@@ -165,5 +177,5 @@ fn missed(summary: &Summary) -> Result<(), Failure> {
         tell_objectives(std::slice::from_ref(summary));
         return Ok(());
     }
-    Err(Failure::Objective(format!("predicted not to be met: {}", missed.join("; "))))
+    Err(Failure::Objective(format!("predicted to be missed: {}", missed.join("; "))))
 }

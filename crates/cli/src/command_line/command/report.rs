@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::compare::{Judged, judgement};
 use crate::report::{Report, by_other_tool};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -9,18 +10,19 @@ use inferometer_analysis::summary::Summary;
 use inferometer_formats::dialect::Tool;
 use inferometer_predict::tables;
 use inferometer_report::plot::Theme;
-use inferometer_report::{json, terminal};
-use inferometer_run::outputs;
+use inferometer_report::{ab, json, terminal};
+use inferometer_run::{AB, AnsweredAgain, answered_again, outputs, write_ab};
 use inferometer_store::{Store, StoreError};
 
+use super::ab::text as ab_text;
 use crate::command_line::console::{screen, tell};
 use crate::command_line::exit::{Failure, print};
 
 /// The flags of `report`.
 #[derive(Args)]
 pub struct ReportArgs {
-    /// A run: its name or a part of it, a tag, or `latest`; of several, one table each and plots
-    /// with all of them are made
+    /// A run: its name or a part of it, a tag, or `latest`. With several runs, each has its table,
+    /// and the plots show all of them
     #[arg(value_name = "RUN", default_value = "latest")]
     runs: Vec<String>,
     /// The database
@@ -29,17 +31,18 @@ pub struct ReportArgs {
     /// Folder for reports and plots [default: inferometer-out/RUN, inferometer-out/comparison]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The colours of plots as files; the page itself follows its reader
+    /// Colours of the plot files; the page itself follows the browser's setting
     #[arg(long, value_name = "THEME", value_enum, default_value_t = Colours::Light)]
     theme: Colours,
-    /// Print what another tool would have printed of each pass, by its own definitions, and write
-    /// no file; `inferometer metrics` has the definitions
+    /// Print the table that another tool would have printed for each pass, with that tool's
+    /// definitions (`inferometer list metrics`); write no file
     #[arg(long, value_name = "TOOL", value_parser = tools(), conflicts_with_all = ["out", "theme"])]
     dialect: Option<String>,
-    /// Show TTFT and E2E with each failed request as +inf too: percentiles of all planned requests
+    /// Also report percentiles of TTFT and E2E over all planned requests, with failed requests as
+    /// +inf
     #[arg(long, conflicts_with = "dialect")]
     failures_as_inf: bool,
-    /// Print one JSON document on stdout and nothing else there; of one run only
+    /// Print one JSON document on stdout, and nothing else; for one run only
     #[arg(long)]
     json: bool,
 }
@@ -76,6 +79,11 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
     if let Some(tool) = arguments.dialect.as_deref().and_then(Tool::named) {
         return dialect(arguments, &store, tool);
     }
+    if let [name] = arguments.runs.as_slice()
+        && name.starts_with(AB)
+    {
+        return of_ab(arguments, &store, name);
+    }
     let theme = arguments.theme.into();
     let mut made = Vec::new();
     for name in &arguments.runs {
@@ -91,12 +99,32 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
         return one(arguments, report);
     }
     if arguments.json {
-        return Err(Failure::usage("--json: prints one run; name one"));
+        return Err(Failure::usage("--json: prints one run; give exactly one"));
     }
     let summaries: Vec<Summary> = made.into_iter().map(|report| report.summary).collect();
     let folder = outputs::write_comparison(arguments.out.as_deref(), &summaries, theme)?;
     let text = terminal::text(&summaries, screen());
     print(&format!("{text}\ntables: {0}/table.md; plots: {0}/*.png\n", folder.display()))
+}
+
+/// The answer of a comparison of two servers in blocks, made again from the logs of its runs, and what its gate comes to.
+fn of_ab(arguments: &ReportArgs, store: &Store, name: &str) -> Result<(), Failure> {
+    if arguments.failures_as_inf {
+        return Err(Failure::usage(format!(
+            "--failures-as-inf: applies to single runs; `inferometer runs` lists those of {name}"
+        )));
+    }
+    let AnsweredAgain { document, place, cut } = answered_again(store, name)?;
+    cut.iter().for_each(|why| tell(&format!("warning: {why}")));
+    let folder = write_ab(arguments.out.as_deref(), &document, arguments.theme.into())?;
+    match arguments.json {
+        true => print(&ab::json(&document))?,
+        false => print(&ab_text(&document, &folder, ""))?,
+    }
+    let comparison = document.ab.comparison((place.0, &place.1));
+    let judged = [Judged { comparison, gate: document.gate, runs: Default::default() }];
+    judgement(&judged, false).iter().for_each(|judged| tell(&judged.to_string()));
+    Ok(())
 }
 
 fn one(arguments: &ReportArgs, report: &Report) -> Result<(), Failure> {
@@ -131,6 +159,6 @@ fn dialect(arguments: &ReportArgs, store: &Store, tool: Tool) -> Result<(), Fail
     match (arguments.json, runs.as_slice()) {
         (false, _) => print(&text),
         (true, [run]) => print(&format!("{run:#}\n")),
-        (true, _) => Err(Failure::usage("--json: prints one run; name one")),
+        (true, _) => Err(Failure::usage("--json: prints one run; give exactly one")),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::bundle::Bundle;
+use crate::bundle::{Bundle, Bundled};
 use crate::compare::{conditions, judgement};
 use crate::reproduce::{Again, Here, NewRun, Reproduced, again, reproduced};
 use clap::{Args, Command, FromArgMatches};
@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use super::compare::percent;
 use super::engine_flags::{EngineFlags, config};
+use super::ranks;
 use super::run_flags::given;
 use super::settings::Settings;
 use crate::command_line::console::{tell, variable};
@@ -32,55 +33,57 @@ const OF_SETTINGS: [&str; 3] = ["header", "proxy", "api_key_env"];
 /// The flags of `reproduce`.
 #[derive(Args)]
 pub struct ReproduceArgs {
-    /// What `bundle` wrote
+    /// File written by `inferometer bundle`
     bundle: PathBuf,
     #[command(flatten)]
     server: ServerArgs,
-    /// Start the server by this line for the shell, with {host}, {port} and {model} where they belong
+    /// Start the server with this shell command; {host}, {port} and {model} are replaced
     #[arg(long, value_name = "LINE", help_heading = "Target", conflicts_with = "target")]
     server_command: Option<String>,
-    /// Start the server by the command that the bundle holds; --dry-run shows it
+    /// Start the server with the command in the bundle; --dry-run shows it
     #[arg(long, help_heading = "Target", conflicts_with_all = ["target", "server_command"])]
     start_server: bool,
-    /// How often each cell is measured [default: as the bundle's plan says]
+    /// Number of repeats of each cell [default: from the bundle's plan]
     #[arg(long, value_name = "N", help_heading = "Work")]
     repeat: Option<u32>,
-    /// Other prompts of the same kind: for a server that has answered those of the bundle before, and may
-    /// have them in its prefix cache
+    /// Send new prompts of the same kind, for a server that may have the bundle's prompts in its
+    /// prefix cache
     #[arg(long, help_heading = "Work")]
     new_salt: bool,
-    /// A file that the bundle names and does not hold, found by its checksum; several times for several
+    /// A file that the bundle names but does not contain; it is identified by its checksum. May be
+    /// given several times
     #[arg(long, value_name = "FILE", help_heading = "Work")]
     data: Vec<PathBuf>,
-    /// Differences within this share do not matter: 5, or 5%
+    /// Differences within this share are irrelevant: 5, or 5%
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     #[arg(help_heading = "Comparison")]
     margin: f64,
     /// Conditions on the differences, as for `compare`; exit code 3 when one is not met
     #[arg(long, value_name = "CONDITIONS", help_heading = "Comparison")]
     gate: Option<String>,
-    /// A condition that is neither met nor missed for sure is not met
+    /// Treat undecided gate conditions as missed
     #[arg(long, help_heading = "Comparison")]
     strict: bool,
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db", help_heading = "Output")]
     store: PathBuf,
-    /// Folder for reports and plots; of several runs one for each in it [default: inferometer-out/RUN]
+    /// Folder for reports and plots; with several runs, each has a folder in it [default:
+    /// inferometer-out/RUN]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
-    /// Print what would be measured, and the time that it takes; measure nothing
+    /// Print what would be measured, and the estimated time; send nothing
     #[arg(long)]
     dry_run: bool,
-    /// Print one JSON document on stdout and nothing else there
+    /// Print one JSON document on stdout, and nothing else
     #[arg(long)]
     json: bool,
-    /// Print nothing on stderr but errors
+    /// Print only errors on stderr
     #[arg(long, short)]
     quiet: bool,
     /// No progress bars
     #[arg(long)]
     no_progress: bool,
-    /// Begin a run of more than ten minutes without asking; only a person at a terminal is asked
+    /// Start a run of more than ten minutes without confirmation; only a terminal asks for it
     #[arg(long, short)]
     yes: bool,
 }
@@ -91,43 +94,44 @@ struct ServerArgs {
     /// Server to measure, such as http://127.0.0.1:8000
     #[arg(long, value_name = "URL", help_heading = "Target")]
     target: Option<String>,
-    /// How to speak with the server [default: as the bundle's plan says]
+    /// API of the server [default: from the bundle's plan]
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     dialect: Option<String>,
-    /// Path to send requests to, where it is not the dialect's own
+    /// Path of requests, if it is not the default path of the dialect
     #[arg(long, value_name = "PATH", help_heading = "Target")]
     endpoint: Option<String>,
-    /// Model as the server knows it [default: as the bundle's plan says]
+    /// Name of the model on the server [default: from the bundle's plan]
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     model: Option<String>,
-    /// Further header of each request; several times for several
+    /// Additional header of each request; may be given several times
     #[arg(long, value_name = "NAME: VALUE", help_heading = "Target")]
     header: Option<Vec<String>>,
-    /// The variable that holds the server's key [default: OPENAI_API_KEY]
+    /// Environment variable that contains the API key [default: OPENAI_API_KEY]
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     api_key_env: Option<String>,
-    /// PEM file with further authorities whose certificates are trusted
+    /// PEM file with additional certificate authorities to trust
     #[arg(long, value_name = "FILE", help_heading = "Target")]
     ca_cert: Option<String>,
-    /// Trust whoever answers, whatever certificate it shows
+    /// Disable verification of the server's certificate
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Target")]
     insecure: Option<bool>,
-    /// PEM file with the certificate by which the server knows the client, and perhaps its key
+    /// PEM file with the client certificate (mutual TLS), optionally with its key
     #[arg(long, value_name = "FILE", help_heading = "Target")]
     client_cert: Option<String>,
-    /// PEM file with the key of that certificate
+    /// PEM file with the key of the client certificate
     #[arg(long, value_name = "FILE", help_heading = "Target")]
     client_key: Option<String>,
-    /// Proxy that leads to the server, or `none`
+    /// HTTP proxy to use, or `none`
     #[arg(long, value_name = "URL", help_heading = "Target")]
     proxy: Option<String>,
-    /// Wait so long until the server is ready
+    /// Wait up to this long until the server is ready
     #[arg(long, value_name = "TIME", help_heading = "Target")]
     wait: Option<String>,
 }
 
 /// Measures the runs of a bundle again, and says what came out.
 pub fn reproduce(arguments: &ReproduceArgs) -> Result<(), Failure> {
+    ranks::only_one("reproduce")?;
     let conditions = conditions(arguments.gate.as_deref())?;
     let options = Options { margin: arguments.margin / 100.0, seed: 0 };
     let bundle = Bundle::open(&arguments.bundle)?;
@@ -240,7 +244,7 @@ fn predicted(again: &Again) -> Result<NewRun, Failure> {
 /// The engine of a prediction, by the arguments that its plan has.
 fn engine(plan: &Plan) -> Result<EngineConfig, Failure> {
     let TargetPlan::Embedded { model, profile, engine_flags, .. } = &plan.target else {
-        return Err(Failure::usage("its plan is of a server, which cannot be predicted"));
+        return Err(Failure::usage("its plan measures a server, which cannot be predicted"));
     };
     let flags = engine_flags.iter().filter(|(name, _)| *name != "noise");
     let words = flags.map(|(name, value)| match (name.as_str(), value.as_str()) {
@@ -253,7 +257,7 @@ fn engine(plan: &Plan) -> Result<EngineConfig, Failure> {
     let flags = matches.and_then(|matches| EngineFlags::from_arg_matches(&matches));
     let flags = flags.map_err(|error| {
         let line = error.to_string().lines().next().unwrap_or_default().to_owned();
-        Failure::usage(format!("its plan has arguments that the engine does not take: {line}"))
+        Failure::usage(format!("its plan has arguments that the engine does not support: {line}"))
     })?;
     Ok(config(Some(model), profile.as_deref(), &flags)?)
 }
@@ -266,18 +270,27 @@ fn keep_note(arguments: &ReproduceArgs, of: &str, new: &NewRun) -> Result<(), Fa
     store.note(&run, &format!("reproduces run {of}"), at).map_err(Failure::run_failed)
 }
 
-/// What would be measured.
+/// What would be measured; as JSON one document, of several runs a list of theirs.
 fn shown(arguments: &ReproduceArgs, bundle: &Bundle, all: &[Again]) -> Result<(), Failure> {
-    for (run, again) in bundle.runs.iter().zip(all) {
-        let clock = if run.kind == RunKind::Predicted { Clock::Virtual } else { Clock::Real };
-        let form = if arguments.json { Form::Json } else { Form::Toml };
-        if !arguments.json {
-            print(&format!("# reproduces run {}\n", run.id))?;
-            if let Some(launch) = &again.plan.launch {
-                print(&format!("# starts the server: {}\n", launch.command.join(" ")))?;
-            }
+    let clock = |run: &Bundled| match run.kind {
+        RunKind::Predicted => Clock::Virtual,
+        _ => Clock::Real,
+    };
+    let runs = || bundle.runs.iter().zip(all);
+    if arguments.json {
+        let each = runs().map(|(run, again)| Ok(dry_run(&again.plan, Form::Json, clock(run))?));
+        let each = each.collect::<Result<Vec<String>, Failure>>()?;
+        return print(&match each.as_slice() {
+            [one] => one.clone(),
+            several => format!("[\n{}\n]\n", several.join(",\n")),
+        });
+    }
+    for (run, again) in runs() {
+        print(&format!("# reproduces run {}\n", run.id))?;
+        if let Some(launch) = &again.plan.launch {
+            print(&format!("# starts the server: {}\n", launch.command.join(" ")))?;
         }
-        print(&dry_run(&again.plan, form, clock)?)?;
+        print(&dry_run(&again.plan, Form::Toml, clock(run))?)?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `rm`: removes stored runs, when a person or a script has said so twice.
+//! `rm`: removes stored runs after a confirmation, or with `--yes`.
 
 use std::io::{IsTerminal, stderr, stdin};
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ use crate::command_line::exit::{Failure, print};
 /// The flags of `rm`.
 #[derive(Args)]
 pub struct RmArgs {
-    /// Runs: their names, or parts of them that no other run has; `latest` and tags are refused
+    /// Runs, by name or by an unambiguous part of it; `latest` and tags are not accepted
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
-    /// Remove without asking
+    /// Remove without confirmation
     #[arg(long, short)]
     yes: bool,
     /// The database
@@ -57,12 +57,12 @@ fn named(store: &Store, names: &[String]) -> Result<Vec<RunRow>, Failure> {
         // What `latest` means changes with every run; what is removed does not come back.
         if !id.as_str().contains(name.as_str()) {
             return Err(Failure::usage(format!(
-                "{name}: a run is removed by its own name only; {name} is {id} now; nothing was \
-                 removed"
+                "{name}: runs are removed by their own names only ({name} is now {id}); nothing \
+                    was removed"
             )));
         }
         let row = all.iter().find(|row| row.id == id);
-        let row = row.ok_or_else(|| Failure::usage(format!("run {id} is gone already")))?;
+        let row = row.ok_or_else(|| Failure::usage(format!("run {id} does not exist any more")))?;
         if !rows.contains(row) {
             rows.push(row.clone());
         }
@@ -72,7 +72,7 @@ fn named(store: &Store, names: &[String]) -> Result<Vec<RunRow>, Failure> {
 
 fn ask(rows: &[RunRow]) -> Result<(), Failure> {
     if !(stdin().is_terminal() && stderr().is_terminal()) {
-        return Err(Failure::usage("--yes: needed where nobody can be asked; nothing was removed"));
+        return Err(Failure::usage("--yes: needed without a terminal; nothing was removed"));
     }
     for row in rows {
         tell(&format!("{}  {}", row.id, what(row)));

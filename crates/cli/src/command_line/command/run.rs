@@ -4,16 +4,19 @@ use std::path::Path;
 
 use crate::plan_file::{self, MultiTarget};
 use inferometer_analysis::summary::Summary;
+use inferometer_cluster::launcher::Place;
 use inferometer_plan::spec::{Spec, Variant};
 use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_report::{comparison, json, junit, terminal};
 use inferometer_run::resume::{EarlierGroup, EarlierRun, GROUP};
 use inferometer_run::{
     Clock, Events, Finished, FinishedGroup, Form, Group, Host, dry_run, judge, resolve,
-    search_text, variants,
+    search_text, sweep_text, variants,
 };
 use serde_json::{Map, Value};
 
+use super::check_predictions::of_run;
+use super::ranks;
 use super::run_flags::RunArgs;
 use super::settings::{Applied, Origins, Settings};
 use crate::command_line::console::{screen, secrets, tell, variable};
@@ -41,8 +44,8 @@ pub fn run_with(
     let earlier = match run {
         Some(_) if arguments.plan().is_some() => {
             return Err(Failure::usage(
-                "--resume: a run has its own plan, leave out the file; a group of runs needs it \
-                 (--resume group-...)",
+                "--resume: a run has its own plan, so leave out the file; only a group of runs \
+                    needs it (--resume group-...)",
             ));
         }
         Some(run) => {
@@ -91,17 +94,28 @@ fn measure(
     origins: &Origins,
 ) -> Result<(), Failure> {
     let variants = variants(spec, &multi.targets)?;
+    let place = if arguments.dry_run { None } else { ranks::place()? };
+    if let Some(place) = &place {
+        let [only] = variants.as_slice() else { return Err(only_one_server()) };
+        if multi.rounds > 1 || group.is_some() {
+            return Err(only_one_server());
+        }
+        if place.rank > 0 {
+            return ranks::measure_share(&arguments.ranks, place, only);
+        }
+    }
     let has_objectives =
         variants.iter().any(|one| one.spec.slo.is_some() || one.spec.search.is_some());
     if arguments.junit.is_some() && !has_objectives {
         return Err(Failure::usage(
-            "--junit: there are no objectives to write; give --slo, or use `inferometer search`",
+            "--junit: there are no objectives to report; give --slo, or use `inferometer search`",
         ));
     }
     if let Some(file) = &arguments.junit {
         files::is_no_stdout("--junit", file)?;
     }
-    let measured = measure_variants(arguments, variants, multi, earlier, group, origins);
+    let measured =
+        measure_variants(arguments, variants, multi, (earlier, group), origins, place.as_ref());
     let concluded = conclude(arguments, measured);
     concluded.map_err(|failure| if has_objectives { failure.judged() } else { failure })
 }
@@ -118,9 +132,9 @@ fn measure_variants(
     arguments: &RunArgs,
     mut variants: Vec<Variant>,
     multi: &MultiTarget,
-    earlier: Option<&EarlierRun>,
-    group: Option<EarlierGroup>,
+    (earlier, group): (Option<&EarlierRun>, Option<EarlierGroup>),
     origins: &Origins,
+    place: Option<&Place>,
 ) -> Result<Measured, Failure> {
     let is_group = earlier.is_none() && (variants.len() > 1 || multi.rounds > 1);
     // The later runs of a group begin when nobody is there to be asked.
@@ -130,8 +144,8 @@ fn measure_variants(
     if is_group {
         if variants.iter().any(|one| one.spec.dump_workload.is_some()) {
             return Err(Failure::usage(
-                "dump_workload (--dump-workload): is one file, which each of several runs would \
-                 write anew; give it where one server is measured once",
+                "dump_workload (--dump-workload): several runs would overwrite the same file; use \
+                    it with one server and one round",
             ));
         }
         let group = Group::resolve(variants, multi.rounds, group, &host, &variable)?;
@@ -139,18 +153,25 @@ fn measure_variants(
     }
     if let Some(group) = group {
         return Err(Failure::usage(format!(
-            "--resume: {} is of a plan with several servers; give that plan file",
+            "--resume: {} belongs to a plan with several servers; give that plan file",
             group.name
         )));
     }
     let only = variants.pop().ok_or_else(|| Failure::usage("target: there is none"))?;
-    measure_one(arguments, &only, earlier, &events, host, origins)
+    measure_one(arguments, &only, (earlier, place), &events, host, origins)
+}
+
+fn only_one_server() -> Failure {
+    Failure::usage(
+        "[[target]], rounds: one process measures several servers one after the other, but a \
+            launcher started several processes; start one",
+    )
 }
 
 fn measure_one(
     arguments: &RunArgs,
     only: &Variant,
-    earlier: Option<&EarlierRun>,
+    (earlier, place): (Option<&EarlierRun>, Option<&Place>),
     events: &Events,
     host: Host,
     origins: &Origins,
@@ -165,6 +186,9 @@ fn measure_one(
         let plan = dry_run(&plan, form(arguments), Clock::Real)?;
         return print(&origins.shown_with(plan)).map(|()| Measured::default());
     }
+    if let Some(place) = place {
+        ranks::join(&arguments.ranks, place, &plan, &mut context)?;
+    }
     let finished = crate::run(&plan, &context, events)?;
     let summary = &finished.summary;
     let text = if arguments.json {
@@ -173,6 +197,8 @@ fn measure_one(
         terminal::text(std::slice::from_ref(summary), screen())
             + &places(&finished, &context.store)
             + &search_text::answers(&summary.searches)
+            + &sweep_text::answers(&summary.sweeps)
+            + &of_run(&context.store, finished.run.as_str(), summary)
     };
     print(&text)?;
     let judged = judge(&plan, &context, &finished, arguments.strictness());
@@ -180,9 +206,9 @@ fn measure_one(
     Ok(Measured { runs: vec![finished.summary], failures: failures.into_iter().collect() })
 }
 
-/// Writes what became of the objectives and of the runs, if that is wanted, and says as the last line
-/// that the objectives are met where nothing fell short. A run that could not be carried out is
-/// written too: else a file of an earlier run would be taken for this run's.
+/// Writes the verdicts on objectives and runs if requested, and prints as the last line that all
+/// objectives are met if they are. A run that could not be carried out is written too: else a file
+/// of an earlier run would be taken for this run's.
 ///
 /// # Errors
 /// The gravest failure.
@@ -268,7 +294,7 @@ pub(super) fn form(arguments: &RunArgs) -> Form {
 
 /// Opens the address of `--metrics-listen`, where Prometheus reads live figures. This comes before
 /// the first request, so that an address in use is an error at once and not in the middle of a run.
-fn expose(arguments: &RunArgs, events: &Events) -> Result<Option<Exposed>, Failure> {
+pub(super) fn expose(arguments: &RunArgs, events: &Events) -> Result<Option<Exposed>, Failure> {
     let Some(at) = arguments.metrics_listen.filter(|_| !arguments.dry_run) else { return Ok(None) };
     let exposed = Exposed::open(at, events.live().clone())?;
     exposed.announced(arguments.quiet).iter().for_each(|line| tell(line));

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use inferometer_run::Strictness;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::load_flags::LoadFlags;
+use super::ranks::RankFlags;
 use super::workload_flags::WorkloadFlags;
 use crate::command_line::exit::Failure;
 use crate::command_line::prometheus;
@@ -17,128 +18,144 @@ use crate::command_line::terminal::View;
 /// The flags of `run`. The keys of a plan file are the same, with underscores.
 #[derive(Args)]
 pub struct RunArgs {
-    /// A plan file (TOML); flags win over what it says
+    /// A plan file (TOML); flags override its keys
     plan: Option<PathBuf>,
     #[command(flatten)]
     spec: SpecArgs,
-    /// Do not ask the server to go on after end-of-text
-    #[arg(long)]
+    /// Let answers end at the end-of-text token: do not send `ignore_eos`
+    #[arg(long, help_heading = "Workload")]
     no_ignore_eos: bool,
-    /// Ask for whole answers instead of streams
-    #[arg(long)]
+    /// Request whole answers instead of streams
+    #[arg(long, help_heading = "Workload")]
     no_stream: bool,
-    /// Do not ask the server for its metrics while passes run
-    #[arg(long)]
+    /// Do not read the server's metrics during passes
+    #[arg(long, help_heading = "Target")]
     no_server_metrics: bool,
-    /// Further fields of the body, as a JSON object; they replace fields of the same name
-    #[arg(long, value_name = "JSON")]
+    /// Additional fields of the request body, as a JSON object; they replace fields of the same
+    /// name
+    #[arg(long, value_name = "JSON", help_heading = "Workload")]
     extra_body: Option<String>,
-    /// Go on with a run that was interrupted, killed or broken off: its plan, and what it has not
-    /// measured whole; the new run has all of it. Of a plan with several servers: the plan file and
-    /// the name of the group
+    /// Resume an interrupted run: copy its completed cells into a new run and measure the others.
+    /// For a plan with several servers, give the plan file and the name of the group
     #[arg(long, value_name = "RUN|GROUP")]
     pub resume: Option<String>,
-    /// Print the resolved plan, its hash, and the time and the memory that it takes; measure nothing
+    /// Print the resolved plan, its hash, and its estimated time and memory; send nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Print one JSON document on stdout and nothing else there
-    #[arg(long)]
+    /// Print one JSON document on stdout, and nothing else
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// Write objectives (--slo, the answers of a search) as JUnit XML: a test case for each place where
-    /// one is judged
-    #[arg(long, value_name = "FILE")]
+    /// Write the verdicts on objectives (--slo, answers of a search) as JUnit XML, one test case
+    /// for each pass and objective
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub junit: Option<PathBuf>,
-    /// Print nothing on stderr but errors, whether objectives are met (PASS), the port that
-    /// --metrics-listen chose, and that others can read what is there
-    #[arg(long, short)]
+    /// Print less on stderr: only errors, the verdict on objectives (PASS), the port of
+    /// --metrics-listen, and a warning if other users can read its page
+    #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
     /// No progress bars
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     no_progress: bool,
-    /// Show the run on the whole terminal while it goes on: throughput, latencies, failures, the
-    /// server's metrics. It is measured as without
-    #[arg(long, conflicts_with_all = ["quiet", "no_progress"])]
+    /// Show the run in progress on the full screen: throughput, latencies, failures, server
+    /// metrics. The measurement does not change
+    #[arg(long, conflicts_with_all = ["quiet", "no_progress"], help_heading = "Output")]
     pub tui: bool,
-    /// Answer GET /metrics with the run in progress as Prometheus reads it: an address, or a port of
-    /// this machine's own; 0 chooses one. It is measured as without
-    #[arg(long, value_name = "ADDRESS", value_parser = prometheus::address)]
+    /// Serve metrics of the run in progress for Prometheus (GET /metrics) at this address, or at
+    /// this port of the loopback address; port 0 chooses a free port. The measurement does not
+    /// change
+    #[arg(long, value_name = "ADDRESS", value_parser = prometheus::address, help_heading = "Output")]
     pub metrics_listen: Option<SocketAddr>,
-    /// Begin a run of more than ten minutes without asking; only a person at a terminal is asked
+    /// Start a run of more than ten minutes without confirmation; only a terminal asks for it
     #[arg(long, short)]
     yes: bool,
     /// Exit with 4 when the run is suspect
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    pub ranks: RankFlags,
 }
 
 /// The flags that are keys of a plan, by the same names.
 #[derive(Args, Serialize)]
 struct SpecArgs {
-    /// Server under test, such as http://127.0.0.1:8000 or unix:/path/to.sock [default: OPENAI_BASE_URL, else
-    /// the embedded engine]
+    /// Server under test, such as http://127.0.0.1:8000 or unix:/path/to.sock; given several times, equal
+    /// servers that share one load [default: OPENAI_BASE_URL, else the embedded engine]
     #[arg(long, value_name = "URL", help_heading = "Target")]
-    target: Option<String>,
-    /// How to speak with the server; `auto` asks it
+    #[serde(serialize_with = "first_of_targets")]
+    target: Option<Vec<String>>,
+    /// Which of several servers gets the next request: round-robin, least-in-flight, or session (all turns of a
+    /// conversation, and prompts with the same prefix, go to one server) [default: round-robin]
+    #[arg(long, value_name = "WAY", help_heading = "Target")]
+    balance: Option<String>,
+    /// Name of a header that carries the session of each request, for a router that keeps sessions at one server
+    #[arg(long, value_name = "NAME", help_heading = "Target")]
+    session_header: Option<String>,
+    /// Name of a cookie that does the same
+    #[arg(long, value_name = "NAME", help_heading = "Target")]
+    session_cookie: Option<String>,
+    /// API of the server (`inferometer list dialects`); `auto` asks the server
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     dialect: Option<String>,
-    /// Path to send requests to, where it is not the dialect's own
+    /// Path of requests, if it is not the default path of the dialect
     #[arg(long, value_name = "PATH", help_heading = "Target")]
     endpoint: Option<String>,
-    /// Model as the server knows it, or the embedded engine's
+    /// Name of the model on the server, or model of the embedded engine
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     model: Option<String>,
     /// Profile of the embedded engine: a name or a file
     #[arg(long, value_name = "NAME|FILE", help_heading = "Target")]
     profile: Option<String>,
-    /// How much faster than real time the embedded engine plays
+    /// Speed of the embedded engine relative to real time: 2 is twice as fast
     #[arg(long, value_name = "FACTOR", help_heading = "Target")]
     speed: Option<String>,
-    /// Make the embedded engine's steps differ as a real engine's do: step=SD (each for itself),
-    /// drift=SD:TIME (slowly, all together), warmup=SHARE:TIME, burst=PROBABILITY:FACTOR,
-    /// pause=TIME:EVERY, seed=N, of which any are given [default: none; the seed by --seed and --salt]
+    /// Random variation of the embedded engine's step times, any of: step=SD (independent for each
+    /// step), drift=SD:TIME (slow, common to all steps), warmup=SHARE:TIME,
+    /// burst=PROBABILITY:FACTOR, pause=TIME:EVERY, seed=N [default: none; the seed follows --seed
+    /// and --salt]
     #[arg(long, value_name = "PART,...", help_heading = "Target")]
     noise: Option<String>,
-    /// Further header; may be given several times
+    /// Additional header of each request; may be given several times
     #[arg(long, value_name = "'NAME: VALUE'", help_heading = "Target")]
     header: Option<Vec<String>>,
-    /// Where the server's metrics are, as an address or a path of the server [default: /metrics, if
-    /// there is something]
+    /// URL of the server's metrics, or their path on the server; for several pools, such as prefill and decode,
+    /// one URL each [default: /metrics, if the server has it]
     #[arg(long, value_name = "URL|PATH", help_heading = "Target")]
-    metrics_url: Option<String>,
-    /// How long to wait between two looks at the server's metrics and its cards [default: 1s]
+    metrics_url: Option<Vec<String>>,
+    /// Interval at which metrics of the server and its cards are read [default: 1s]
     #[arg(long, value_name = "TIME", help_heading = "Target")]
     metrics_period: Option<String>,
-    /// DCGM exporter of the server's machine, such as http://HOST:9400: clocks, power and energy
+    /// DCGM exporter on the server's machine, such as http://HOST:9400, for clocks, power and
+    /// energy
     #[arg(long, value_name = "URL", help_heading = "Target")]
     dcgm_url: Option<String>,
-    /// Numbers of the cards that the server uses, such as 0,1: the only ones that are asked. Joules
-    /// per token and request are given only of cards that are named
+    /// Indices of the cards that the server uses, such as 0,1; other cards are not read. Without
+    /// it, no energy per token or per request is reported
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Target")]
     cards: Option<Vec<u32>>,
-    /// Environment variable that holds the key [default: OPENAI_API_KEY]
+    /// Environment variable that contains the API key [default: OPENAI_API_KEY]
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     api_key_env: Option<String>,
-    /// PEM file with further authorities whose certificates are trusted
+    /// PEM file with additional certificate authorities to trust
     #[arg(long, value_name = "FILE", help_heading = "Target")]
     ca_cert: Option<String>,
-    /// Do not check the server's certificate, whatever certificate it shows
+    /// Disable verification of the server's certificate
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Target")]
     insecure: Option<bool>,
-    /// PEM file with the certificate by which the server knows its client
+    /// PEM file with the client certificate (mutual TLS)
     #[arg(long, value_name = "FILE", help_heading = "Target")]
     client_cert: Option<String>,
-    /// PEM file with the key of that certificate [default: the same file]
+    /// PEM file with the key of the client certificate [default: the file of --client-cert]
     #[arg(long, value_name = "FILE", help_heading = "Target")]
     client_key: Option<String>,
-    /// HTTP proxy that leads to the server, or `none` [default: as HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and
-    /// NO_PROXY say]
+    /// HTTP proxy to use, or `none` [default: from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY]
     #[arg(long, value_name = "URL|none", help_heading = "Target")]
     proxy: Option<String>,
-    /// Wait so long until the server is ready: until it takes connections, has loaded its model and
-    /// lists it
+    /// Wait up to this long until the server is ready: it accepts connections and lists its loaded
+    /// model
     #[arg(long, value_name = "TIME", help_heading = "Target")]
     wait: Option<String>,
-    /// tokenizer.json, a folder that holds one, or a hub id [default: the server's own]
+    /// Tokenizer: a tokenizer.json, a folder that contains one, or a Hugging Face id [default: that
+    /// of the server]
     #[arg(long, value_name = "PATH|ID", help_heading = "Workload")]
     tokenizer: Option<String>,
     #[command(flatten)]
@@ -153,59 +170,77 @@ struct SpecArgs {
     /// Count the chat template as part of the input length
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Workload")]
     count_template: Option<bool>,
-    /// Send prompts as token ids, exact by construction
+    /// Send prompts as token ids, so that input lengths are exact
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Workload")]
     token_ids: Option<bool>,
     /// Softmax temperature [default: 1]
-    #[arg(long, value_parser = finite, value_name = "T", help_heading = "Workload")]
+    #[arg(long, value_parser = super::number::finite, value_name = "T", help_heading = "Workload")]
     temperature: Option<f64>,
-    /// Makes every random choice [default: 0]
+    /// Seed of all random choices [default: 0]
     #[arg(long, value_name = "N", help_heading = "Workload")]
     seed: Option<u64>,
-    /// Keeps this run's prompts apart from every other's; give it to repeat a run exactly
+    /// Text that makes prompts of this run unique; give a run's salt to repeat that run exactly
+    /// [default: random]
     #[arg(long, value_name = "TEXT", help_heading = "Workload")]
     salt: Option<String>,
     #[command(flatten)]
     #[serde(flatten)]
     load: LoadFlags,
-    /// Sent before each cell, one by one, and not reported: a number of requests, or a time [default: 1]
+    /// Warm-up before each cell, sent one by one and not reported: a number of requests, or a time
+    /// [default: 1]
     #[arg(long, value_name = "N|TIME", help_heading = "Load")]
     warmup: Option<String>,
-    /// Rest between two passes, during which nothing is sent [default: none]
+    /// Pause between two passes, during which nothing is sent [default: none]
     #[arg(long, value_name = "TIME", help_heading = "Load")]
     cooldown: Option<String>,
-    /// How often the passes of each cell are carried out, with prompts of their own [default: 1]
+    /// Number of repeats of the passes of each cell, each with new prompts [default: 1]
     #[arg(long, value_name = "N", help_heading = "Load")]
     repeat: Option<u32>,
-    /// Repeat until figures are known this well, such as 'ttft_p50±2%' (or +-): half the 95 %
-    /// interval over the repeats
+    /// Repeat until metrics have this precision, such as 'ttft_p50±2%' (or +-): half the width of
+    /// the 95 % confidence interval over the repeats
     #[arg(long, value_name = "FIGURE±SHARE,...", help_heading = "Load")]
     until: Option<String>,
-    /// The most repeats of --until [default: 20]
+    /// Maximum repeats with --until [default: 20]
     #[arg(long, value_name = "N", help_heading = "Load")]
     max_repeats: Option<u32>,
-    /// The most that one request may take [default: 6h]
+    /// Event loops of the client, each on a thread of its own: connections and requests are split among them. What
+    /// is sent, and when, does not depend on it [default: as many as the load needs and the cores have room for]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    loops: Option<u32>,
+    /// Time limit of one request [default: 6h]
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     timeout: Option<String>,
-    /// The most that opening a connection may take [default: 10s]
+    /// Time limit for opening a connection [default: 10s]
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     connect_timeout: Option<String>,
-    /// The most that may pass until the first token
+    /// Time limit until the first token [default: none]
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     first_token_timeout: Option<String>,
-    /// The most that may pass between two events of a stream
+    /// Time limit between two events of a stream [default: none]
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     event_timeout: Option<String>,
-    /// Share of failed requests of a pass above which the run fails [default: 1%]
+    /// End a pass with an arrival rate once it is certain that requests arrive faster than the
+    /// server completes them: requests in flight are cancelled, the rest is not sent, and the exit
+    /// code is 3
+    #[arg(long, help_heading = "Limits")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    stop_when_saturated: bool,
+    /// End a pass when more than this share of its requests has failed, such as 5%; the exit code
+    /// is 1
+    #[arg(long, value_name = "SHARE", help_heading = "Limits")]
+    stop_at_error_rate: Option<String>,
+    /// Highest tolerated share of failed requests in a pass; above it the run fails with exit code
+    /// 1 [default: 1%]
     #[arg(long, value_name = "SHARE", help_heading = "Limits")]
     max_failures: Option<String>,
-    /// Objectives judged on the run, such as 'ttft_p99<500ms,tpot_p99<50ms'
+    /// Objectives on the statistics of each pass, such as 'ttft_p99<500ms,tpot_p99<50ms'
     #[arg(long, value_name = "OBJECTIVES", help_heading = "Limits")]
     slo: Option<String>,
-    /// Objectives judged on each request, such as 'ttft<500ms,tpot<50ms'
+    /// Objectives on each single request, such as 'ttft<500ms,tpot<50ms'
     #[arg(long, value_name = "OBJECTIVES", help_heading = "Limits")]
     goodput: Option<String>,
-    /// Show TTFT and E2E with each failed request as +inf too: percentiles of all planned requests
+    /// Also report percentiles of TTFT and E2E over all planned requests, with failed requests as
+    /// +inf
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Output")]
     failures_as_inf: Option<bool>,
     /// The database [default: inferometer.db]
@@ -216,13 +251,12 @@ struct SpecArgs {
     out: Option<String>,
 }
 
-/// A number that is finite: JSON has no other, and would drop it.
-pub fn finite(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() => Ok(number),
-        Ok(_) => Err("it is not a finite number".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
+/// The first target; the others are asked for by [`RunArgs::targets`], for a comparison has another use for them.
+fn first_of_targets<S: Serializer>(
+    targets: &Option<Vec<String>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    targets.iter().flatten().next().serialize(serializer)
 }
 
 /// The flags that were given, by their names with underscores: the others are null.
@@ -249,6 +283,7 @@ impl RunArgs {
         self.json |= lower.json;
         self.yes |= lower.yes;
         self.strict |= lower.strict;
+        self.ranks.switch(&lower.ranks);
         self.dry_run |= lower.dry_run;
         self.metrics_listen = self.metrics_listen.or(lower.metrics_listen);
         if self.resume.is_none() {
@@ -274,8 +309,22 @@ impl RunArgs {
         if self.strict { Strictness::Strict } else { Strictness::Lenient }
     }
 
+    /// The servers that were named.
+    pub fn targets(&self) -> &[String] {
+        self.spec.target.as_deref().unwrap_or_default()
+    }
+
     /// The flags that were given, by the keys of a plan.
     pub fn keys(&self) -> Result<Map<String, Value>, Failure> {
+        let mut keys = self.keys_of_first_target()?;
+        if self.targets().len() > 1 {
+            keys.insert("target".to_owned(), self.targets().into());
+        }
+        Ok(keys)
+    }
+
+    /// The same, with the first target where there are several.
+    pub fn keys_of_first_target(&self) -> Result<Map<String, Value>, Failure> {
         let mut keys = given(&self.spec)?;
         if self.no_ignore_eos {
             keys.insert("ignore_eos".to_owned(), Value::Bool(false));

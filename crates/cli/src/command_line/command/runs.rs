@@ -17,37 +17,38 @@ use crate::stored::row_json;
 /// The flags of `runs`.
 #[derive(Args)]
 pub struct RunsArgs {
-    /// Only those whose model's name contains this, in whatever case
+    /// Only runs whose model name contains this text; upper and lower case are equal
     #[arg(long, value_name = "TEXT")]
     model: Option<String>,
-    /// Only those whose engine and version contain this, such as 'vllm 0.2'
+    /// Only runs whose engine and version contain this text, such as 'vllm 0.2'
     #[arg(long, value_name = "TEXT")]
     engine: Option<String>,
-    /// Only those whose card's name contains this
+    /// Only runs whose card name contains this text
     #[arg(long, value_name = "TEXT")]
     card: Option<String>,
-    /// Only those with this tag; may be given several times, for those that have all of them
+    /// Only runs with this tag; with several --tag, only runs that have all of them
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
-    /// Only those that began then or later: a date, or a date and time as 2026-11-20T05:12, UTC
+    /// Only runs that began at this time or later: a date, or date and time such as
+    /// 2026-11-20T05:12, in UTC
     #[arg(long, value_name = "DATE", value_parser = instant)]
     since: Option<String>,
-    /// Only those that began then or earlier; a date means its whole day
+    /// Only runs that began at this time or earlier; a date includes its whole day
     #[arg(long, value_name = "DATE", value_parser = instant)]
     until: Option<String>,
-    /// Only those in this state; the process of a killed one is gone and did not say how it ended
+    /// Only runs in this state; `killed` means that the process ended without recording how
     #[arg(long, value_parser = PossibleValuesParser::new(RunState::ALL.map(RunState::name)))]
     state: Option<String>,
-    /// Only those of which the figures come from there
+    /// Only runs with results of this origin
     #[arg(long, value_parser = PossibleValuesParser::new(RunKind::ALL.map(RunKind::name)))]
     kind: Option<String>,
-    /// Not more than this, the last ones
+    /// Only the last N runs
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
     store: PathBuf,
-    /// Print one JSON document on stdout and nothing else there
+    /// Print one JSON document on stdout, and nothing else
     #[arg(long)]
     json: bool,
 }
@@ -58,7 +59,7 @@ pub fn runs(arguments: &RunsArgs) -> Result<(), Failure> {
     let filter = arguments.filter();
     if let Some((since, until)) = filter.never() {
         return Err(Failure::usage(format!(
-            "--since {since} lies after --until {until}: no run can fit"
+            "--since {since} is after --until {until}: no run can match"
         )));
     }
     let rows = store.runs_that_fit(&filter).map_err(Failure::run_failed)?;
@@ -98,7 +99,7 @@ impl RunsArgs {
 /// The beginning of an instant in the form in which instants are stored; what is not said is open.
 fn instant(text: &str) -> Result<String, String> {
     beginning(text).ok_or_else(|| {
-        "is no date of the calendar such as 2026-11-20 and no instant such as 2026-11-20T05:12, in UTC"
+        "is neither a date such as 2026-11-20 nor a time such as 2026-11-20T05:12, in UTC"
             .to_owned()
     })
 }

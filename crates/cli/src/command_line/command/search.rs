@@ -10,7 +10,9 @@ use inferometer_plan::search::Over;
 use inferometer_plan::spec::Spec;
 use inferometer_predict::{check_plan, expected_answers, search as predict_search};
 use inferometer_report::{json, terminal};
-use inferometer_run::{Clock, Learned, dry_run, resolve, resolve_with, search_text};
+use inferometer_run::{
+    Clock, Learned, dry_run, judge_results, resolve, resolve_with, search_text, sweep_text,
+};
 use inferometer_store::Store;
 use serde::Serialize;
 use serde_json::Value;
@@ -30,13 +32,13 @@ pub struct SearchArgs {
     run: RunArgs,
     #[command(flatten)]
     search: SearchFlags,
-    /// Search the embedded engine in virtual time, in seconds; nothing is sent. Takes --model and
-    /// --profile, and the engine's own flags
+    /// Search with the embedded engine in virtual time: no server is contacted, and it takes
+    /// seconds. Takes --model, --profile and the flags under Engine
     #[arg(long, help_heading = "Search")]
     predict: bool,
-    /// Begin where a stored search ended, or where a profile of the embedded engine is predicted to
-    /// (with --model); the answer does not depend on it [default: the embedded engine's own prediction
-    /// where it is the target]
+    /// Choose the first load from the answer of a stored search, or from a prediction with this
+    /// profile (and --model). It saves trials and does not bias the answer [default: a prediction,
+    /// if the target is the embedded engine]
     #[arg(long, value_name = "RUN|PROFILE", help_heading = "Search")]
     bracket_from: Option<String>,
     #[command(flatten)]
@@ -47,45 +49,45 @@ pub struct SearchArgs {
 #[derive(Args, Serialize)]
 #[command(next_help_heading = "Search")]
 struct SearchFlags {
-    /// What is made higher and higher: rate (arrivals at a rate), concurrency (a closed loop)
+    /// Load that the search varies: rate (arrivals in an open loop) or concurrency (a closed loop)
     /// [default: rate]
     #[arg(long, value_name = "rate|concurrency")]
     over: Option<String>,
-    /// The share of requests that must meet all objectives of --goodput [default: 99%]
+    /// Share of requests that must meet all objectives of --goodput [default: 99%]
     #[arg(long, value_name = "SHARE")]
     attainment: Option<String>,
-    /// The probability that the interval holds the highest load [default: 95%]
+    /// Probability that the interval contains the highest load [default: 95%]
     #[arg(long, value_name = "SHARE")]
     confidence: Option<String>,
-    /// How close together the ends of the interval are to lie [default: 5%]
+    /// Width of the interval at which the search ends, relative to the load [default: 5%]
     #[arg(long, value_name = "SHARE")]
     precision: Option<String>,
-    /// The lowest load that is tried [default: a thousandth of the first rate; 1 in flight]
+    /// Lowest load to try [default: a thousandth of the first rate; 1 request in flight]
     #[arg(long, value_name = "LOAD")]
     from: Option<String>,
-    /// The highest load that is tried [default: none is too high]
+    /// Highest load to try [default: no limit]
     #[arg(long, value_name = "LOAD")]
     to: Option<String>,
-    /// The load of the first trial [default: --from, else 16 requests/s or 8 in flight]
+    /// Load of the first trial [default: --from, else 16 requests/s or 8 in flight]
     #[arg(long, value_name = "LOAD")]
     start: Option<String>,
-    /// The factor from one load to the next, until one meets the objectives and one does not
+    /// Factor between the first loads, until one load meets the objectives and one misses them
     /// [default: 2]
     #[arg(long, value_name = "FACTOR")]
     stride: Option<String>,
-    /// The most requests of all trials of a cell; the interval is then as narrow as they allow
-    /// [default: 20000]
+    /// Maximum requests of all trials of a cell; at this limit the interval may be wider than
+    /// --precision [default: 20000]
     #[arg(long, value_name = "N")]
     max_requests: Option<u64>,
-    /// The most trials of a cell [default: 40]
+    /// Maximum trials of a cell [default: 40]
     #[arg(long, value_name = "N")]
     max_trials: Option<u32>,
-    /// The most time of all trials of a cell, such as 10m; the interval is then as narrow as it allows
-    /// [default: no limit]
+    /// Maximum time of all trials of a cell, such as 10m; at this limit the interval may be wider
+    /// than --precision [default: no limit]
     #[arg(long, value_name = "SPAN")]
     max_time: Option<String>,
-    /// Objectives that have an answer of their own, from the same trials; may be given several times.
-    /// What --slo and --goodput ask must hold in each, e.g. --tier gold='ttft_p95<300ms' --tier
+    /// Additional set of objectives, answered separately from the same trials; may be given several
+    /// times. --slo and --goodput apply to each tier too, e.g. --tier gold='ttft_p95<300ms' --tier
     /// bronze='ttft_p95<1s'
     #[arg(long, value_name = "NAME=SLO")]
     tier: Option<Vec<String>>,
@@ -110,27 +112,27 @@ pub fn search(mut arguments: SearchArgs) -> Result<(), Failure> {
     if arguments.predict {
         if !is_one || arguments.bracket_from.is_some() {
             return Err(Failure::usage(
-                "--predict: plays one embedded engine, and is quick without a bracket; leave out \
-                 [[target]] and --bracket-from",
+                "--predict: simulates one embedded engine, and needs no first load; leave out \
+                    [[target]] and --bracket-from",
             ));
         }
         if let Some(file) = &arguments.run.junit {
             files::is_no_stdout("--junit", file)?;
         }
-        return conclude(&arguments.run, in_virtual_time(&spec, arguments))
-            .map_err(Failure::judged);
+        let played = in_virtual_time(&spec, &arguments.run, &arguments.engine);
+        return conclude(&arguments.run, played).map_err(Failure::judged);
     }
     if !arguments.engine.given().is_empty() && arguments.bracket_from.is_none() {
         return Err(Failure::usage(
-            "the engine's own flags (--max-num-seqs, ...) are of the embedded engine in virtual time: \
-             add --predict, or --bracket-from PROFILE",
+            "engine flags (--max-num-seqs, ...) apply to the embedded engine in virtual time: add \
+                --predict, or --bracket-from PROFILE",
         ));
     }
     let has_start = spec.search.as_ref().is_some_and(|search| search.start.is_some());
     if has_start && arguments.bracket_from.is_some() {
         return Err(Failure::usage(
-            "--bracket-from: the first load is given already (--start, or start in [search]); leave \
-             out one of them",
+            "--bracket-from: the first load is already given (--start, or start in [search]); \
+                leave out one of them",
         ));
     }
     if !has_start
@@ -143,27 +145,32 @@ pub fn search(mut arguments: SearchArgs) -> Result<(), Failure> {
     run_applied(&arguments.run, Applied { keys, origins }, None, None)
 }
 
-/// Searches in virtual time, and prints the answers.
-fn in_virtual_time(spec: &Spec, arguments: &SearchArgs) -> Result<Measured, Failure> {
-    let run = &arguments.run;
+/// Searches or sweeps in virtual time, and prints the answers.
+pub(super) fn in_virtual_time(
+    spec: &Spec,
+    run: &RunArgs,
+    engine: &EngineFlags,
+) -> Result<Measured, Failure> {
     if run.metrics_listen.is_some() {
         return Err(Failure::usage(
-            "--metrics-listen: with --predict no run is in progress that could be scraped; leave \
-             it out",
+            "--metrics-listen: with --predict there is no run in progress to scrape; leave it out",
         ));
     }
     if run.tui {
         return Err(Failure::usage(
-            "--tui: with --predict there is nothing to look on; leave it out",
+            "--tui: with --predict there is no run in progress to show; leave it out",
         ));
     }
     if spec.target.is_some() || spec.server.is_some() {
-        return Err(Failure::usage("--predict: nothing is sent; leave out target and [server]"));
+        return Err(Failure::usage(
+            "--predict: no server is contacted; leave out target and \
+            [server]",
+        ));
     }
-    let learned = Learned { engine_flags: arguments.engine.given(), ..Learned::default() };
+    let learned = Learned { engine_flags: engine.given(), ..Learned::default() };
     let (plan, context) = resolve_with(spec, learned, &variable)?;
-    let config = config(spec.model.as_deref(), spec.profile.as_deref(), &arguments.engine)?;
-    if run.dry_run && plan.search.is_some() {
+    let config = config(spec.model.as_deref(), spec.profile.as_deref(), engine)?;
+    if run.dry_run && plan.chooses_loads() {
         check_plan(&plan)?;
         return print(&dry_run(&plan, form(run), Clock::Virtual)?).map(|()| Measured::default());
     }
@@ -182,10 +189,11 @@ fn in_virtual_time(spec: &Spec, arguments: &SearchArgs) -> Result<Measured, Fail
             found.folder.display(),
             context.store.display(),
             found.run,
-            search_text::answers(&summary.searches)
+            search_text::answers(&summary.searches) + &sweep_text::answers(&summary.sweeps)
         ))?;
     }
-    let judged = search_text::judge(&summary.searches);
+    // As `run` does.
+    let judged = judge_results(summary, plan.max_failures, run.strictness());
     let failures = judged.err().map(|why| (String::new(), why.into()));
     Ok(Measured { failures: failures.into_iter().collect(), runs: vec![found.summary] })
 }
@@ -209,7 +217,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
             Some((answers, plan)) => (answers, format!("run {name}{}", likeness(&plan, spec)?)),
             None if profile(name).is_ok() => {
                 if spec.model.is_none() {
-                    return Err(problem("a profile predicts a model; give --model".to_owned()));
+                    return Err(problem("a prediction with a profile needs --model".to_owned()));
                 }
                 let modelled = as_embedded(spec, Some(name));
                 (expected(&modelled, &arguments.engine)?, format!("profile {name}"))
@@ -233,7 +241,11 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
     let concurrency = spec.search.as_ref().and_then(|search| search.over.as_deref());
     let over = if concurrency == Some("concurrency") { Over::Concurrency } else { Over::Rate };
     if let Some(other) = found.iter().find(|answer| answer.over != over) {
-        return Err(problem(format!("{origin} is over {}, and this one over {over}", other.over)));
+        return Err(problem(format!(
+            "{origin} varies {}, but this search varies \
+            {over}",
+            other.over
+        )));
     }
     let loads = found
         .iter()
@@ -246,7 +258,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
     };
     let load = within(load, spec)?;
     if !arguments.run.quiet {
-        tell(&format!("begins at {}, by {origin}", load_text(load)));
+        tell(&format!("starts at {}, from {origin}", load_text(load)));
     }
     Ok(Some(load))
 }
@@ -291,7 +303,7 @@ fn likeness(stored: &str, spec: &Spec) -> Result<&'static str, Failure> {
         Ok(stored) => bare(stored) == bare(resolve(spec, &variable)?.0),
         Err(_) => false,
     };
-    Ok(if same { ", a search of the same plan but for its bounds" } else { "" })
+    Ok(if same { ", a search of the same plan with other limits" } else { "" })
 }
 
 /// A guess within the bounds that were asked for: beyond them nothing is tried.
@@ -312,7 +324,7 @@ impl SearchArgs {
         match flags.iter().find(|(_, given)| *given) {
             None => Ok(()),
             Some((flag, _)) => Err(Failure::usage(format!(
-                "--resume: goes on with a search as it was begun; leave out {flag}"
+                "--resume: continues a search with its own plan; leave out {flag}"
             ))),
         }
     }

@@ -27,14 +27,14 @@ pub struct ShowArgs {
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
     store: PathBuf,
-    /// Compute the results again from the records, with TTFT and E2E with each failed request as
-    /// +inf too: percentiles of all planned requests
+    /// Compute the results again from the records, and also report percentiles of TTFT and E2E over
+    /// all planned requests, with failed requests as +inf
     #[arg(long, conflicts_with = "plan")]
     failures_as_inf: bool,
-    /// Print one JSON document on stdout and nothing else there
+    /// Print one JSON document on stdout, and nothing else
     #[arg(long)]
     json: bool,
-    /// Print the plan file that measures the same again, and nothing else
+    /// Print only a plan file that repeats this measurement
     #[arg(long, conflicts_with = "json")]
     plan: bool,
 }
@@ -98,7 +98,10 @@ fn again(run: &StoredRun, plan: &Plan, store: &Path) -> Option<String> {
         store => format!(" --store {}", store.display()),
     };
     let command = match run.row.kind {
+        // One side of a comparison is nothing by itself.
+        _ if plan.ab.is_some() => return None,
         RunKind::Measured => "run",
+        RunKind::Predicted if plan.sweep.is_some() => "sweep --predict",
         RunKind::Predicted if plan.search.is_some() => "search --predict",
         RunKind::Predicted => "predict",
         RunKind::Imported => return None,
@@ -121,7 +124,7 @@ impl Shown<'_> {
     fn json(&self) -> Result<Value, Failure> {
         let Self { run, notes, log_bytes, reports, again } = self;
         let plan: Value = serde_json::from_str(&run.plan_json).map_err(|error| {
-            Failure::run_failed(format!("run {}: its plan is no JSON: {error}", run.row.id))
+            Failure::run_failed(format!("run {}: its plan is not JSON: {error}", run.row.id))
         })?;
         let notes: Vec<Value> =
             notes.iter().map(|note| json!({ "at": note.at, "text": note.text })).collect();
@@ -184,7 +187,7 @@ impl Shown<'_> {
         if let Some(imported) = imported {
             fact("source", &format!("{} ({})", imported.place(), imported.format));
             fact("sha256", &imported.sha256);
-            fact("measured", imported.measured_at.as_deref().unwrap_or("the source does not say"));
+            fact("measured", imported.measured_at.as_deref().unwrap_or("not stated by the source"));
         }
         let by = if is_imported { "imported by" } else { "made by" };
         fact(by, &format!("inferometer {}", run.tool_version));
@@ -196,7 +199,7 @@ impl Shown<'_> {
         }
         match self.log_bytes {
             Some(bytes) => fact("log", &format!("{} ({bytes} bytes)", run.log.display())),
-            None => fact("log", &format!("{} (is not there)", run.log.display())),
+            None => fact("log", &format!("{} (missing)", run.log.display())),
         }
         if let Some(reports) = &self.reports {
             fact("reports", &reports.display().to_string());
@@ -208,7 +211,7 @@ impl Shown<'_> {
             None => {
                 let _ = writeln!(
                     out,
-                    "it has no results; `inferometer report {}` makes them from its records",
+                    "it has no results; `inferometer report {}` computes them from its records",
                     row.id
                 );
             }

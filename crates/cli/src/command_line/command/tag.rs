@@ -17,7 +17,7 @@ pub struct TagArgs {
     /// A run: its name or a part of it, a tag, or `latest`
     #[arg(value_name = "RUN")]
     run: String,
-    /// Tags to add (+a, or a) and to take away (-b); without any, the run's tags are printed
+    /// Tags to add (+a, or a) and to remove (-b); without any, the run's tags are printed
     #[arg(value_name = "+TAG|-TAG", allow_hyphen_values = true, trailing_var_arg = true)]
     tags: Vec<String>,
 }
@@ -29,7 +29,7 @@ pub fn tag(arguments: &TagArgs) -> Result<(), Failure> {
     let (mut add, mut remove) = (Vec::new(), Vec::new());
     for tag in &arguments.tags {
         if tag.starts_with("--") {
-            return Err(Failure::usage(format!("{tag}: flags of `tag` stand before the run")));
+            return Err(Failure::usage(format!("{tag}: write flags of `tag` before the run")));
         }
         match (tag.strip_prefix('+'), tag.strip_prefix('-')) {
             (Some(name), _) => add.push(name.to_owned()),
@@ -50,7 +50,7 @@ pub struct NoteArgs {
     /// A run: its name or a part of it, a tag, or `latest`
     #[arg(value_name = "RUN")]
     run: String,
-    /// What to keep with it; without it, the notes of the run are printed
+    /// Text of the note; without it, the notes of the run are printed
     #[arg(value_name = "TEXT")]
     text: Option<String>,
     /// The database

@@ -19,18 +19,18 @@ const DEFAULT_STORE: &str = "inferometer.db";
 /// The flags of `web`.
 #[derive(Args)]
 pub struct WebArgs {
-    /// Address to listen on; port 0 chooses one. Any but a loopback address asks its readers for a
-    /// token
+    /// Address to listen on; port 0 chooses a free port. On any address but loopback, readers need
+    /// a token
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
     listen: SocketAddr,
-    /// The database; it is only read. Without this flag it is made if there is none
+    /// The database; it is only read [default: inferometer.db, created if it does not exist]
     #[arg(long, value_name = "FILE", default_value = DEFAULT_STORE)]
     store: PathBuf,
-    /// Name of the variable that holds the token, if you choose it yourself: 16 characters at
-    /// least. Where it is set, loopback addresses ask for it too
+    /// Environment variable with a token of your own choice, of at least 16 characters. With it,
+    /// readers on loopback need the token too
     #[arg(long, value_name = "NAME", default_value = "INFEROMETER_WEB_TOKEN")]
     token_env: String,
-    /// End when standard input does
+    /// Exit when standard input is closed
     #[arg(long)]
     until_stdin_closes: bool,
 }
@@ -46,7 +46,8 @@ pub fn web(arguments: &WebArgs) -> Result<(), Failure> {
         Err(StoreError::NoStore { .. }) if arguments.store == Path::new(DEFAULT_STORE) => {
             drop(Store::open(&arguments.store).map_err(Failure::usage)?);
             tell(&format!(
-                "{DEFAULT_STORE}: made, for there was none; runs appear here as they begin"
+                "{DEFAULT_STORE}: created, because it did not exist; runs appear here when they \
+                    begin"
             ));
             Site::open(&arguments.store)
         }
@@ -73,7 +74,10 @@ pub fn web(arguments: &WebArgs) -> Result<(), Failure> {
             waker.wake();
         };
         if let Err(error) = ctrlc::set_handler(end) {
-            tell(&format!("warning: signals cannot be handled, they end this at once: {error}"));
+            tell(&format!(
+                "warning: signals cannot be handled, so they end this program at once: \
+                {error}"
+            ));
         }
     })
     .map_err(|error| match error {

@@ -1,4 +1,4 @@
-//! What is told, and that the pages for users say the same as the tables.
+//! Tests of the advice, and that the pages for users agree with the tables.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ fn a_flag_of_another_tool_is_told_with_what_to_give_here() {
         ("run --random-input-len 9", "--input-lengths N"),
         ("run --random-output-len 9", "--output-lengths N"),
         ("run --sharegpt-output-len 9", "--output-length N"),
-        ("run --rate-type sweep", "`inferometer search`"),
+        ("run --rate-type sweep", "`inferometer sweep`"),
         ("run --max-seconds 60", "--duration TIME"),
         ("run --max-requests 60", "--requests N"),
         ("run --data prompt_tokens=9", "--input-lengths and --output-lengths"),
@@ -45,13 +45,13 @@ fn a_flag_of_another_tool_is_told_with_what_to_give_here() {
         ("run --config_file x.yaml", "a plan file"),
         ("search --num-prompts 100", "`inferometer search` has --requests N"),
         ("predict --num-prompts 100", "`inferometer run` has --requests N"),
-        ("search --max-concurrency 3", "--over rate or concurrency, between --from and --to"),
+        ("search --max-concurrency 3", "between --from and --to: --over rate"),
         ("search --request-rate 3", "a search chooses the load itself"),
-        ("run --num-prompt 3", "near to --num-prompts"),
+        ("run --num-prompt 3", "similar to --num-prompts"),
         ("run --num-prompt 3", "`inferometer run` has --requests N"),
         ("bench serve --target http://h", "--base-url or --host or --port"),
         ("bench serve --requests 5", "is --num-prompts here"),
-        ("bench serve --slo ttft", "by its own flags"),
+        ("bench serve --slo ttft", "with its own flags"),
         ("serve", "`inferometer engine` serves the embedded engine"),
         ("benchmark", "`inferometer run`"),
         ("report --percentile-metrics ttft", "the report has all metrics"),

@@ -23,7 +23,7 @@ const FOREIGN: [Foreign; 4] = [
             ];
             kinds.contains(&value) || value.starts_with("kind=")
         },
-        told: "is a kind of load in GuideLLM, and a profile of the embedded engine here. Give \
+        told: "is a kind of load in GuideLLM, but a profile of the embedded engine here. Give \
                --passes one_by_one (synchronous), --concurrency N (concurrent), --passes saturated \
                (throughput), --rate R (poisson), --rate R --burstiness inf (constant), or use \
                `inferometer search` (sweep)",
@@ -31,8 +31,8 @@ const FOREIGN: [Foreign; 4] = [
     Foreign {
         flag: "--goodput",
         is: |value| value.contains(':') && !value.contains(['<', '>']),
-        told: "has pairs such as `ttft:500` in vLLM and AIPerf. Write one text with a comparison and \
-               a unit: --goodput 'ttft<=500ms,tpot<=50ms,e2e<=5s'",
+        told: "has pairs such as `ttft:500` in vLLM and AIPerf. Here it is one text with \
+            comparisons and units: --goodput 'ttft<=500ms,tpot<=50ms,e2e<=5s'",
     },
     Foreign {
         flag: "--header",
@@ -51,7 +51,7 @@ const FOREIGN: [Foreign; 4] = [
 /// What to write instead of the first value that is another tool's.
 pub fn advice(words: &[&str]) -> Option<String> {
     let command = words.get(1)?;
-    if !["run", "search", "predict"].contains(command) {
+    if !["run", "search", "predict", "ab"].contains(command) {
         return None;
     }
     let value_at = |at: usize, flag: &str| {

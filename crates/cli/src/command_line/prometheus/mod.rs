@@ -62,8 +62,8 @@ impl Exposed {
         }
     }
 
-    /// Where it is, and who may read it, in lines. Whoever wants to hear little still hears what
-    /// cannot be known otherwise: the port that was chosen, and that it is open to others.
+    /// Lines with its address and its readers. Even with `--quiet` they contain what cannot be
+    /// known otherwise: the chosen port, and a warning if others can read it.
     pub fn announced(&self, quiet: bool) -> Vec<String> {
         let mut lines = Vec::new();
         if !quiet || self.asked.port() == 0 {
@@ -71,9 +71,9 @@ impl Exposed {
         }
         if !self.at.ip().is_loopback() {
             lines.push(format!(
-                "warning: --metrics-listen {}: everybody who reaches this address can read the \
-                 metrics, without a token; they name the server, the model and the run, and hold \
-                 no key",
+                "warning: --metrics-listen {}: everyone who can reach this address can read the \
+                    metrics without a token; they contain the names of server, model and run, but \
+                    no API key",
                 self.at
             ));
         }
@@ -98,7 +98,7 @@ impl Pages for Metrics {
     fn page(&mut self, target: &RequestTarget) -> Response {
         match target.segments().as_slice() {
             ["metrics"] => Response::new(CONTENT_TYPE, text::of(&self.0).into_bytes()),
-            _ => self.refusal(404, "there is nothing but /metrics"),
+            _ => self.refusal(404, "the only path is /metrics"),
         }
     }
 
@@ -144,7 +144,7 @@ mod tests {
             Exposed::open(address("0.0.0.0:0").unwrap(), LiveState::default()).unwrap();
         everywhere.asked = everywhere.at;
         let told = everywhere.announced(true);
-        assert!(told.len() == 1 && told[0].contains("everybody"), "{told:?}");
+        assert!(told.len() == 1 && told[0].contains("everyone"), "{told:?}");
     }
 
     #[test]

@@ -27,25 +27,20 @@ fn about(out: &mut Exposition, state: &Snapshot) {
     out.one(
         Kind::Gauge,
         "inferometer_run_passes",
-        "Passes that the run has, at most.",
+        "Maximum number of passes of the run.",
         state.passes() as f64,
     );
     out.one(
         Kind::Gauge,
         "inferometer_run_passes_over",
-        "Passes of the run that are over.",
+        "Completed passes of the run.",
         state.passes_ended as f64,
     );
     let in_flight = state.current().map_or(0, |pass| {
         let counts = pass.live.look();
         counts.begun.saturating_sub(counts.ended)
     });
-    out.one(
-        Kind::Gauge,
-        "inferometer_requests_in_flight",
-        "Requests begun and not ended.",
-        in_flight as f64,
-    );
+    out.one(Kind::Gauge, "inferometer_requests_in_flight", "Requests in flight.", in_flight as f64);
     if let Some(pass) = state.current() {
         pass_info(out, pass);
     }
@@ -85,7 +80,7 @@ fn pass_info(out: &mut Exposition, pass: &LivePass) {
     ];
     let [number, input_length, output_length, repeat, load] = &numbers;
     let name = "inferometer_pass_info";
-    out.family(Kind::Gauge, name, "The pass that goes on.");
+    out.family(Kind::Gauge, name, "The pass in progress.");
     let labels = [
         ("pass", number.as_str()),
         ("input_length", input_length),
@@ -99,7 +94,7 @@ fn pass_info(out: &mut Exposition, pass: &LivePass) {
         out.one(
             Kind::Gauge,
             "inferometer_pass_requests_planned",
-            "Requests that the pass has.",
+            "Planned requests of the pass.",
             f64::from(planned),
         );
     }
@@ -112,15 +107,14 @@ fn requests(out: &mut Exposition, totals: &Totals) {
     let counts = totals.counts;
     counter(out, "inferometer_requests_begun_total", "Requests begun.", counts.begun);
     let name = "inferometer_requests_total";
-    let help = "Requests that are recorded, by what became of them; dropped and skipped ones were \
-                never begun.";
+    let help = "Recorded requests by outcome; dropped and skipped ones were never sent.";
     out.family(Kind::Counter, name, help);
     for kind in OutcomeKind::ALL {
         out.sample(name, &[("outcome", kind.name())], totals.outcomes.of(kind) as f64);
     }
-    let help = "Output tokens of completed requests, known when a request is over.";
+    let help = "Output tokens of completed requests, counted when a request ends.";
     counter(out, "inferometer_output_tokens_total", help, totals.output_tokens);
-    let help = "Chunks with output that came; one may carry several tokens, or a part of one.";
+    let help = "Received chunks with output; a chunk may carry several tokens, or a part of one.";
     counter(out, "inferometer_chunks_total", help, counts.chunks);
 }
 
@@ -132,12 +126,12 @@ fn latencies(out: &mut Exposition, totals: &Totals) {
     for (name, help, of) in [
         (
             "inferometer_receive_lateness_seconds",
-            "From the kernel's stamp of data to its reading.",
+            "Time from the kernel's receive time stamp to the read.",
             &spans.receive_lateness,
         ),
         (
             "inferometer_arrival_width_seconds",
-            "How far before its stamp a token event may have arrived.",
+            "Maximum time between the arrival of a token event and its time stamp.",
             &spans.arrival_width,
         ),
     ] {
@@ -152,17 +146,17 @@ fn instrument(out: &mut Exposition, totals: &Totals) {
     for (name, help, value) in [
         (
             "inferometer_loop_seconds_total",
-            "Time of the event loop in passes that are over.",
+            "Total time of the event loop in completed passes.",
             seconds(process.wall_us),
         ),
         (
             "inferometer_loop_busy_seconds_total",
-            "The part of it in which the event loop was at work.",
+            "Busy time of the event loop in completed passes.",
             seconds(process.busy_us),
         ),
         (
             "inferometer_loop_stalls_total",
-            "Turns and wake delays of 10 ms or more, in passes that are over.",
+            "Event loop iterations and wake-up delays of 10 ms or more, in completed passes.",
             process.stalls as f64,
         ),
         (
@@ -172,17 +166,17 @@ fn instrument(out: &mut Exposition, totals: &Totals) {
         ),
         (
             "inferometer_clock_steps_total",
-            "Steps of the wall clock, in passes that are over.",
+            "Steps of the wall clock, in completed passes.",
             process.clock_steps as f64,
         ),
         (
             "inferometer_unusable_stamps_total",
-            "Arrival stamps of the kernel that could not be used, in passes that are over.",
+            "Kernel receive time stamps that could not be used, in completed passes.",
             (process.implausible_stamps + process.truncated_stamps) as f64,
         ),
         (
             "process_cpu_seconds_total",
-            "Processor time of the instrument, user and system.",
+            "CPU time of the client, user and system.",
             process_cpu_time().as_secs_f64(),
         ),
     ] {
@@ -191,7 +185,7 @@ fn instrument(out: &mut Exposition, totals: &Totals) {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     if let Some(bytes) = resident_bytes(&status) {
         let name = "process_resident_memory_bytes";
-        out.one(Kind::Gauge, name, "Resident memory of the instrument.", bytes as f64);
+        out.one(Kind::Gauge, name, "Resident memory of the client.", bytes as f64);
     }
 }
 

@@ -3,6 +3,7 @@
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Line;
 use ratatui::widgets::{Block, Gauge, Paragraph, Sparkline, Wrap};
 
 use super::view::{Spread, View};
@@ -39,19 +40,27 @@ pub fn draw(frame: &mut Frame<'_>, view: &View, lines: &[String]) {
         true => ("none".to_owned(), Style::new()),
         false => (view.failed.join(", "), Style::new().fg(BAD)),
     };
-    draw_text(frame, "Requests that failed", &text, style, failed);
+    draw_text(frame, "Failed requests", &text, style, failed);
     let text = if view.metrics.is_empty() { "nothing".to_owned() } else { view.metrics.join(", ") };
-    draw_text(frame, "The server and its cards say", &text, Style::new(), server);
+    draw_text(frame, "Server and cards", &text, Style::new(), server);
     frame.render_widget(Paragraph::new(lines.join("\n")), last_lines);
-    let help = "q or Ctrl-C: stop, what was recorded is kept";
+    let help = "q or Ctrl-C: stop; the records are kept";
     frame.render_widget(Paragraph::new(help).style(Style::new().add_modifier(Modifier::DIM)), keys);
 }
 
 fn draw_progress(frame: &mut Frame<'_>, view: &View, area: Rect) {
     let (number, passes) = view.passes;
     let title = match view.label.is_empty() {
-        true => "Nothing is measured yet: servers start, prompts are made, warm-up".to_owned(),
-        false => format!("{} · pass {number} of {passes}", view.label),
+        true => "No pass has started yet: servers are starting, prompts are being made, or the \
+            warm-up is running"
+            .to_owned(),
+        false => {
+            let left = view
+                .left
+                .as_ref()
+                .map_or_else(String::new, |left| format!(", about {left} in total"));
+            format!("{} · pass {number} of {passes}{left}", view.label)
+        }
     };
     let gauge = Gauge::default()
         .block(Block::bordered().title(title))
@@ -63,26 +72,38 @@ fn draw_progress(frame: &mut Frame<'_>, view: &View, area: Rect) {
 fn draw_rate(frame: &mut Frame<'_>, view: &View, area: Rect) {
     let now = view.rates.last().copied().unwrap_or(0);
     let most = view.rates.iter().copied().max().unwrap_or(0);
-    let over = view.tokens_per_s.map_or(String::new(), |rate| {
-        format!(" · {rate:.0} output tokens/s, of requests that are over")
-    });
+    let over = view
+        .tokens_per_s
+        .map_or(String::new(), |rate| format!(" · {rate:.0} output tokens/s, of ended requests"));
     let title = format!("{now} chunks/s (at most {most}) · {} in flight{over}", view.in_flight);
-    let block = Block::bordered().title(title);
-    let room = usize::from(block.inner(area).width);
-    let from = view.rates.len().saturating_sub(room);
+    let room = usize::from(Block::bordered().inner(area).width);
+    let ends = [format!("{:.0} s ago", room as f64 * view.period_s), "now".to_owned()];
+    let shown = &view.rates[view.rates.len().saturating_sub(room)..];
+    // What is not there yet is left free, so that the latest stands at the right end.
+    let rates: Vec<u64> =
+        std::iter::repeat_n(0, room - shown.len()).chain(shown.iter().copied()).collect();
     let line = Sparkline::default()
-        .block(block)
-        .data(&view.rates[from..])
+        .block(on_axis(Block::bordered().title(title), &ends))
+        .data(&rates)
         .style(Style::new().fg(THROUGHPUT));
     frame.render_widget(line, area);
 }
 
 fn draw_spread(frame: &mut Frame<'_>, spread: &Spread, area: Rect, colour: Color) {
-    let line = Sparkline::default()
-        .block(Block::bordered().title(spread.title.as_str()))
-        .data(&spread.columns)
-        .style(Style::new().fg(colour));
+    let block = on_axis(Block::bordered().title(spread.title.as_str()), &spread.ends);
+    // As wide as the frame, whose corners name the ends.
+    let (room, columns) = (usize::from(block.inner(area).width), &spread.columns);
+    let stretched: Vec<u64> =
+        (0..room).filter_map(|at| columns.get(at * columns.len() / room)).copied().collect();
+    let line = Sparkline::default().block(block).data(&stretched).style(Style::new().fg(colour));
     frame.render_widget(line, area);
+}
+
+/// Names the ends of the horizontal axis at the lower edge.
+fn on_axis<'a>(block: Block<'a>, [from, to]: &'a [String; 2]) -> Block<'a> {
+    block
+        .title_bottom(Line::from(from.as_str()).left_aligned())
+        .title_bottom(Line::from(to.as_str()).right_aligned())
 }
 
 fn draw_text(frame: &mut Frame<'_>, title: &str, text: &str, style: Style, area: Rect) {
@@ -122,9 +143,11 @@ mod tests {
             "128 x 4, saturated · pass 2 of 8",
             "0/40 requests",
             "0 chunks/s",
-            "output tokens/s, of requests",
+            "output tokens/s, of ended requests",
             "TTFT ms: p50 29",
             "ITL ms: p50 5",
+            "s ago",
+            "5.25 ms",
             "1 rejected",
             "running 7, KV memory 42 %",
             "warning:",
@@ -136,6 +159,6 @@ mod tests {
         for size in [(1, 1), (20, 5), (80, 24), (300, 100)] {
             drawn(&view, &lines, size);
         }
-        assert!(drawn(&View::default(), &[], (80, 24)).contains("Nothing is measured yet"));
+        assert!(drawn(&View::default(), &[], (80, 24)).contains("No pass has started yet"));
     }
 }

@@ -1,6 +1,6 @@
-//! `run --tui`: the run on the whole terminal while it goes on. It shows the live state that every run
-//! keeps, and measures nothing. The terminal is given back however the run ends: at its end,
-//! on signals, and on panics.
+//! `run --tui`: shows the run in progress on the full terminal. It shows the live state that every
+//! run keeps, and measures nothing. The terminal is given back however the run ends: at its end, on
+//! signals, and on panics.
 
 mod draw;
 mod view;
@@ -49,8 +49,8 @@ pub fn check() -> Result<(), Failure> {
     {
         if !is_terminal {
             return Err(Failure::usage(format!(
-                "--tui: {what} is no terminal; leave it out for lines, or watch the run with \
-                 `inferometer web`"
+                "--tui: {what} is not a terminal; leave out --tui to get lines, or watch the run \
+                    with `inferometer web`"
             )));
         }
     }

@@ -10,8 +10,10 @@ use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::sample::Quantity;
 use inferometer_model::visible;
 use inferometer_net::{Nanos, monotonic_now};
-use inferometer_run::{LivePass, Snapshot};
+use inferometer_run::{LivePass, Snapshot, left};
 use inferometer_stats::histogram::Histogram;
+
+use crate::command_line::progress::spoken;
 
 /// Rates that are kept for the picture over time.
 const KEPT: usize = 400;
@@ -27,13 +29,17 @@ pub struct View {
     pub title: String,
     /// Which pass goes on, from 1, and how many there are at most.
     pub passes: (usize, usize),
-    /// The pass that goes on.
+    /// About how long the run still takes, where that is known.
+    pub left: Option<String>,
+    /// The pass in progress.
     pub label: String,
     /// Its share that is done, and how that reads.
     pub done: (f64, String),
     /// Chunks with output per second now, and before: the last is the latest. How many tokens they
     /// hold is known when their request is over.
     pub rates: Vec<u64>,
+    /// Seconds from one of these to the next.
+    pub period_s: f64,
     /// Output tokens per second, of requests that are over.
     pub tokens_per_s: Option<f64>,
     /// Requests in flight.
@@ -53,6 +59,8 @@ pub struct Spread {
     pub title: String,
     /// How many values lie in each column of a logarithmic axis.
     pub columns: Vec<u64>,
+    /// Where that axis begins and ends, with the unit; empty without values.
+    pub ends: [String; 2],
 }
 
 /// Looks again and again, and keeps what rates are made of.
@@ -73,6 +81,7 @@ impl Watcher {
             return View { title, spreads, ..View::default() };
         };
         let passes = (pass.number, state.passes());
+        let now = monotonic_now();
         let counts = pass.live.look();
         if self.label != pass.label {
             *self = Self { label: pass.label.clone(), ..Self::default() };
@@ -82,8 +91,10 @@ impl Watcher {
             title,
             passes,
             label: pass.label.clone(),
-            done: done(pass, counts, monotonic_now()),
+            left: state.left(now).map(spoken),
+            done: done(pass, counts, now),
             rates: self.rates.iter().copied().collect(),
+            period_s: period.as_secs_f64(),
             tokens_per_s: pass.so_far.output_tokens_per_s(),
             in_flight: counts.begun.saturating_sub(counts.ended),
             spreads: pass.so_far.drawn().map(|(of, spans)| spread(of.title, spans)).collect(),
@@ -113,44 +124,35 @@ fn done(pass: &LivePass, counts: LiveCounts, now: Nanos) -> (f64, String) {
     let Some(all) = pass.begin.plan.requests() else {
         return (0.0, format!("{} requests in {}", counts.over(), spoken(elapsed)));
     };
-    // Requests that are over count whole, however many tokens they brought.
-    let each = u64::from(pass.begin.cell.output_length.max(1));
-    let share =
-        counts.chunks.max(counts.over() * each) as f64 / (u64::from(all) * each).max(1) as f64;
-    let share = share.clamp(0.0, 1.0);
-    let left = match share {
-        share if share > 0.02 => {
-            format!(", {} left", spoken(elapsed.mul_f64((1.0 - share) / share)))
-        }
-        _ => String::new(),
-    };
+    let share = pass.share(counts).unwrap_or(0.0);
+    let left =
+        left(elapsed, share).map_or_else(String::new, |left| format!(", {} left", spoken(left)));
     (share, format!("{}/{all} requests{left}", counts.over()))
 }
 
-fn spoken(span: Duration) -> String {
-    let seconds = span.as_secs();
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
-    }
-}
+/// The axis of a distribution is at most so many times as long as its beginning: tokens of one read have gaps
+/// of zero, which a logarithmic axis does not reach.
+const WIDEST: f64 = 1e4;
 
 /// A distribution from its first percentile to its longest.
 fn spread(name: &str, spans: &Histogram) -> Spread {
     if spans.count() == 0 {
-        return Spread { title: format!("{name}: none yet"), columns: Vec::new() };
+        return Spread { title: format!("{name}: none yet"), ..Spread::default() };
     }
     let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|q| ms(spans.quantile(q)));
-    let (from, to) = (spans.quantile(0.01).as_secs_f64() * 0.96, spans.max().as_secs_f64() * 1.05);
+    let to = spans.max().as_secs_f64().max(1e-9) * 1.05;
+    let from = (spans.quantile(0.01).as_secs_f64() * 0.96).max(to / WIDEST);
     let title = format!("{name} ms: p50 {p50}, p90 {p90}, p99 {p99}");
     let edge = |at: u32| from * (to / from).powf(f64::from(at) / f64::from(COLUMNS));
     let up_to = |at: u32| match Duration::try_from_secs_f64(edge(at)) {
         Ok(span) => spans.count_up_to(span),
         Err(_) => 0,
     };
-    let columns = (0..COLUMNS).map(|at| up_to(at + 1).saturating_sub(up_to(at)));
-    Spread { title, columns: columns.collect() }
+    // What is below the axis stands in its first column.
+    let below = |at: u32| if at == 0 { 0 } else { up_to(at) };
+    let columns = (0..COLUMNS).map(|at| up_to(at + 1).saturating_sub(below(at)));
+    let ends = [from, to].map(|end| format!("{} ms", ms(Duration::from_secs_f64(end))));
+    Spread { title, columns: columns.collect(), ends }
 }
 
 fn ms(span: Duration) -> String {
@@ -211,6 +213,18 @@ mod tests {
             Events::none().live().look(|state| Watcher::default().look(state, Duration::ZERO));
         assert!(none.spreads.iter().all(|spread| *spread == Spread::default()));
         assert_eq!(View { spreads: Vec::new(), ..none }, View::default());
+    }
+
+    #[test]
+    fn gaps_of_zero_stand_in_the_first_column() {
+        let mut gaps = Histogram::default();
+        for gap in [0, 0, 0, 5_000, 6_000] {
+            gaps.add(Duration::from_micros(gap));
+        }
+        let spread = spread("ITL", &gaps);
+        assert_eq!(spread.columns[0], 3);
+        assert_eq!(spread.columns.iter().sum::<u64>(), 5);
+        assert_eq!(spread.ends[1], "6.30 ms");
     }
 
     #[test]

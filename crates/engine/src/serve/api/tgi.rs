@@ -23,7 +23,7 @@ pub(super) fn info(host: &Host) -> Reply {
     )
 }
 
-/// `/generate` with `inputs`, and `/generate_stream`. TGI cannot be told to ignore end of text.
+/// `/generate` with `inputs`, and `/generate_stream`. TGI cannot ignore end-of-text.
 pub(super) fn generate(host: &Host, body: &[u8], stream: bool) -> Result<Job, Reply> {
     let (prompt, parameters) = read(host, body).map_err(as_validation)?;
     let requested = parameters.count("max_new_tokens").map_err(as_validation)?;

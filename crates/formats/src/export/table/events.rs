@@ -72,16 +72,16 @@ static COLUMNS: [C; 18] = [
     C::always("event", Integer, "Index of the event in its request, from 0.", |e| {
         Value::Integer(i64::try_from(e.index).unwrap_or(i64::MAX))
     }),
-    C::always("kind", Text, "What it carries: role, text, reasoning, usage, done, ...", |e| {
+    C::always("kind", Text, "Content: role, text, reasoning, usage, done, ...", |e| {
         Value::Text(e.event().kind.name())
     }),
-    C::always("is_token", Flag, "Whether it brings output of the model.", |e| {
+    C::always("is_token", Flag, "Whether it contains output of the model.", |e| {
         Value::Flag(e.event().kind.is_token())
     }),
-    C::always("chars", Integer, "Characters of text that it carries.", |e| {
+    C::always("chars", Integer, "Characters of its text.", |e| {
         Value::Integer(e.event().chars.into())
     }),
-    C::sometimes("tokens", Integer, "Tokens that it carries, where it says so.", |e| {
+    C::sometimes("tokens", Integer, "Number of its tokens, if the event states it.", |e| {
         Value::integer(e.event().tokens)
     }),
     C::always("read", Integer, "Index of the socket read that completed it.", |e| {
@@ -100,7 +100,7 @@ static COLUMNS: [C; 18] = [
         Value::Flag(e.read().kernel.is_some())
     }),
     C::always("user_ns", Integer, "When the program held the data.", |e| at(e.read().user)),
-    C::always("empty_before_ns", Integer, "When the socket last was seen to be empty.", |e| {
+    C::always("empty_before_ns", Integer, "When the socket was last known to be empty.", |e| {
         at(e.read().empty_before)
     }),
     C::sometimes("since_send_ms", Number, "Arrival after the request's send.", |e| {

@@ -63,6 +63,12 @@ fn phase(record: &Record) -> Option<&'static str> {
     }
 }
 
+/// The name of the server of a request, where there are several.
+fn server(row: &RequestRow) -> Option<&str> {
+    let servers = &row.pass.run.target.servers;
+    servers.get(row.record.server? as usize).map(String::as_str)
+}
+
 fn count(number: usize) -> Value<'static> {
     Value::Integer(i64::try_from(number).unwrap_or(i64::MAX))
 }
@@ -74,14 +80,14 @@ fn sum(numbers: impl Iterator<Item = u32>) -> Value<'static> {
 /// The table of requests.
 pub static REQUESTS: Table<RequestRow> = Table {
     schema: "inferometer.requests/1",
-    about: "One row for each planned request, whatever became of it.",
+    about: "One row for each planned request, with any outcome.",
     columns: &COLUMNS,
     of_metrics: Some(|row| &row.figures.of_metrics),
 };
 
 type C = Column<RequestRow>;
 
-static COLUMNS: [C; 44] = [
+static COLUMNS: [C; 46] = [
     C::always("run_id", Text, "The run's name in the store.", |r| Value::Text(&r.pass.run.run_id)),
     C::always("model", Text, "The model, as the server knows it.", |r| {
         Value::Text(&r.pass.run.target.model)
@@ -104,8 +110,8 @@ static COLUMNS: [C; 44] = [
     C::always("kind", Text, "How the pass loaded the server: one_by_one, saturated, ...", |r| {
         Value::Text(r.pass.kind)
     }),
-    C::always("load", Text, "The same in words, with its levels.", |r| Value::Text(&r.pass.load)),
-    C::always("repeat", Integer, "Which repeat of the cell's passes, from 1.", |r| {
+    C::always("load", Text, "The load in words, with its levels.", |r| Value::Text(&r.pass.load)),
+    C::always("repeat", Integer, "Number of the repeat of the cell's passes, from 1.", |r| {
         Value::Integer(r.pass.repeat.into())
     }),
     C::always("input_length", Integer, "Of the cell; 0: requests have their own.", |r| {
@@ -117,32 +123,36 @@ static COLUMNS: [C; 44] = [
     C::always("request", Integer, "Index of the request in its pass, from 0.", |r| {
         Value::Integer(r.record.index.into())
     }),
-    C::sometimes("class", Text, "What kind of request it is, where the pass has several.", |r| {
+    C::sometimes("class", Text, "Class of the request, if the pass has several.", |r| {
         Value::text(r.record.class.as_deref())
     }),
-    C::always("outcome", Text, "What became of it: complete, truncated, rejected, ...", |r| {
+    C::sometimes("server", Text, "The server it was for, where one load has several.", |r| {
+        Value::text(server(r))
+    }),
+    C::sometimes("rank", Integer, "Which of several processes sent it, from 0.", |r| {
+        Value::integer(r.record.rank)
+    }),
+    C::always("outcome", Text, "Outcome: complete, truncated, rejected, ...", |r| {
         Value::Text(r.record.outcome.kind().name())
     }),
-    C::sometimes("phase", Text, "Where it was, for connection and timed_out.", |r| {
+    C::sometimes("phase", Text, "Phase in which it failed, for connection and timed_out.", |r| {
         Value::text(phase(&r.record))
     }),
     C::sometimes("status", Integer, "The HTTP status.", |r| Value::integer(r.record.status)),
-    C::sometimes("detail", Text, "What went wrong, in words.", |r| {
-        Value::text(r.record.detail.as_deref())
-    }),
+    C::sometimes("detail", Text, "The error message.", |r| Value::text(r.record.detail.as_deref())),
     C::sometimes("finish_reason", Text, "Why the model stopped, in the server's words.", |r| {
         Value::text(r.record.finish_reason.as_deref())
     }),
-    C::always("asked_input", Integer, "Prompt tokens that the plan asked for; 0: none.", |r| {
+    C::always("asked_input", Integer, "Requested prompt tokens; 0: none.", |r| {
         Value::Integer(r.record.asked_input.into())
     }),
-    C::always("asked_output", Integer, "Output tokens that the plan asked for.", |r| {
+    C::always("asked_output", Integer, "Requested output tokens.", |r| {
         Value::Integer(r.record.asked_output.into())
     }),
-    C::sometimes("input_tokens", Integer, "Prompt tokens by the best source there is.", |r| {
+    C::sometimes("input_tokens", Integer, "Prompt tokens from the best available source.", |r| {
         Value::integer(r.record.input_tokens())
     }),
-    C::sometimes("output_tokens", Integer, "Output tokens by the best source there is.", |r| {
+    C::sometimes("output_tokens", Integer, "Output tokens from the best available source.", |r| {
         Value::integer(r.figures.tokens_from.map(|_| r.figures.output_tokens))
     }),
     C::sometimes("tokens_from", Text, "That source: usage, tokenizer or events.", |r| {
@@ -179,10 +189,10 @@ static COLUMNS: [C; 44] = [
     C::always("origin_unix_ns", Integer, "Unix time of the axis's origin: add instants.", |r| {
         Value::Integer(r.pass.run.origin_unix_ns)
     }),
-    C::always("due_ns", Integer, "When the plan wanted it to start, on the run's axis.", |r| {
+    C::always("due_ns", Integer, "Due time from the plan, on the run's axis.", |r| {
         at(Some(r.record.due))
     }),
-    C::sometimes("picked_ns", Integer, "When the client began to act on it.", |r| {
+    C::sometimes("picked_ns", Integer, "When the client began to process it.", |r| {
         at(r.record.picked)
     }),
     C::sometimes("connected_ns", Integer, "When a connection opened for it was ready.", |r| {
@@ -201,7 +211,7 @@ static COLUMNS: [C; 44] = [
     C::sometimes("last_token_ns", Integer, "Arrival of the last output.", |r| {
         at(r.figures.last_token)
     }),
-    C::sometimes("ended_ns", Integer, "When the answer ended, or was given up.", |r| {
+    C::sometimes("ended_ns", Integer, "When the answer ended or was abandoned.", |r| {
         at(r.record.ended)
     }),
 ];

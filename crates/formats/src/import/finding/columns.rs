@@ -28,9 +28,9 @@ pub(super) fn throughput(table: &PublishedTable) -> Vec<Finding> {
         findings.push(Finding::of(
             code::IMPORTED_OUTPUTS_SHORTER,
             format!(
-                "in {} of {rows} rows tokens/s over requests/s is less than the output length: \
-                     outputs were ended early, by the model or by a limit, so that a row is not of \
-                     its output length ({})",
+                "in {} of {rows} rows tokens/s / requests/s is less than the output length: \
+                    outputs ended early, by the model or by a limit, so these rows do not have \
+                    their stated output length ({})",
                 shorter.len(),
                 listed(&shorter)
             ),
@@ -40,7 +40,7 @@ pub(super) fn throughput(table: &PublishedTable) -> Vec<Finding> {
         findings.push(Finding::of(
             code::IMPORTED_COLUMNS_INCONSISTENT,
             format!(
-                "in {} of {rows} rows tokens/s over requests/s is more than the output length ({})",
+                "in {} of {rows} rows tokens/s / requests/s is more than the output length ({})",
                 longer.len(),
                 listed(&longer)
             ),
@@ -76,9 +76,9 @@ pub(super) fn latencies(table: &PublishedTable) -> Vec<Finding> {
     vec![Finding::of(
         code::IMPORTED_LATENCIES_INCONSISTENT,
         format!(
-            "in {} of {} rows latency per token over latency per output token is not output / \
-             (input + output), within the decimals given: lengths were not those of the row, or \
-             varied ({})",
+            "in {} of {} rows latency per token / latency per output token is not output / (input \
+                + output), within the stated decimals: the lengths were not those of the row, or \
+                varied ({})",
             evidence.len(),
             table.rows.len(),
             listed(&evidence)

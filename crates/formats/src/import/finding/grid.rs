@@ -30,7 +30,7 @@ pub(super) fn missing(table: &PublishedTable) -> Vec<Finding> {
     vec![Finding::of(
         code::IMPORTED_ROWS_MISSING,
         format!(
-            "{} of the {} rows of a full grid of {} input and {} output lengths are not there: {}",
+            "{} of the {} rows of a full grid of {} input and {} output lengths are missing: {}",
             missing.len(),
             inputs.len() * outputs.len(),
             inputs.len(),
@@ -64,7 +64,7 @@ pub(super) fn repeated(table: &PublishedTable) -> Vec<Finding> {
         if !evidence.is_empty() {
             findings.push(Finding::of(
                 code::IMPORTED_VALUES_REPEAT,
-                format!("{name} stands in several rows to the last digit ({})", listed(&evidence)),
+                format!("{name} is exactly equal in several rows ({})", listed(&evidence)),
             ));
         }
     }

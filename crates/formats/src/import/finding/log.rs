@@ -49,9 +49,9 @@ fn lost(blocks: &[&LoggedBlock]) -> Option<Finding> {
         Finding::of(
             code::IMPORTED_REQUESTS_LOST,
             format!(
-                "in {} of {} blocks fewer requests were completed than planned, and the log does \
-                 not say why: figures are of those that survived, which are no fair sample where \
-                 the longest fail first (block characters x asked characters: {})",
+                "in {} of {} blocks fewer requests completed than planned, and the log does not \
+                    say why: the figures cover only the completed ones, which are not a fair \
+                    sample if the longest fail first (block characters x requested characters: {})",
                 evidence.len(),
                 blocks.len(),
                 listed(&evidence)
@@ -77,14 +77,14 @@ fn unequal(blocks: &[&LoggedBlock]) -> Option<Finding> {
         ] {
             if (found - expected).abs() > ROUNDING * expected.max(1.0) {
                 evidence
-                    .push((cell(block), format!("{name} is {found}, and {expected} is stated")));
+                    .push((cell(block), format!("{name} is {found}, but {expected} is stated")));
             }
         }
     }
     (!evidence.is_empty()).then(|| {
         Finding::of(
             code::IMPORTED_COLUMNS_INCONSISTENT,
-            format!("figures of the log do not follow from one another ({})", listed(&evidence)),
+            format!("figures of the log contradict each other ({})", listed(&evidence)),
         )
     })
 }
@@ -111,9 +111,9 @@ pub(crate) fn of_characters(logged: &[LoggedBlock], table: &PublishedTable) -> O
         Finding::of(
             code::IMPORTED_CHARACTERS_NOT_TOKENS,
             format!(
-                "the input lengths are characters of a block of text and not tokens: {whose} counts \
-                 both, and with everything around the block {}. Output lengths are the mean tokens \
-                 that came, and no length that was asked for",
+                "the input lengths are characters of a text block, not tokens: {whose} counts \
+                    both, and including the text around the block {}. Output lengths are the mean \
+                    of the generated tokens, not requested lengths",
                 lengths.join(", ")
             ),
         )

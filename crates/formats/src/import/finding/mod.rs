@@ -25,8 +25,8 @@ pub(crate) fn engine_from_prose(line: usize) -> Finding {
     Finding::of(
         code::IMPORTED_ENGINE_FROM_PROSE,
         format!(
-            "no heading above the figures names the engine: it is the only one that the page \
-             names, first in line {line}; its version is not said"
+            "no heading above the figures names the engine: it was taken from line {line}, as the \
+                only engine on the page; its version is not stated"
         ),
     )
 }
@@ -35,8 +35,9 @@ pub(crate) fn engine_from_prose(line: usize) -> Finding {
 pub(crate) fn lengths_of_the_data_set() -> Finding {
     Finding::of(
         code::IMPORTED_LENGTHS_OF_DATA_SET,
-        "the script divides by the lengths of the data set's answers and not by those that came: \
-         tokens/s and the latencies per token are true only if the server ignored end-of-text",
+        "the script divides by the lengths of the data set's answers, not by those of the real \
+            outputs: tokens/s and latencies per token are correct only if the server ignored \
+            end-of-text",
     )
 }
 

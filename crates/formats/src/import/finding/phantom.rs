@@ -29,9 +29,9 @@ pub(super) fn tokens(table: &PublishedTable) -> Vec<Finding> {
         findings.push(Finding::of(
             code::IMPORTED_PHANTOM_TOKENS,
             format!(
-                "outputs ended where prompt and output together were {limit} tokens, and {} rows \
-                 count the output length that was asked for: latency per output token falls there \
-                 just as it would ({})",
+                "outputs ended where prompt plus output reached {limit} tokens, but {} rows count \
+                    the requested output length: the latency per output token falls there as this \
+                    would predict ({})",
                 evidence.len(),
                 listed(&evidence)
             ),
@@ -78,16 +78,18 @@ fn in_no_time(table: &PublishedTable, known: &[CellPlan]) -> Option<Finding> {
         let finding = Finding::of(
             code::IMPORTED_PHANTOM_TOKENS,
             format!(
-                "{} of {} rows state more output tokens in hardly more time, or in less, than the \
-                 row of the same input before them: tokens are counted that were not made, or the \
-                 shorter row was disturbed ({})",
+                "{} of {} rows have more output tokens than the previous row of the same input, in \
+                    about the same or less time: tokens were counted that were not generated, or \
+                    the shorter row was disturbed ({})",
                 evidence.len(),
                 table.rows.len(),
                 listed(&evidence)
             ),
         );
-        finding
-            .advise("leave those rows out of comparisons: how many tokens came is not in the table")
+        finding.advise(
+            "exclude those rows from comparisons: the table does not have the number of \
+                generated tokens",
+        )
     })
 }
 

@@ -39,6 +39,7 @@ fn target(page: &Page<'_>, place: &Place) -> (Target, Option<usize>) {
     let engine = place.engine.clone().or(prose.map(|(name, _)| name.to_owned()));
     let card = place.card.clone().map(|card| ("card".to_owned(), card));
     let target = Target {
+        servers: Vec::new(),
         url: "unknown".to_owned(),
         dialect: "unknown".to_owned(),
         engine,

@@ -89,7 +89,12 @@ fn option<'a>(command: &'a str, name: &str) -> Option<&'a str> {
 /// The load model and the number of prompts of a command: all at once without a rate.
 fn load(command: &(usize, String)) -> Result<(PassPlan, u32), String> {
     let (number, words) = command;
-    let wrong = |name: &str, value: &str| format!("line {number}: {name}: `{value}` is no number");
+    let wrong = |name: &str, value: &str| {
+        format!(
+            "line {number}: {name}: `{value}` is not a \
+        number"
+        )
+    };
     let prompts = match option(words, "--num-prompts") {
         None => DEFAULT_PROMPTS,
         Some(value) => value.parse().map_err(|_| wrong("--num-prompts", value))?,
@@ -151,7 +156,7 @@ fn belongs(lines: &[&str], at: usize, command: usize, prompts: u32) -> Result<()
     }
     Err(format!(
         "line {}: `{}` and `{}` are of {:.0} to {:.0} requests, and the command in line {command} \
-         sends {prompts}: it is of another run",
+         sends {prompts}: it belongs to another run",
         at + 1,
         lines[at],
         lines[at + 1],
@@ -163,7 +168,11 @@ fn belongs(lines: &[&str], at: usize, command: usize, prompts: u32) -> Result<()
 fn run(page: &Page<'_>, lines: &[&str], at: usize) -> Result<Import, String> {
     let mut stated = stated(lines, at)?;
     let command = command(&lines[..at]).ok_or_else(|| {
-        format!("line {}: no command of {SCRIPT} stands above, which says what was sent", at + 1)
+        format!(
+            "line {}: there is no command of {SCRIPT} above it, which would state the \
+            load",
+            at + 1
+        )
     })?;
     let (plan, prompts) = load(&command)?;
     belongs(lines, at, command.0, prompts)?;

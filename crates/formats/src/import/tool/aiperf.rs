@@ -136,8 +136,7 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
         asked: None,
     };
     let mut findings = common();
-    let load = "the records do not say how requests were to begin: they stand as a replay of when \
-                they did";
+    let load = "the records do not state the load: it is imported as a replay of the send times";
     findings.push(Finding::of(code::IMPORTED_LOAD_UNKNOWN, load));
     findings.extend(counts(Some(output as f64), usage));
     findings.extend(failures(planned, complete, true));
@@ -159,8 +158,7 @@ fn in_ms(document: &Document<'_>, metric: &str) -> Result<f64, ImportError> {
         Some("us") => Ok(1e-3),
         Some("ns") => Ok(1e-6),
         Some(other) => {
-            Err(document
-                .malformed(format!("`{metric}` has the unit `{other}`, which is not known")))
+            Err(document.malformed(format!("`{metric}` has the unknown unit `{other}`")))
         }
     }
 }
@@ -203,9 +201,9 @@ fn request(line: &Document<'_>, origin_ns: u64) -> Option<ToolRequest> {
 
 fn common() -> Vec<Finding> {
     vec![definitions(
-        "TTFT and Request Latency count from the pick, before connecting; the tool's Inter Token \
-         Latency is our TPOT and stands there; its Inter Chunk Latency is our ICL and stands under \
-         its own name",
+        "TTFT and Request Latency start at the pick, before connecting; the tool's Inter Token \
+            Latency is our TPOT and is stored as TPOT; its Inter Chunk Latency is our ICL and is \
+            stored under its own name",
     )]
 }
 
@@ -216,8 +214,8 @@ fn counts(tokenizer: Option<f64>, usage: Option<f64>) -> Option<Finding> {
         Finding::of(
             code::IMPORTED_TOKEN_COUNTS_DIFFER,
             format!(
-                "the tool's tokenizer counted {tokenizer} output tokens and the server {usage}: \
-                 tokens/s and the latencies per token are those of the tokenizer"
+                "the tool's tokenizer counted {tokenizer} output tokens, the server {usage}: \
+                    tokens/s and latencies per token use the tokenizer's count"
             ),
         )
     })

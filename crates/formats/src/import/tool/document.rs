@@ -42,11 +42,11 @@ impl<'a> Document<'a> {
 
     /// A number that must be there.
     pub fn need(&self, path: &str) -> Result<f64, ImportError> {
-        self.number(path).ok_or_else(|| self.malformed(format!("`{path}` is no number")))
+        self.number(path).ok_or_else(|| self.malformed(format!("`{path}` is not a number")))
     }
 
     pub fn need_count(&self, path: &str) -> Result<u64, ImportError> {
-        self.count(path).ok_or_else(|| self.malformed(format!("`{path}` is no count")))
+        self.count(path).ok_or_else(|| self.malformed(format!("`{path}` is not a count")))
     }
 
     pub fn malformed(&self, what: String) -> ImportError {

@@ -27,13 +27,14 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let mut passes = Vec::new();
     let mut findings = vec![
         definitions(
-            "TTFT counts from the pick, before connecting; of each request the file says when its \
-             first and its last token came, and not the others: TPOT takes the first chunk for one \
-             token, and there is no ITL of ours",
+            "TTFT starts at the pick, before connecting; the file has only the times of the first \
+                and the last token of each request: TPOT counts the first chunk as one token, and \
+                our ITL is absent",
         ),
         definitions(
-            "the file's TPOT includes the wait for the first token, its ITL are one mean per \
-             request, and its percentiles the nearest rank: those stand under its own names",
+            "the file's TPOT includes the wait for the first token, its ITL is one mean per \
+                request, and its percentiles use the nearest rank: they are stored under the \
+                tool's names",
         ),
     ];
     for benchmark in benchmarks {
@@ -45,7 +46,8 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
             findings.push(Finding::of(
                 code::IMPORTED_REQUESTS_SAMPLED,
                 format!(
-                    "the file holds {sampled} of {} completed requests: distributions are of those",
+                    "the file contains {sampled} of {} completed requests: distributions cover \
+                        only those",
                     pass.complete
                 ),
             ));

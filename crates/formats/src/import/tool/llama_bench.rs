@@ -78,9 +78,9 @@ fn run(
 ) -> Import {
     let findings = vec![Finding::of(
         code::IMPORTED_NO_SERVER,
-        "llama-bench measures the engine in its own process: there is no server, no request and no \
-         arrival. `pp` tests read a prompt and `tg` tests write tokens after none, so that its \
-         tokens/s stand under its own names and not where ours do",
+        "llama-bench measures the engine in its own process, without server, requests or arrivals. \
+            `pp` tests process a prompt, and `tg` tests generate tokens without one, so its \
+            tokens/s are stored under the tool's names, not as ours",
     )];
     let cell = |test: &Test| {
         let requests = u32::try_from(test.repetitions).unwrap_or(u32::MAX);
@@ -134,12 +134,12 @@ pub(super) fn of_markdown(source: &Source, text: &str) -> Result<Vec<Import>, Im
         let fields: BTreeMap<String, String> = names.iter().cloned().zip(cells(row)).collect();
         let test = fields.get("test").map_or("", String::as_str);
         let (prompt, output) = lengths(test)
-            .ok_or_else(|| malformed(format!("line {number}: `{test}` is no test")))?;
+            .ok_or_else(|| malformed(format!("line {number}: `{test}` is not a test")))?;
         let rate = fields.get("t/s").map_or("", String::as_str);
         let (mean, deviation) = rate.split_once('±').unwrap_or((rate, "0"));
         let number_of = |text: &str| {
             let rate_of = text.trim().parse::<f64>().ok().filter(|value| value.is_finite());
-            rate_of.ok_or_else(|| malformed(format!("line {number}: `{rate}` is no rate")))
+            rate_of.ok_or_else(|| malformed(format!("line {number}: `{rate}` is not a rate")))
         };
         let numbers = BTreeMap::from([
             ("avg_ts".to_owned(), number_of(mean)?),

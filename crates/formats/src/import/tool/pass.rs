@@ -99,16 +99,11 @@ pub(super) fn cells(passes: Vec<Pass>) -> Result<Cells, String> {
             check_span(&records)?;
             summaries.push(summary(&pass, &records, *repeat));
             all_stated.push(pass.stated);
-            if !records.is_empty() && pass.has_instants {
-                all_records.push(PassRecords { plan: pass.plan, records });
-            }
+            let kept = if pass.has_instants { records } else { Vec::new() };
+            all_records.push(PassRecords { plan: pass.plan, records: kept });
             number += 1;
         }
         cells.push(cell::cell(input, output, summaries));
-    }
-    // Records are matched to passes by position, so records of some passes only are useless.
-    if all_records.len() != all_stated.len() {
-        all_records.clear();
     }
     Ok((cells, all_stated, all_records))
 }
@@ -118,7 +113,7 @@ fn check_span(records: &[Record]) -> Result<(), String> {
     let span_s = last.map_or(0.0, |last| last.0 as f64 / 1e9);
     if span_s > MOST_SPAN_S {
         return Err(format!(
-            "its requests span {span_s:.1e} s: their times have another unit than seconds, or are wrong"
+            "its requests span {span_s:.1e} s: their times are not in seconds, or are wrong"
         ));
     }
     Ok(())
@@ -182,7 +177,7 @@ fn without_intervals(folded: &mut PassSummary) {
     (folded.requests_per_s_ci, folded.output_tokens_per_s_ci) = (None, None);
     folded.intervals = Intervals {
         of: None,
-        none_because: Some("the file does not say when requests began".to_owned()),
+        none_because: Some("the file does not state when requests were sent".to_owned()),
     };
 }
 
@@ -215,10 +210,10 @@ pub(super) fn failures(planned: u64, complete: u64, has_requests: bool) -> Optio
     let failed = planned.saturating_sub(complete);
     (failed > 0).then(|| {
         let how = if has_requests {
-            "how is taken from the words of each error where they are exact, and is `malformed` \
-             where they are not"
+            "the kind comes from the text of each error if it is exact, and is `malformed` \
+                otherwise"
         } else {
-            "the file does not say how, so that no outcome counts them"
+            "the file does not say how, so they have no outcome"
         };
         Finding::of(
             code::IMPORTED_REQUESTS_LOST,

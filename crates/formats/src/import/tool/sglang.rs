@@ -58,9 +58,9 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     }
     let mut imported = source.imported(FORMAT);
     let mut findings = vec![definitions(
-        "TTFT counts from the pick, before connecting; the tool's E2E runs to the last line of the \
-         stream, a late usage event included, and its TPOT follows from it: both stand under their \
-         own names, as its ITL, which are gaps between chunks",
+        "TTFT starts at the pick, before connecting; the tool's E2E ends at the last line of the \
+            stream, including a late usage event, and its TPOT follows from it: both are stored \
+            under the tool's names, like its ITL, which is the gap between chunks",
     )];
     if target.model == "unknown" {
         findings
@@ -80,8 +80,8 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
         *cells[0].passes[0].latencies.entry(&ttft::FROM_SENT) = stats::distribution(&mut ms);
         findings.push(Finding::of(
             code::IMPORTED_NO_START_TIMES,
-            "the line's lists do not say when requests began, so that they are no records: TTFT is \
-             taken from them, and nothing else",
+            "the line's lists do not state when requests were sent, so they give no records: only \
+                TTFT is imported from them",
         ));
     }
     imported.passes = stated;

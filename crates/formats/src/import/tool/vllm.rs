@@ -73,7 +73,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     if has_requests && listed != complete {
         findings.push(Finding::of(
             code::IMPORTED_COLUMNS_INCONSISTENT,
-            format!("the file states {complete} completed requests, and its lists have {listed}"),
+            format!("the file states {complete} completed requests, but its lists have {listed}"),
         ));
     }
     let (cells, stated, records) =
@@ -100,7 +100,12 @@ fn requests(document: &Document<'_>) -> Result<Vec<ToolRequest>, ImportError> {
     let named = LISTS.into_iter().zip([ttfts, itls, inputs, outputs]);
     for (name, list) in named.chain(starts.map(|starts| (STARTS, starts))) {
         if list.len() != ttfts.len() {
-            let lengths = format!("`{name}` has {} values and `ttfts` {}", list.len(), ttfts.len());
+            let lengths = format!(
+                "`{name}` has {} values, but `ttfts` has \
+                {}",
+                list.len(),
+                ttfts.len()
+            );
             return Err(document.malformed(lengths));
         }
     }
@@ -159,28 +164,28 @@ fn agreeing(document: &Document<'_>) -> std::collections::BTreeMap<String, f64> 
 
 fn findings(document: &Document<'_>, has_requests: bool, has_instants: bool) -> Vec<Finding> {
     let mut findings = vec![definitions(
-        "TTFT and E2E count here from the pick, before connecting, and not from the send; the \
-         file's ITL are gaps between chunks (our ICL) and stand under the file's own names; with \
-         --request-rate they may have waited for --max-concurrency before the pick",
+        "TTFT and E2E start at the pick, before connecting, not at the send; the file's ITL is the \
+            gap between chunks (our ICL) and is stored under the tool's names; with \
+            --request-rate, requests may have waited for --max-concurrency before the pick",
     )];
     if !has_requests {
         findings.push(Finding::of(
             code::IMPORTED_NO_REQUESTS,
             "the file has no requests (--save-detailed saves them): figures are those that it \
-             states, and lengths are totals over completed requests where that is whole",
+                states, and lengths are totals / completed requests if that is a whole number",
         ));
     } else if !has_instants {
         findings.push(Finding::of(
             code::IMPORTED_NO_START_TIMES,
-            "the file has no `start_times` (vLLM writes them from 0.10 on): TTFT, TPOT, gaps and E2E \
-             are those of its requests; concurrency, steady state and a time course need instants \
-             and are absent, and no request becomes a record",
+            "the file has no `start_times` (vLLM writes them since 0.10): TTFT, TPOT, gaps and E2E \
+                come from its requests; concurrency, steady state and time courses need times and \
+                are absent, and there are no request records",
         ));
     }
     if document.words("backend").is_some_and(|backend| backend.ends_with("chat")) {
         findings.push(definitions(
-            "over chat the tool takes the first chunk for the first token, also where it names the \
-             role and brings no content: its TTFT may be shorter than ours, and its TPOT longer",
+            "with chat the tool counts the first chunk as the first token, even if it has only the \
+                role and no content: its TTFT may be shorter than ours, and its TPOT longer",
         ));
     }
     findings

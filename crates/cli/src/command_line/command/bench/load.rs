@@ -39,7 +39,7 @@ pub fn arrivals(reader: &mut Reader<'_>) -> Arrivals {
     let most_in_flight = reader.count("--max-concurrency");
     let ramp = ramp(reader);
     if ramp.is_some() && rate.is_some_and(f64::is_finite) {
-        reader.mistake("--request-rate", "leave it out: --ramp-up-strategy says the rate");
+        reader.mistake("--request-rate", "leave it out: --ramp-up-strategy defines the rate");
     }
     let rate = rate.unwrap_or(f64::INFINITY);
     if shape.is_some() && rate.is_infinite() && ramp.is_none() {

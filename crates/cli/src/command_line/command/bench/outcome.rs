@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use inferometer_analysis::summary::Summary;
-use inferometer_formats::dialect::{ServingMetric, ServingSelection};
+use inferometer_formats::dialect::{ServingMetric, ServingSelection, SteadyStateWindow};
 use serde_json::{Map, Value, json};
 
 use super::load::Arrivals;
@@ -104,8 +104,7 @@ impl Outcome {
         }
     }
 
-    /// Makes the folder of the file, so that a file that cannot be written is told before anything is
-    /// sent.
+    /// Creates the folder of the file, so that a write error is reported before anything is sent.
     ///
     /// # Errors
     /// When the folder cannot be made, when the folder that the file's name says is not there, and when
@@ -117,7 +116,7 @@ impl Outcome {
         if let Some(folder) = &self.file.folder {
             fs::create_dir_all(folder).map_err(|error| {
                 let folder = folder.display();
-                Failure::usage(format!("--result-dir: {folder} cannot be made: {error}"))
+                Failure::usage(format!("--result-dir: {folder} cannot be created: {error}"))
             })?;
         }
         if self.file.name.is_none() {
@@ -148,7 +147,7 @@ impl Outcome {
         }
         match file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             Some(folder) if !folder.is_dir() => Err(Failure::usage(format!(
-                "--result-filename: there is no folder {}; make it, or give --result-dir",
+                "--result-filename: there is no folder {}; create it, or give --result-dir",
                 folder.display()
             ))),
             _ => Ok(()),
@@ -182,10 +181,17 @@ impl Outcome {
 
     /// Adds the settings as vLLM has them.
     fn describe(&self, fields: &mut Map<String, Value>) {
+        let number = |name| fields.get(name).and_then(Value::as_f64);
+        let input = number("total_input_tokens").zip(number("duration"));
+        let input_per_s = input.map(|(tokens, seconds)| tokens / seconds);
+        fields.entry("steady_state").or_insert(Value::Null);
         let mut put = |name: &str, value: Value| drop(fields.insert(name.to_owned(), value));
         put("backend", json!(self.backend));
         put("endpoint_type", json!(self.backend));
         put("num_prompts", json!(self.requests));
+        // No prompt is left out for its length.
+        put("max_model_len", Value::Null);
+        put("input_throughput", json!(input_per_s));
         if let Some(label) = &self.label {
             put("label", json!(label));
         }
@@ -243,7 +249,7 @@ fn selection(reader: &mut Reader<'_>, arrivals: &Arrivals) -> ServingSelection {
             Some(metric) => metrics.push(metric),
             None => {
                 let known = ServingMetric::ALL.map(ServingMetric::key).join(", ");
-                let problem = format!("`{name}` is none of {known}");
+                let problem = format!("`{name}` is not one of {known}");
                 reader.mistake("--percentile-metrics", problem);
             }
         }
@@ -268,7 +274,42 @@ fn selection(reader: &mut Reader<'_>, arrivals: &Arrivals) -> ServingSelection {
     let all_arrive_at_start = arrivals.rate.is_infinite() && arrivals.ramp.is_none();
     let goodput = goodput(reader);
     // When the pass begins is known when it has been played.
-    ServingSelection { metrics, percentiles, goodput, all_arrive_at_start, begin: None }
+    let steady_state = steady_state(reader, arrivals);
+    ServingSelection {
+        metrics,
+        percentiles,
+        goodput,
+        all_arrive_at_start,
+        begin: None,
+        steady_state,
+    }
+}
+
+/// The steady state is that of a limit of requests in flight that is always reached.
+fn steady_state(reader: &mut Reader<'_>, arrivals: &Arrivals) -> Option<SteadyStateWindow> {
+    let is_share = "a number above 0 and at most 1";
+    let threshold = reader
+        .number("--steady-state-threshold", is_share, |share: &f64| *share > 0.0 && *share <= 1.0);
+    let is_time = "a number of seconds from 0 on";
+    let shortest_s = reader.number("--steady-state-min-window", is_time, |seconds: &f64| {
+        *seconds >= 0.0 && seconds.is_finite()
+    });
+    let is_full = arrivals.rate.is_infinite() && arrivals.ramp.is_none();
+    let most_in_flight = arrivals.most_in_flight.filter(|_| is_full);
+    if reader.has("--no-steady-state") {
+        return None;
+    }
+    if most_in_flight.is_none() {
+        for flag in ["--steady-state-threshold", "--steady-state-min-window"] {
+            if reader.has(flag) {
+                let needs =
+                    "has no effect without --max-concurrency at an infinite rate, as in vLLM";
+                reader.note(flag, needs);
+            }
+        }
+    }
+    let threshold = threshold.unwrap_or(SteadyStateWindow::THRESHOLD);
+    most_in_flight.map(|most_in_flight| SteadyStateWindow { most_in_flight, threshold, shortest_s })
 }
 
 fn goodput(reader: &mut Reader<'_>) -> Vec<(ServingMetric, f64)> {
@@ -279,7 +320,7 @@ fn goodput(reader: &mut Reader<'_>) -> Vec<(ServingMetric, f64)> {
             "tpot" => ServingMetric::Tpot,
             "e2el" => ServingMetric::E2el,
             _ => {
-                reader.mistake("--goodput", format!("`{name}` is none of ttft, tpot, e2el"));
+                reader.mistake("--goodput", format!("`{name}` is not one of ttft, tpot, e2el"));
                 continue;
             }
         };

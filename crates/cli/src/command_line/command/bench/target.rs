@@ -73,7 +73,7 @@ fn url(reader: &mut Reader<'_>) -> String {
     if let Some(url) = reader.text("--base-url") {
         for flag in ["--host", "--port"] {
             if reader.has(flag) {
-                reader.note(flag, "has no effect: --base-url says where the server is");
+                reader.note(flag, "has no effect: --base-url gives the address");
             }
         }
         return url.trim_end_matches('/').to_owned();
@@ -94,8 +94,8 @@ fn dialect(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
         {
             "embeddings, reranking and audio are not measured"
         } else {
-            "it is none of vllm, openai, openai-chat, openai-responses; `inferometer run \
-             --dialect NAME` speaks to further servers (`inferometer dialects` lists them)"
+            "it is not one of vllm, openai, openai-chat, openai-responses; `inferometer run \
+                --dialect NAME` supports more servers (`inferometer list dialects`)"
         };
         return reader.mistake("--backend", format!("`{name}`: {why}"));
     };
@@ -109,7 +109,7 @@ fn dialect(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
                 keys.insert("endpoint".to_owned(), path.into());
             } else {
                 let problem =
-                    format!("`{path}` does not end with {last}, as --backend {name} asks");
+                    format!("`{path}` does not end with {last}, which --backend {name} requires");
                 reader.mistake("--endpoint", problem);
             }
         }
@@ -121,8 +121,8 @@ fn model(reader: &mut Reader<'_>) -> Option<String> {
     match reader.many("--lora-modules") {
         Some([one]) => return Some(one.clone()),
         Some(several) if several.len() > 1 => {
-            let problem = "several adapters cannot be drawn for each request; give rows with a \
-                           field `model` to `inferometer run --workload jsonl`";
+            let problem = "several adapters are not supported; give rows with a field `model` to \
+                `inferometer run --workload jsonl`";
             reader.mistake("--lora-modules", problem);
         }
         Some(_) => reader.mistake("--lora-modules", "names no adapter"),

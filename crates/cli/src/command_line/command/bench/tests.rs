@@ -255,6 +255,9 @@ const OUTCOMES: &[(&str, &str, &str)] = &[
     ("--metadata", "--save-result", "--metadata a=b c=d"),
     ("--label", "", "--label x"),
     ("--dry-run", "", "--dry-run"),
+    ("--steady-state-threshold", "--max-concurrency 8", "--steady-state-threshold 0.5"),
+    ("--steady-state-min-window", "--max-concurrency 8", "--steady-state-min-window 3"),
+    ("--no-steady-state", "--max-concurrency 8", "--no-steady-state"),
 ];
 
 #[test]
@@ -324,14 +327,28 @@ fn a_refused_flag_says_why_unless_its_value_asks_for_nothing() {
 }
 
 #[test]
+fn the_steady_state_needs_a_limit_in_flight_that_is_always_reached() {
+    for unlimited in
+        ["--steady-state-threshold 0.5", "--request-rate 3 --steady-state-min-window 1"]
+    {
+        let notes = translated(unlimited).notes;
+        assert!(notes.iter().any(|note| note.contains("has no effect without")), "{notes:?}");
+    }
+    for wrong in ["--steady-state-threshold 0", "--steady-state-threshold 1.1"] {
+        assert!(refused(wrong).contains("above 0 and at most 1"));
+    }
+    assert!(refused("--steady-state-min-window -1").contains("from 0 on"));
+}
+
+#[test]
 fn what_cannot_be_measured_is_refused_in_words() {
     for (arguments, words) in [
         ("--backend openai-embeddings", "not measured"),
-        ("--backend tgi", "inferometer dialects"),
+        ("--backend tgi", "inferometer list dialects"),
         ("--backend openai-chat --endpoint /v1/completions", "does not end with /chat/completions"),
         ("--dataset-name sonnet", "prefix_repetition"),
         ("--dataset-name hf", "JSON lines"),
-        ("--dataset-name nosuch", "none of random"),
+        ("--dataset-name nosuch", "not one of random"),
         ("--dataset-name sharegpt", "--dataset-path: is missing"),
         ("--dataset-path x", "reads no file"),
         ("--num-prompts 0", "--num-prompts: `0`"),
@@ -342,9 +359,9 @@ fn what_cannot_be_measured_is_refused_in_words() {
         ("--ramp-up-start-rps 3", "needs --ramp-up-strategy"),
         ("--random-range-ratio 1", "below 1"),
         ("--goodput ttft=5", "KEY:VALUE"),
-        ("--goodput itl:5", "`itl` is none of ttft"),
+        ("--goodput itl:5", "`itl` is not one of ttft"),
         ("--lora-modules a b", "field `model`"),
-        ("--percentile-metrics ttft,itx", "`itx` is none of"),
+        ("--percentile-metrics ttft,itx", "`itx` is not one of"),
         ("--metric-percentiles 101", "`101`"),
         ("--extra-body [1]", "not a JSON object"),
         ("--num-prompts 5 --dataset-name prefix_repetition", "below --prefix-repetition"),

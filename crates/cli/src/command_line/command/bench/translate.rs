@@ -42,7 +42,7 @@ pub fn translate(given: &Given, target: Option<&str>) -> Result<Translated, Vec<
     let arrivals = load::arrivals(&mut reader);
     if dataset.is_self_timed(&reader) {
         if reader.has("--request-rate") || arrivals.ramp.is_some() {
-            let problem = "the trace says when requests arrive; give --no-self-timed for a rate";
+            let problem = "the trace defines the arrival times; give --no-self-timed to use a rate";
             reader.mistake("--request-rate", problem);
         }
         keys.extend(arrivals.most_in_flight.map(|most| ("max_in_flight".to_owned(), most.into())));
@@ -77,7 +77,7 @@ fn judge(reader: &mut Reader<'_>, flag: &Flag, values: &[String], dataset: DataS
         }
         _ if other.is_some() => {
             let name = other.unwrap_or_default();
-            reader.note(flag.name, format!("acts on --dataset-name {name} only, as in vLLM"));
+            reader.note(flag.name, format!("applies to --dataset-name {name} only, as in vLLM"));
         }
         Answer::Near(words) => reader.note(flag.name, words),
         Answer::Same => {}

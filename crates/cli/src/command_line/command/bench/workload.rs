@@ -29,8 +29,8 @@ impl DataSet {
                  `inferometer run --workload trace --trace-format burstgpt --rate R`"
             }
             "sonnet" => {
-                "the poem is not carried, and vllm bench serve has dropped it; `--dataset-name \
-                 prefix_repetition` has prompts that share a beginning"
+                "the poem is not included, and vllm bench serve has removed it; `--dataset-name \
+                    prefix_repetition` has prompts with a shared prefix"
             }
             "hf" => {
                 "data sets of the hub are not read; save the rows as JSON lines with a `prompt` \
@@ -42,7 +42,7 @@ impl DataSet {
                 "it is not read; save its rows as JSON lines with a `prompt` and use \
                  --dataset-name custom"
             }
-            _ => "it is none of random, sharegpt, custom, prefix_repetition, timed_trace",
+            _ => "it is not one of random, sharegpt, custom, prefix_repetition, timed_trace",
         };
         let name = reader.text("--dataset-name").unwrap_or_default();
         reader.mistake("--dataset-name", format!("`{name}`: {why}"));
@@ -174,8 +174,8 @@ fn range_ratio(reader: &mut Reader<'_>) -> (f64, f64) {
         Some((input, output)) if is_share(input) && is_share(output) => (input, output),
         _ => {
             let problem = format!(
-                "`{text}` is not a share from 0 to below 1, and no object such as \
-                 {{\"input\": 0.3, \"output\": 0.5}}"
+                "`{text}` is neither a share from 0 to below 1, nor an object such as {{\"input\": \
+                 0.3, \"output\": 0.5}}"
             );
             reader.mistake("--random-range-ratio", problem);
             (0.0, 0.0)
@@ -258,13 +258,14 @@ fn trace(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     unused(reader, "--output-len");
     let block = reader.count("--timed-trace-chunk-hash-size");
     if block != Some(512) {
-        let problem = "Mooncake's traces are read, whose hashes stand for 512 tokens: give 512";
+        let problem = "only Mooncake traces are supported, whose hashes cover 512 tokens: give 512";
         reader.mistake("--timed-trace-chunk-hash-size", problem);
     }
     let factor = reader
         .number("--timed-trace-sec-multiplier", "a number", |factor: &f64| factor.is_finite());
     if factor != Some(0.001) {
-        let problem = "Mooncake's traces are read, whose instants are milliseconds: give 0.001";
+        let problem = "only Mooncake traces are supported, whose times are in milliseconds: give \
+            0.001";
         reader.mistake("--timed-trace-sec-multiplier", problem);
     }
 }

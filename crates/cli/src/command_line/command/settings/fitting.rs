@@ -4,8 +4,18 @@
 use serde_json::Value;
 
 /// What leads to a server, and has no use where there is none.
-const OF_SERVERS: [&str; 8] =
-    ["endpoint", "header", "api_key_env", "wait", "proxy", "metrics_url", "dcgm_url", "cards"];
+const OF_SERVERS: [&str; 10] = [
+    "endpoint",
+    "header",
+    "api_key_env",
+    "wait",
+    "proxy",
+    "metrics_url",
+    "dcgm_url",
+    "cards",
+    "session_header",
+    "session_cookie",
+];
 /// The same, of servers behind TLS.
 const OF_TLS: [&str; 4] = ["ca_cert", "insecure", "client_cert", "client_key"];
 /// What each of several targets says of itself.
@@ -31,8 +41,10 @@ pub(super) fn misfit<'a>(
     if key == "target" && has(&OF_EMBEDDED) {
         return Some("the run has keys of the embedded engine");
     }
-    if OF_EACH_TARGET.contains(&key) && target.is_some_and(Value::is_array) {
-        return Some("each of several targets says it of itself");
+    let are_tables =
+        target.and_then(Value::as_array).is_some_and(|all| all.iter().any(Value::is_object));
+    if OF_EACH_TARGET.contains(&key) && are_tables {
+        return Some("each of several targets has its own value");
     }
     if OF_SERVERS.contains(&key) && is_embedded && !launched {
         return Some("there is no target");
@@ -44,13 +56,15 @@ pub(super) fn misfit<'a>(
         return Some("not every target has an https:// address");
     }
     if key == "insecure" && has(&["ca_cert"]) || key == "ca_cert" && has(&["insecure"]) {
-        return Some("ca_cert and insecure exclude each other");
+        return Some("ca_cert and insecure contradict each other");
     }
     if OF_EMBEDDED.contains(&key) && (!is_embedded || launched) {
-        return Some("the target is no embedded engine");
+        return Some("the target is not the embedded engine");
     }
-    if LOADS.contains(&key) && (has(&LOADS) || given("search").is_some()) {
-        return Some("the run has a load of its own");
+    if LOADS.contains(&key)
+        && (has(&LOADS) || given("search").is_some() || given("sweep").is_some())
+    {
+        return Some("the run has its own load");
     }
     None
 }
@@ -60,7 +74,7 @@ fn is_secure(target: &Value) -> bool {
     match target {
         Value::String(url) => url.starts_with("https://"),
         Value::Array(several) => {
-            let urls = several.iter().map(|target| target["url"].as_str());
+            let urls = several.iter().map(|target| target.as_str().or(target["url"].as_str()));
             let mut secure = urls.map(|url| url.is_some_and(|url| url.starts_with("https://")));
             secure.all(|is_secure| is_secure)
         }

@@ -179,7 +179,7 @@ impl Settings {
             };
             if let Some(why) = misfit {
                 origins.unused(key, origin, why);
-                left_out.push(format!("setting left out: {key}, by {origin}: {why}"));
+                left_out.push(format!("setting ignored: {key}, from {origin}: {why}"));
                 continue;
             }
             told.push((key, value, origin));
@@ -207,7 +207,7 @@ fn tell_of(settings: &[(&String, &Value, &String)]) {
     for (key, value, origin) in settings {
         if let (true, Some(url)) = (*key == "target", value.as_str()) {
             let url = inferometer_plan::spec::shown_address(url);
-            tell(&format!("target: {url}, by {origin} (--target embedded leaves it out)"));
+            tell(&format!("target: {url}, from {origin} (--target embedded ignores it)"));
             continue;
         }
         match by_origin.iter_mut().find(|(known, _)| known == origin) {
@@ -235,7 +235,7 @@ fn parsed(words: &[String]) -> Result<RunArgs, String> {
         let line = text.lines().next().unwrap_or_default();
         let why = line.rsplit("': ").next().filter(|why| *why != line);
         why.map_or_else(
-            || "is not a value that its flag takes".to_owned(),
+            || "is not a valid value of its flag".to_owned(),
             crate::command_line::number_words,
         )
     })

@@ -57,10 +57,10 @@ impl Origins {
         }
         let mut text = plan;
         for (key, origin) in &self.said {
-            text += &format!("# {key}: by {origin}\n");
+            text += &format!("# {key}: from {origin}\n");
         }
         for (key, origin, why) in &self.unused {
-            text += &format!("# {key}: not by {origin}, because {why}\n");
+            text += &format!("# {key}: not from {origin}, because {why}\n");
         }
         text += match self.said.is_empty() {
             true => "# all values are defaults\n",

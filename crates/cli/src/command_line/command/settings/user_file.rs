@@ -35,7 +35,12 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
         }
         let is_of_plan = of_plans.contains(&key);
         if !known().any(|name| name == key) {
-            let what = if is_of_plan { "is allowed only in a plan file" } else { "is no setting" };
+            let what = if is_of_plan {
+                "is allowed only in a plan file"
+            } else {
+                "is not a \
+                setting"
+            };
             mistakes.push(format!("{origin}: `{key}` {what}{}", did_you_mean(&key, known())));
         } else if is_of_plan {
             let is_path = command.get_arguments().any(|flag| {
@@ -85,8 +90,8 @@ fn expanded(value: Value, home: Option<&str>) -> Result<Value, String> {
         Some(home) if path.is_empty() || path.starts_with('/') => {
             Ok(format!("{home}{path}").into())
         }
-        Some(_) => Err("`~` with a name is not known here; write the whole path".to_owned()),
-        None => Err("HOME is not set, so that `~` is not known; write the whole path".to_owned()),
+        Some(_) => Err("`~` with a user name is not supported; write the whole path".to_owned()),
+        None => Err("HOME is not set, so `~` is unknown; write the whole path".to_owned()),
     }
 }
 
@@ -98,7 +103,7 @@ fn switch(key: &str, value: &Value) -> Result<Option<String>, String> {
         Value::Bool(false) => Ok(None),
         Value::String(text) => Ok(Some(format!("--{long}={text}"))),
         Value::Number(number) => Ok(Some(format!("--{long}={number}"))),
-        _ => Err("has a value of the wrong kind".to_owned()),
+        _ => Err("has a value of the wrong type".to_owned()),
     }
 }
 

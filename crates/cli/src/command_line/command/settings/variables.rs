@@ -11,8 +11,19 @@ use crate::command_line::exit::Failure;
 pub(super) const PREFIX: &str = "INFEROMETER_";
 
 /// Variables of ours that are no flags of `run`: other commands, tests and this module read them.
-const OTHERS: [&str; 7] =
-    ["CONFIG", "CACHE", "MIRROR", "WEB_TOKEN", "WRITE_SCHEMAS", "WRITE_PAGES", "COMMIT"];
+const OTHERS: [&str; 11] = [
+    "CONFIG",
+    "CACHE",
+    "MIRROR",
+    "WEB_TOKEN",
+    "WRITE_SCHEMAS",
+    "WRITE_PAGES",
+    "COMMIT",
+    "RANK",
+    "RANKS",
+    "SERVICE",
+    "JOB",
+];
 
 /// Adds what the variables say, and a warning for each that has the name of no flag.
 pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
@@ -38,7 +49,7 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
                 .map(|name| PREFIX.to_owned() + &name)
                 .collect();
             settings.warnings.push(format!(
-                "warning: the variable {} is no setting{}; it is left out",
+                "warning: the variable {} is not a setting{}; it is left out",
                 visible::name(name),
                 did_you_mean(name, names.iter().map(String::as_str))
             ));

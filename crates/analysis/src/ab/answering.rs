@@ -1,0 +1,195 @@
+//! The answer of a comparison made from the blocks of both servers: the same at its end, and from the logs.
+
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_plan::ab::{AbFigure, AbPlan};
+
+use super::answer::{AbAnswer, AbBlock, AbFigureAnswer, AbSide, AbStep};
+use super::block::Block;
+use super::decision::{AbDecision, Ended, decision, difference, has_open_condition};
+use super::order::{Side, order};
+use super::outlying;
+use super::sentence;
+use super::sequence::{Estimate, FEWEST_PAIRS, FEWEST_PAIRS_WITHOUT_DIFFERENCE, LEVEL, estimate};
+use crate::compare::Condition;
+
+/// What is known of a comparison beside its plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Sides<'a> {
+    /// Both sides, A first.
+    pub sides: &'a [AbSide; 2],
+    /// Whether both are one server.
+    pub one_server: bool,
+    /// The blocks of each, on one clock.
+    pub blocks: [&'a [Block]; 2],
+    /// The seed and the salt that decided the order.
+    pub order: (u64, &'a str),
+    /// Conditions on the differences, which are judged before it ends.
+    pub gate: &'a [Condition],
+    /// Whether a block was broken off because the time was over.
+    pub out_of_time: bool,
+}
+
+impl AbAnswer {
+    /// The answer. `cell` and `pass` are those of all blocks; `most_pairs` as the procedure had it.
+    pub fn of(
+        plan: &AbPlan,
+        (cell, pass): (CellPlan, &PassPlan),
+        most_pairs: u32,
+        given: Sides<'_>,
+    ) -> Self {
+        let pairs = pairs(given.blocks);
+        let differences: Vec<f64> = pairs.iter().filter_map(|[a, b]| difference(a, b, 0)).collect();
+        let decision = decision(plan, &differences);
+        let all = || given.blocks.into_iter().flatten();
+        let requests: u64 = all().map(|block| block.requests).sum();
+        let seconds = all().map(Block::seconds).sum();
+        let block_requests = u64::from(pass.requests().unwrap_or(0));
+        let is_open = has_open_condition(given.gate, plan, &differences);
+        let without = pairs.iter().rev().take_while(|[a, b]| difference(a, b, 0).is_none()).count();
+        let is_over =
+            requests + 2 * block_requests > plan.max_requests || pairs.len() as u32 >= most_pairs;
+        let began = all().map(|block| block.started).min();
+        let ended = all().map(|block| block.ended).max();
+        let taken = began.zip(ended).map(|(began, ended)| ended.since(began));
+        let is_late = plan.max_time.zip(taken).is_some_and(|(most, taken)| taken >= most);
+        let ended_by = match (is_over, is_late || given.out_of_time) {
+            _ if decision != AbDecision::Undecided && !is_open => Ended::Known,
+            _ if without >= FEWEST_PAIRS => Ended::NoFigure,
+            (true, _) => Ended::MaxRequests,
+            (_, true) => Ended::MaxTime,
+            _ => Ended::Interrupted,
+        };
+        let mut answer = Self {
+            sentence: String::new(),
+            decision,
+            ended_by,
+            sides: given.sides.clone(),
+            one_server: given.one_server,
+            place: format!("{cell}, {pass}"),
+            minimal_effect: plan.minimal_effect,
+            figures: figures(plan, &pairs),
+            pairs: pairs.len() as u32,
+            block_requests,
+            block_uncounted: plan.uncounted,
+            requests,
+            seconds,
+            needs_pairs: needs(plan, decision, &differences),
+            blocks: blocks(given),
+            course: course(&pairs),
+            findings: outlying::finding(plan, &numbered(&pairs)).into_iter().collect(),
+        };
+        answer.sentence = sentence::sentence(&answer);
+        answer
+    }
+}
+
+/// The pairs of which both blocks were played to their ends, in their order.
+fn pairs([a, b]: [&[Block]; 2]) -> Vec<[&Block; 2]> {
+    let other = |pair: u32| b.iter().find(|block| block.pair == pair);
+    let mut all: Vec<_> = a.iter().filter_map(|one| Some([one, other(one.pair)?])).collect();
+    all.sort_by_key(|[a, _]| a.pair);
+    all
+}
+
+/// The logarithms of the ratios of the figure that decides, each with the number of its pair.
+fn numbered(pairs: &[[&Block; 2]]) -> Vec<(u32, f64)> {
+    pairs.iter().filter_map(|[a, b]| Some((a.pair, difference(a, b, 0)?))).collect()
+}
+
+fn figures(plan: &AbPlan, pairs: &[[&Block; 2]]) -> Vec<AbFigureAnswer> {
+    let others = plan.figures.len().saturating_sub(1).max(1) as f64;
+    let of = |(at, figure): (usize, &AbFigure)| {
+        let differences: Vec<f64> =
+            pairs.iter().filter_map(|[a, b]| difference(a, b, at)).collect();
+        let rate = if at == 0 { 1.0 - LEVEL } else { (1.0 - LEVEL) / others };
+        let known = estimate(&differences, rate);
+        let mean = |side: usize| {
+            let with = pairs.iter().filter(|[a, b]| difference(a, b, at).is_some());
+            let logs: Vec<f64> =
+                with.filter_map(|pair| pair[side].values[at]).map(f64::ln).collect();
+            (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+        };
+        AbFigureAnswer {
+            figure: figure.name(),
+            higher_is_better: figure.higher_is_better(),
+            decides: at == 0,
+            a: mean(0),
+            b: mean(1),
+            ratio: known.map(|known| known.mean.exp()),
+            ratio_ci: known.and_then(ratios),
+            level: 1.0 - rate,
+            pairs: differences.len() as u32,
+            autocorrelation: known.map_or(0.0, |known| known.autocorrelation),
+        }
+    };
+    plan.figures.iter().enumerate().map(of).collect()
+}
+
+fn ratios(known: Estimate) -> Option<[f64; 2]> {
+    known.ends().map(|ends| ends.map(f64::exp)).filter(|ends| ends.iter().all(|it| it.is_finite()))
+}
+
+/// What was known after each pair; what follows from pairs that lack the figure is left out.
+fn course(pairs: &[[&Block; 2]]) -> Vec<AbStep> {
+    let mut differences = Vec::new();
+    let step = |[a, b]: &[&Block; 2]| {
+        let of_pair = difference(a, b, 0)?;
+        differences.push(of_pair);
+        let known = estimate(&differences, 1.0 - LEVEL)?;
+        let ratio_ci = ratios(known);
+        Some(AbStep { pair: a.pair, of_pair: of_pair.exp(), ratio: known.mean.exp(), ratio_ci })
+    };
+    pairs.iter().filter_map(step).collect()
+}
+
+/// The blocks in the order in which they were played, on one clock.
+fn blocks(given: Sides<'_>) -> Vec<AbBlock> {
+    let all = || {
+        Side::BOTH
+            .into_iter()
+            .flat_map(|side| given.blocks[side.index()].iter().map(move |block| (side, block)))
+    };
+    let at = |block: &Block| block.started.0 as f64 / 1e9;
+    let first = all().map(|(_, block)| at(block)).fold(f64::INFINITY, f64::min);
+    let mut blocks: Vec<AbBlock> = all()
+        .map(|(side, block)| AbBlock {
+            pair: block.pair,
+            side,
+            // To the microsecond: it is for drawing.
+            started_s: ((at(block) - first) * 1e6).round() / 1e6,
+            duration_s: block.seconds(),
+            requests: block.requests,
+            complete: block.complete,
+            values: block.values.clone(),
+        })
+        .collect();
+    let (seed, salt) = given.order;
+    blocks.sort_by_key(|block| {
+        let is_second = order(seed, salt, block.pair)[1] == block.side;
+        (block.pair, is_second)
+    });
+    blocks
+}
+
+/// About how many pairs decide: the interval narrows with the root of their number. It has to leave
+/// out 1, or to lie within the smallest relevant difference, whichever is nearer.
+fn needs(plan: &AbPlan, decision: AbDecision, differences: &[f64]) -> Option<u64> {
+    let known = estimate(differences, 1.0 - LEVEL)?;
+    if decision != AbDecision::Undecided {
+        return None;
+    }
+    let distance = known.mean.abs().max(plan.minimal_effect.ln_1p() - known.mean.abs());
+    let fewest = (differences.len() + 1).max(FEWEST_PAIRS) as u64;
+    // Without an interval it is only known how many pairs there have to be.
+    let Some(half) = known.half else {
+        return (differences.len() < FEWEST_PAIRS).then_some(fewest);
+    };
+    let needed = (differences.len() as f64 * (half / distance).powi(2)).ceil();
+    let fewest = match known.mean.abs() < plan.minimal_effect.ln_1p() / 2.0 {
+        // What it comes to is that there is no difference.
+        true => fewest.max(FEWEST_PAIRS_WITHOUT_DIFFERENCE as u64),
+        false => fewest,
+    };
+    (needed < 1e9).then(|| (needed as u64).max(fewest))
+}

@@ -1,0 +1,174 @@
+//! The figures of one block, from its records.
+
+use inferometer_load::PassPlan;
+use inferometer_metrics::{Timeline, throughput};
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::Record;
+use inferometer_model::time::Nanos;
+use inferometer_plan::ab::{AbFigure, AbPlan};
+
+use crate::fold::PassFold;
+use crate::judge::measure;
+use crate::pass::PassSummary;
+
+/// A measured block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// The number of its pair, from 1.
+    pub pair: u32,
+    /// When its first request was sent, on the clock of its run.
+    pub started: Nanos,
+    /// When its last request ended.
+    pub ended: Nanos,
+    /// Requests that were planned.
+    pub requests: u64,
+    /// Requests that completed.
+    pub complete: u64,
+    /// The figures of the plan, in their order; none where its records have no such figure above zero.
+    pub values: Vec<Option<f64>>,
+}
+
+impl Block {
+    /// How long it took, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.ended.seconds_after(self.started)
+    }
+}
+
+/// Folds the records of a block, in any order.
+pub struct BlockFold {
+    pair: u32,
+    figures: Vec<AbFigure>,
+    uncounted: u32,
+    /// The number in flight that the load holds, if it does.
+    in_flight: Option<usize>,
+    /// The requests whose latencies count.
+    counted: PassFold,
+    sent: Vec<Sent>,
+    requests: u64,
+    planned: Option<u32>,
+    /// Whether a request was not sent, or given up by this program.
+    is_cut: bool,
+}
+
+/// A request that was sent.
+struct Sent {
+    index: u32,
+    send: Nanos,
+    ended: Nanos,
+    /// Output tokens of a completed one.
+    tokens: Option<u32>,
+}
+
+impl BlockFold {
+    /// A block that has no records yet.
+    pub fn new(pass: &PassPlan, plan: &AbPlan, pair: u32) -> Self {
+        Self {
+            pair,
+            figures: plan.figures.clone(),
+            uncounted: plan.uncounted,
+            in_flight: match pass {
+                PassPlan::OneByOne { .. } => Some(1),
+                PassPlan::Closed { concurrency, .. } => {
+                    concurrency.constant().map(|it| it as usize)
+                }
+                _ => None,
+            },
+            counted: PassFold::new(pass),
+            sent: Vec::new(),
+            requests: 0,
+            planned: pass.requests(),
+            is_cut: false,
+        }
+    }
+
+    /// Takes in a record.
+    pub fn add(&mut self, record: &Record) {
+        self.requests += 1;
+        self.is_cut |= matches!(record.outcome, Outcome::Cancelled | Outcome::Skipped);
+        if self.counts(record.index) {
+            self.counted.add(record);
+        }
+        let Some(send) = record.send_start else { return };
+        let tokens = record.outcome.is_complete().then(|| Timeline::new(record).output_tokens);
+        let ended = record.ended.unwrap_or(send);
+        self.sent.push(Sent { index: record.index, send, ended, tokens });
+    }
+
+    /// Whether the latencies of a request count: it was sent neither while the server filled up nor, in a
+    /// loop, among the last ones, which end while it empties. Where one is in flight nothing fills or empties.
+    fn counts(&self, index: u32) -> bool {
+        let last = self.in_flight.filter(|&it| it > 1).and_then(|it| u32::try_from(it).ok());
+        let is_last = match (self.planned, last) {
+            (Some(planned), Some(last)) => index >= planned.saturating_sub(last),
+            _ => false,
+        };
+        index >= self.uncounted && !is_last
+    }
+
+    /// The result; none if the block is incomplete.
+    pub fn finish(self) -> Option<Block> {
+        let Self { pair, figures, uncounted, in_flight, counted, sent, requests, planned, is_cut } =
+            self;
+        if is_cut || planned.is_some_and(|planned| u64::from(planned) != requests) {
+            return None;
+        }
+        let summary = counted.finish();
+        let rates = rates(&sent, uncounted, in_flight);
+        let value = |figure: &AbFigure| of_block(*figure, rates, &summary);
+        let started = sent.iter().map(|one| one.send).min().unwrap_or(Nanos::ZERO);
+        Some(Block {
+            pair,
+            started,
+            ended: sent.iter().map(|one| one.ended).max().unwrap_or(started),
+            requests,
+            complete: sent.iter().filter(|one| one.tokens.is_some()).count() as u64,
+            values: figures.iter().map(value).collect(),
+        })
+    }
+}
+
+/// Requests and output tokens per second.
+type Rates = Option<[f64; 2]>;
+
+fn of_block(figure: AbFigure, rates: Rates, summary: &PassSummary) -> Option<f64> {
+    let value = match figure.statistic {
+        Some(_) => measure(figure.metric, figure.statistic, summary),
+        None if *figure.metric.definition() == throughput::REQUESTS => rates.map(|[it, _]| it),
+        None => rates.map(|[_, it]| it),
+    };
+    // The logarithm of nothing is no number.
+    value.filter(|value| *value > 0.0 && value.is_finite())
+}
+
+/// The rates while the load lasted. In a loop with so many in flight a request is sent when another one ends,
+/// so they go from the end that sent the first request that counts to the first end after the last send: then
+/// fewer are in flight. Else they are of the requests that count, from the first send of these to their last end.
+fn rates(sent: &[Sent], uncounted: u32, in_flight: Option<usize>) -> Rates {
+    let mut by_end: Vec<&Sent> = sent.iter().collect();
+    by_end.sort_by_key(|one| (one.ended, one.index));
+    let uncounted = uncounted as usize;
+    let first_send =
+        || sent.iter().filter(|one| one.index as usize >= uncounted).map(|one| one.send).min();
+    let (opens, counted) = match in_flight {
+        Some(in_flight) if in_flight <= sent.len() => {
+            let from = uncounted.checked_sub(in_flight);
+            let opens = match from {
+                Some(from) => by_end.get(from).map(|one| one.ended),
+                None => sent.iter().map(|one| one.send).min(),
+            };
+            // Where requests could not be sent the window can have no end.
+            let window = from.map_or(0, |from| from + 1)..=sent.len() - in_flight;
+            (opens?, by_end.get(window)?.to_vec())
+        }
+        _ => {
+            by_end.retain(|one| one.index as usize >= uncounted);
+            (first_send()?, by_end)
+        }
+    };
+    let seconds = counted.last()?.ended.seconds_after(opens);
+    let tokens = counted.iter().filter_map(|one| one.tokens);
+    let requests = tokens.clone().count() as f64;
+    let tokens: f64 = tokens.map(f64::from).sum();
+    (seconds > 0.0).then(|| [requests / seconds, tokens / seconds])
+}

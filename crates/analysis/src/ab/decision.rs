@@ -1,0 +1,80 @@
+//! What pairs of blocks say of two servers, by the figure that decides.
+
+use inferometer_plan::ab::AbPlan;
+use serde::{Deserialize, Serialize};
+
+use super::block::Block;
+use super::sequence::{FEWEST_PAIRS, FEWEST_PAIRS_WITHOUT_DIFFERENCE, LEVEL, estimate};
+use crate::compare::Condition;
+
+/// What a comparison came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AbDecision {
+    /// A is faster, by the figure that decides.
+    AFaster,
+    /// B is faster.
+    BFaster,
+    /// There is no difference as large as the smallest one that matters.
+    NoDifference,
+    /// Nothing of these is known.
+    Undecided,
+}
+
+/// What ended a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// The answer is known.
+    Known,
+    /// Another pair would have been more requests than allowed.
+    MaxRequests,
+    /// The blocks took as long as allowed.
+    MaxTime,
+    /// So many pairs as could decide have no such figure, from the first on or one after the other.
+    NoFigure,
+    /// It was interrupted, or broke off.
+    Interrupted,
+}
+
+/// The logarithm of how many times the figure of A that of B is; none where one of them has none.
+pub(super) fn difference(a: &Block, b: &Block, figure: usize) -> Option<f64> {
+    let of = |block: &Block| block.values.get(figure).copied().flatten();
+    Some((of(b)? / of(a)?).ln())
+}
+
+/// Whether a condition on the figure that decides is open: it is neither met nor missed by the whole interval.
+pub(super) fn has_open_condition(gate: &[Condition], plan: &AbPlan, differences: &[f64]) -> bool {
+    let name = plan.figures.first().map(|figure| figure.name());
+    let mut own =
+        gate.iter().filter(|condition| Some(&condition.figure) == name.as_ref()).peekable();
+    if own.peek().is_none() {
+        return false;
+    }
+    let known = estimate(differences, 1.0 - LEVEL).filter(|_| differences.len() >= FEWEST_PAIRS);
+    match known.and_then(|known| known.ends()) {
+        Some(ends) => {
+            let percent = ends.map(|end| 100.0 * end.exp_m1());
+            own.any(|condition| condition.is_open(percent))
+        }
+        None => true,
+    }
+}
+
+/// What differences of the figure that decides say.
+pub(super) fn decision(plan: &AbPlan, differences: &[f64]) -> AbDecision {
+    let known = estimate(differences, 1.0 - LEVEL).filter(|_| differences.len() >= FEWEST_PAIRS);
+    let Some([low, high]) = known.and_then(|known| known.ends()) else {
+        return AbDecision::Undecided;
+    };
+    let margin = plan.minimal_effect.ln_1p();
+    let is_better = plan.figures.first().is_some_and(|figure| figure.higher_is_better());
+    match (low > 0.0, high < 0.0) {
+        (true, _) if is_better => AbDecision::BFaster,
+        (_, true) if !is_better => AbDecision::BFaster,
+        (true, _) | (_, true) => AbDecision::AFaster,
+        _ if differences.len() < FEWEST_PAIRS_WITHOUT_DIFFERENCE => AbDecision::Undecided,
+        _ if -margin < low && high < margin => AbDecision::NoDifference,
+        _ => AbDecision::Undecided,
+    }
+}

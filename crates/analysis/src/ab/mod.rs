@@ -1,0 +1,25 @@
+//! Two servers in alternating blocks: which comes first in each pair, when the comparison ends, and
+//! what its answer is. Pure: other modules measure the blocks and report them here.
+//!
+//! A block is a pass on one server, and the unit of all statistics. An [`Ab`] asks for a pair of blocks, one
+//! of each server, is told both ([`Block`]), and ends when it knows the answer or may not go on. docs/ab.md
+//! has the method with its sources.
+
+mod answer;
+mod answering;
+mod block;
+mod decision;
+mod order;
+mod outlying;
+mod procedure;
+mod sentence;
+mod sequence;
+
+pub use answer::{AbAnswer, AbBlock, AbFigureAnswer, AbSide, AbStep, places};
+pub use answering::Sides;
+pub use block::{Block, BlockFold};
+pub use decision::{AbDecision, Ended};
+pub use order::{Side, order};
+pub use outlying::CODES;
+pub use procedure::{Ab, Next};
+pub use sequence::{Estimate, FEWEST_PAIRS, FEWEST_PAIRS_WITHOUT_DIFFERENCE, LEVEL, estimate};

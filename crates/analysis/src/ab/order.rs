@@ -1,0 +1,37 @@
+//! Which server comes first in each pair of blocks.
+
+use inferometer_stats::seed;
+use serde::{Deserialize, Serialize};
+
+/// One of the two servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The first one, the baseline.
+    A,
+    /// The other one.
+    B,
+}
+
+inferometer_model::names!(Side { A => "a", B => "b" });
+
+impl Side {
+    /// Both.
+    pub const BOTH: [Self; 2] = [Self::A, Self::B];
+
+    /// Its place among both.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// The order within a pair, from 1. Of each two pairs one begins with A and one with B, and which one does
+/// is drawn: what changes along a line cancels, and what changes otherwise falls on both sides by chance.
+pub fn order(seed: u64, salt: &str, pair: u32) -> [Side; 2] {
+    let twice = (pair.saturating_sub(1) / 2).to_string();
+    let drawn = seed::below(&mut seed::rng(seed, &["ab order", salt, &twice]), 2) == 1;
+    match drawn ^ pair.is_multiple_of(2) {
+        false => [Side::A, Side::B],
+        true => [Side::B, Side::A],
+    }
+}

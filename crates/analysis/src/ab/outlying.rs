@@ -1,0 +1,99 @@
+//! Pairs of blocks that are far from all others: the interval takes pairs to be about normal.
+
+use inferometer_model::finding::{Code, Finding, code};
+use inferometer_plan::ab::AbPlan;
+
+/// The findings that are made from the pairs of a comparison.
+pub const CODES: [Code; 1] = [code::AB_OUTLYING_PAIRS];
+
+/// Of fewer pairs nobody can tell what lies far from the others.
+const FEWEST: usize = 12;
+/// A pair is far from the others beyond so many deviations, which are taken from the median distance to the median.
+const DEVIATIONS: f64 = 6.0;
+/// The deviation of a normal distribution divided by that of its median distance to the median.
+const OF_NORMAL: f64 = 1.4826;
+/// So many pairs are named.
+const MOST_NAMED: usize = 3;
+
+/// What pairs show that lie far from the others, by the logarithms of their ratios, each with its
+/// number. One that is nearer than the smallest relevant difference is not far.
+pub(super) fn finding(plan: &AbPlan, differences: &[(u32, f64)]) -> Option<Finding> {
+    if differences.len() < FEWEST {
+        return None;
+    }
+    let middle = median(differences.iter().map(|(_, one)| *one).collect());
+    let spread = median(differences.iter().map(|(_, one)| (one - middle).abs()).collect());
+    let limit = (DEVIATIONS * OF_NORMAL * spread).max(plan.minimal_effect.ln_1p());
+    let far: Vec<&(u32, f64)> =
+        differences.iter().filter(|(_, one)| (one - middle).abs() > limit).collect();
+    if far.is_empty() {
+        return None;
+    }
+    let percent = |log: f64| format!("{:+.0} %", 100.0 * log.exp_m1());
+    let named = far.iter().take(MOST_NAMED);
+    let named: Vec<String> =
+        named.map(|(pair, one)| format!("pair {pair}: {}", percent(*one))).collect();
+    let more = if far.len() > MOST_NAMED { ", ..." } else { "" };
+    let message = format!(
+        "In {} of {} pairs of blocks the ratio B / A of {} is far from that of all other pairs \
+            ({}{more}; the median of all pairs: {}). The interval assumes roughly normal pairs: \
+            with such outliers it covers the truth less often than it states, and needs more pairs \
+            to become narrow.",
+        far.len(),
+        differences.len(),
+        plan.figures.first().map(|figure| figure.name()).unwrap_or_default(),
+        named.join(", "),
+        percent(middle)
+    );
+    Some(Finding::of(code::AB_OUTLYING_PAIRS, message))
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let half = values.len() / 2;
+    match values.len() % 2 {
+        0 => 0.5 * (values[half - 1] + values[half]),
+        _ => values[half],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_metrics::slo::quantity;
+    use inferometer_plan::ab::AbFigure;
+    use inferometer_stats::seed;
+
+    use super::*;
+
+    fn plan() -> AbPlan {
+        let (metric, statistic) = quantity("", "output_tokens_per_s").expect("a figure");
+        AbPlan {
+            figures: vec![AbFigure { metric, statistic }],
+            minimal_effect: 0.05,
+            uncounted: 8,
+            max_requests: 10_000,
+            max_time: None,
+        }
+    }
+
+    fn normal(pairs: u32, seed: u64) -> Vec<(u32, f64)> {
+        let mut rng = seed::rng(seed, &["pairs"]);
+        (1..=pairs).map(|pair| (pair, 0.03 * seed::normal(&mut rng))).collect()
+    }
+
+    #[test]
+    fn a_stall_in_one_pair_is_told_with_its_number_and_normal_pairs_are_not() {
+        let mut stalled = normal(20, 1);
+        stalled[6].1 = -0.7;
+        let found = finding(&plan(), &stalled).expect("a finding");
+        assert!(found.message.contains("In 1 of 20 pairs"), "{}", found.message);
+        assert!(found.message.contains("(pair 7: -50 %;"), "{}", found.message);
+        let called = (0..400).filter(|seed| finding(&plan(), &normal(12, *seed)).is_some()).count();
+        assert!(called <= 8, "{called} of 400");
+        assert_eq!(finding(&plan(), &stalled[..11]), None, "too few to tell");
+        // Without any noise everything else would be far off.
+        let mut exact = vec![(1, 0.0); 20];
+        exact[3].1 = 0.01;
+        assert_eq!(finding(&plan(), &exact), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! The procedure: pair after pair, until the answer is known or a bound is reached.
+
+use std::time::Duration;
+
+use inferometer_model::time::Nanos;
+use inferometer_plan::ab::AbPlan;
+
+use super::block::Block;
+use super::decision::{AbDecision, Ended, decision, difference, has_open_condition};
+use super::order::{Side, order};
+use super::sequence::{Estimate, FEWEST_PAIRS, LEVEL, estimate};
+use crate::compare::Condition;
+
+/// What is to be done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Play one block on each server, in this order.
+    Pair {
+        /// Its number, from 1.
+        number: u32,
+        /// Which server comes first.
+        order: [Side; 2],
+    },
+    /// Nothing more.
+    Ends(Ended),
+}
+
+/// A comparison in progress.
+pub struct Ab<'a> {
+    plan: &'a AbPlan,
+    seed: u64,
+    salt: &'a str,
+    pairs: u32,
+    /// Requests of one block.
+    of_block: u64,
+    most_pairs: u32,
+    requests: u64,
+    /// When the first block began, and when the last one ended.
+    span: Option<[Nanos; 2]>,
+    /// The logarithms of the ratios of the figure that decides.
+    differences: Vec<f64>,
+    /// The last pairs, as many as follow each other, that have no such figure.
+    without: usize,
+    /// Conditions on the differences.
+    gate: &'a [Condition],
+}
+
+impl<'a> Ab<'a> {
+    /// A comparison that has not begun. `of_block`: requests of one block; `most_pairs`: pairs that
+    /// there are at most, whatever the plan allows. The seed and the salt decide the order.
+    pub fn new(
+        plan: &'a AbPlan,
+        of_block: u64,
+        most_pairs: u32,
+        (seed, salt): (u64, &'a str),
+    ) -> Self {
+        let differences = Vec::new();
+        Self {
+            plan,
+            seed,
+            salt,
+            pairs: 0,
+            of_block,
+            most_pairs,
+            requests: 0,
+            span: None,
+            differences,
+            without: 0,
+            gate: &[],
+        }
+    }
+
+    /// Goes on until the conditions on the figure that decides are met or missed, too.
+    #[must_use]
+    pub fn with_gate(self, gate: &'a [Condition]) -> Self {
+        Self { gate, ..self }
+    }
+
+    /// What is to be done next.
+    pub fn next(&self) -> Next {
+        let differences = self.differences.as_slice();
+        if decision(self.plan, differences) != AbDecision::Undecided
+            && !has_open_condition(self.gate, self.plan, differences)
+        {
+            return Next::Ends(Ended::Known);
+        }
+        if self.without >= FEWEST_PAIRS {
+            return Next::Ends(Ended::NoFigure);
+        }
+        let is_over = self.requests + 2 * self.of_block > self.plan.max_requests;
+        if is_over || self.pairs >= self.most_pairs {
+            return Next::Ends(Ended::MaxRequests);
+        }
+        let taken = self.span.map_or(Duration::ZERO, |[began, ended]| ended.since(began));
+        if self.plan.max_time.is_some_and(|most| taken >= most) {
+            return Next::Ends(Ended::MaxTime);
+        }
+        let number = self.pairs + 1;
+        Next::Pair { number, order: order(self.seed, self.salt, number) }
+    }
+
+    /// Takes in a pair: the block of A, and that of B.
+    pub fn tell(&mut self, [a, b]: [&Block; 2]) {
+        self.pairs += 1;
+        self.requests += a.requests + b.requests;
+        let [began, ended] = self.span.unwrap_or([a.started, a.ended]);
+        self.span = Some([began.min(a.started).min(b.started), ended.max(a.ended).max(b.ended)]);
+        let of_pair = difference(a, b, 0);
+        self.without = if of_pair.is_some() { 0 } else { self.without + 1 };
+        self.differences.extend(of_pair);
+    }
+
+    /// What is known of the figure that decides.
+    pub fn known(&self) -> Option<Estimate> {
+        estimate(&self.differences, 1.0 - LEVEL)
+    }
+
+    /// Pairs so far.
+    pub fn pairs(&self) -> u32 {
+        self.pairs
+    }
+}

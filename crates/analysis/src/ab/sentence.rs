@@ -1,0 +1,113 @@
+//! The answer of a comparison in one sentence.
+
+use super::answer::{AbAnswer, AbFigureAnswer};
+use super::decision::{AbDecision, Ended};
+use super::order::Side;
+
+/// The sentence, and a second one where requests did not complete.
+pub(super) fn sentence(answer: &AbAnswer) -> String {
+    let of = Side::BOTH.map(|side| answer.completed(side));
+    let found = found(answer);
+    if of.iter().all(|[complete, planned]| complete == planned) {
+        return found;
+    }
+    let [a, b] = answer.sides.each_ref().map(|side| side.name.as_str());
+    let [[of_a, all_a], [of_b, all_b]] = of;
+    format!(
+        "{found} Not all requests completed: {of_a} of {all_a} for {a}, {of_b} of {all_b} for {b}."
+    )
+}
+
+fn found(answer: &AbAnswer) -> String {
+    let [a, b] = answer.sides.each_ref().map(|side| side.name.as_str());
+    let pairs = match answer.pairs {
+        1 => "1 pair of blocks".to_owned(),
+        pairs => format!("{pairs} pairs of blocks"),
+    };
+    let spent = format!("{pairs}, {} requests", answer.requests);
+    let Some((figure, ratio)) = answer.deciding().and_then(|it| Some((it, it.ratio?))) else {
+        let name = answer.deciding().map_or("a figure", |it| it.figure.as_str());
+        return format!("No answer: no pair of blocks has {name} on both sides ({spent}).");
+    };
+    let found = difference(figure, ratio);
+    let smallest = percent(answer.minimal_effect);
+    match answer.decision {
+        AbDecision::NoDifference => {
+            let of = if answer.one_server { "between the server and itself" } else { "of the two" };
+            format!(
+                "There is no difference {of} of {smallest} % or more: for {b}, {found} than for \
+                    {a}, by {spent}."
+            )
+        }
+        AbDecision::Undecided => {
+            let why = match answer.ended_by {
+                Ended::MaxRequests => "the limit --max-requests was reached",
+                Ended::MaxTime => "the time was up",
+                Ended::NoFigure => {
+                    "the last blocks do not have this metric: their requests did not complete"
+                }
+                Ended::Known | Ended::Interrupted => "it was interrupted",
+            };
+            let more = answer.needs_pairs.map_or_else(
+                || "; more pairs are needed".to_owned(),
+                |pairs| {
+                    let requests = 2 * pairs * answer.block_requests;
+                    format!("; about {pairs} pairs ({requests} requests) are needed")
+                },
+            );
+            format!("Undecided, because {why}: for {b}, {found} than for {a}, by {spent}{more}.")
+        }
+        decision => {
+            let (faster, slower) = if decision == AbDecision::BFaster { (b, a) } else { (a, b) };
+            let small = match figure.ratio_ci {
+                Some(ends) if is_within(ends, answer.minimal_effect) => {
+                    format!(", less than the relevant {smallest} %")
+                }
+                _ => String::new(),
+            };
+            let doubt = match answer.one_server {
+                true => " (both sides are one server: the difference is not one of servers)",
+                false => "",
+            };
+            format!(
+                "{faster} is faster than {slower}: for {b}, {found} than for {a}{small}, by {spent}{doubt}."
+            )
+        }
+    }
+}
+
+/// `output_tokens_per_s is 5.2 % higher (95 % interval 3.1 % to 7.3 % higher)`.
+fn difference(figure: &AbFigureAnswer, ratio: f64) -> String {
+    let AbFigureAnswer { figure: name, ratio_ci, level, .. } = figure;
+    let level = percent(*level);
+    let interval = match ratio_ci {
+        None => "no interval yet".to_owned(),
+        Some([low, high]) => {
+            format!("{level} % interval {} to {}", signed(*low), signed(*high))
+        }
+    };
+    let (size, way) = size(ratio);
+    format!("{name} is {size} % {way} ({interval})")
+}
+
+/// How much more or less a ratio is than one, in percent, and which.
+fn size(ratio: f64) -> (String, &'static str) {
+    let change = 100.0 * (ratio - 1.0);
+    (format!("{:.1}", change.abs()), if change < 0.0 { "lower" } else { "higher" })
+}
+
+fn signed(ratio: f64) -> String {
+    // What rounds to nothing has no sign.
+    let change = (1000.0 * (ratio - 1.0)).round() / 10.0;
+    if change == 0.0 { "0.0 %".to_owned() } else { format!("{change:+.1} %") }
+}
+
+fn percent(share: f64) -> String {
+    let text = format!("{:.2}", 100.0 * share);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn is_within([low, high]: [f64; 2], minimal_effect: f64) -> bool {
+    let limit = 1.0 + minimal_effect;
+    low > 1.0 / limit && high < limit
+}

@@ -1,0 +1,220 @@
+//! Whether requests keep coming faster than they end: the slope of the number in flight over the later
+//! half of the arrivals, with an interval. A server that keeps up has a slope of zero in the long run.
+//!
+//! The number in flight is a series whose values depend on each other: a queue that is long now is long a
+//! moment later. So the error of the slope is taken from the slow fluctuations of the same series, by its
+//! projections on a few cosines that are orthogonal to a trend (Y. Sun, "Robust trend inference with series
+//! variance estimator and testing-optimal smoothing parameter", Journal of Econometrics 164, 2011); with so
+//! few degrees of freedom the quantile is that of Student's t.
+
+use std::time::Duration;
+
+use inferometer_model::time::Nanos;
+use inferometer_stats::student_above;
+use serde::{Deserialize, Serialize};
+
+use crate::startup::{Stay, median_latency_s};
+
+/// Parts of equal time over which the number in flight is averaged.
+const PARTS: usize = 64;
+/// Cosines that the error of the slope is taken from.
+const COSINES: usize = 4;
+/// Before so many latencies have passed the number in flight rises under every load.
+const SETTLED_LATENCIES: f64 = 3.0;
+/// Where fewer than this share of what arrives ends, a queue forms from the start.
+const FAR_BEYOND: f64 = 0.8;
+/// There so many of the first latencies have to pass: of answers of any length most have ended then.
+const LATENCIES_FAR_BEYOND: f64 = 2.0;
+/// The fewest requests that were due.
+const FEWEST: usize = 64;
+/// Less than this share of what arrives is no growth that matters.
+const LEAST_SHARE: f64 = 0.05;
+/// In the window so many standard deviations of a difference of two Poisson counts more come than end.
+const DEVIATIONS: f64 = 2.0;
+
+/// How fast the number in flight grows, over the later half of the arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Growth {
+    /// Requests in flight more, per second.
+    pub per_s: f64,
+    /// The lower end of its interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// Requests that were due per second.
+    pub arrived_per_s: f64,
+    /// Requests that ended per second, whatever became of them.
+    pub ended_per_s: f64,
+    /// Those of them that did not complete.
+    #[serde(default)]
+    pub failed_per_s: f64,
+    /// Seconds that it is taken over.
+    pub span_s: f64,
+    /// Requests in flight in the first sixteenth of that time.
+    pub before: f64,
+    /// And in the last.
+    pub after: f64,
+}
+
+impl Growth {
+    /// Whether requests arrive faster than the server completes them: the interval lies above zero,
+    /// the growth is at least a twentieth of what arrives, and more came than chance alone would
+    /// bring.
+    pub fn is_shown(&self) -> bool {
+        let (arrived, ended) = (self.arrived_per_s * self.span_s, self.ended_per_s * self.span_s);
+        self.low > 0.0
+            && self.per_s >= LEAST_SHARE * self.arrived_per_s
+            && arrived - ended > DEVIATIONS * (arrived + ended).sqrt()
+    }
+}
+
+/// The growth of the number in flight, of requests in the order of their dues, as it was known at an
+/// instant: what ends later is in flight. None where less than six latencies have passed, fewer than 64
+/// requests were due, or none had completed: what is refused at once says nothing of how long an answer takes.
+pub(crate) fn growth(stays: &[Stay], until: Nanos, confidence: f64) -> Option<Growth> {
+    let stays = &stays[..stays.partition_point(|stay| stay.due <= until)];
+    let first = stays.first()?.due;
+    let half_s = until.seconds_after(first) / 2.0;
+    if stays.len() < FEWEST || half_s <= 0.0 {
+        return None;
+    }
+    let half = first + Duration::from_secs_f64(half_s);
+    if !stays.iter().any(|stay| stay.complete && stay.ended <= until) {
+        return None;
+    }
+    // What is in flight takes at least as long as it has taken.
+    let has_failed = |stay: &Stay| !stay.complete && stay.ended <= until;
+    let known = |stay: &Stay| Stay { ended: stay.ended.min(until), complete: true, ..*stay };
+    let early = stays.iter().take_while(|stay| stay.due < half);
+    let early: Vec<Stay> = early.filter(|stay| !has_failed(stay)).map(known).collect();
+    let sixteenth = first + Duration::from_secs_f64(half_s / 8.0);
+    let earliest = &early[..early.partition_point(|stay| stay.due < sixteenth)];
+    // Where a queue forms from the start latencies grow with it, and only the first ones are the server's own.
+    let has_filled = half_s >= SETTLED_LATENCIES * median_latency_s(&early);
+    let is_far_beyond = || half_s >= LATENCIES_FAR_BEYOND * median_latency_s(earliest);
+    let part_s = half_s / PARTS as f64;
+    let in_flight = in_flight(stays, half, part_s);
+    let trend = trend();
+    let along = dot(&in_flight, &trend);
+    let squares = (2..2 + COSINES).map(|k| dot(&in_flight, &beside(k, &trend)).powi(2));
+    let error = (squares.sum::<f64>() / COSINES as f64).sqrt();
+    // The trend has length 1: its value changes by so much from one part to the next.
+    let per_s = (trend[1] - trend[0]) / part_s;
+    let t = student_above((1.0 - confidence) / 2.0, COSINES as f64);
+    let within = |at: Nanos| at >= half && at <= until;
+    let count =
+        |of: &dyn Fn(&Stay) -> bool| stays.iter().filter(|stay| of(stay)).count() as f64 / half_s;
+    let arrived_per_s = count(&|stay| within(stay.due));
+    let ended_per_s = count(&|stay| within(stay.ended));
+    let failed_per_s = count(&|stay| within(stay.ended) && !stay.complete);
+    let is_beyond = ended_per_s < FAR_BEYOND * arrived_per_s && is_far_beyond();
+    if !(has_filled || is_beyond) {
+        return None;
+    }
+    let end = PARTS / 16;
+    let mean = |parts: &[f64]| parts.iter().sum::<f64>() / parts.len() as f64;
+    Some(Growth {
+        per_s: along * per_s,
+        low: (along - t * error) * per_s,
+        high: (along + t * error) * per_s,
+        arrived_per_s,
+        ended_per_s,
+        failed_per_s,
+        span_s: half_s,
+        before: mean(&in_flight[..end]),
+        after: mean(&in_flight[PARTS - end..]),
+    })
+}
+
+/// Requests in flight, averaged over each part.
+fn in_flight(stays: &[Stay], from: Nanos, part_s: f64) -> [f64; PARTS] {
+    let mut sums = [0.0; PARTS];
+    let last = PARTS as f64;
+    for stay in stays {
+        let [begins, ends] =
+            [stay.due, stay.ended].map(|at| (at.seconds_after(from) / part_s).clamp(0.0, last));
+        let parts = begins as usize..(ends.ceil() as usize).min(PARTS);
+        for part in parts {
+            let at = part as f64;
+            sums[part] += (ends.min(at + 1.0) - begins.max(at)).max(0.0);
+        }
+    }
+    sums
+}
+
+/// A straight line through the parts, with a sum of 0 and a length of 1.
+fn trend() -> [f64; PARTS] {
+    let middle = (PARTS as f64 - 1.0) / 2.0;
+    unit(std::array::from_fn(|part| part as f64 - middle))
+}
+
+/// A cosine without what it has of the trend, of length 1.
+fn beside(k: usize, trend: &[f64; PARTS]) -> [f64; PARTS] {
+    let step = std::f64::consts::PI * k as f64 / PARTS as f64;
+    let cosine: [f64; PARTS] = std::array::from_fn(|part| libm::cos(step * (part as f64 + 0.5)));
+    let along = dot(&cosine, trend);
+    unit(std::array::from_fn(|part| cosine[part] - along * trend[part]))
+}
+
+fn unit(values: [f64; PARTS]) -> [f64; PARTS] {
+    let length = dot(&values, &values).sqrt();
+    values.map(|value| value / length)
+}
+
+fn dot(a: &[f64; PARTS], b: &[f64; PARTS]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server that ends one request each second, in order; so many come per second, evenly.
+    fn stays(arrivals_per_s: f64, count: u32) -> Vec<Stay> {
+        let at = |seconds: f64| Nanos::ZERO + Duration::from_secs_f64(seconds);
+        let mut free = 0.0_f64;
+        let stay = |index: u32| {
+            let due = f64::from(index) / arrivals_per_s;
+            free = free.max(due) + 1.0;
+            Stay { due: at(due), ended: at(free), complete: true }
+        };
+        (0..count).map(stay).collect()
+    }
+
+    #[test]
+    fn the_slope_is_what_comes_and_does_not_end() {
+        let overloaded = stays(1.25, 1_000);
+        let until = overloaded.last().unwrap().due;
+        let found = growth(&overloaded, until, 0.95).unwrap();
+        assert!((found.per_s - 0.25).abs() < 0.01, "{found:?}");
+        assert!((found.ended_per_s - 1.0).abs() < 0.01 && found.is_shown(), "{found:?}");
+        assert!(found.low <= found.per_s && found.per_s <= found.high, "{found:?}");
+        assert!(found.after > found.before + 80.0, "{found:?}");
+    }
+
+    #[test]
+    fn a_server_that_keeps_up_has_no_growth_and_a_short_pass_none_that_is_known() {
+        let kept_up = stays(0.8, 1_000);
+        let until = kept_up.last().unwrap().due;
+        assert!(!growth(&kept_up, until, 0.95).unwrap().is_shown());
+        assert_eq!(growth(&kept_up[..63], until, 0.95), None);
+        // All at once: there is no later half of the arrivals.
+        let at_once: Vec<Stay> =
+            kept_up.iter().map(|stay| Stay { due: Nanos::ZERO, ..*stay }).collect();
+        assert_eq!(growth(&at_once, Nanos::ZERO, 0.95), None);
+    }
+
+    #[test]
+    fn what_is_not_known_yet_at_an_instant_does_not_change_what_is_said_of_it() {
+        let overloaded = stays(1.25, 1_000);
+        let until = overloaded[499].due;
+        let known: Vec<Stay> = overloaded[..500]
+            .iter()
+            .map(|stay| Stay {
+                ended: if stay.ended > until { Nanos::MAX } else { stay.ended },
+                ..*stay
+            })
+            .collect();
+        assert_eq!(growth(&known, until, 0.95), growth(&overloaded, until, 0.95));
+    }
+}

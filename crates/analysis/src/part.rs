@@ -1,0 +1,99 @@
+//! The figures of a part of the requests of a pass: of a class, of one of several servers, of one rank. Each is a
+//! re-computation from the records of the part.
+
+use inferometer_metrics::Timeline;
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::time::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::distributions::Distributions;
+use crate::interval::Layout;
+use crate::per_request::PerRequest;
+use crate::range::Ranges;
+
+/// The figures of a part of the requests of a pass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PartFigures {
+    /// Requests planned.
+    pub planned: u64,
+    /// What became of them.
+    pub outcomes: OutcomeCounts,
+    /// Completed requests per second, from the part's first send to its last end.
+    #[serde(default)]
+    pub requests_per_s: Option<f64>,
+    /// Prompt tokens of the completed requests; absent where nobody counted one of them.
+    pub input_tokens: Option<u64>,
+    /// Output tokens of the completed requests.
+    pub output_tokens: u64,
+    /// The distribution of each metric that classes have.
+    #[serde(flatten)]
+    pub latencies: Distributions,
+    /// Between which ends they lie for the client's own error; nothing where every arrival was exact.
+    #[serde(default, skip_serializing_if = "Ranges::is_empty")]
+    pub ranges: Ranges,
+}
+
+/// Folds the records of a part.
+#[derive(Clone, Debug)]
+pub(crate) struct PartFold {
+    outcomes: OutcomeCounts,
+    /// The first send and the last end.
+    window: Option<(Nanos, Nanos)>,
+    /// Unknown from the first request on whose prompt nobody counted.
+    input_tokens: Option<u64>,
+    output_tokens: u64,
+    latencies: PerRequest,
+}
+
+impl Default for PartFold {
+    fn default() -> Self {
+        Self {
+            outcomes: OutcomeCounts::default(),
+            window: None,
+            input_tokens: Some(0),
+            output_tokens: 0,
+            latencies: PerRequest::new(|metric| metric.of_classes),
+        }
+    }
+}
+
+impl PartFold {
+    /// Takes in a record, which is at this place in the course of its pass, or nowhere.
+    pub(crate) fn add(&mut self, timeline: &Timeline<'_>, place: Option<u32>) {
+        let record = timeline.record;
+        self.outcomes.add(record.outcome);
+        if let (Some(sent), Some(ended)) = (record.send_start, record.ended) {
+            let (first, last) = self.window.unwrap_or((sent, ended));
+            self.window = Some((first.min(sent), last.max(ended)));
+        }
+        if record.outcome.is_complete() {
+            let counted = record.input_tokens().map(u64::from);
+            self.input_tokens = self.input_tokens.zip(counted).map(|(sum, one)| sum + one);
+            self.output_tokens += u64::from(timeline.output_tokens);
+            self.latencies.add(timeline, place);
+        }
+    }
+
+    /// The figures.
+    pub(crate) fn finish(mut self, layout: Option<&Layout>) -> PartFigures {
+        let requests_per_s = self.requests_per_s();
+        let ranges = self.latencies.take_ranges();
+        let latencies = self.latencies.finish(layout);
+        PartFigures {
+            planned: self.outcomes.total(),
+            outcomes: self.outcomes,
+            requests_per_s,
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
+            ranges: ranges.finish(&latencies),
+            latencies,
+        }
+    }
+
+    /// Completed requests over the time from the first send to the last end.
+    fn requests_per_s(&self) -> Option<f64> {
+        let (first, last) = self.window?;
+        let seconds = last.since(first).as_secs_f64();
+        (seconds > 0.0).then(|| self.outcomes.complete as f64 / seconds)
+    }
+}

@@ -1,0 +1,121 @@
+//! The figures of a pass by server and by rank, and which of them differ from the whole by more than chance.
+
+use std::collections::BTreeMap;
+
+use inferometer_metrics::{Definition, Timeline, e2e, tpot, ttft};
+use inferometer_stats::{Distribution, normal_quantile_above};
+use serde::{Deserialize, Serialize};
+
+use crate::distributions::Distributions;
+use crate::interval::Layout;
+use crate::part::{PartFigures, PartFold};
+
+/// The figures of the requests to one of several servers within a pass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerFigures {
+    /// Its address.
+    pub server: String,
+    /// The figures.
+    #[serde(flatten)]
+    pub figures: PartFigures,
+}
+
+/// The figures of the requests of one rank within a pass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RankFigures {
+    /// Which rank, from 0.
+    pub rank: u32,
+    /// The figures.
+    #[serde(flatten)]
+    pub figures: PartFigures,
+}
+
+/// The most ranks whose figures results keep, of those that differ.
+const MOST_RANKS: usize = 16;
+/// How rarely equal parts may be told to differ: once in so many passes.
+const WRONG: f64 = 0.01;
+/// What parts are compared by.
+const COMPARED: [&Definition; 3] = [&ttft::FROM_SENT, &tpot::DEFINITION, &e2e::FROM_SENT];
+
+/// Folds the records of a pass by server and by rank.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PartsFold {
+    servers: BTreeMap<u32, PartFold>,
+    ranks: BTreeMap<u32, PartFold>,
+}
+
+impl PartsFold {
+    /// Takes in a record; one of the only server, or of the only process, is in the figures of the whole alone.
+    pub(crate) fn add(&mut self, timeline: &Timeline<'_>, place: Option<u32>) {
+        let of =
+            [(&mut self.servers, timeline.record.server), (&mut self.ranks, timeline.record.rank)];
+        for (parts, number) in of {
+            if let Some(number) = number {
+                parts.entry(number).or_default().add(timeline, place);
+            }
+        }
+    }
+
+    /// Those of each server, and of the ranks that differ from all together.
+    pub(crate) fn finish(
+        self,
+        names: &[String],
+        whole: &Distributions,
+        layout: Option<&Layout>,
+    ) -> (Vec<ServerFigures>, Vec<RankFigures>) {
+        let name = |number: u32| {
+            let known = names.get(number as usize).cloned();
+            known.unwrap_or_else(|| format!("server {}", u64::from(number) + 1))
+        };
+        let server = |(number, fold): (u32, PartFold)| ServerFigures {
+            server: name(number),
+            figures: fold.finish(layout),
+        };
+        let servers = self.servers.into_iter().map(server).collect();
+        let parts = self.ranks.len();
+        let rank =
+            |(rank, fold): (u32, PartFold)| RankFigures { rank, figures: fold.finish(layout) };
+        let ranks = self.ranks.into_iter().map(rank);
+        let differ =
+            |one: &RankFigures| differences(&one.figures.latencies, whole, parts).next().is_some();
+        (servers, ranks.filter(differ).take(MOST_RANKS).collect())
+    }
+}
+
+/// A mean of a part that is another one than that of the whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Difference {
+    /// Of which metric.
+    pub metric: &'static Definition,
+    /// The mean of the part, in the metric's unit.
+    pub of_part: f64,
+    /// That of the whole.
+    pub of_whole: f64,
+}
+
+/// The means of a part that differ from those of the whole by more than chance makes of one of `parts` equal parts in
+/// one of a hundred passes. Where no interval is known nothing differs.
+pub fn differences(
+    part: &Distributions,
+    whole: &Distributions,
+    parts: usize,
+) -> impl Iterator<Item = Difference> {
+    let tries = (parts.max(1) * COMPARED.len()) as f64;
+    let farthest = normal_quantile_above(WRONG / 2.0 / tries);
+    let usual = normal_quantile_above(0.025);
+    COMPARED.into_iter().filter_map(move |metric| {
+        let (of_part, of_whole) = (part.get(metric)?, whole.get(metric)?);
+        let half = |of: &Distribution| of.mean_ci.map(|[low, high]| (high - low) / 2.0);
+        // The part is in the whole: only what it has beyond it varies by itself.
+        let error = (half(of_part)?.powi(2) + half(of_whole)?.powi(2)).sqrt() / usual;
+        let (of_part, of_whole) = (of_part.mean, of_whole.mean);
+        ((of_part - of_whole).abs() > farthest * error).then_some(Difference {
+            metric,
+            of_part,
+            of_whole,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! What ends an ordinary pass early: requests that arrive faster than they end, or too many that
+//! fail. It receives requests in any order, and decides at instants that follow from the requests
+//! alone, so that a simulated pass ends at the same point as one against a server.
+
+use std::time::Duration;
+
+use inferometer_load::PassPlan;
+use inferometer_metrics::{Fate, RequestFigures};
+use inferometer_model::record::{STOPPED_AT_ERROR_RATE, STOPPED_WHEN_SATURATED};
+use inferometer_model::time::Nanos;
+use inferometer_plan::stop::StopPlan;
+use inferometer_stats::VALUES_KEPT;
+
+use crate::growth::{Growth, growth};
+use crate::startup::Stay;
+
+/// The growth is looked at when so many requests have been sent, and whenever they are half as many again.
+const FIRST_LOOK: usize = 128;
+
+fn next_look(look: usize) -> usize {
+    look + look / 2
+}
+
+/// Of each look. There are several, and each may be wrong.
+const LOOK_CONFIDENCE: f64 = 0.99;
+/// The finding on a pass as a whole is looked for once.
+const CONFIDENCE: f64 = 0.95;
+/// What ended by the instant of a look may not have been read before so much later.
+const READ_MARGIN: Duration = Duration::from_millis(100);
+/// Of a pass whose number of requests is not known, failures are a share of at least so many.
+const FEWEST_JUDGED: u64 = 100;
+
+/// Whether requests of a pass come at a rate that stays the same.
+fn is_at_a_rate(pass: &PassPlan) -> bool {
+    matches!(pass, PassPlan::Open { .. }) && pass.constant_load().is_some_and(f64::is_finite)
+}
+
+/// A request as far as growth is concerned.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    index: u32,
+    due: Nanos,
+    sent: Nanos,
+    ended: Nanos,
+    complete: bool,
+}
+
+/// The growth of the number in flight over a whole pass at a rate; up to so many requests as values are kept of.
+#[derive(Clone, Debug)]
+pub struct GrowthFold {
+    begun: Vec<Stay>,
+    is_full: bool,
+}
+
+impl GrowthFold {
+    /// Nothing seen yet; none of a pass that holds no rate.
+    pub fn of(pass: &PassPlan) -> Option<Self> {
+        is_at_a_rate(pass).then(|| Self { begun: Vec::new(), is_full: false })
+    }
+
+    /// Takes in a request that was sent: when it was due, when it ended, if that is known, and whether it completed.
+    pub fn add(&mut self, due: Nanos, ended: Option<Nanos>, complete: bool) {
+        self.is_full |= self.begun.len() >= VALUES_KEPT;
+        if !self.is_full {
+            let ended = ended.unwrap_or(Nanos::MAX).max(due);
+            self.begun.push(Stay { due, ended, complete });
+        }
+    }
+
+    /// How fast the number in flight grew until the last request was due.
+    pub fn finish(mut self) -> Option<Growth> {
+        self.begun.sort_by_key(|stay| stay.due);
+        let last = self.begun.last().filter(|_| !self.is_full)?.due;
+        growth(&self.begun, last, CONFIDENCE)
+    }
+}
+
+/// Watches a pass in progress.
+#[derive(Clone, Debug)]
+pub struct StopWatch {
+    rule: StopPlan,
+    planned: Option<u64>,
+    begun: Vec<Begun>,
+    ended: u64,
+    failed: u64,
+    next_look: usize,
+}
+
+impl StopWatch {
+    /// A watch of a pass; none where nothing ends it early.
+    pub fn of(rule: StopPlan, pass: &PassPlan) -> Option<Self> {
+        let rule = StopPlan { when_saturated: rule.when_saturated && is_at_a_rate(pass), ..rule };
+        (!rule.is_never()).then(|| Self {
+            rule,
+            planned: pass.requests().map(u64::from),
+            begun: Vec::new(),
+            ended: 0,
+            failed: 0,
+            next_look: FIRST_LOOK,
+        })
+    }
+
+    /// Takes in a request that ended.
+    pub fn ended(&mut self, figures: &RequestFigures) {
+        if figures.fate == Fate::NeverSent {
+            return;
+        }
+        self.ended += 1;
+        self.failed += u64::from(!figures.complete);
+        // Requests beyond these are not looked at: a pass of so many has long shown what it shows.
+        if self.rule.when_saturated && self.begun.len() < VALUES_KEPT {
+            self.begun.extend(figures.sent.map(|sent| Begun {
+                index: figures.index,
+                due: figures.due,
+                sent,
+                ended: figures.ended.unwrap_or(figures.due),
+                complete: figures.complete,
+            }));
+        }
+    }
+
+    /// Why the pass is to end now, if it is. `in_flight`: place, due and sent of each request that has begun and
+    /// not ended.
+    pub fn stops(
+        &mut self,
+        now: Nanos,
+        in_flight: impl Iterator<Item = (u32, Nanos, Nanos)>,
+    ) -> Option<&'static str> {
+        if self.has_failed() {
+            return Some(STOPPED_AT_ERROR_RATE);
+        }
+        if !self.rule.when_saturated || self.next_look > VALUES_KEPT {
+            return None;
+        }
+        let open = in_flight.map(|(index, due, sent)| Begun {
+            index,
+            due,
+            sent,
+            ended: Nanos::MAX,
+            complete: false,
+        });
+        let open: Vec<Begun> = open.collect();
+        while self.begun.len() + open.len() >= self.next_look {
+            let mut all = [self.begun.as_slice(), open.as_slice()].concat();
+            let first = first_due(&mut all, self.next_look);
+            if now < known_at(first) {
+                return None;
+            }
+            if shows_saturation(first) {
+                return Some(STOPPED_WHEN_SATURATED);
+            }
+            self.next_look = next_look(self.next_look);
+        }
+        None
+    }
+
+    fn has_failed(&self) -> bool {
+        let of = self.planned.unwrap_or(self.ended.max(FEWEST_JUDGED));
+        self.rule.at_error_rate.is_some_and(|most| self.failed as f64 > most * of as f64)
+    }
+
+    /// When and why the pass ends early, of requests of which it is known how each would end, as in virtual
+    /// time; none where it does not.
+    pub fn stops_at(&self, requests: &[RequestFigures]) -> Option<(Nanos, &'static str)> {
+        let mut watch = self.clone();
+        let mut by_end: Vec<&RequestFigures> =
+            requests.iter().filter(|one| one.ended.is_some()).collect();
+        by_end.sort_by_key(|one| one.ended);
+        let mut failed_at = None;
+        for figures in by_end {
+            watch.ended(figures);
+            failed_at = failed_at.or(figures.ended.filter(|_| watch.has_failed()));
+        }
+        let failed = failed_at.map(|at| (at, STOPPED_AT_ERROR_RATE));
+        let mut saturated = None;
+        while self.rule.when_saturated && watch.begun.len() >= watch.next_look {
+            let first = first_due(&mut watch.begun, watch.next_look);
+            if shows_saturation(first) {
+                saturated = Some((known_at(first), STOPPED_WHEN_SATURATED));
+                break;
+            }
+            watch.next_look = next_look(watch.next_look);
+        }
+        failed.into_iter().chain(saturated).min_by_key(|(at, _)| *at)
+    }
+}
+
+/// So many of the requests that were due first, in no order.
+fn first_due(begun: &mut [Begun], count: usize) -> &mut [Begun] {
+    if count < begun.len() {
+        begun.select_nth_unstable_by_key(count, |one| (one.due, one.index));
+    }
+    &mut begun[..count]
+}
+
+/// When it can be known what these requests show: all of them have been sent, and what had ended by then has been
+/// read.
+fn known_at(first: &[Begun]) -> Nanos {
+    first.iter().map(|one| one.sent).max().unwrap_or(Nanos::ZERO) + READ_MARGIN
+}
+
+/// Whether these requests arrived faster than they ended, until the last of them was due.
+fn shows_saturation(first: &mut [Begun]) -> bool {
+    first.sort_unstable_by_key(|one| (one.due, one.index));
+    let until = first.last().map_or(Nanos::ZERO, |one| one.due);
+    let stay =
+        |one: &Begun| Stay { due: one.due, ended: one.ended.max(one.due), complete: one.complete };
+    let stays: Vec<Stay> = first.iter().map(stay).collect();
+    growth(&stays, until, LOOK_CONFIDENCE).is_some_and(|growth| growth.is_shown())
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_load::Bound;
+
+    use super::*;
+
+    /// 50 requests per second, of which three of five are refused in a millisecond and the others take some time.
+    fn refusing(seconds: f64) -> Vec<RequestFigures> {
+        let one = |index: u32| {
+            let due = Nanos::ZERO + Duration::from_secs_f64(f64::from(index) / 50.0);
+            let complete = index % 5 >= 3;
+            let takes_s = if complete { seconds } else { 0.001 };
+            let ended = Some(due + Duration::from_secs_f64(takes_s));
+            RequestFigures { index, due, sent: Some(due), ended, complete, ..Default::default() }
+        };
+        (0..2_000).map(one).collect()
+    }
+
+    #[test]
+    fn requests_that_are_refused_at_once_do_not_make_a_start_up_look_like_saturation() {
+        let pass = PassPlan::open(50.0, Bound::requests(2_000));
+        let rule = StopPlan { when_saturated: true, at_error_rate: None };
+        let stops_at = |requests: &[RequestFigures]| {
+            StopWatch::of(rule, &pass).and_then(|watch| watch.stops_at(requests))
+        };
+        let growth_of = |requests: &[RequestFigures]| {
+            let mut fold = GrowthFold::of(&pass)?;
+            requests.iter().for_each(|one| fold.add(one.due, one.ended, one.complete));
+            fold.finish()
+        };
+        let requests = refusing(20.0);
+        assert_eq!((stops_at(&requests), growth_of(&requests)), (None, None));
+        // Answers of a second are long over their start-up, and keep up.
+        let growth = growth_of(&refusing(1.0)).expect("a growth");
+        assert!(!growth.is_shown(), "{growth:?}");
+        assert!((growth.failed_per_s - 30.0).abs() < 0.5, "{growth:?}");
+        // Where none completes nothing is known of how long an answer takes.
+        let none: Vec<RequestFigures> =
+            requests.iter().map(|one| RequestFigures { complete: false, ..*one }).collect();
+        assert_eq!((stops_at(&none), growth_of(&none)), (None, None));
+    }
+}

@@ -1,0 +1,137 @@
+//! The answer of a sweep, from its plan and its trials. Its texts come from [`super::sentence`]
+//! only.
+
+use inferometer_model::cell::CellPlan;
+use inferometer_plan::search::Over;
+
+use super::document::{Ends, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
+use super::level::Level;
+use super::procedure::Sweep;
+use super::saturation::most_beyond;
+use super::sentence::sentence;
+
+impl SweepAnswer {
+    /// The answer as far as a sweep came. `cards` is how many were seen at work, where the plan does not say.
+    pub fn of_sweep(cell: CellPlan, sweep: &Sweep, cards: Option<u32>) -> Self {
+        let plan = sweep.plan();
+        let gpus = plan.gpus.or(cards).filter(|cards| *cards > 0);
+        let mut levels: Vec<LevelAnswer> =
+            sweep.levels().iter().map(|level| level_answer(level, plan.confidence, gpus)).collect();
+        mark_front(&mut levels);
+        let mut answer = Self {
+            input_length: cell.input_length,
+            output_length: cell.output_length,
+            by: plan.by,
+            answer: String::new(),
+            confidence: plan.confidence,
+            outcome: sweep.outcome(),
+            saturation: saturation(sweep),
+            knee: knee(sweep),
+            requests: sweep.requests(),
+            trials: sweep.trials(),
+            time_s: sweep.time_s(),
+            gpus,
+            levels,
+        };
+        answer.answer = sentence(&answer);
+        answer
+    }
+}
+
+fn level_answer(level: &Level, confidence: f64, gpus: Option<u32>) -> LevelAnswer {
+    let ends = |found| Ends::of(found, confidence);
+    let output_tokens_per_s = ends(level.output_tokens_per_s);
+    let tpot_ms = ends(level.tpot_ms).filter(|tpot| tpot.low > 0.0);
+    LevelAnswer {
+        by: level.by,
+        load: level.load,
+        trials: level.trials,
+        requests: level.requests,
+        counted: level.counted,
+        completed: level.completed,
+        is_settled: level.is_settled,
+        is_overloaded: level.is_overloaded(),
+        requests_per_s: ends(level.requests_per_s),
+        output_tokens_per_s,
+        ttft_ms: ends(level.ttft_ms),
+        tpot_ms,
+        latency_ms: ends(level.latency_ms),
+        tokens_per_s_per_user: tpot_ms.map(|tpot| tpot.map(|tpot| 1e3 / tpot)),
+        tokens_per_s_per_gpu: output_tokens_per_s
+            .zip(gpus)
+            .map(|(all, gpus)| all.map(|all| all / f64::from(gpus))),
+        is_on_front: false,
+    }
+}
+
+/// Marks the levels that no other one beats in both: output tokens per second, and those for each user.
+fn mark_front(levels: &mut [LevelAnswer]) {
+    let point = |level: &LevelAnswer| {
+        let point = (level.output_tokens_per_s?.value, level.tokens_per_s_per_user?.value);
+        // A load that did not settle may look better than it is.
+        Some(point).filter(|_| level.is_settled)
+    };
+    let points: Vec<Option<(f64, f64)>> = levels.iter().map(point).collect();
+    for (level, own) in levels.iter_mut().zip(&points) {
+        level.is_on_front = own.is_some_and(|(all, user)| {
+            let beats = |other: &(f64, f64)| {
+                other.0 >= all && other.1 >= user && (other.0 > all || other.1 > user)
+            };
+            !points.iter().flatten().any(beats)
+        });
+    }
+}
+
+fn saturation(sweep: &Sweep) -> Option<SaturationAnswer> {
+    let level = sweep.saturation()?;
+    let ends = |found| Ends::of(found, sweep.plan().confidence);
+    let is_highest = sweep.levels().last().is_some_and(|last| last.load == level.load);
+    let more = match sweep.plan().by {
+        Over::Concurrency if is_highest => most_beyond(),
+        _ => 1.0,
+    };
+    let widened = |found: Ends| Ends { high: found.high * more, ..found };
+    Some(SaturationAnswer {
+        load: level.load,
+        requests_per_s: ends(level.requests_per_s).map(widened)?,
+        output_tokens_per_s: ends(level.output_tokens_per_s).map(widened),
+        latency_ms: ends(level.latency_ms),
+        falls_at: sweep.falls_beyond().map(|level| level.load),
+    })
+}
+
+fn knee(sweep: &Sweep) -> Option<KneeAnswer> {
+    let found = sweep.knee()?;
+    let whole = sweep.plan().by == Over::Concurrency;
+    let base = if whole { sweep.plateau()? } else { sweep.levels().first()? };
+    let at = latency_at(sweep, found.load);
+    let ratio = at.zip(base.latency_ms).map(|(at, base)| at / base.value);
+    // A number in flight is whole; the lowest that has the share lies between these.
+    let up = |load: f64| if whole { (load - 1e-6).ceil().max(1.0) } else { load };
+    Some(KneeAnswer {
+        load: up(found.load),
+        low: found.low.map(up),
+        high: up(found.high),
+        share: sweep.plan().knee,
+        latency_ratio: ratio.filter(|ratio| ratio.is_finite()),
+        latency_of: base.load,
+    })
+}
+
+/// The mean latency at a load, on a line between the loads around it.
+fn latency_at(sweep: &Sweep, load: f64) -> Option<f64> {
+    let by = sweep.plan().by;
+    let known = sweep.levels().iter().filter(|level| level.by == by && !level.is_overloaded());
+    let known: Vec<(f64, f64)> =
+        known.filter_map(|level| Some((level.load, level.latency_ms?.value))).collect();
+    let above = known.iter().position(|(at, _)| *at >= load);
+    match above {
+        Some(0) => known.first().map(|(_, latency)| *latency),
+        Some(above) => {
+            let ((x0, y0), (x1, y1)) = (known[above - 1], known[above]);
+            Some(y0 + (y1 - y0) * (load - x0) / (x1 - x0))
+        }
+        // The nearest below, if it is near.
+        None => known.last().filter(|(at, _)| *at > 0.95 * load).map(|(_, latency)| *latency),
+    }
+}

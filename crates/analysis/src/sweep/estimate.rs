@@ -1,0 +1,85 @@
+//! A figure with its error, from a series whose values depend on each other; and several of them as one.
+
+use inferometer_stats::serial::long_run;
+use inferometer_stats::student_above;
+
+/// Cosines that the error of a series is taken from.
+const COSINES: usize = 4;
+/// The fewest values of a series.
+const FEWEST: usize = 5;
+/// What is left of the start-up is never smaller than this share of a figure.
+const LEAST_ERROR: f64 = 0.001;
+
+/// A figure and its error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The figure.
+    pub value: f64,
+    /// The square of its standard error.
+    pub variance: f64,
+    /// Degrees of freedom of the error.
+    pub degrees: f64,
+}
+
+impl Estimate {
+    /// The mean of a series in the order of time; none of too few values.
+    pub(super) fn mean(values: &[f64]) -> Option<Self> {
+        let ones = vec![1.0; values.len()];
+        Self::ratio(values, &ones)
+    }
+
+    /// The sum of one series by the sum of another.
+    pub(super) fn ratio(above: &[f64], below: &[f64]) -> Option<Self> {
+        let (sum, of) = (above.iter().sum::<f64>(), below.iter().sum::<f64>());
+        if above.len() < FEWEST || of <= 0.0 {
+            return None;
+        }
+        let value = sum / of;
+        let rest: Vec<f64> = above.iter().zip(below).map(|(a, b)| a - value * b).collect();
+        let found = long_run(&rest, None, COSINES)?;
+        let variance = found.variance * above.len() as f64 / (of * of);
+        let variance = variance.max((LEAST_ERROR * value).powi(2));
+        Some(Self { value, variance, degrees: found.degrees as f64 })
+    }
+
+    /// Several estimates of one figure, each with the weight of so many requests. Where they lie further apart
+    /// than their errors say, the error is larger by that.
+    pub(super) fn pooled(all: &[(Self, f64)]) -> Option<Self> {
+        let total: f64 = all.iter().map(|(_, weight)| weight).sum();
+        if total <= 0.0 {
+            return None;
+        }
+        let value = all.iter().map(|(one, weight)| one.value * weight).sum::<f64>() / total;
+        let parts: Vec<f64> =
+            all.iter().map(|(one, weight)| one.variance * (weight / total).powi(2)).collect();
+        let variance: f64 = parts.iter().sum();
+        let apart = |one: &Self| (one.value - value).powi(2) / one.variance.max(f64::MIN_POSITIVE);
+        let scatter: f64 = all.iter().map(|(one, _)| apart(one)).sum();
+        let scatter = if all.len() > 1 { scatter / (all.len() - 1) as f64 } else { 1.0 };
+        let squares = all.iter().zip(&parts).map(|((one, _), part)| part * part / one.degrees);
+        let degrees = variance * variance / squares.sum::<f64>().max(f64::MIN_POSITIVE);
+        Some(Self { value, variance: variance * scatter.max(1.0), degrees: degrees.max(1.0) })
+    }
+
+    /// The standard error as a share of the figure.
+    pub(super) fn relative(&self) -> f64 {
+        self.variance.sqrt() / self.value.abs().max(f64::MIN_POSITIVE)
+    }
+
+    /// One figure as a multiple of another that was measured apart from it.
+    pub(super) fn over(&self, other: &Self) -> Self {
+        let value = self.value / other.value;
+        let parts =
+            [(self.relative().powi(2), self.degrees), (other.relative().powi(2), other.degrees)];
+        let sum: f64 = parts.iter().map(|(part, _)| part).sum();
+        let squares: f64 = parts.iter().map(|(part, degrees)| part * part / degrees).sum();
+        let degrees = sum * sum / squares.max(f64::MIN_POSITIVE);
+        Self { value, variance: value * value * sum, degrees: degrees.max(1.0) }
+    }
+
+    /// The ends of its interval.
+    pub fn interval(&self, confidence: f64) -> [f64; 2] {
+        let reach = student_above((1.0 - confidence) / 2.0, self.degrees) * self.variance.sqrt();
+        [self.value - reach, self.value + reach]
+    }
+}

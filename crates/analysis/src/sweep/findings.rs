@@ -1,0 +1,77 @@
+//! Findings that a reader of a sweep needs besides the answer.
+
+use inferometer_model::finding::{Code, Finding, code};
+use inferometer_plan::search::Over;
+
+use super::document::SweepAnswer;
+use super::outcome::Outcome;
+use crate::cell::Cell;
+use crate::search::load_text;
+use crate::validity;
+
+/// The findings that are made from answers.
+pub const CODES: [Code; 3] =
+    [code::SWEEP_NOT_FINISHED, code::SWEEP_THROUGHPUT_FALLS, code::SWEEP_LIMITED_BY_CLIENT];
+
+/// The findings of the sweeps of a run, from their answers and the passes of their trials.
+pub fn findings(answers: &[SweepAnswer], cells: &[Cell]) -> Vec<Finding> {
+    let of = |answer: &SweepAnswer| {
+        of_answer(answer, cells.iter().find(|cell| cell.plan() == answer.cell()))
+    };
+    answers.iter().flat_map(of).collect()
+}
+
+fn of_answer(answer: &SweepAnswer, cell: Option<&Cell>) -> Vec<Finding> {
+    let at = answer.cell().to_string();
+    let unit = answer.by.unit();
+    let not_finished = not_finished(answer).map(|why| Finding::of(code::SWEEP_NOT_FINISHED, why));
+    let falls = answer.saturation.as_ref().and_then(|saturation| {
+        let above = saturation.falls_at.filter(|_| answer.by == Over::Concurrency)?;
+        let mut levels = answer.levels.iter().filter(|level| level.by == answer.by);
+        let there = levels.find(|level| level.load == above)?.requests_per_s?;
+        Some(Finding::of(
+            code::SWEEP_THROUGHPUT_FALLS,
+            format!(
+                "At {} {unit} the throughput is clearly lower than at {}: {} requests/s, compared \
+                    with {} there.",
+                load_text(above),
+                load_text(saturation.load),
+                load_text(there.value),
+                load_text(saturation.requests_per_s.value)
+            ),
+        ))
+    });
+    let limited = cell.and_then(|cell| limited_by_the_client(answer, cell));
+    not_finished.into_iter().chain(falls).chain(limited).map(|finding| finding.at(&at)).collect()
+}
+
+/// At saturation the instrument itself was at its limit: then it may be that which saturated.
+fn limited_by_the_client(answer: &SweepAnswer, cell: &Cell) -> Option<Finding> {
+    let load = answer.saturation.as_ref()?.load;
+    let reason = validity::suspect_at(cell, answer.by, load)?;
+    let message = format!(
+        "The client may have been the limit at the load of saturation, not the server: {reason}"
+    );
+    Some(Finding::of(code::SWEEP_LIMITED_BY_CLIENT, message))
+}
+
+fn not_finished(answer: &SweepAnswer) -> Option<String> {
+    let spent = match answer.outcome {
+        Outcome::Found | Outcome::Unfinished => return None,
+        Outcome::NotSaturated => {
+            return Some(
+                "The highest load tried does not saturate the server: its maximum throughput is \
+                    unknown."
+                    .to_owned(),
+            );
+        }
+        Outcome::RequestsSpent => "the limit --max-requests was reached",
+        Outcome::TrialsSpent => "the limit --max-trials was reached",
+        Outcome::TimeSpent => "the limit --max-time was reached",
+        Outcome::NothingCompleted => "no request completed",
+    };
+    Some(match answer.saturation {
+        Some(_) => format!("Before the knee had the precision of --precision, {spent}."),
+        None => format!("Before saturation was certain, {spent}."),
+    })
+}

@@ -1,0 +1,208 @@
+//! A trial of a sweep: what the requests that count say of throughput and latencies at one load.
+
+use std::time::Duration;
+
+use inferometer_load::PassPlan;
+use inferometer_metrics::{Fate, RequestFigures, tpot, ttft};
+use inferometer_model::time::Nanos;
+use inferometer_plan::search::Over;
+
+use super::estimate::Estimate;
+use crate::growth::{Growth, growth};
+use crate::startup::{Counted, HasStay, Stay, counted};
+
+/// What one pass says of its load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LevelTrial {
+    /// What the load is of.
+    pub by: Over,
+    /// Requests in flight, or per second.
+    pub load: f64,
+    /// Requests that were sent.
+    pub requests: u64,
+    /// Requests that were not sent, or were in flight when the user interrupted: such a trial counts for nothing.
+    pub unfinished: u64,
+    /// Requests that completed.
+    pub completed: u64,
+    /// Requests that count: neither start-up nor drain.
+    pub counted: u64,
+    /// The median time from due to end, in seconds.
+    pub latency_s: f64,
+    /// From the first request that was due to the last end, in seconds.
+    pub span_s: f64,
+    /// Whether it was long enough to show what its load holds.
+    pub is_settled: bool,
+    /// Of arrivals at a rate: how fast the number in flight grew; absent where it was too short to say.
+    pub growth: Option<Growth>,
+    /// Completed requests per second.
+    pub requests_per_s: Option<Estimate>,
+    /// Output tokens of completed requests per second.
+    pub output_tokens_per_s: Option<Estimate>,
+    /// Mean time to first token.
+    pub ttft_ms: Option<Estimate>,
+    /// Mean time per output token after the first.
+    pub tpot_ms: Option<Estimate>,
+    /// Mean time from due to end. Absent, as the two before, where the load has no steady state.
+    pub latency_ms: Option<Estimate>,
+}
+
+impl LevelTrial {
+    /// Whether requests arrive faster than the server completes them.
+    pub fn is_overloaded(&self) -> bool {
+        self.growth.is_some_and(|growth| growth.is_shown())
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    index: u32,
+    /// A limit in flight drops requests that are due: these neither come to the server nor end there.
+    was_sent: bool,
+    stay: Stay,
+    tokens: f64,
+    ttft_ms: Option<f64>,
+    tpot_ms: Option<f64>,
+}
+
+impl HasStay for Row {
+    fn stay(&self) -> Stay {
+        self.stay
+    }
+}
+
+/// Gathers the requests of a trial, in any order.
+#[derive(Clone, Debug)]
+pub struct LevelFold {
+    by: Over,
+    load: f64,
+    planned: u64,
+    confidence: f64,
+    unfinished: u64,
+    rows: Vec<Row>,
+}
+
+/// A rate of ends that rises by more than this share from one quarter to the next still rises.
+const STILL_RISES: f64 = 0.03;
+
+impl LevelFold {
+    /// Nothing seen yet of a pass; none of one that holds no load.
+    pub fn of(pass: &PassPlan, confidence: f64) -> Option<Self> {
+        Some(Self {
+            by: if matches!(pass, PassPlan::Open { .. }) { Over::Rate } else { Over::Concurrency },
+            load: pass.constant_load()?,
+            planned: pass.requests().map_or(0, u64::from),
+            confidence,
+            unfinished: 0,
+            rows: Vec::new(),
+        })
+    }
+
+    /// Takes in a request.
+    pub fn add(&mut self, figures: &RequestFigures) {
+        self.unfinished += u64::from(figures.fate != Fate::Ended);
+        if figures.fate == Fate::NeverSent {
+            return;
+        }
+        let ended = figures.ended.unwrap_or(figures.due).max(figures.due);
+        let of_complete = |value: Option<f64>| value.filter(|_| figures.complete);
+        self.rows.push(Row {
+            index: figures.index,
+            was_sent: figures.sent.is_some(),
+            stay: Stay { due: figures.due, ended, complete: figures.complete },
+            tokens: if figures.complete { f64::from(figures.output_tokens) } else { 0.0 },
+            ttft_ms: of_complete(figures.value_of(&ttft::FROM_SENT)),
+            tpot_ms: of_complete(figures.value_of(&tpot::DEFINITION)),
+        });
+    }
+
+    /// The trial.
+    pub fn finish(mut self) -> LevelTrial {
+        self.rows.sort_by_key(|row| (row.stay.due, row.index));
+        let rows = self.rows.as_slice();
+        let found = counted(rows);
+        let seen = rows.len() as u64 + self.unfinished;
+        let dues = || rows.iter().map(|row| row.stay.due);
+        let (first, last) =
+            (dues().min().unwrap_or(Nanos::ZERO), dues().max().unwrap_or(Nanos::ZERO));
+        let stays: Vec<Stay> = rows.iter().filter(|row| row.was_sent).map(|row| row.stay).collect();
+        let growth =
+            if self.by == Over::Rate { growth(&stays, last, self.confidence) } else { None };
+        let is_overloaded = growth.is_some_and(|growth| growth.is_shown());
+        let half = first + Duration::from_secs_f64(last.seconds_after(first) / 2.0);
+        let from = rows.get(found.startup).map_or(first, |row| row.stay.due);
+        let steady = &rows[found.startup..found.end];
+        let [requests_per_s, output_tokens_per_s] = match self.by {
+            Over::Concurrency => of_places(steady, self.load),
+            Over::Rate if is_overloaded => of_ends(rows, half, last),
+            Over::Rate => of_ends(rows, from, last),
+        };
+        let is_settled = match self.by {
+            Over::Concurrency => found.is_settled,
+            Over::Rate if is_overloaded => !still_rises(rows, half, last),
+            Over::Rate => found.is_settled && growth.is_some(),
+        };
+        let mean = |of: fn(&Row) -> Option<f64>| {
+            let values: Vec<f64> = steady.iter().filter_map(of).collect();
+            Estimate::mean(&values).filter(|_| !is_overloaded)
+        };
+        let last_end = rows.iter().map(|row| row.stay.ended).max().unwrap_or(first);
+        let Counted { latency_s, .. } = found;
+        LevelTrial {
+            by: self.by,
+            load: self.load,
+            requests: rows.len() as u64,
+            unfinished: self.unfinished + self.planned.saturating_sub(seen),
+            completed: rows.iter().filter(|row| row.stay.complete).count() as u64,
+            counted: steady.len() as u64,
+            latency_s,
+            span_s: last_end.seconds_after(first),
+            is_settled,
+            growth,
+            requests_per_s,
+            output_tokens_per_s,
+            ttft_ms: mean(|row| row.ttft_ms),
+            tpot_ms: mean(|row| row.tpot_ms),
+            latency_ms: mean(|row| row.stay.complete.then(|| row.stay.seconds() * 1e3)),
+        }
+    }
+}
+
+/// Requests and tokens per second of a closed loop: a place is taken again as soon as it is free, so that so
+/// many places give one end per stay (J. D. C. Little, L = λW).
+fn of_places(rows: &[Row], places: f64) -> [Option<Estimate>; 2] {
+    let taken: Vec<f64> = rows.iter().map(|row| row.stay.seconds() / places).collect();
+    let completed: Vec<f64> =
+        rows.iter().map(|row| f64::from(u8::from(row.stay.complete))).collect();
+    let tokens: Vec<f64> = rows.iter().map(|row| row.tokens).collect();
+    [Estimate::ratio(&completed, &taken), Estimate::ratio(&tokens, &taken)]
+}
+
+/// Requests and tokens per second by what ends between two instants.
+fn of_ends(rows: &[Row], from: Nanos, until: Nanos) -> [Option<Estimate>; 2] {
+    let within = |row: &&Row| row.stay.ended > from && row.stay.ended <= until;
+    let mut ends: Vec<&Row> = rows.iter().filter(within).collect();
+    ends.sort_by_key(|row| row.stay.ended);
+    let mut before = from;
+    let gap = |row: &&Row| {
+        let seconds = row.stay.ended.seconds_after(before);
+        before = row.stay.ended;
+        seconds
+    };
+    let gaps: Vec<f64> = ends.iter().map(gap).collect();
+    let completed: Vec<f64> =
+        ends.iter().map(|row| f64::from(u8::from(row.stay.complete))).collect();
+    let tokens: Vec<f64> = ends.iter().map(|row| row.tokens).collect();
+    [Estimate::ratio(&completed, &gaps), Estimate::ratio(&tokens, &gaps)]
+}
+
+/// Whether more end in the second half of a time than in the first by more than chance: an engine that is still
+/// filling up does not show yet what it can do.
+fn still_rises(rows: &[Row], from: Nanos, until: Nanos) -> bool {
+    let middle = from + Duration::from_secs_f64(until.seconds_after(from) / 2.0);
+    let ended = |begins: Nanos, ends: Nanos| {
+        let within = |row: &&Row| row.was_sent && row.stay.ended > begins && row.stay.ended <= ends;
+        rows.iter().filter(within).count() as f64
+    };
+    let (before, after) = (ended(from, middle), ended(middle, until));
+    after - before > (STILL_RISES * before).max(2.0 * (after + before).sqrt())
+}

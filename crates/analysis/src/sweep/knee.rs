@@ -1,0 +1,81 @@
+//! The knee: the lowest load whose throughput is a stated share of that at saturation.
+
+use super::estimate::Estimate;
+use super::level::Level;
+
+/// Where the knee lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Knee {
+    /// The best estimate.
+    pub load: f64,
+    /// The lower end of its interval; absent where the lowest load that was tried may be above the knee.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// A point of the curve: the load, and throughput as a share of that at saturation.
+#[derive(Clone, Copy)]
+struct Point {
+    load: f64,
+    share: Estimate,
+}
+
+/// The knee of a curve, from levels in the order of their loads up to the one at saturation, the last.
+///
+/// Between two levels the share is taken to change linearly with the logarithm of the load. The ends of the
+/// interval are where the upper and the lower ends of the shares' own intervals pass the share: a load is
+/// between them unless its throughput is told apart from the share.
+pub(super) fn knee(levels: &[Level], share: f64, confidence: f64) -> Option<Knee> {
+    let (last, below) = levels.split_last()?;
+    let most = last.requests_per_s?;
+    let point = |level: &Level| {
+        let share = level.requests_per_s?.over(&most);
+        share.value.is_finite().then_some(Point { load: level.load, share })
+    };
+    let mut points: Vec<Point> =
+        below.iter().filter(|level| level.is_settled).filter_map(point).collect();
+    let whole = Estimate { value: 1.0, variance: 0.0, degrees: most.degrees };
+    points.push(Point { load: last.load, share: whole });
+    let curve = |of: fn(&Point, f64) -> f64| -> Vec<(f64, f64)> {
+        points.iter().map(|point| (point.load, of(point, confidence))).collect()
+    };
+    let upper = curve(|point, confidence| point.share.interval(confidence)[1]);
+    let lower = curve(|point, confidence| point.share.interval(confidence)[0]);
+    let first_above = upper.iter().position(|(_, value)| *value >= share)?;
+    let low =
+        first_above.checked_sub(1).map(|before| crossing(upper[before], upper[first_above], share));
+    let last_below = lower.iter().rposition(|(_, value)| *value < share);
+    let high = last_below.map_or(points[0].load, |at| crossing(lower[at], lower[at + 1], share));
+    let smooth = rising(&points);
+    let above = smooth.iter().position(|(_, value)| *value >= share)?;
+    let load = match above.checked_sub(1) {
+        None => smooth[0].0,
+        Some(before) => crossing(smooth[before], smooth[above], share),
+    };
+    Some(Knee { load: load.clamp(low.unwrap_or(0.0), high), low, high })
+}
+
+/// Where a line from one point to another passes a value, over the logarithm of the load.
+fn crossing(from: (f64, f64), to: (f64, f64), value: f64) -> f64 {
+    let part = (value - from.1) / (to.1 - from.1);
+    from.0 * (to.0 / from.0).powf(part.clamp(0.0, 1.0))
+}
+
+/// The curve that never falls and lies nearest to the points: neighbours that fall are pooled, each with the
+/// weight of its variance.
+fn rising(points: &[Point]) -> Vec<(f64, f64)> {
+    let mut blocks: Vec<(f64, f64, usize)> = Vec::new();
+    for point in points {
+        let weight = 1.0 / point.share.variance.max(1e-8);
+        let mut block = (point.share.value, weight, 1);
+        while let Some(&(value, weight, count)) = blocks.last().filter(|last| last.0 > block.0) {
+            blocks.pop();
+            let sum = weight + block.1;
+            block = ((value * weight + block.0 * block.1) / sum, sum, count + block.2);
+        }
+        blocks.push(block);
+    }
+    let values = blocks.iter().flat_map(|&(value, _, count)| std::iter::repeat_n(value, count));
+    points.iter().map(|point| point.load).zip(values).collect()
+}

@@ -1,0 +1,36 @@
+//! The sweep of load, from one request in flight to saturation: the next load to try, when the
+//! server is saturated, and where the knee is. Pure: other modules measure the trials and report
+//! them here.
+//!
+//! A [`Sweep`] asks for a trial, is told what became of its requests ([`LevelTrial`]), and in the end
+//! answers. docs/sweep.md has the procedure with its formulas.
+
+mod estimate;
+mod fold;
+mod level;
+
+mod knee;
+mod saturation;
+
+mod outcome;
+
+mod document;
+mod sentence;
+
+mod answer;
+mod procedure;
+
+mod findings;
+
+pub use document::{Ends, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
+pub use estimate::Estimate;
+pub use findings::{CODES, findings};
+pub use fold::{LevelFold, LevelTrial};
+pub use knee::Knee;
+pub use level::Level;
+pub use outcome::Outcome;
+pub use procedure::{NextLevel, Sweep};
+pub use sentence::sentence;
+
+#[cfg(test)]
+mod tests;

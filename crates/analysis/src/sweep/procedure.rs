@@ -1,0 +1,342 @@
+//! Which load is tried next, with how many requests, and when the answer is known.
+
+use inferometer_load::{Bound, Level as LoadLevel, PassPlan};
+use inferometer_plan::search::Over;
+use inferometer_plan::sweep::SweepPlan;
+
+use super::fold::LevelTrial;
+use super::knee::{Knee, knee};
+use super::level::Level;
+use super::outcome::Outcome;
+use super::saturation::{Saturated, is_more, saturated, seems_flat};
+
+/// Requests of a first trial of a closed loop, for each one in flight: three are start-up, one is the drain.
+const ROUNDS: f64 = 12.0;
+/// Latencies that a first trial at a rate lasts.
+const LATENCIES: f64 = 16.0;
+/// The fewest requests of a trial: with one in flight, and at a rate.
+const FEWEST_CLOSED: f64 = 24.0;
+const FEWEST_OPEN: f64 = 96.0;
+/// From one load to the next, until the server is saturated.
+const STRIDE: f64 = 2.0;
+/// Trials of a load that does not show yet whether the server is saturated.
+const MOST_UNCLEAR: u32 = 4;
+/// Levels on both sides of the knee are this close together before trials are made longer.
+const BRACKET: f64 = 1.2;
+/// A level so near to the knee, as a share, is at the knee.
+const AT_KNEE: f64 = 0.02;
+/// A rate above capacity by more than this factor is too far above to say what the server can handle.
+const FAR_ABOVE: f64 = 1.6;
+/// A nearer one instead.
+const ABOVE: f64 = 1.25;
+
+/// The trial that a sweep wants next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NextLevel {
+    /// What the load is of: a sweep by rate begins with one request in flight.
+    pub by: Over,
+    /// The load.
+    pub load: f64,
+    /// Its number of requests.
+    pub requests: u64,
+}
+
+impl NextLevel {
+    /// Its pass, from that of the plan.
+    pub fn pass(self, of_plan: &PassPlan) -> PassPlan {
+        let requests = u32::try_from(self.requests).unwrap_or(u32::MAX);
+        let mut pass = of_plan.clone();
+        match &mut pass {
+            PassPlan::Open { rate, bound, .. } if self.by == Over::Rate => {
+                *rate = LoadLevel::Constant(self.load);
+                bound.requests = Some(requests);
+            }
+            _ => pass = PassPlan::closed(self.load as u32, Bound::requests(requests)),
+        }
+        pass
+    }
+}
+
+/// A sweep in progress: asks for trials, takes them in.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    plan: SweepPlan,
+    trials: Vec<LevelTrial>,
+    levels: Vec<Level>,
+    /// Whether a trial was ended because the time was over.
+    is_out_of_time: bool,
+}
+
+impl Sweep {
+    /// A sweep that has tried nothing.
+    pub fn new(plan: &SweepPlan) -> Self {
+        let (trials, levels) = (Vec::new(), Vec::new());
+        Self { plan: plan.clone(), trials, levels, is_out_of_time: false }
+    }
+
+    /// Takes in that a trial was ended because the time of all trials was over.
+    pub fn time_is_over(&mut self) {
+        self.is_out_of_time = true;
+    }
+
+    /// What it was asked for.
+    pub fn plan(&self) -> &SweepPlan {
+        &self.plan
+    }
+
+    /// Takes in a trial. One with requests that were not sent, or have no record, counts for nothing.
+    pub fn tell(&mut self, trial: LevelTrial) {
+        if trial.unfinished > 0 {
+            return;
+        }
+        self.trials.push(trial);
+        let mut loads: Vec<(Over, f64)> =
+            self.trials.iter().map(|one| (one.by, one.load)).collect();
+        // One in flight comes before every rate.
+        loads.sort_by(|a, b| {
+            (a.0 == Over::Rate, a.1)
+                .partial_cmp(&(b.0 == Over::Rate, b.1))
+                .unwrap_or(std::cmp::Ordering::Equal)
+        });
+        loads.dedup();
+        let of = |(by, load): (Over, f64)| {
+            let own = self.trials.iter().filter(|one| one.by == by && one.load == load);
+            Level::of(&own.collect::<Vec<_>>())
+        };
+        self.levels = loads.into_iter().filter_map(of).collect();
+    }
+
+    /// What is known of each load, in the order of loads; one in flight before rates.
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// The last trial that was taken in.
+    pub fn last(&self) -> Option<&LevelTrial> {
+        self.trials.last()
+    }
+
+    /// Trials so far.
+    pub fn trials(&self) -> u32 {
+        self.trials.len() as u32
+    }
+
+    /// Requests of all trials so far.
+    pub fn requests(&self) -> u64 {
+        self.trials.iter().map(|trial| trial.requests).sum()
+    }
+
+    /// Seconds that all trials took.
+    pub fn time_s(&self) -> f64 {
+        self.trials.iter().map(|trial| trial.span_s).sum()
+    }
+
+    /// The level at which the server is saturated, if that is shown.
+    pub fn saturation(&self) -> Option<&Level> {
+        self.saturated().map(|found| &self.levels[found.at])
+    }
+
+    /// The lowest level whose throughput does not differ significantly from that at saturation: the
+    /// start of the plateau.
+    pub fn plateau(&self) -> Option<&Level> {
+        let found = self.saturated()?;
+        let most = self.levels[found.at].requests_per_s?;
+        let is_less = |level: &&Level| {
+            let share = level.requests_per_s.map(|one| one.over(&most));
+            share.is_none_or(|share| share.interval(self.plan.confidence)[1] < 1.0)
+        };
+        self.levels[..=found.at].iter().find(|level| !is_less(level))
+    }
+
+    /// Whether throughput is clearly less at a load above the one at saturation.
+    pub fn falls_beyond(&self) -> Option<&Level> {
+        let found = self.saturated()?;
+        let (at, shown_at) = (&self.levels[found.at], &self.levels[found.shown_at]);
+        (found.at < found.shown_at && is_more(at, shown_at, self.plan.confidence))
+            .then_some(shown_at)
+    }
+
+    fn saturated(&self) -> Option<Saturated> {
+        saturated(&self.levels, self.plan.confidence)
+    }
+
+    /// The knee, where the server is saturated.
+    pub fn knee(&self) -> Option<Knee> {
+        let found = self.saturated()?;
+        match self.plan.by {
+            Over::Concurrency => {
+                knee(&self.levels[..=found.at], self.plan.knee, self.plan.confidence)
+            }
+            // What a rate brings is the rate, up to what the server can do.
+            Over::Rate => {
+                let most = self.levels[found.at].requests_per_s?;
+                let [low, high] = most.interval(self.plan.confidence);
+                let share = self.plan.knee;
+                let low = Some((share * low).max(0.0));
+                Some(Knee { load: share * most.value, low, high: share * high })
+            }
+        }
+    }
+
+    /// How it stands.
+    pub fn outcome(&self) -> Outcome {
+        self.step().err().unwrap_or(Outcome::Unfinished)
+    }
+
+    /// The next trial; none when the sweep is over.
+    pub fn next(&self) -> Option<NextLevel> {
+        self.step().ok()
+    }
+
+    fn step(&self) -> Result<NextLevel, Outcome> {
+        if self.trials() > 0 && self.trials.iter().all(|trial| trial.completed == 0) {
+            return Err(Outcome::NothingCompleted);
+        }
+        if self.is_out_of_time {
+            return Err(Outcome::TimeSpent);
+        }
+        let wanted = match (self.plan.by, self.saturated()) {
+            (_, None) => self.out()?,
+            (Over::Concurrency, Some(found)) => self.near_knee(found)?,
+            (Over::Rate, Some(found)) => self.near_capacity(found)?,
+        };
+        if self.trials() >= self.plan.max_trials {
+            return Err(Outcome::TrialsSpent);
+        }
+        let left = self.plan.max_requests.saturating_sub(self.requests());
+        let fewest = self.first(wanted.by, wanted.load);
+        let left_s = self.plan.max_time.map(|most| most.as_secs_f64() - self.time_s());
+        let affordable = left_s.map_or(u64::MAX, |left_s| {
+            let drain_s = self.seconds(NextLevel { requests: 0, ..wanted });
+            let each_s = self.seconds(NextLevel { requests: 1, ..wanted }) - drain_s;
+            if each_s > 0.0 { ((left_s - drain_s).max(0.0) / each_s) as u64 } else { u64::MAX }
+        });
+        match wanted.requests.min(left).min(affordable) {
+            requests if requests >= fewest => Ok(NextLevel { requests, ..wanted }),
+            _ if affordable < left => Err(Outcome::TimeSpent),
+            _ => Err(Outcome::RequestsSpent),
+        }
+    }
+
+    /// How long a trial takes, by the nearest load below it; 0 where nothing is known.
+    pub fn seconds(&self, asked: NextLevel) -> f64 {
+        let requests = asked.requests as f64;
+        match asked.by {
+            // The last one has to end too.
+            Over::Rate => requests / asked.load + self.latency_near(asked.load),
+            Over::Concurrency => requests * self.latency_near(asked.load) / asked.load,
+        }
+    }
+
+    /// The median latency at the highest load that is no higher; 0 before there is one.
+    fn latency_near(&self, load: f64) -> f64 {
+        let steady = self.trials.iter().filter(|trial| {
+            (trial.load <= load || trial.by != self.plan.by) && !trial.is_overloaded()
+        });
+        let order = |trial: &&LevelTrial| (trial.by == Over::Rate, trial.load);
+        let nearest = steady
+            .max_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
+        nearest.map_or(0.0, |trial| trial.latency_s)
+    }
+
+    /// Requests of the first trial of a load.
+    fn first(&self, by: Over, load: f64) -> u64 {
+        match by {
+            Over::Concurrency => (ROUNDS * load).max(FEWEST_CLOSED) as u64,
+            Over::Rate => (LATENCIES * load * self.latency_near(load)).max(FEWEST_OPEN) as u64,
+        }
+    }
+
+    fn first_trial(&self, by: Over, load: f64) -> NextLevel {
+        NextLevel { by, load, requests: self.first(by, load) }
+    }
+
+    /// A trial of a level with twice the requests that it had so far.
+    fn again(&self, level: &Level) -> NextLevel {
+        let requests = (2 * level.requests).max(self.first(level.by, level.load));
+        NextLevel { by: level.by, load: level.load, requests }
+    }
+
+    /// Up, until the server is shown to be saturated.
+    fn out(&self) -> Result<NextLevel, Outcome> {
+        let Some(top) = self.levels.last() else {
+            return Ok(self.first_trial(Over::Concurrency, 1.0));
+        };
+        let highest = self.plan.highest.unwrap_or(f64::INFINITY);
+        let is_flat = || {
+            let (_, below) = self.levels.split_last()?;
+            Some(seems_flat(below.iter().rfind(|one| top.load / one.load > 1.4)?, top))
+        };
+        let is_unclear =
+            !top.is_settled || (top.by == Over::Concurrency && is_flat().unwrap_or(false));
+        if is_unclear && top.trials < MOST_UNCLEAR {
+            return Ok(self.again(top));
+        }
+        if self.plan.by == Over::Rate && top.by == Over::Concurrency {
+            let alone = top.requests_per_s.map_or(1.0, |found| found.value);
+            return Ok(self.first_trial(Over::Rate, rounded(alone).min(highest)));
+        }
+        if top.load >= highest {
+            return Err(Outcome::NotSaturated);
+        }
+        Ok(self.first_trial(self.plan.by, (top.load * STRIDE).min(highest)))
+    }
+
+    /// Between the levels around the knee, then longer trials of the one that is known least.
+    fn near_knee(&self, found: Saturated) -> Result<NextLevel, Outcome> {
+        let Some(knee) = self.knee() else { return Err(Outcome::Found) };
+        let levels = &self.levels[..=found.at];
+        let above = levels.iter().position(|level| level.load >= knee.load).unwrap_or(found.at);
+        let Some(below) = above.checked_sub(1) else { return Err(Outcome::Found) };
+        let (lower, upper) = (levels[below].load, levels[above].load);
+        if upper > BRACKET * lower && upper - lower > 1.0 {
+            let edge = (upper / lower).powf(0.25);
+            let load = knee.load.clamp(lower * edge, upper / edge).round();
+            return Ok(self.first_trial(Over::Concurrency, load.clamp(lower + 1.0, upper - 1.0)));
+        }
+        let low = knee.low.unwrap_or(1.0);
+        if knee.high <= low * (1.0 + self.plan.precision) || knee.high - low <= 1.0 {
+            return Err(Outcome::Found);
+        }
+        let error =
+            |at: &usize| levels[*at].requests_per_s.map_or(f64::INFINITY, |one| one.relative());
+        let least_known =
+            [below, above, found.at].into_iter().max_by(|a, b| error(a).total_cmp(&error(b)));
+        Ok(self.again(&levels[least_known.unwrap_or(found.at)]))
+    }
+
+    /// A rate just above what the server can do, one at the knee, then longer trials above.
+    fn near_capacity(&self, found: Saturated) -> Result<NextLevel, Outcome> {
+        let over = &self.levels[found.at];
+        let Some(most) = over.requests_per_s else { return Ok(self.again(over)) };
+        let nearer = rounded(ABOVE * most.value);
+        if over.load > FAR_ABOVE * most.value && !self.has_tried(nearer) {
+            return Ok(self.first_trial(Over::Rate, nearer));
+        }
+        let at_knee = rounded(self.plan.knee * most.value);
+        let is_near = |level: &Level| (level.load / at_knee - 1.0).abs() <= AT_KNEE;
+        match self.levels.iter().filter(|level| level.by == Over::Rate).find(|level| is_near(level))
+        {
+            None => return Ok(self.first_trial(Over::Rate, at_knee)),
+            Some(level) if !level.is_settled && level.trials < MOST_UNCLEAR => {
+                return Ok(self.again(level));
+            }
+            Some(_) => {}
+        }
+        let [low, high] = most.interval(self.plan.confidence);
+        if low > 0.0 && high <= low * (1.0 + self.plan.precision) {
+            return Err(Outcome::Found);
+        }
+        Ok(self.again(over))
+    }
+
+    fn has_tried(&self, rate: f64) -> bool {
+        self.levels.iter().any(|level| level.by == Over::Rate && level.load == rate)
+    }
+}
+
+/// A rate of three digits.
+fn rounded(rate: f64) -> f64 {
+    // As people write it, and not as a product of powers would give it.
+    format!("{rate:.2e}").parse().unwrap_or(rate)
+}

@@ -1,0 +1,109 @@
+//! From which load on a server is saturated: throughput no longer grows while latency does.
+
+use inferometer_plan::search::Over;
+use inferometer_stats::wilson;
+
+use super::estimate::Estimate;
+use super::level::Level;
+
+/// Twice the load brings less than this share more throughput where a server is saturated.
+pub(super) const LEAST_GAIN: f64 = 0.05;
+/// Two loads are compared where the higher one is at least so many times the lower one.
+const LEAST_RATIO: f64 = std::f64::consts::SQRT_2;
+
+/// A load of which more than this share of the requests fails, and clearly more than at a lower one, is more than
+/// the server takes.
+const SHED: f64 = 0.05;
+/// Standard deviations by which shares of failures are told apart. A sweep compares each load with all lower
+/// ones: by 2 deviations a server that fails the same share of every load would be called saturated in one
+/// sweep of eight, by 2.5 in one of forty at most (tests/sweep_limits.rs).
+const SHED_DEVIATIONS: f64 = 2.5;
+
+/// Where throughput no longer grows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Saturated {
+    /// The level whose throughput it is, by its place.
+    pub at: usize,
+    /// The level at which it was shown.
+    pub shown_at: usize,
+}
+
+/// What a higher load may bring at most, as a factor on throughput: as much as a server with X = N / (a + b N)
+/// gains on the way to the load from where on twice as many would bring [`LEAST_GAIN`].
+fn allowed(below: &Level, above: &Level) -> Option<f64> {
+    let ratio = above.load / below.load;
+    (ratio >= LEAST_RATIO).then_some(1.0 + LEAST_GAIN * (ratio - 1.0))
+}
+
+/// How many times the throughput at the load of saturation such a server can do at most, with however many in
+/// flight.
+pub(super) fn most_beyond() -> f64 {
+    1.0 / (1.0 - LEAST_GAIN)
+}
+
+fn gain(below: &Level, above: &Level) -> Option<Estimate> {
+    Some(above.requests_per_s?.over(&below.requests_per_s?))
+}
+
+/// Whether throughput seems not to grow from one level to another, shown or not.
+pub(super) fn seems_flat(below: &Level, above: &Level) -> bool {
+    let gain = gain(below, above).zip(allowed(below, above));
+    gain.is_some_and(|(gain, allowed)| gain.value < allowed)
+}
+
+/// Whether throughput does not grow from one level to another, by the upper end of its interval, while
+/// latency does, by the lower end.
+fn is_flat(below: &Level, above: &Level, confidence: f64) -> bool {
+    let slower = || Some(above.latency_ms?.over(&below.latency_ms?).interval(confidence)[0] > 1.0);
+    let flat = || {
+        let most = gain(below, above)?.interval(confidence)[1];
+        Some(most < allowed(below, above)?)
+    };
+    let less = || Some(gain(below, above)?.interval(confidence)[1] < 1.0);
+    below.is_settled
+        && above.is_settled
+        && flat().unwrap_or(false)
+        && (slower().unwrap_or(false) || less().unwrap_or(false))
+}
+
+/// The interval of the share of requests that failed.
+fn failed(level: &Level) -> [f64; 2] {
+    let of = level.requests as f64;
+    wilson(of - level.completed as f64, of, SHED_DEVIATIONS)
+}
+
+/// Whether a server refuses, or a limit in flight drops, much more of a load than of a lower one.
+fn sheds(below: &Level, above: &Level) -> bool {
+    let share = 1.0 - above.completed as f64 / above.requests as f64;
+    share > SHED && failed(above)[0] > failed(below)[1]
+}
+
+/// Whether a level has clearly more throughput than another.
+pub(super) fn is_more(level: &Level, than: &Level, confidence: f64) -> bool {
+    let ratio = level.requests_per_s.zip(than.requests_per_s).map(|(one, other)| one.over(&other));
+    ratio.is_some_and(|ratio| ratio.interval(confidence)[0] > 1.0)
+}
+
+/// The lowest load at which a server is shown to be saturated, of levels in the order of their loads.
+pub(super) fn saturated(levels: &[Level], confidence: f64) -> Option<Saturated> {
+    let by_rate = levels.last()?.by == Over::Rate;
+    let shed = |above: usize| levels[..above].iter().any(|below| sheds(below, &levels[above]));
+    let flat =
+        |above: usize| (0..above).any(|below| is_flat(&levels[below], &levels[above], confidence));
+    let is_over = |level: &Level| level.is_overloaded() && level.is_settled;
+    let shows = |&at: &usize| shed(at) || if by_rate { is_over(&levels[at]) } else { flat(at) };
+    let shown_at = (0..levels.len()).find(shows)?;
+    let value = |at: &usize| levels[*at].requests_per_s.map_or(0.0, |found| found.value);
+    let keeps_up =
+        |at: &usize| levels[*at].is_settled && !levels[*at].is_overloaded() && !shed(*at);
+    // Where a higher load brings clearly less, the peak is what the server can do; of a load that is refused in
+    // part in a closed loop, the best one that is not.
+    let is_better = |at: &usize| {
+        let is_whole = !by_rate && shed(shown_at);
+        *at != shown_at && (is_whole || is_more(&levels[*at], &levels[shown_at], confidence))
+    };
+    let until = if by_rate { levels.len() } else { shown_at };
+    let better = (0..until).filter(keeps_up).filter(is_better);
+    let peak = better.max_by(|a, b| value(a).total_cmp(&value(b)));
+    Some(Saturated { at: peak.unwrap_or(shown_at), shown_at })
+}

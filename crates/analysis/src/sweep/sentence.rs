@@ -1,0 +1,128 @@
+//! The answer of a sweep in one sentence, with its intervals.
+
+use inferometer_plan::search::Over;
+
+use super::document::{Ends, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
+use super::outcome::Outcome;
+use super::saturation::LEAST_GAIN;
+use crate::search::load_text as text;
+
+/// Where a larger share of the requests of a load failed, the sentence says so.
+const FAILURES_TOLD: f64 = 0.01;
+
+/// The answer in one sentence.
+pub fn sentence(answer: &SweepAnswer) -> String {
+    let sentence = match &answer.saturation {
+        Some(saturation) => saturated(answer, saturation),
+        None => not_saturated(answer),
+    };
+    match answer.outcome {
+        Outcome::Unfinished => format!("So far, {}", lower(&sentence)),
+        _ => sentence,
+    }
+}
+
+fn lower(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+fn ends(ends: &Ends) -> String {
+    format!("{} to {}", text(ends.low), text(ends.high))
+}
+
+fn saturated(answer: &SweepAnswer, saturation: &SaturationAnswer) -> String {
+    let sure = percent(answer.confidence);
+    let most = &saturation.requests_per_s;
+    let tokens = saturation
+        .output_tokens_per_s
+        .map_or_else(String::new, |tokens| format!(", {} output tokens/s", text(tokens.value)));
+    let falls = saturation.falls_at.map_or_else(String::new, |at| {
+        format!("; at {} the throughput is clearly lower", load(answer.by, at))
+    });
+    let at = format!(" with {}", load(answer.by, saturation.load));
+    let is_highest = answer.levels.last().is_some_and(|last| last.load == saturation.load);
+    let most_at = match answer.by {
+        Over::Concurrency if is_highest => {
+            format!("{at}, beyond which twice the load adds less than {} %", LEAST_GAIN * 100.0)
+        }
+        Over::Concurrency => at,
+        Over::Rate => String::new(),
+    };
+    let failed = failed(answer);
+    let knee = answer.knee.as_ref().map_or_else(String::new, |knee| the_knee(answer, knee));
+    format!(
+        "The server saturates at {} requests/s ({sure}: {}){tokens}{most_at}{knee}{falls}{failed}.",
+        text(most.value),
+        ends(most)
+    )
+}
+
+fn the_knee(answer: &SweepAnswer, knee: &KneeAnswer) -> String {
+    let interval = match knee.low {
+        Some(low) => format!("{} to {}", text(low), text(knee.high)),
+        None => format!("{} or less", text(knee.high)),
+    };
+    let share = text(knee.share * 100.0);
+    let latency = knee.latency_ratio.map_or_else(String::new, |ratio| match answer.by {
+        Over::Concurrency => format!(
+            ", and a request takes {} times as long as with {}",
+            text(ratio),
+            load(Over::Concurrency, knee.latency_of)
+        ),
+        Over::Rate => format!(", and a request takes {} times as long as alone", text(ratio)),
+    });
+    format!(
+        "; the knee is at {} ({interval}): there {share} % of that throughput{latency}",
+        load(answer.by, knee.load)
+    )
+}
+
+fn not_saturated(answer: &SweepAnswer) -> String {
+    let mut known = answer.levels.iter().filter_map(|level| Some((level, level.requests_per_s?)));
+    let Some((top, most)) = known.next_back() else {
+        let why = match answer.outcome {
+            Outcome::TimeSpent => {
+                "the time limit of --max-time was reached before a trial had \
+                ended"
+            }
+            _ => "no trial has enough completed requests",
+        };
+        return format!("Nothing was measured: {why}.");
+    };
+    let why = match answer.outcome {
+        Outcome::NotSaturated => ", the highest load tried",
+        Outcome::RequestsSpent => ", where the limit --max-requests was reached",
+        Outcome::TrialsSpent => ", where the limit --max-trials was reached",
+        Outcome::TimeSpent => ", where the limit --max-time was reached",
+        Outcome::NothingCompleted => ", where no further request completed",
+        Outcome::Unfinished | Outcome::Found => "",
+    };
+    let sure = percent(answer.confidence);
+    let failed = failed(answer);
+    format!(
+        "No saturation up to {}{why}: there {} requests/s ({sure}: {}){failed}.",
+        load(top.by, top.load),
+        text(most.value),
+        ends(&most)
+    )
+}
+
+/// Where requests failed, at the lowest such load.
+fn failed(answer: &SweepAnswer) -> String {
+    let share = |level: &LevelAnswer| 1.0 - level.completed as f64 / level.requests.max(1) as f64;
+    let level = answer.levels.iter().find(|level| share(level) > FAILURES_TOLD);
+    level.map_or_else(String::new, |level| {
+        let share = text(share(level) * 100.0);
+        format!("; at {} {share} % of the requests failed", load(level.by, level.load))
+    })
+}
+
+/// A share in percent with all its digits: `99.99 %` is not 100 %.
+fn percent(share: f64) -> String {
+    format!("{} %", (share * 1e8).round() / 1e6)
+}
+
+fn load(by: Over, load: f64) -> String {
+    format!("{} {}", text(load), by.unit())
+}

@@ -1,0 +1,265 @@
+//! Sweeps of a made-up server whose curve is known: X(N) = N / (a + b N), up to a limit.
+
+use std::time::Duration;
+
+use inferometer_plan::search::Over;
+use inferometer_plan::sweep::SweepPlan;
+
+use super::{Estimate, LevelTrial, NextLevel, Outcome, Sweep, SweepAnswer, sentence};
+use inferometer_model::cell::CellPlan;
+
+fn plan() -> SweepPlan {
+    SweepPlan {
+        by: Over::Concurrency,
+        knee: 0.95,
+        confidence: 0.95,
+        precision: 0.25,
+        highest: Some(1_024.0),
+        max_requests: 30_000,
+        max_trials: 40,
+        max_time: None,
+        gpus: Some(2),
+    }
+}
+
+/// A server that ends 1 request per second with one in flight, each further one adds as much up to 20, and that
+/// falls to a share of it beyond 100.
+fn trial(asked: NextLevel, falls_to: f64) -> LevelTrial {
+    let most = if asked.load > 100.0 { 20.0 * falls_to } else { 20.0 };
+    let requests_per_s = asked.load.min(most);
+    let latency_s = asked.load / requests_per_s;
+    let exactly =
+        |value: f64| Some(Estimate { value, variance: (0.002 * value).powi(2), degrees: 4.0 });
+    LevelTrial {
+        by: asked.by,
+        load: asked.load,
+        requests: asked.requests,
+        unfinished: 0,
+        completed: asked.requests,
+        counted: asked.requests / 2,
+        latency_s,
+        span_s: asked.requests as f64 / requests_per_s,
+        is_settled: true,
+        growth: None,
+        requests_per_s: exactly(requests_per_s),
+        output_tokens_per_s: exactly(10.0 * requests_per_s),
+        ttft_ms: exactly(100.0),
+        tpot_ms: exactly(1e3 * latency_s / 10.0),
+        latency_ms: exactly(1e3 * latency_s),
+    }
+}
+
+fn swept(plan: &SweepPlan, falls_to: f64) -> Sweep {
+    let mut sweep = Sweep::new(plan);
+    while let Some(asked) = sweep.next() {
+        sweep.tell(trial(asked, falls_to));
+    }
+    sweep
+}
+
+fn answer(sweep: &Sweep) -> SweepAnswer {
+    SweepAnswer::of_sweep(CellPlan { input_length: 64, output_length: 10 }, sweep, None)
+}
+
+#[test]
+fn it_goes_up_by_doubling_and_then_between_the_loads_around_the_knee() {
+    let sweep = swept(&plan(), 1.0);
+    assert_eq!(sweep.outcome(), Outcome::Found);
+    let loads: Vec<f64> = sweep.levels().iter().map(|level| level.load).collect();
+    assert!(
+        [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0].iter().all(|load| loads.contains(load)),
+        "{loads:?}"
+    );
+    assert!(loads.iter().all(|load| *load <= 64.0), "{loads:?}");
+    // 95 % of 20 are reached with 19 in flight.
+    let knee = sweep.knee().expect("a knee");
+    assert!((18.5..19.5).contains(&knee.load), "{knee:?}");
+    assert!(knee.low.is_some_and(|low| low <= 19.0) && knee.high >= 19.0, "{knee:?}");
+    let found = answer(&sweep);
+    let told = sentence(&found);
+    assert!(told.starts_with("The server saturates at 20 requests/s (95 %: 19."), "{told}");
+    assert!(
+        told.contains("the knee is at 19 in flight (") || told.contains("the knee is at 20"),
+        "{told}"
+    );
+    assert!(told.contains("95 % of that throughput, and a request takes "), "{told}");
+    assert_eq!(found.levels[0].tokens_per_s_per_gpu.map(|ends| ends.value), Some(5.0));
+    // Up to 20 in flight each user sees the same, so that more is better; from then on a user sees less.
+    let front = found.levels.iter().filter(|level| level.is_on_front).map(|level| level.load);
+    let front: Vec<f64> = front.collect();
+    assert!(!front.is_empty() && front.iter().all(|load| (17.0..32.0).contains(load)), "{front:?}");
+}
+
+#[test]
+fn it_ends_at_each_bound_and_says_which() {
+    let bounds: [(SweepPlan, Outcome, &str); 4] = [
+        (
+            SweepPlan { highest: Some(8.0), ..plan() },
+            Outcome::NotSaturated,
+            "the highest load tried: there 8",
+        ),
+        (SweepPlan { max_requests: 200, ..plan() }, Outcome::RequestsSpent, "--max-requests"),
+        (SweepPlan { max_trials: 3, ..plan() }, Outcome::TrialsSpent, "--max-trials"),
+        (
+            SweepPlan { max_time: Some(Duration::from_secs(60)), ..plan() },
+            Outcome::TimeSpent,
+            "--max-time",
+        ),
+    ];
+    for (plan, outcome, words) in bounds {
+        let sweep = swept(&plan, 1.0);
+        assert_eq!(sweep.outcome(), outcome);
+        let told = answer(&sweep).answer;
+        assert!(told.starts_with("No saturation up to "), "{told}");
+        assert!(told.contains(words), "{told}");
+        let codes = super::findings(&[answer(&sweep)], &[]);
+        assert_eq!(codes.len(), 1, "{codes:?}");
+    }
+}
+
+#[test]
+fn a_server_that_does_less_beyond_its_peak_is_saturated_at_the_peak() {
+    let sweep = swept(&plan(), 0.8);
+    // What lies beyond is not asked for.
+    assert_eq!(sweep.saturation().map(|level| level.load), Some(32.0));
+    let beyond = NextLevel { by: Over::Concurrency, load: 128.0, requests: 1_024 };
+    let (mut one, mut other) = (Sweep::new(&plan()), Sweep::new(&plan()));
+    for load in [1.0, 64.0] {
+        one.tell(trial(NextLevel { load, ..beyond }, 0.8));
+        other.tell(trial(NextLevel { load, ..beyond }, 1.0));
+    }
+    one.tell(trial(beyond, 0.8));
+    other.tell(trial(beyond, 1.0));
+    assert_eq!(one.saturation().map(|level| level.load), Some(64.0));
+    assert_eq!(one.falls_beyond().map(|level| level.load), Some(128.0));
+    assert_eq!(other.saturation().map(|level| level.load), Some(128.0));
+    assert_eq!(other.falls_beyond(), None);
+    assert!(answer(&one).answer.contains("at 128 in flight the throughput is clearly lower"));
+}
+
+#[test]
+fn a_trial_that_is_not_whole_counts_for_nothing_and_one_without_an_answer_ends_it() {
+    let mut sweep = Sweep::new(&plan());
+    let first = sweep.next().expect("a trial");
+    sweep.tell(LevelTrial { unfinished: 1, ..trial(first, 1.0) });
+    assert_eq!((sweep.trials(), sweep.next()), (0, Some(first)));
+    assert_eq!(
+        answer(&sweep).answer,
+        "So far, nothing was measured: no trial has enough completed requests."
+    );
+    let nothing = LevelTrial { completed: 0, requests_per_s: None, ..trial(first, 1.0) };
+    sweep.tell(nothing);
+    assert_eq!(sweep.outcome(), Outcome::NothingCompleted);
+}
+
+/// A trial of a server that grows softly, X = N / (a + b N) with a limit of 20, and refuses what is beyond a limit.
+fn soft(asked: NextLevel, takes: f64) -> LevelTrial {
+    let sent = asked.load.min(takes);
+    let most = sent / (1.0 + sent / 20.0);
+    let exactly =
+        |value: f64| Some(Estimate { value, variance: (0.001 * value).powi(2), degrees: 4.0 });
+    let completed = (asked.requests as f64 * sent / asked.load) as u64;
+    LevelTrial {
+        completed,
+        requests_per_s: exactly(most).filter(|_| completed > 0),
+        latency_ms: exactly(1e3 * sent / most).filter(|_| completed > 0),
+        ..trial(asked, 1.0)
+    }
+}
+
+#[test]
+fn the_interval_of_saturation_holds_what_a_softly_growing_server_can_do() {
+    let mut sweep = Sweep::new(&SweepPlan { max_requests: 1_000_000, ..plan() });
+    while let Some(asked) = sweep.next() {
+        sweep.tell(soft(asked, f64::INFINITY));
+    }
+    let found = answer(&sweep);
+    let most = found.saturation.as_ref().expect("saturated").requests_per_s;
+    assert!(most.low <= 20.0 && 20.0 <= most.high, "{}", found.answer);
+    assert!(found.answer.contains("adds less than 5 %"), "{}", found.answer);
+}
+
+#[test]
+fn a_server_that_refuses_what_is_too_much_is_saturated_below() {
+    for takes in [40.0, 0.0] {
+        let mut sweep = Sweep::new(&SweepPlan { max_requests: 1_000_000, ..plan() });
+        while let Some(asked) = sweep.next() {
+            // Of `0` all is refused as soon as more than 32 are in flight.
+            let takes = if asked.load > 32.0 { takes } else { asked.load };
+            sweep.tell(soft(asked, takes));
+        }
+        assert_eq!(sweep.outcome(), Outcome::Found, "{takes}");
+        assert_eq!(sweep.saturation().map(|level| level.load), Some(32.0), "{takes}");
+        let told = answer(&sweep).answer;
+        assert!(told.contains("; at 64 in flight ") && told.contains("requests failed"), "{told}");
+    }
+}
+
+#[test]
+fn by_rate_the_best_rate_that_kept_up_is_the_answer_and_no_end_of_the_knee_is_negative() {
+    use crate::growth::Growth;
+    let plan = SweepPlan { by: Over::Rate, ..plan() };
+    let mut sweep = Sweep::new(&plan);
+    let at = |by, load, gives: f64, error: f64| LevelTrial {
+        requests_per_s: Some(Estimate { value: gives, variance: error * error, degrees: 4.0 }),
+        ..trial(NextLevel { by, load, requests: 500 }, 1.0)
+    };
+    let growth = Growth {
+        per_s: 10.0,
+        low: 5.0,
+        high: 15.0,
+        arrived_per_s: 32.0,
+        ended_per_s: 20.0,
+        failed_per_s: 0.0,
+        span_s: 60.0,
+        before: 5.0,
+        after: 500.0,
+    };
+    sweep.tell(at(Over::Concurrency, 1.0, 1.0, 0.01));
+    sweep.tell(LevelTrial { growth: Some(growth), ..at(Over::Rate, 32.0, 20.0, 10.0) });
+    let low = sweep.knee().and_then(|knee| knee.low);
+    assert!(low.is_some_and(|low| low >= 0.0), "{low:?}");
+    let mut sweep = Sweep::new(&plan);
+    sweep.tell(LevelTrial { growth: Some(growth), ..at(Over::Rate, 33.0, 20.0, 0.1) });
+    sweep.tell(at(Over::Rate, 31.0, 31.0, 0.1));
+    let most = sweep.saturation().map(|level| level.load);
+    assert_eq!(most, Some(31.0));
+}
+
+#[test]
+fn the_time_of_all_trials_ends_a_sweep_also_within_its_first_trial() {
+    let mut sweep = Sweep::new(&SweepPlan { max_time: Some(Duration::from_secs(60)), ..plan() });
+    assert!(sweep.next().is_some());
+    sweep.time_is_over();
+    assert_eq!((sweep.outcome(), sweep.next()), (Outcome::TimeSpent, None));
+    let told = answer(&sweep).answer;
+    assert!(
+        told.contains(
+            "the time limit of --max-time was reached before a trial had \
+        ended"
+        ),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_trial_at_a_rate_is_as_long_as_the_time_that_is_left_with_its_last_answer() {
+    let plan = |most: u64| SweepPlan {
+        by: Over::Rate,
+        max_time: Some(Duration::from_secs(most)),
+        ..plan()
+    };
+    // One in flight takes 24 s, and a request 1 s.
+    for (most, ends) in [(130, false), (120, true)] {
+        let mut sweep = Sweep::new(&plan(most));
+        let first = sweep.next().expect("a trial");
+        sweep.tell(trial(first, 1.0));
+        match sweep.next() {
+            Some(asked) => {
+                assert!(!ends, "{most}: {asked:?}");
+                assert!(24.0 + sweep.seconds(asked) <= most as f64, "{most}: {asked:?}");
+            }
+            None => assert!(ends, "{most}"),
+        }
+    }
+}

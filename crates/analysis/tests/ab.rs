@@ -1,0 +1,383 @@
+//! The procedure against blocks whose truth is known: how often it errs, what it finds, and what ends it.
+
+use inferometer_analysis::ab::{
+    Ab, AbAnswer, AbDecision, AbSide, Block, BlockFold, Ended, FEWEST_PAIRS, Next, Side, Sides,
+    estimate, order,
+};
+use inferometer_analysis::compare::{Met, RowVerdict, parse_gate};
+use inferometer_load::{Bound, PassPlan};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::fixture::steady;
+use inferometer_model::outcome::{Outcome, Phase};
+use inferometer_model::time::Nanos;
+use inferometer_plan::ab::{AbFigure, AbPlan};
+use inferometer_stats::seed;
+
+const CELL: CellPlan = CellPlan { input_length: 64, output_length: 4 };
+
+fn figures(names: &[&str]) -> Vec<AbFigure> {
+    let named = |name: &&str| {
+        let (metric, statistic) = inferometer_metrics::slo::quantity(name, name).expect("a figure");
+        AbFigure { metric, statistic }
+    };
+    names.iter().map(named).collect()
+}
+
+fn plan(names: &[&str]) -> AbPlan {
+    AbPlan {
+        figures: figures(names),
+        minimal_effect: 0.05,
+        uncounted: 8,
+        max_requests: 32 * 2 * 100,
+        max_time: None,
+    }
+}
+
+fn block(pair: u32, at_s: f64, values: Vec<Option<f64>>) -> Block {
+    let started = Nanos((at_s * 1e9) as u64);
+    let ended = Nanos(started.0 + 1_000_000_000);
+    Block { pair, started, ended, requests: 32, complete: 32, values }
+}
+
+/// How slow two servers are from block to block: a machine that both share, and each its own.
+struct World {
+    rng: rand_chacha::ChaCha8Rng,
+    /// The correlation of one block with the next, of the machine and of each server.
+    alike: [f64; 2],
+    deviations: [f64; 2],
+    machine: f64,
+    servers: [f64; 2],
+}
+
+impl World {
+    fn new(trial: u64, alike: [f64; 2], deviations: [f64; 2]) -> Self {
+        let mut rng = seed::rng(trial, &["ab"]);
+        let mut draw = || seed::normal(&mut rng);
+        let (machine, servers) = (draw(), [draw(), draw()]);
+        Self { rng, alike, deviations, machine, servers }
+    }
+
+    /// The logarithm of the next block's figure on a side.
+    fn next(&mut self, side: Side) -> f64 {
+        let mut step = |state: f64, alike: f64| {
+            alike * state + (1.0 - alike * alike).sqrt() * seed::normal(&mut self.rng)
+        };
+        self.machine = step(self.machine, self.alike[0]);
+        let own = step(self.servers[side.index()], self.alike[1]);
+        self.servers[side.index()] = own;
+        self.deviations[0] * self.machine + self.deviations[1] * own
+    }
+}
+
+fn names() -> [AbSide; 2] {
+    ["A", "B"].map(|name| AbSide { name: name.to_owned(), run_id: String::new() })
+}
+
+fn given<'a>(sides: &'a [AbSide; 2], blocks: [&'a [Block]; 2], order: (u64, &'a str)) -> Sides<'a> {
+    Sides { sides, one_server: false, blocks, order, gate: &[], out_of_time: false }
+}
+
+/// A comparison of servers of which B has `effect` times the figure of A.
+fn played(plan: &AbPlan, trial: u64, mut world: World, effect: f64) -> AbAnswer {
+    let pass = PassPlan::closed(8, Bound::requests(32));
+    let salt = trial.to_string();
+    let mut comparison = Ab::new(plan, 32, 1_000, (trial, &salt));
+    let mut blocks: [Vec<Block>; 2] = Default::default();
+    let mut at = 0.0;
+    while let Next::Pair { number, order } = comparison.next() {
+        for side in order {
+            let log = world.next(side) + if side == Side::B { effect.ln() } else { 0.0 };
+            let values = plan.figures.iter().map(|_| Some(100.0 * log.exp())).collect();
+            blocks[side.index()].push(block(number, at, values));
+            at += 1.0;
+        }
+        let [a, b] = &blocks;
+        comparison.tell([&a[a.len() - 1], &b[b.len() - 1]]);
+    }
+    let sides = names();
+    let given = given(&sides, [&blocks[0], &blocks[1]], (trial, &salt));
+    AbAnswer::of(plan, (CELL, &pass), 1_000, given)
+}
+
+/// Of 400 trials how many found a difference, how many none, and the 80 % quantile of pairs.
+fn trials(alike: [f64; 2], deviations: [f64; 2], effect: f64) -> (usize, usize, u32) {
+    let plan = plan(&["output_tokens_per_s"]);
+    let answers =
+        (0..400).map(|trial| played(&plan, trial, World::new(trial, alike, deviations), effect));
+    let (mut differ, mut same, mut pairs) = (0, 0, Vec::new());
+    for answer in answers {
+        match answer.decision {
+            AbDecision::AFaster | AbDecision::BFaster => differ += 1,
+            AbDecision::NoDifference => same += 1,
+            AbDecision::Undecided => {}
+        }
+        pairs.push(answer.pairs);
+    }
+    pairs.sort_unstable();
+    (differ, same, pairs[320])
+}
+
+#[test]
+fn a_server_with_itself_differs_in_at_most_five_of_a_hundred_comparisons_that_stop_when_they_know()
+{
+    // 20 of 400 are allowed. Of servers that drift further by themselves docs/ab.md states the rate.
+    for (what, alike, deviations, most) in [
+        ("independent blocks", [0.0, 0.0], [0.0, 0.03], 20),
+        ("a machine that drifts", [0.9, 0.0], [0.05, 0.01], 20),
+        ("a machine that drifts far", [0.98, 0.0], [0.2, 0.02], 20),
+        ("servers of which each drifts", [0.0, 0.3], [0.0, 0.03], 20),
+    ] {
+        let (differ, _, _) = trials(alike, deviations, 1.0);
+        assert!(differ <= most, "{what}: {differ} of 400");
+    }
+}
+
+#[test]
+fn a_difference_of_five_percent_is_found_under_a_drift_and_in_few_pairs() {
+    for effect in [1.05, 1.0 / 1.05] {
+        let (differ, same, pairs) = trials([0.9, 0.0], [0.05, 0.01], effect);
+        assert!(differ >= 392 && same <= 8, "{effect}: {differ} found, {same} missed of 400");
+        assert!(pairs <= 18, "{effect}: {pairs} pairs");
+    }
+}
+
+#[test]
+fn no_difference_is_said_where_there_is_none_that_matters() {
+    let (_, same, _) = trials([0.9, 0.0], [0.05, 0.01], 1.0);
+    assert!(same >= 380, "{same} of 400");
+    let (differ, same, _) = trials([0.0, 0.0], [0.0, 0.03], 1.002);
+    assert!(differ <= 20 && same >= 370, "{differ}, {same}");
+}
+
+#[test]
+fn the_interval_holds_the_truth_at_every_pair_at_once() {
+    let mut missed = 0;
+    for trial in 0..400 {
+        let mut rng = seed::rng(trial, &["interval"]);
+        let values: Vec<f64> = (0..200).map(|_| 0.3 + seed::normal(&mut rng)).collect();
+        let holds = |n: usize| match estimate(&values[..n], 0.05).and_then(|it| it.ends()) {
+            Some([low, high]) => low <= 0.3 && 0.3 <= high,
+            None => true,
+        };
+        missed += usize::from(!(1..=200).all(holds));
+    }
+    assert!(missed <= 20, "{missed} of 400");
+}
+
+#[test]
+fn the_interval_is_that_of_the_bayes_factor_of_students_t() {
+    // Eight values with mean 1 and squares 4 around it. At the interval's end the factor is 1 / rate, by its
+    // definition.
+    let values = [0.0, 1.0, 1.0, 2.0, 2.0, 1.0, 1.0, 0.0];
+    let known = estimate(&values, 0.05).expect("values");
+    let half = known.half.expect("ends");
+    let widening = (1.0 + known.autocorrelation) / (1.0 - known.autocorrelation);
+    let t2 = 8.0 * half.powi(2) / (4.0 / 7.0 * widening);
+    let weight: f64 = 1.0 + 8.0 * 0.3;
+    let factor = ((1.0 + t2 / 7.0) / (1.0 + t2 / 7.0 / weight)).powi(4) / weight.sqrt();
+    assert!((known.mean - 1.0).abs() < 1e-12);
+    assert!((factor - 20.0).abs() < 1e-9, "{factor}");
+    assert_eq!(estimate(&[1.0], 0.05).expect("a value").half, None);
+    assert_eq!(estimate(&[], 0.05), None);
+}
+
+#[test]
+fn each_two_pairs_begin_once_with_each_server_and_the_seed_decides_which() {
+    let first = |seed: u64, pair: u32| order(seed, "salt", pair)[0];
+    for pair in (1..200).step_by(2) {
+        assert_ne!(first(1, pair), first(1, pair + 1), "pair {pair}");
+    }
+    let with_a = (1..400).step_by(2).filter(|pair| first(1, *pair) == Side::A).count();
+    assert!((70..130).contains(&with_a), "{with_a} of 200");
+    let all = |seed, salt: &str| (1..40).map(|pair| order(seed, salt, pair)).collect::<Vec<_>>();
+    assert_eq!(all(1, "x"), all(1, "x"));
+    assert!(all(1, "x") != all(2, "x") && all(1, "x") != all(1, "y"));
+}
+
+#[test]
+fn what_ends_a_comparison_is_its_answer_its_requests_or_its_time() {
+    let world = || World::new(1, [0.0, 0.0], [0.0, 0.2]);
+    let of = |plan: &AbPlan| played(plan, 1, world(), 1.0);
+    let short = AbPlan { max_requests: 32 * 2 * 12 + 63, ..plan(&["output_tokens_per_s"]) };
+    let answer = of(&short);
+    assert_eq!((answer.pairs, answer.ended_by), (12, Ended::MaxRequests));
+    assert_eq!((answer.decision, answer.requests), (AbDecision::Undecided, 768));
+    assert!(answer.needs_pairs.is_some_and(|pairs| pairs > 12), "{answer:?}");
+    assert!(answer.sentence.starts_with("Undecided"), "{}", answer.sentence);
+    assert!(answer.sentence.contains("requests) are needed"), "{}", answer.sentence);
+    let slow = AbPlan {
+        max_time: Some(std::time::Duration::from_secs(7)),
+        ..plan(&["output_tokens_per_s"])
+    };
+    let answer = of(&slow);
+    // Each block takes a second: after seven of them the fourth pair is played to its end.
+    assert_eq!((answer.pairs, answer.ended_by), (4, Ended::MaxTime));
+    let mut none = Ab::new(&short, 1, 1_000, (1, ""));
+    while let Next::Pair { number, .. } = none.next() {
+        let without = block(number, 0.0, vec![None]);
+        none.tell([&without, &without]);
+    }
+    assert_eq!((none.pairs(), none.next()), (8, Next::Ends(Ended::NoFigure)));
+    let quiet = played(&plan(&["ttft_p50"]), 1, World::new(1, [0.0; 2], [0.0, 0.001]), 1.2);
+    assert_eq!((quiet.decision, quiet.pairs), (AbDecision::AFaster, FEWEST_PAIRS as u32));
+    assert!(
+        quiet.sentence.starts_with("A is faster than B: for B, ttft_p50 is 20."),
+        "{}",
+        quiet.sentence
+    );
+}
+
+#[test]
+fn figures_beside_the_one_that_decides_have_wider_intervals_and_decide_nothing() {
+    let answer = played(
+        &plan(&["output_tokens_per_s", "ttft_p50", "tpot_p50", "e2e_p50"]),
+        3,
+        World::new(3, [0.0; 2], [0.0, 0.002]),
+        1.1,
+    );
+    let levels: Vec<f64> = answer.figures.iter().map(|figure| figure.level).collect();
+    assert!((levels[0] - 0.95).abs() < 1e-12 && (levels[1] - (1.0 - 0.05 / 3.0)).abs() < 1e-12);
+    let width =
+        |at: usize| answer.figures[at].ratio_ci.map(|[low, high]| high / low).expect("ends");
+    assert!(width(1) > width(0), "all have the same values, and only the first one is at 95 %");
+    assert!(answer.figures[0].decides && !answer.figures[1].decides);
+    // Of a latency more is worse: the rows of a comparison say so.
+    let pass = PassPlan::closed(8, Bound::requests(32));
+    let rows = answer.comparison((CELL, &pass)).rows;
+    assert_eq!(rows.len(), 4);
+    assert_eq!(rows[0].verdict, RowVerdict::Better);
+    assert_eq!(rows[1].verdict, RowVerdict::Worse);
+}
+
+#[test]
+fn a_block_counts_neither_the_requests_that_fill_the_server_nor_those_that_empty_it() {
+    let pass = PassPlan::closed(2, Bound::requests(6));
+    let ab =
+        AbPlan { uncounted: 2, ..plan(&["requests_per_s", "output_tokens_per_s", "ttft_p50"]) };
+    let mut fold = BlockFold::new(&pass, &ab, 7);
+    // Two in flight, in step: sent at 0, 100 and 200 ms, each 100 ms long with 4 tokens. The first two
+    // and the last two have a TTFT of their own.
+    for (index, (send_ms, ttft_ms)) in
+        [(0.0, 70.0), (0.0, 70.0), (100.0, 40.0), (100.0, 40.0), (200.0, 90.0), (200.0, 90.0)]
+            .into_iter()
+            .enumerate()
+    {
+        let mut record = steady(send_ms, ttft_ms, (100.0 - ttft_ms) / 3.0, 4);
+        record.index = index as u32;
+        fold.add(&record);
+    }
+    let block = fold.finish().expect("it was played to its end");
+    // From the end of the first one at 100 ms to the first end of the last two at 300 ms: four requests.
+    let [requests, tokens, ttft] = [0, 1, 2].map(|at| block.values[at].expect("a value"));
+    assert!((requests - 20.0).abs() < 1e-6 && (tokens - 80.0).abs() < 1e-6, "{requests}, {tokens}");
+    assert!((ttft - 40.0).abs() < 1e-6, "{ttft}");
+    assert_eq!((block.pair, block.requests, block.complete), (7, 6, 6));
+    let mut cut = BlockFold::new(&pass, &ab, 1);
+    cut.add(&steady(0.0, 10.0, 10.0, 4));
+    assert_eq!(cut.finish(), None, "records are missing");
+}
+
+#[test]
+fn a_single_request_is_a_block_where_one_is_in_flight() {
+    let pass = PassPlan::OneByOne { bound: Bound::requests(1) };
+    let ab = AbPlan { uncounted: 0, ..plan(&["e2e_p50", "requests_per_s"]) };
+    let mut fold = BlockFold::new(&pass, &ab, 1);
+    fold.add(&steady(1_000.0, 40.0, 20.0, 4));
+    let block = fold.finish().expect("it was played to its end");
+    let [e2e, rate] = [0, 1].map(|at| block.values[at].expect("a value"));
+    assert!((e2e - 100.0).abs() < 1e-6 && (rate - 10.0).abs() < 1e-6, "{e2e}, {rate}");
+}
+
+#[test]
+fn a_pair_of_which_one_block_is_missing_counts_for_nothing() {
+    let pass = PassPlan::closed(8, Bound::requests(32));
+    let ab = plan(&["output_tokens_per_s"]);
+    let of = |pair: u32, value: f64| block(pair, f64::from(pair), vec![Some(value)]);
+    let a = [of(1, 10.0), of(2, 10.0)];
+    let b = [of(1, 11.0)];
+    let sides = names();
+    let given = given(&sides, [&a, &b], (0, ""));
+    let answer = AbAnswer::of(&ab, (CELL, &pass), 100, given);
+    assert_eq!((answer.pairs, answer.blocks.len(), answer.requests), (1, 3, 96));
+    assert_eq!(answer.ended_by, Ended::Interrupted);
+    assert!((answer.figures[0].ratio.expect("a ratio") - 1.1).abs() < 1e-12);
+    assert_eq!(answer.figures[0].ratio_ci, None);
+    assert_eq!(answer.needs_pairs, Some(FEWEST_PAIRS as u64), "the minimum for a decision");
+}
+
+/// A block of closed loops or of arrivals of which some requests were sent.
+fn fold(pass: &PassPlan, uncounted: u32, sent_ms: &[f64], refused: u32) -> Option<Block> {
+    let ab = AbPlan { uncounted, ..plan(&["requests_per_s"]) };
+    let mut fold = BlockFold::new(pass, &ab, 1);
+    for (index, send_ms) in sent_ms.iter().enumerate() {
+        let mut record = steady(*send_ms, 40.0, 20.0, 4);
+        record.index = index as u32;
+        fold.add(&record);
+    }
+    for index in 0..refused {
+        let mut record = steady(0.0, 40.0, 20.0, 4);
+        record.index = sent_ms.len() as u32 + index;
+        (record.send_start, record.outcome) = (None, Outcome::Connection { phase: Phase::Connect });
+        fold.add(&record);
+    }
+    fold.finish()
+}
+
+#[test]
+fn a_block_whose_last_requests_were_refused_has_no_rate_and_does_not_break() {
+    let pass = PassPlan::closed(2, Bound::requests(12));
+    let block = fold(&pass, 10, &[0.0, 0.0, 100.0, 100.0], 8).expect("it was played to its end");
+    assert_eq!((block.values, block.complete), (vec![None], 4));
+}
+
+#[test]
+fn rates_of_arrivals_are_of_the_requests_that_count() {
+    let arrivals = PassPlan::Saturated { requests: 4 };
+    // Requests of 100 ms; the first two do not count: two in the 300 ms from 200 to 500.
+    let block = fold(&arrivals, 2, &[0.0, 100.0, 200.0, 400.0], 0).expect("a block");
+    let rate = block.values[0].expect("a rate");
+    assert!((rate - 2.0 / 0.3).abs() < 1e-6, "{rate}");
+}
+
+#[test]
+fn a_gate_stays_open_below_the_fewest_pairs_and_without_an_interval() {
+    let pass = PassPlan::closed(8, Bound::requests(32));
+    for (pairs, expected) in [(1, Met::Undecided), (7, Met::Undecided), (8, Met::No)] {
+        let ab = plan(&["output_tokens_per_s"]);
+        let of = |value: f64| -> Vec<Block> {
+            let own = |pair| {
+                block(pair, f64::from(pair), vec![Some(value * (1.0 + 1e-4 * f64::from(pair % 3)))])
+            };
+            (1..=pairs).map(own).collect()
+        };
+        let (a, b) = (of(10.0), of(8.0));
+        let sides = names();
+        let given = given(&sides, [&a, &b], (0, ""));
+        let answer = AbAnswer::of(&ab, (CELL, &pass), 100, given);
+        let gate = parse_gate("output_tokens_per_s>-3%").expect("a condition");
+        let judged = answer.judged(&gate, (CELL, &pass)).expect("a figure");
+        assert_eq!(judged[0].met, expected, "{pairs} pairs");
+    }
+}
+
+#[test]
+fn requests_that_did_not_complete_are_told_with_the_answer() {
+    let pass = PassPlan::closed(8, Bound::requests(32));
+    let of = |value: f64, complete: u64| Block { complete, ..block(1, value, vec![Some(value)]) };
+    let (a, b) = ([of(1.0, 32)], [of(2.0, 30)]);
+    let sides = names();
+    let given = given(&sides, [&a, &b], (0, ""));
+    let answer = AbAnswer::of(&plan(&["requests_per_s"]), (CELL, &pass), 100, given);
+    assert!(
+        answer.sentence.ends_with(" Not all requests completed: 32 of 32 for A, 30 of 32 for B."),
+        "{}",
+        answer.sentence
+    );
+}
+
+#[test]
+fn no_difference_is_not_said_by_fewer_than_twenty_pairs() {
+    let quiet = World::new(1, [0.0; 2], [0.0, 0.001]);
+    let answer = played(&plan(&["ttft_p50"]), 1, quiet, 1.0);
+    assert_eq!((answer.decision, answer.pairs), (AbDecision::NoDifference, 20));
+}

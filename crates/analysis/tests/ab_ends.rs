@@ -1,0 +1,123 @@
+//! What ends a comparison in blocks beside its answer: a gate that is open, a time, a server that answers no more.
+
+use std::time::Duration;
+
+use inferometer_analysis::ab::{Ab, AbAnswer, AbDecision, AbSide, Block, Ended, Next, Side, Sides};
+use inferometer_analysis::compare::{Condition, Met, parse_gate};
+use inferometer_load::{Bound, PassPlan};
+use inferometer_metrics::slo::quantity;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::time::Nanos;
+use inferometer_plan::ab::{AbFigure, AbPlan};
+use inferometer_stats::seed;
+
+const CELL: CellPlan = CellPlan { input_length: 64, output_length: 4 };
+
+fn plan() -> AbPlan {
+    let (metric, statistic) = quantity("", "output_tokens_per_s").expect("a figure");
+    AbPlan {
+        figures: vec![AbFigure { metric, statistic }],
+        minimal_effect: 0.05,
+        uncounted: 8,
+        max_requests: 32 * 2 * 400,
+        max_time: None,
+    }
+}
+
+/// Blocks of a second each with 10 s of rest before the next; `value` is the figure of a block.
+fn played(
+    plan: &AbPlan,
+    gate: &[Condition],
+    mut value: impl FnMut(Side, u32) -> Option<f64>,
+) -> (AbAnswer, Vec<Met>) {
+    let pass = PassPlan::closed(8, Bound::requests(32));
+    let mut comparison = Ab::new(plan, 32, 1_000, (1, "")).with_gate(gate);
+    let mut blocks: [Vec<Block>; 2] = Default::default();
+    let mut at = 0;
+    while let Next::Pair { number, order } = comparison.next() {
+        for side in order {
+            let (started, ended) = (Nanos(at), Nanos(at + 1_000_000_000));
+            let values = vec![value(side, number)];
+            blocks[side.index()].push(Block {
+                pair: number,
+                started,
+                ended,
+                requests: 32,
+                complete: 32,
+                values,
+            });
+            at += 11_000_000_000;
+        }
+        let [a, b] = &blocks;
+        comparison.tell([&a[a.len() - 1], &b[b.len() - 1]]);
+    }
+    let side = |name: &str| AbSide { name: name.to_owned(), run_id: String::new() };
+    let given = Sides {
+        sides: &[side("A"), side("B")],
+        one_server: false,
+        blocks: [&blocks[0], &blocks[1]],
+        order: (1, ""),
+        gate,
+        out_of_time: false,
+    };
+    let answer = AbAnswer::of(plan, (CELL, &pass), 1_000, given);
+    let judged = answer.judged(gate, (CELL, &pass)).expect("the figures are compared");
+    (answer, judged.into_iter().map(|result| result.met).collect())
+}
+
+/// B is slower by 4 %, with noise of 1 % in each block.
+fn slower() -> impl FnMut(Side, u32) -> Option<f64> {
+    let mut rng = seed::rng(3, &["blocks"]);
+    move |side, _| {
+        let of_b = if side == Side::B { 0.96 } else { 1.0 };
+        Some(100.0 * of_b * (1.0 + 0.01 * seed::normal(&mut rng)))
+    }
+}
+
+#[test]
+fn it_goes_on_while_a_condition_on_the_figure_that_decides_is_open() {
+    let known = played(&plan(), &[], slower()).0;
+    assert_eq!((known.decision, known.ended_by), (AbDecision::AFaster, Ended::Known));
+    let gate = parse_gate("output_tokens_per_s>-5%").expect("a gate");
+    let (judged, met) = played(&plan(), &gate, slower());
+    assert!(judged.pairs > known.pairs, "{} and {} pairs", judged.pairs, known.pairs);
+    assert_eq!((judged.ended_by, met), (Ended::Known, vec![Met::Yes]));
+    // One that is far away is decided with the answer.
+    let far = parse_gate("output_tokens_per_s>-30%").expect("a gate");
+    let (judged, met) = played(&plan(), &far, slower());
+    assert_eq!((judged.pairs, met), (known.pairs, vec![Met::Yes]));
+    // The difference itself: nothing decides that before the requests are spent.
+    let open = parse_gate("output_tokens_per_s>-4%").expect("a gate");
+    let few = AbPlan { max_requests: 32 * 2 * 30, ..plan() };
+    let (judged, met) = played(&few, &open, slower());
+    assert_eq!((judged.pairs, judged.ended_by), (30, Ended::MaxRequests));
+    assert_eq!((judged.decision, met), (AbDecision::AFaster, vec![Met::Undecided]));
+}
+
+#[test]
+fn the_time_that_a_comparison_may_take_counts_the_rests_between_its_blocks() {
+    let plan = AbPlan { max_time: Some(Duration::from_secs(60)), ..plan() };
+    let mut rng = seed::rng(1, &["noisy"]);
+    let noisy = |_, _| Some(100.0 * (0.3 * seed::normal(&mut rng)).exp());
+    let (answer, _) = played(&plan, &[], noisy);
+    // The third pair ends at 56 s, the fourth at 78 s.
+    assert_eq!((answer.pairs, answer.ended_by), (4, Ended::MaxTime));
+    assert!(
+        answer.sentence.starts_with("Undecided, because the time was up"),
+        "{}",
+        answer.sentence
+    );
+}
+
+#[test]
+fn a_server_that_answers_no_more_ends_it_and_the_pairs_before_are_kept() {
+    let mut rng = seed::rng(1, &["noisy"]);
+    let dies = |side, pair| {
+        let value = 100.0 * (0.3 * seed::normal(&mut rng)).exp();
+        (side == Side::A || pair <= 10).then_some(value)
+    };
+    let (answer, _) = played(&plan(), &[], dies);
+    assert_eq!((answer.pairs, answer.ended_by), (18, Ended::NoFigure));
+    assert_eq!(answer.figures[0].pairs, 10);
+    assert!(answer.sentence.contains("their requests did not complete"), "{}", answer.sentence);
+}

@@ -1,0 +1,104 @@
+//! Runs to fit to from what people have: a stored run, or the result file of any tool that `import` reads. It fits
+//! nothing and stores nothing.
+
+use std::path::Path;
+
+use inferometer_analysis::summary::Summary;
+use inferometer_engine::EngineConfig;
+use inferometer_engine::fit::runs::MeasuredRun;
+use inferometer_formats::import::Import;
+use inferometer_load::PassPlan;
+use inferometer_model::record::Record;
+use inferometer_net::file::{self, MAX_RESULTS_BYTES};
+use inferometer_predict::{MeasuredPass, measured_passes, passes_of};
+use inferometer_store::Store;
+
+use super::CalibrateError;
+
+/// Where runs are from, in words, and the runs.
+pub(crate) type Found = (String, Vec<MeasuredRun>);
+
+/// The passes of a file of results, else of a stored run.
+///
+/// # Errors
+/// When there is neither, and why its passes cannot be simulated.
+pub(crate) fn read_results(
+    measured: &str,
+    store: Option<&str>,
+    config: &EngineConfig,
+) -> Result<Found, CalibrateError> {
+    let path = Path::new(measured);
+    let problem = |why: &dyn std::fmt::Display| CalibrateError::new(format!("{measured}: {why}"));
+    if path.is_file() {
+        let bytes = file::read(path, MAX_RESULTS_BYTES)
+            .map_err(|error| problem(&format!("cannot be read: {error}")))?;
+        let imports = inferometer_formats::import::read(measured, &bytes);
+        let mut runs = Vec::new();
+        for Import { summary, records } in imports.map_err(CalibrateError::new)? {
+            let passes = records.into_iter().map(|pass| (pass.plan, pass.records)).collect();
+            runs.extend(of_import(&summary, passes, config).map_err(|why| problem(&why))?);
+        }
+        return Ok((measured.to_owned(), runs));
+    }
+    let store = Store::open_existing(Path::new(store.unwrap_or("inferometer.db")))
+        .map_err(|error| problem(&format!("is not a file, and not a stored run: {error}")))?;
+    let run = store
+        .run(measured)
+        .map_err(|error| problem(&format!("is not a file, and not a stored run: {error}")))?;
+    if run.row.predicted {
+        return Err(problem(&"a profile is fitted to measured rows, and this run is a prediction"));
+    }
+    let passes = measured_passes(&run, config).map_err(|why| problem(&why))?;
+    let model = &run.target.model;
+    Ok((format!("run {} of {model}", run.row.id), runs_of(passes)))
+}
+
+/// The passes of an imported file; without a load of each of them nothing can be played.
+fn of_import(
+    summary: &Summary,
+    passes: Vec<(PassPlan, Vec<Record>)>,
+    config: &EngineConfig,
+) -> Result<Vec<MeasuredRun>, String> {
+    if passes.is_empty() {
+        return Err("its results do not state their load".to_owned());
+    }
+    passes_of(summary, passes, config).map(runs_of)
+}
+
+fn runs_of(passes: Vec<MeasuredPass>) -> Vec<MeasuredRun> {
+    passes.into_iter().map(|pass| pass.run).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &str) -> Result<Found, CalibrateError> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/fixtures");
+        let config = EngineConfig::of("llama-3.1-8b", Some("vllm-0.11-h100-sxm")).expect("known");
+        read_results(&format!("{folder}/{name}"), None, &config)
+    }
+
+    #[test]
+    fn results_of_other_tools_are_runs_with_their_loads_and_lengths() {
+        for name in ["vllm.json", "vllm-detailed.json", "sglang-detailed.jsonl", "guidellm.json"] {
+            let (_, runs) = read(name).unwrap_or_else(|why| panic!("{name}: {why}"));
+            assert!(!runs.is_empty(), "{name}");
+            for run in runs {
+                assert!(run.pass.requests().is_some_and(|requests| requests > 0), "{name}");
+                assert!(run.lengths.iter().all(|(input, output)| *input > 0 && *output > 0));
+                assert!(run.measured.requests_per_s.is_some(), "{name}");
+                // SGLang's files state no median of TPOT that is ours.
+                let figures = run.measured;
+                let latency = figures.tpot_p50_ms.or(figures.e2e_p50_ms).or(figures.ttft_p50_ms);
+                assert!(latency.is_some(), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_neither_a_file_nor_a_run_is_refused() {
+        let why = read("nothing.json").expect_err("there is none").to_string();
+        assert!(why.contains("nothing.json: is not a file, and not a stored run"), "{why}");
+    }
+}

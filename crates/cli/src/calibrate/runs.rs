@@ -1,0 +1,201 @@
+//! Constants of today's steps from measured runs in a CSV file, and how well they predict runs that they were
+//! not fitted on. It measures nothing and writes no file.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use inferometer_engine::EngineConfig;
+use inferometer_engine::fit::runs::{
+    Details, ERROR_NAMES, FittedRuns, MeasuredRun, RunError, column_errors, details, fit_runs,
+    parse_runs, replicates, run_errors, run_provenances,
+};
+use inferometer_engine::profile::Profile;
+use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
+
+use super::{CalibrateError, Calibrated};
+
+/// The most fits without a part of the runs: more runs are left out in groups.
+const MOST_FITS: usize = 8;
+/// A constant whose spread is left to more than this share was not determined by the rows.
+const DETERMINED: f64 = 0.5;
+
+/// Whether what was measured is a file of runs.
+pub(crate) fn is_file_of_runs(measured: &str) -> bool {
+    Path::new(measured).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
+}
+
+/// Fits the profile of runs, which are of `origin`; `name` is that of the new profile. There must be a run.
+pub(crate) fn calibrate_runs(
+    origin: &str,
+    runs: &[MeasuredRun],
+    name: Option<&str>,
+) -> Result<Calibrated, CalibrateError> {
+    let start = &runs[0].config.profile;
+    if start.steps.is_none() {
+        return Err(CalibrateError::new(format!(
+            "{origin}: profile {} is for an engine of 2023, which is fitted to tables; name an \
+                engine with --engine, such as vllm-0.23, and a card with --card",
+            start.name
+        )));
+    }
+    let other = runs.iter().find(|run| {
+        let own = &run.config.profile;
+        own.card != start.card || own.engine_version != start.engine_version
+    });
+    if let Some(other) = other {
+        return Err(CalibrateError::new(format!(
+            "{origin}: rows of {} {} on {} and of {} on {}: a profile is for one engine version on \
+                one card",
+            start.engine, start.engine_version, start.card, other.engine, other.config.profile.card
+        )));
+    }
+    let starts = [Profile { provenance: Vec::new(), ..start.clone() }];
+    let fitted = fit(&starts, runs)?;
+    let mut text = format!("measured: {origin}, {} runs\n", runs.len());
+    add_constants(&mut text, &fitted);
+    let [mut profile] = <[Profile; 1]>::try_from(fitted.profiles.clone())
+        .map_err(|_| CalibrateError::new("a fit gives one profile for each start"))?;
+    let in_sample = run_errors(&fitted.profiles, runs).map_err(CalibrateError::new)?;
+    if let Some(at) = in_sample.iter().position(|error| error.iter().all(Option::is_none)) {
+        return Err(CalibrateError::new(format!(
+            "{origin}: run {} ({}): none of its figures can be predicted; a single output token has no TPOT",
+            at + 1,
+            runs[at].set
+        )));
+    }
+    let left_out = left_out(&starts, runs)?;
+    add_errors(&mut text, "rows fitted on", &in_sample);
+    add_errors(&mut text, "rows left out of the fit", &left_out);
+    profile.name = name.map_or_else(|| format!("calibrated-{}", start.name), str::to_owned);
+    profile.provenance = run_provenances(runs, [&in_sample, &left_out, &[]]);
+    Ok(Calibrated { profile, text })
+}
+
+/// The runs of a CSV file.
+pub(crate) fn read_csv(
+    path: &str,
+    config: &EngineConfig,
+) -> Result<Vec<MeasuredRun>, CalibrateError> {
+    let text = |path: &Path| {
+        file::read_text(path, MAX_SETTINGS_BYTES).map_err(|error| {
+            let path = path.display().to_string();
+            inferometer_engine::EngineError::Unreadable { path, reason: error.to_string() }
+        })
+    };
+    let folder = Path::new(path).parent().unwrap_or(Path::new(""));
+    let details_of = |name: &str| -> Result<Details, inferometer_engine::EngineError> {
+        let of_run = folder.join("details").join(format!("{name}.json"));
+        details(&text(&of_run)?, &of_run.display().to_string())
+    };
+    let rows = text(Path::new(path)).map_err(CalibrateError::new)?;
+    parse_runs(&rows, path, Some(config), &details_of).map_err(CalibrateError::new)
+}
+
+fn fit(starts: &[Profile], runs: &[MeasuredRun]) -> Result<FittedRuns, CalibrateError> {
+    fit_runs(starts, runs, &[]).map_err(CalibrateError::new)
+}
+
+/// Errors of each run under a fit without it and its replicates, or without several of them; none where all are
+/// replicates of one.
+fn left_out(starts: &[Profile], runs: &[MeasuredRun]) -> Result<Vec<RunError>, CalibrateError> {
+    let replicates = replicates(runs);
+    if replicates.len() < 2 {
+        return Ok(Vec::new());
+    }
+    let mut found = vec![[None; 7]; runs.len()];
+    let fits = replicates.len().min(MOST_FITS);
+    for number in 0..fits {
+        let out: Vec<usize> =
+            replicates.iter().skip(number).step_by(fits).flatten().copied().collect();
+        let of = |wanted: bool| -> Vec<MeasuredRun> {
+            (0..runs.len())
+                .filter(|at| out.contains(at) == wanted)
+                .map(|at| runs[at].clone())
+                .collect()
+        };
+        let fitted = fit(starts, &of(false))?;
+        let errors = run_errors(&fitted.profiles, &of(true)).map_err(CalibrateError::new)?;
+        let mut places = out;
+        places.sort_unstable();
+        for (at, error) in places.into_iter().zip(errors) {
+            found[at] = error;
+        }
+    }
+    Ok(found)
+}
+
+fn add_constants(text: &mut String, fitted: &FittedRuns) {
+    let (told, held): (Vec<_>, Vec<_>) =
+        fitted.constants.iter().partition(|constant| constant.remaining < DETERMINED);
+    text.push_str("determined by the rows:\n");
+    for constant in &told {
+        let of = format!("{} {:.4}, {:.4} before", constant.name, constant.value, constant.prior);
+        let _ = writeln!(text, "  {of}");
+    }
+    if told.is_empty() {
+        text.push_str("  none\n");
+    }
+    let names: Vec<&str> = held.iter().map(|constant| constant.name).collect();
+    if !names.is_empty() {
+        let names = names.join(", ");
+        let _ =
+            writeln!(text, "not determined by the rows, so kept near the previous values: {names}");
+    }
+}
+
+fn add_errors(text: &mut String, what: &str, errors: &[RunError]) {
+    let columns = column_errors(errors);
+    if columns.is_empty() {
+        let _ = writeln!(text, "{what}: none available; give more rows");
+    }
+    for name in ERROR_NAMES {
+        if let Some(e) = columns.get(name) {
+            let _ = writeln!(
+                text,
+                "{what}: {name}: mean {:.2} %, median {:.2} %, p90 {:.2} %, max {:.2} %",
+                e.mean, e.median, e.p90, e.max
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str =
+        "card,requests,max_in_flight,input_length,output_length,requests_per_s,tpot_p50_ms\n";
+
+    fn calibrated(rows: &str, profile: &str) -> Result<Calibrated, CalibrateError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("runs.csv");
+        std::fs::write(&path, format!("{HEADER}{rows}")).expect("a file");
+        let config = EngineConfig::of("llama-3.1-8b", Some(profile)).expect("known");
+        let path = path.display().to_string();
+        calibrate_runs(&path, &read_csv(&path, &config)?, Some("mine"))
+    }
+
+    #[test]
+    fn two_rows_make_a_profile_and_say_what_they_cannot_tell() {
+        let rows = "l40s,8,1,500,60,0.89,18.0\nl40s,64,32,500,60,11.0,42.0\n";
+        let Calibrated { profile, text } = calibrated(rows, "vllm-0.8-l40s").expect("a fit");
+        assert_eq!((profile.name.as_str(), profile.card.as_str()), ("mine", "l40s"));
+        assert_eq!((profile.provenance.len(), profile.provenance[0].rows), (1, 2));
+        assert!(text.contains("2 runs") && text.contains("rows left out of the fit"), "{text}");
+        let held = text.split("not determined by the rows").nth(1).expect("some are held");
+        assert!(held.contains("reduction_factor") && held.contains("fp8_factor"), "{text}");
+        let told = text.split("not determined").next().unwrap_or_default();
+        assert!(told.contains("bandwidth_factor"), "{text}");
+    }
+
+    #[test]
+    fn rows_of_two_cards_and_profiles_of_2023_are_refused() {
+        let why =
+            |rows: &str, profile| calibrated(rows, profile).err().expect("refused").to_string();
+        let two = "l40s,8,1,500,60,0.5,18.0\nh100-sxm,8,1,500,60,1.5,8.0\n";
+        assert!(why(two, "vllm-0.8-l40s").contains("on l40s and of"), "two cards");
+        let one = "a100-pcie-40gb,8,1,500,60,0.5,18.0\n";
+        assert!(why(one, "a100-40g-vllm-0.2.7").contains("--engine"), "2023");
+        assert!(why("", "vllm-0.8-l40s").contains("has no row"), "no row");
+    }
+}

@@ -1,0 +1,337 @@
+//! `ab`: two servers in alternating blocks; the flags, which are those of `run` and the keys of `[ab]` in a
+//! plan.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use inferometer_plan::spec::{Spec, TargetSpec, Variant};
+use inferometer_predict::{ab as predict_ab, check_plan};
+use inferometer_report::ab::{self, AbDocument, json};
+use inferometer_report::ab_page::summary;
+use inferometer_report::judgement::{Judgement, Verdict};
+use inferometer_report::{difference, junit};
+use inferometer_run::{AbRun, Clock, FinishedAb, Host, Strictness, dry_run, variants};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::engine_flags::{EngineFlags, config};
+use super::ranks;
+use super::run::{expose, form};
+use super::run_flags::{RunArgs, given};
+use super::settings::{Applied, Settings};
+use crate::command_line::console::{tell, variable};
+use crate::command_line::exit::{Failure, first_of, print};
+use crate::command_line::files;
+use crate::command_line::terminal::show;
+use crate::compare::{Judged, conditions, judgement};
+use crate::plan_file::{self, MultiTarget};
+
+/// The flags of `ab`. Two servers are two --target, or a plan file with two [[target]]; one is compared with
+/// itself.
+#[derive(Args)]
+pub struct AbArgs {
+    #[command(flatten)]
+    run: RunArgs,
+    #[command(flatten)]
+    ab: AbFlags,
+    /// Setting of side B that differs from side A, such as speed=0.95 or (with --predict)
+    /// max-num-seqs=16; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Comparison")]
+    b: Vec<String>,
+    /// Conditions on the change from A to B, such as 'output_tokens_per_s>-3%,ttft_p50<+5%'; exit
+    /// code 3 if one is missed, and with --strict also if one is undecided
+    #[arg(long, value_name = "CONDITIONS", help_heading = "Comparison")]
+    gate: Option<String>,
+    /// Write the answer and the tables as Markdown; append them if the file is that of
+    /// GITHUB_STEP_SUMMARY
+    #[arg(long, value_name = "FILE", help_heading = "Comparison")]
+    markdown: Option<PathBuf>,
+    /// Compare settings of the embedded engine in virtual time: no server is contacted, and it
+    /// takes seconds. Takes --model, --profile, --noise and the flags under Engine
+    #[arg(long, help_heading = "Comparison")]
+    predict: bool,
+    #[command(flatten)]
+    engine: EngineFlags,
+}
+
+/// The keys of `[ab]`, by the same names.
+#[derive(Args, Serialize)]
+#[command(next_help_heading = "Comparison")]
+struct AbFlags {
+    /// Metrics to compare, such as output_tokens_per_s,ttft_p50; the first one decides when the
+    /// comparison ends [default: output tokens/s (TTFT with --rate, E2E with one request in
+    /// flight), then the medians of TTFT, TPOT and E2E]
+    #[arg(long, value_name = "FIGURE,...", value_delimiter = ',')]
+    metric: Option<Vec<String>>,
+    /// Smallest relevant difference [default: 5%]
+    #[arg(long, value_name = "SHARE")]
+    minimal_effect: Option<String>,
+    /// Requests at the start of each block that are not counted, because the server is still
+    /// filling up [default: the concurrency; with --rate a quarter of the block]
+    #[arg(long, value_name = "N")]
+    uncounted: Option<u32>,
+    /// Maximum requests of all blocks of both servers; at least 8 pairs of blocks are measured
+    /// [default: 10000, or 40 pairs if they have more]
+    #[arg(long, value_name = "N")]
+    max_requests: Option<u64>,
+    /// Maximum time since the first block, including pauses between blocks, such as 10m; a block
+    /// cut off by this limit is discarded [default: no limit]
+    #[arg(long, value_name = "SPAN")]
+    max_time: Option<String>,
+}
+
+/// Keys of a plan that may be other on the second side.
+const OF_B: [&str; 7] = ["target", "endpoint", "dialect", "model", "profile", "speed", "noise"];
+/// The same in virtual time, where nothing is sent.
+const OF_B_IN_VIRTUAL_TIME: [&str; 3] = ["model", "profile", "noise"];
+
+/// Compares.
+pub fn ab(mut arguments: AbArgs) -> Result<(), Failure> {
+    ranks::only_one("ab")?;
+    let settings = Settings::read()?;
+    arguments.run = settings.switched(arguments.run);
+    let arguments = &arguments;
+    arguments.check()?;
+    let mut keys = arguments.run.keys_of_first_target()?;
+    keys.insert("ab".to_owned(), given(&arguments.ab)?.into());
+    let Applied { keys, origins } =
+        settings.apply(arguments.run.plan(), keys, &arguments.run, None)?;
+    let (spec, multi) =
+        plan_file::merge_multi_target(arguments.run.plan(), keys, plan_file::Place::Flags)?;
+    let (variants, flags) = arguments.sides(spec, &multi)?;
+    let configs = match arguments.predict {
+        true => Some(arguments.configs(&variants, &flags)?),
+        false => None,
+    };
+    let (events, host) = show(arguments.run.view());
+    let host = if arguments.predict { Host::default() } else { host };
+    let engine_flags = flags.each_ref().map(EngineFlags::given);
+    let gate = conditions(arguments.gate.as_deref())?;
+    let run = AbRun::resolve(variants, engine_flags, gate, (&host, &variable))?;
+    if arguments.run.dry_run {
+        let sides = if run.one_server { &run.sides[..1] } else { &run.sides[..] };
+        return sides.iter().try_for_each(|side| {
+            if !arguments.run.json {
+                print(&format!("# side {}\n", side.variant.name))?;
+            }
+            let clock = if arguments.predict { Clock::Virtual } else { Clock::Real };
+            print(&origins.shown_with(dry_run(&side.plan, form(&arguments.run), clock)?))
+        });
+    }
+    let has_gate = !run.gate.is_empty();
+    let finished = match configs {
+        Some([a, b]) => {
+            run.sides.iter().try_for_each(|side| check_plan(&side.plan))?;
+            let place = run.place();
+            let found = predict_ab(&run, [&a, &b])?;
+            if !arguments.run.quiet {
+                eprintln!("{}", found.time);
+            }
+            let failures = run.shortfalls(&found.document, arguments.run.strictness());
+            FinishedAb { document: found.document, folder: found.folder, place, failures }
+        }
+        None => {
+            let _exposed = expose(&arguments.run, &events)?;
+            let finished = run.run(&events, arguments.run.strictness());
+            finished.map_err(|error| {
+                let failure = Failure::from(error);
+                if has_gate { failure.judged() } else { failure }
+            })?
+        }
+    };
+    arguments.conclude(finished, has_gate)
+}
+
+impl AbArgs {
+    /// Whether an open condition counts as missed.
+    fn is_strict(&self) -> bool {
+        self.run.strictness() == Strictness::Strict
+    }
+
+    /// Refuses flags that have no meaning here.
+    fn check(&self) -> Result<(), Failure> {
+        let refused = [
+            (self.run.resume.is_some(), "--resume: a comparison cannot be resumed; start it again"),
+            (self.run.tui, "--tui: shows one run, but a comparison has two; leave it out"),
+            (
+                self.run.metrics_listen.is_some() && self.predict,
+                "--metrics-listen: with --predict there is no run in progress to scrape; leave it \
+                    out",
+            ),
+            (
+                self.run.targets().len() > 2,
+                "target (--target): a comparison has one or two servers; leave out the others",
+            ),
+            (
+                !self.engine.given().is_empty() && !self.predict,
+                "engine flags (--max-num-seqs, ...) apply to the embedded engine in virtual time: \
+                    add --predict",
+            ),
+            (
+                self.run.junit.is_some() && self.gate.is_none(),
+                "--junit: there is no gate to report; give --gate",
+            ),
+        ];
+        if let Some((_, why)) = refused.into_iter().find(|(is_given, _)| *is_given) {
+            return Err(Failure::usage(why));
+        }
+        for (flag, file) in [("--junit", &self.run.junit), ("--markdown", &self.markdown)] {
+            file.as_ref().map_or(Ok(()), |file| files::is_no_stdout(flag, file))?;
+        }
+        Ok(())
+    }
+
+    /// The sides, one where both are the same, and the flags of the embedded engine on each.
+    fn sides(
+        &self,
+        spec: Spec,
+        multi: &MultiTarget,
+    ) -> Result<(Vec<Variant>, [EngineFlags; 2]), Failure> {
+        if multi.rounds > 1 {
+            return Err(Failure::usage(
+                "rounds: blocks alternate until the answer is certain; leave it out",
+            ));
+        }
+        let of_plan = multi.targets.len();
+        let second = self.run.targets().get(1);
+        if of_plan > 0 && (second.is_some() || !self.b.is_empty()) {
+            return Err(Failure::usage(
+                "target: the plan file has [[target]] tables; leave out the second --target and \
+                    --b",
+            ));
+        }
+        let (mut own, mut flags) = (Map::new(), Map::new());
+        for text in &self.b {
+            let (name, value) = text.split_once('=').ok_or_else(|| {
+                Failure::usage(format!("--b: `{text}` is not NAME=VALUE; write it like speed=0.95"))
+            })?;
+            let name = name.trim().replace('-', "_");
+            let is_of_engine = EngineFlags::keywords().contains(&name);
+            if is_of_engine && !self.predict {
+                return Err(Failure::usage(format!(
+                    "--b: {name} applies to the embedded engine in virtual time; add --predict"
+                )));
+            }
+            let known: &[&str] = if self.predict { &OF_B_IN_VIRTUAL_TIME } else { &OF_B };
+            if !is_of_engine && !known.contains(&name.as_str()) {
+                return Err(Failure::usage(format!(
+                    "--b: `{name}` cannot differ between the sides; there are {}{}",
+                    known.join(", "),
+                    if self.predict { ", and the engine flags" } else { "" }
+                )));
+            }
+            // Numbers are numbers where the flag takes one.
+            let value = match (is_of_engine, serde_json::from_str(value)) {
+                (true, Ok(value)) => value,
+                _ => Value::String(value.to_owned()),
+            };
+            let keys = if is_of_engine { &mut flags } else { &mut own };
+            if keys.insert(name.clone(), value).is_some() {
+                return Err(Failure::usage(format!("--b: `{name}` is given twice")));
+            }
+        }
+        let of_a = given(&self.engine)?;
+        let mut of_b = of_a.clone();
+        of_b.extend(flags);
+        let read = |mut keys: Map<String, Value>| EngineFlags::take_from(&mut keys);
+        let is_one = second.is_none() && self.b.is_empty();
+        let engine_flags = [read(of_a)?, read(of_b)?];
+        let found = match (of_plan, is_one) {
+            (0, true) => variants(&spec, &[])?,
+            (0, false) => {
+                own.extend(second.map(|url| ("target".to_owned(), url.clone().into())));
+                let mut keys = match serde_json::to_value(&spec) {
+                    Ok(Value::Object(keys)) => keys,
+                    _ => return Err(Failure::usage("the plan cannot be written")),
+                };
+                keys.extend(own);
+                let other: Spec = serde_json::from_value(Value::Object(keys))
+                    .map_err(|error| Failure::usage(format!("--b: {error}")))?;
+                let none: &[TargetSpec] = &[];
+                [variants(&spec, none)?, variants(&other, none)?].concat()
+            }
+            _ => variants(&spec, &multi.targets)?,
+        };
+        Ok((found, engine_flags))
+    }
+
+    /// The engines that are played.
+    fn configs(
+        &self,
+        variants: &[Variant],
+        flags: &[EngineFlags; 2],
+    ) -> Result<[inferometer_engine::EngineConfig; 2], Failure> {
+        let sends = |one: &Variant| one.spec.target.is_some() || one.spec.server.is_some();
+        if variants.iter().any(sends) {
+            return Err(Failure::usage(
+                "--predict: no server is contacted; leave out target and [server]",
+            ));
+        }
+        let of = |at: usize| {
+            let spec = &variants[at.min(variants.len() - 1)].spec;
+            config(spec.model.as_deref(), spec.profile.as_deref(), &flags[at])
+        };
+        Ok([of(0)?, of(1)?])
+    }
+
+    /// Prints the answer, writes what is wanted of it, and judges the gate.
+    fn conclude(&self, finished: FinishedAb, has_gate: bool) -> Result<(), Failure> {
+        let FinishedAb { document, folder, place, failures } = finished;
+        let comparison = document.ab.comparison((place.0, &place.1));
+        let runs = document.ab.sides.each_ref().map(|side| Some(side.run_id.clone()));
+        let judged = [Judged { comparison, gate: document.gate.clone(), runs }];
+        let judgement = judgement(&judged, self.is_strict()).or_else(|| {
+            has_gate.then(|| Judgement::new(Verdict::Undecided, document.ab.sentence.clone()))
+        });
+        let again = format!("; again: inferometer report {}", document.group);
+        print(&match self.run.json {
+            true => json(&document),
+            false => text(&document, &folder, &again),
+        })?;
+        let written = self.write_files(&document, &judged, judgement.as_ref());
+        let failed = failures.into_iter().map(|(name, error)| Failure::from(error).of(&name));
+        let gravest = failed.min_by_key(Failure::gravity).map_or(Ok(()), Err);
+        let gravest = gravest.map_err(|it| if has_gate { it.judged() } else { it });
+        let missed = match &judgement {
+            Some(Judgement { verdict: Verdict::Fail, sentence }) => {
+                Err(Failure::Objective(sentence.clone()))
+            }
+            _ => Ok(()),
+        };
+        first_of(gravest.and(missed), written)?;
+        if let Some(judgement) = judgement {
+            tell(&judgement.to_string());
+        }
+        Ok(())
+    }
+
+    fn write_files(
+        &self,
+        document: &AbDocument,
+        judged: &[Judged; 1],
+        judgement: Option<&Judgement>,
+    ) -> Result<(), Failure> {
+        let [Judged { comparison, gate, runs }] = judged;
+        let mut written = Ok(());
+        if let Some(file) = &self.run.junit {
+            let suite = junit::of_comparison(comparison, gate, runs, self.is_strict());
+            written = files::write("--junit", file, &junit::junit(&[suite], judgement));
+        }
+        let Some(file) = &self.markdown else { return written };
+        first_of(written, files::write_summary("--markdown", file, &summary(document, judgement)))
+    }
+}
+
+/// An answer for a terminal. `again`: how it is made again, behind where its files are.
+pub(super) fn text(document: &AbDocument, folder: &Path, again: &str) -> String {
+    let gate = match document.gate.is_empty() {
+        true => String::new(),
+        false => format!("\n{}", difference::gate_text(&document.gate)),
+    };
+    format!(
+        "{}{gate}\nreport: {1}/ab.html, {1}/ab.md; plots: {1}/*.png{again}\nanswer: {2}\n",
+        ab::text(document),
+        folder.display(),
+        document.ab.sentence
+    )
+}

@@ -1,0 +1,220 @@
+//! `check --predictions`: how a profile has done over the measured runs of the store, and the same of the run that was
+//! just measured.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use inferometer_analysis::prediction::{FigurePrediction, PassPrediction};
+use inferometer_analysis::summary::Summary;
+use inferometer_engine::profile::profile as profile_named;
+use inferometer_predict::{Expected, expected, known_engine};
+use inferometer_stats::percentile;
+use inferometer_store::Store;
+use serde_json::{Value, json};
+
+use crate::command_line::exit::{Failure, print};
+
+/// Lists how the profiles of the runs, or the one that is named, have done.
+pub fn check_predictions(
+    store: &Path,
+    profile: Option<&str>,
+    as_json: bool,
+) -> Result<(), Failure> {
+    let own = profile.map(profile_named).transpose().map_err(Failure::usage)?;
+    let store = Store::open_existing(store).map_err(Failure::usage)?;
+    let mut held = Vec::new();
+    let mut skipped = Vec::new();
+    for row in store.runs().map_err(Failure::run_failed)?.iter().filter(|row| !row.predicted) {
+        let id = row.id.to_string();
+        let found = store.run(&id).map_err(|error| error.to_string());
+        match found.and_then(|run| expected(&run, own.as_ref())) {
+            Ok(expected) => held.push((id, expected)),
+            Err(why) => skipped.push((id, why)),
+        }
+    }
+    match as_json {
+        true => print(&format!("{:#}\n", document(&held, &skipped))),
+        false => print(&text(&held, &skipped)),
+    }
+}
+
+/// The figures that were measured, each with its name.
+fn measured(
+    held: &[(String, Expected)],
+) -> impl Iterator<Item = (&str, &Expected, &PassPrediction, &'static str, FigurePrediction)> {
+    held.iter().flat_map(|(run, expected)| {
+        expected.passes.iter().flat_map(move |(_, pass)| {
+            let named = PassPrediction::NAMES.into_iter().zip(pass.figures());
+            named.filter_map(move |(name, figure)| {
+                let figure = figure.filter(|figure| figure.measured.is_some())?;
+                Some((run.as_str(), expected, pass, name, figure))
+            })
+        })
+    })
+}
+
+/// Of one figure: how many were measured, how many of those with a range of their own lay in it, and the median
+/// absolute error.
+fn of_figure(held: &[(String, Expected)], wanted: &str) -> Option<(usize, usize, usize, f64)> {
+    let figures: Vec<FigurePrediction> =
+        measured(held).filter(|found| found.3 == wanted).map(|found| found.4).collect();
+    let mut errors: Vec<f64> =
+        figures.iter().filter_map(|figure| figure.error_pct).map(f64::abs).collect();
+    errors.sort_unstable_by(f64::total_cmp);
+    let sure: Vec<_> = figures.iter().filter(|figure| figure.calibrated).collect();
+    let inside = sure.iter().filter(|figure| figure.holds() == Some(true)).count();
+    (!errors.is_empty()).then(|| (errors.len(), sure.len(), inside, percentile(&errors, 0.5)))
+}
+
+fn text(held: &[(String, Expected)], skipped: &[(String, String)]) -> String {
+    let mut text = String::new();
+    for (run, expected, pass, name, figure) in measured(held) {
+        let FigurePrediction { predicted, interval: [low, high], .. } = figure;
+        let _ = writeln!(
+            text,
+            "{run}  {}  {}  {name}: predicted {predicted:.2}, measured {:.2} ({:+.1} %): {}",
+            expected.profile,
+            pass.load,
+            figure.measured.unwrap_or_default(),
+            figure.error_pct.unwrap_or_default(),
+            judged(figure, low, high)
+        );
+    }
+    for name in PassPrediction::NAMES {
+        if let Some((count, sure, inside, median)) = of_figure(held, name) {
+            let _ = writeln!(
+                text,
+                "{name}: median absolute error {median:.1} % of {count}; {inside} of {sure} calibrated \
+                 ones inside the interval of nine of ten"
+            );
+        }
+    }
+    let _ = writeln!(text, "{} runs predicted, {} not", held.len(), skipped.len());
+    for (run, why) in skipped {
+        let _ = writeln!(text, "  {run}: {why}");
+    }
+    text
+}
+
+fn document(held: &[(String, Expected)], skipped: &[(String, String)]) -> Value {
+    let runs = held.iter().map(|(run, expected)| {
+        let passes = expected.passes.iter().map(|(cell, pass)| {
+            json!({
+                "input_length": cell.input_length,
+                "output_length": cell.output_length,
+                "prediction": pass,
+            })
+        });
+        json!({ "run": run, "profile": expected.profile, "passes": passes.collect::<Vec<_>>() })
+    });
+    let figures = PassPrediction::NAMES.into_iter().filter_map(|name| {
+        let (count, sure, inside, median) = of_figure(held, name)?;
+        let figure = json!({
+            "measured": count,
+            "calibrated": sure,
+            "inside": inside,
+            "median_absolute_error_pct": median,
+        });
+        Some((name.to_owned(), figure))
+    });
+    json!({
+        "runs": runs.collect::<Vec<_>>(),
+        "figures": figures.collect::<serde_json::Map<_, _>>(),
+        "skipped": skipped.iter().map(|(run, why)| json!({ "run": run, "why": why })).collect::<Vec<_>>(),
+    })
+}
+
+fn judged(figure: FigurePrediction, low: f64, high: f64) -> String {
+    let calibrated = if figure.calibrated { "" } else { "uncalibrated " };
+    match figure.holds() {
+        Some(true) => format!("inside the {calibrated}interval"),
+        _ => format!("outside the {calibrated}interval, {low:.2} to {high:.2}"),
+    }
+}
+
+/// What was predicted of a run that was measured on a server whose engine, card and model are known: a line for each
+/// pass, and how to learn a profile. Empty where one of them is not known.
+pub fn of_run(store: &Path, run: &str, summary: &Summary) -> String {
+    if summary.target.simulated || known_engine(summary, None).is_err() {
+        return String::new();
+    }
+    let stored = Store::open_existing(store).and_then(|store| store.run(run));
+    let found = match stored.map_err(|error| error.to_string()).and_then(|run| expected(&run, None))
+    {
+        Ok(found) => found,
+        Err(why) => return format!("\nnot predicted: {why}\n"),
+    };
+    lines(run, &summary.target.model, &found)
+}
+
+fn lines(run: &str, model: &str, found: &Expected) -> String {
+    let mut text = String::from("\n");
+    for (cell, pass) in &found.passes {
+        let Some(figure) = pass.requests_per_s.filter(|figure| figure.measured.is_some()) else {
+            continue;
+        };
+        let [low, high] = figure.interval;
+        let _ = writeln!(
+            text,
+            "{cell}, {}: predicted {:.1}, measured {:.1} requests/s: {}",
+            pass.load,
+            figure.predicted,
+            figure.measured.unwrap_or_default(),
+            judged(figure, low, high)
+        );
+    }
+    let Expected { profile, flags, .. } = found;
+    let _ = writeln!(
+        text,
+        "by profile {profile}; all figures: inferometer predict --against {run} --model {model} {flags}; to learn \
+         a profile of this server: inferometer calibrate {run} --model {model} {flags} --out my-profile.toml"
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use inferometer_model::cell::CellPlan;
+
+    use super::*;
+
+    fn expected_of(predicted: f64, measured: f64, calibrated: bool) -> Expected {
+        let interval = [predicted / 1.1, predicted * 1.1];
+        let figure =
+            FigurePrediction { predicted, interval, calibrated, measured: None, error_pct: None };
+        let figures = [Some(figure.against(Some(measured))), None, None, None, None];
+        let cell = CellPlan { input_length: 128, output_length: 32 };
+        let pass = PassPrediction::of("saturated".to_owned(), figures);
+        Expected {
+            profile: "vllm-0.23-h100-sxm".to_owned(),
+            flags: "--engine vllm-0.23.0 --card h100-sxm".to_owned(),
+            passes: vec![(cell, pass)],
+        }
+    }
+
+    #[test]
+    fn a_run_says_what_was_predicted_of_it_and_offers_to_learn() {
+        let text = lines("r1", "qwen3-14b", &expected_of(11.4, 10.9, true));
+        let first = "predicted 11.4, measured 10.9 requests/s: inside the interval\n";
+        assert!(text.contains(first), "{text}");
+        assert!(text.contains("inferometer calibrate r1 --model qwen3-14b --engine vllm-0.23.0"));
+        let off = lines("r1", "qwen3-14b", &expected_of(11.4, 20.0, false));
+        assert!(off.contains("outside the uncalibrated interval, 10.36 to 12.54"), "{off}");
+    }
+
+    #[test]
+    fn all_runs_are_counted_and_those_that_could_not_be_predicted_are_named() {
+        let held = [
+            ("a".to_owned(), expected_of(10.0, 10.5, true)),
+            ("b".to_owned(), expected_of(10.0, 20.0, true)),
+            ("c".to_owned(), expected_of(10.0, 9.0, false)),
+        ];
+        let skipped = [("d".to_owned(), "engine, card or model unknown".to_owned())];
+        let text = text(&held, &skipped);
+        assert!(text.contains("1 of 2 calibrated ones inside"), "{text}");
+        assert!(text.contains("3 runs predicted, 1 not") && text.contains("d: engine"), "{text}");
+        let document = document(&held, &skipped);
+        assert_eq!(document["figures"]["requests_per_s"]["inside"], 1);
+        assert_eq!(document["skipped"][0]["run"], "d");
+    }
+}

@@ -1,0 +1,38 @@
+//! The cards that the embedded engine knows.
+
+use std::fmt::Write;
+
+use inferometer_engine::card::{Card, cards as all_cards};
+use inferometer_engine::profile::profiles;
+
+use super::named;
+use crate::command_line::exit::Failure;
+
+/// The cards as text, one to a line.
+pub fn cards(names: &[String]) -> Result<String, Failure> {
+    let mut text = String::new();
+    for card in named("cards", all_cards(), |it| &it.name, names)? {
+        let _ = writeln!(
+            text,
+            "{:<16} {:>5.0} GB {:>5.0} GB/s {:>5.0} TFLOP/s in 16 bits  {}",
+            card.name,
+            card.memory_bytes as f64 * 1e-9,
+            card.bandwidth_bytes_per_s * 1e-9,
+            card.dense_flops_per_s * 1e-12,
+            known(card)
+        );
+    }
+    Ok(text)
+}
+
+/// What stands behind predictions on a card.
+fn known(card: &Card) -> String {
+    let fitted = profiles().iter().filter(|it| it.card == card.name && !it.provenance.is_empty());
+    let fitted: Vec<String> =
+        fitted.map(|it| format!("{} {}", it.engine, it.engine_version)).collect();
+    match (fitted.as_slice(), &card.operations) {
+        ([], None) => "data sheet only: uncalibrated".to_owned(),
+        ([], Some(_)) => "single operations measured: uncalibrated".to_owned(),
+        (fitted, _) => format!("profiles of {}", fitted.join(", ")),
+    }
+}

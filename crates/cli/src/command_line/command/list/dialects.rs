@@ -1,0 +1,28 @@
+//! How servers can be spoken to.
+
+use std::fmt::Write;
+
+use inferometer_wire::dialect::dialects as all;
+
+use super::named;
+use crate::command_line::exit::Failure;
+
+/// The dialects as text.
+pub fn dialects(names: &[String]) -> Result<String, Failure> {
+    let mut text = String::new();
+    for dialect in named("dialects", all(), |it| it.name, names)? {
+        let ids = if dialect.accepts_token_ids { "text or token ids" } else { "text" };
+        let eos = if dialect.honours_ignore_eos { "yes" } else { "no" };
+        let _ = writeln!(
+            text,
+            "{}\n    {}\n    POST {} (stream), {} (whole)\n    prompts: {ids}; ignore_eos: {eos}\n    \
+             source: {}\n",
+            dialect.name,
+            dialect.description,
+            dialect.path(true),
+            dialect.path(false),
+            dialect.source
+        );
+    }
+    Ok(text)
+}

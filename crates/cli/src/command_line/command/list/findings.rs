@@ -1,0 +1,26 @@
+//! Every finding that a run can have, with what it means and what to do.
+
+use std::fmt::Write;
+
+use inferometer_model::finding::{Code, Severity, code};
+
+use super::named;
+use crate::command_line::exit::Failure;
+
+/// The table of findings, or the entries that are named, as text.
+pub fn findings(names: &[String]) -> Result<String, Failure> {
+    let wanted = named("findings", code::ALL, |code| code.name, names)?;
+    Ok(wanted.into_iter().map(entry).collect())
+}
+
+fn entry(code: &Code) -> String {
+    let severity = match code.severity {
+        Severity::Note => "note",
+        Severity::Warning => "warning",
+    };
+    let mut text = format!("{} ({severity})\n    {}\n", code.name, code.means);
+    if let Some(advice) = code.advice {
+        let _ = writeln!(text, "    advice: {advice}");
+    }
+    text + "\n"
+}

@@ -1,0 +1,93 @@
+//! `list`: what the program knows by name, and what each name stands for.
+
+mod cards;
+mod dialects;
+mod findings;
+mod metrics;
+mod models;
+mod presets;
+mod scenarios;
+
+use std::ffi::OsString;
+
+use clap::{Args, ValueEnum};
+use inferometer_model::suggest::did_you_mean;
+
+use crate::command_line::exit::{Failure, print};
+
+/// The flags of `list`.
+#[derive(Args)]
+pub struct ListArgs {
+    /// What to list
+    #[arg(value_name = "WHAT")]
+    what: What,
+    /// Names of the entries to print [default: all]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, ValueEnum)]
+enum What {
+    /// Cards of the embedded engine, for --card
+    Cards,
+    /// APIs of servers, for --dialect
+    Dialects,
+    /// Notes and warnings about results, with advice
+    Findings,
+    /// Metrics with definition, formula, unit and source
+    Metrics,
+    /// Models and profiles of the embedded engine
+    Models,
+    /// Servers that a plan can start; with a name, print its TOML file
+    Presets,
+    /// Kinds of applications, for --scenario
+    Scenarios,
+}
+
+/// Prints the list.
+pub fn list(arguments: &ListArgs) -> Result<(), Failure> {
+    let names = &arguments.names;
+    print(&match arguments.what {
+        What::Cards => cards::cards(names)?,
+        What::Dialects => dialects::dialects(names)?,
+        What::Findings => findings::findings(names)?,
+        What::Metrics => metrics::metrics(names)?,
+        What::Models => models::models(names)?,
+        What::Presets => presets::presets(names)?,
+        What::Scenarios => scenarios::scenarios(names)?,
+    })
+}
+
+/// The same arguments, with `list` before what were commands of their own before there was `list`:
+/// `inferometer metrics`.
+pub fn with_list(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let first = arguments.get(1).and_then(|word| word.to_str());
+    if first.is_some_and(|word| What::from_str(word, false).is_ok()) {
+        arguments.insert(1, "list".into());
+    }
+    arguments
+}
+
+/// Those of `all` that are named, in the order of their names; all where none is.
+fn named<T>(
+    what: &str,
+    all: impl IntoIterator<Item = T>,
+    name: fn(&T) -> &str,
+    names: &[String],
+) -> Result<Vec<T>, Failure> {
+    let mut all: Vec<T> = all.into_iter().collect();
+    let plain = |name: &str| name.replace('-', "_");
+    for wanted in names {
+        if !all.iter().any(|entry| plain(name(entry)) == plain(wanted)) {
+            let meant = did_you_mean(wanted, all.iter().map(name));
+            return Err(Failure::usage(format!(
+                "{wanted}: there is no such name{meant}; `inferometer list {what}` lists all"
+            )));
+        }
+    }
+    let place = |entry: &T| names.iter().position(|wanted| plain(wanted) == plain(name(entry)));
+    all.retain(|entry| names.is_empty() || place(entry).is_some());
+    all.sort_by_key(place);
+    Ok(all)
+}

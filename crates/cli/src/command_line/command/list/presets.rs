@@ -1,0 +1,35 @@
+//! The servers that a plan can start by name.
+
+use std::fmt::Write;
+
+use inferometer_launch::preset;
+use inferometer_plan::spec::{CommandLine, ServerSpec};
+
+use super::named;
+use crate::command_line::exit::Failure;
+
+/// The presets as text; of names, their files.
+pub fn presets(names: &[String]) -> Result<String, Failure> {
+    let all = named("presets", preset::presets(), |(name, _)| name, names)?;
+    if !names.is_empty() {
+        return Ok(all.into_iter().map(|(_, file)| file).collect());
+    }
+    let mut text = String::new();
+    for (name, _) in all {
+        let ServerSpec { description, notes, command, ready_url, .. } =
+            preset::preset(name).map_err(Failure::run_failed)?;
+        let command = match command {
+            Some(CommandLine::Words(words)) => words.join(" "),
+            Some(CommandLine::Shell(line)) => line,
+            None => String::new(),
+        };
+        let _ = writeln!(
+            text,
+            "{name}\n    {}\n    {command}\n    ready: {}\n    {}\n",
+            description.unwrap_or_default(),
+            ready_url.unwrap_or_default(),
+            notes.unwrap_or_default(),
+        );
+    }
+    Ok(text)
+}

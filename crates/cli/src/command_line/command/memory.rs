@@ -1,0 +1,189 @@
+//! `memory`: what fits on a card: weights, activations, keys and values, the longest sequence, and how many
+//! sequences at each length.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use inferometer_engine::{Engine, EngineConfig, Memory, ResolvedConfig};
+use serde_json::json;
+
+use super::engine_flags::{EngineFlags, config};
+use crate::command_line::exit::{Failure, print};
+
+/// Lengths of the table where none are given, as far as a sequence may be so long.
+const LENGTHS: [u32; 10] = [128, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131_072];
+/// Cards that are tried where a model does not fit.
+const CARDS: [u32; 5] = [2, 4, 8, 16, 32];
+const GB: f64 = 1e-9;
+
+/// The flags of `memory`.
+#[derive(Args)]
+pub struct MemoryArgs {
+    /// Model by name, or the path of a config.json
+    #[arg(long, value_name = "NAME|FILE")]
+    model: String,
+    /// Profile by name or file [default: that of the model]
+    #[arg(long, value_name = "NAME|FILE")]
+    profile: Option<String>,
+    #[command(flatten)]
+    engine: EngineFlags,
+    /// Sequence lengths (prompt plus output tokens) for which to count the sequences that fit
+    /// [default: from 128 up to the longest]
+    #[arg(long, value_name = "N,...", value_delimiter = ',')]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    lengths: Vec<u32>,
+    /// Print one JSON document on stdout
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints what fits; where the model does not, how many cards it needs.
+pub fn memory(arguments: &MemoryArgs) -> Result<(), Failure> {
+    let given = config(Some(&arguments.model), arguments.profile.as_deref(), &arguments.engine)?;
+    let found = Fit::of(&given, &arguments.lengths)?;
+    if found.memory.kv_blocks == 0 && !arguments.json {
+        return Err(Failure::RunFailed(found.too_large(&given)));
+    }
+    print(&if arguments.json { format!("{:#}\n", found.json()) } else { found.text() })?;
+    if found.memory.kv_blocks == 0 {
+        return Err(Failure::RunFailed(found.too_large(&given)));
+    }
+    // What fits may still be too little for the engine to start.
+    Engine::new(given).map(drop).map_err(|error| Failure::RunFailed(error.to_string()))
+}
+
+/// What fits under a configuration.
+struct Fit {
+    resolved: ResolvedConfig,
+    memory: Memory,
+    /// The longest sequence: by memory, or by the engine's limit.
+    longest: u64,
+    /// Lengths, and the sequences of each that fit at once.
+    rows: Vec<(u32, u32)>,
+}
+
+impl Fit {
+    fn of(config: &EngineConfig, lengths: &[u32]) -> Result<Self, Failure> {
+        let resolved = config.resolve().map_err(Failure::usage)?;
+        let memory = Memory::of(&resolved);
+        let longest = memory.kv_tokens().min(u64::from(resolved.limits.max_model_len));
+        let rows: Vec<u32> = match lengths {
+            [] => LENGTHS.into_iter().filter(|&tokens| u64::from(tokens) <= longest).collect(),
+            lengths => lengths.to_vec(),
+        };
+        let most = resolved.limits.max_model_len;
+        if let Some(longer) = rows.iter().find(|&&tokens| tokens > most) {
+            return Err(Failure::usage(format!(
+                "--lengths: a sequence of {longer} tokens is longer than the engine takes, {most} \
+                 (--max-model-len)"
+            )));
+        }
+        let rows = rows.into_iter().map(|tokens| (tokens, memory.sequences(tokens))).collect();
+        Ok(Self { resolved, memory, longest, rows })
+    }
+
+    fn is_limited_by_memory(&self) -> bool {
+        self.memory.kv_tokens() < u64::from(self.resolved.limits.max_model_len)
+    }
+
+    fn text(&self) -> String {
+        let Self { resolved, memory, longest, .. } = self;
+        let (profile, cards) = (&resolved.profile, resolved.tensor_parallel_size);
+        let mut text = format!(
+            "{} ({}) on {} under {} {}, profile {}\n\n",
+            resolved.model.name,
+            resolved.weights,
+            match resolved.tensor_parallel_size * resolved.pipeline_parallel_size {
+                1 => resolved.card.name.clone(),
+                all => format!("{all} x {}", resolved.card.name),
+            },
+            profile.engine,
+            profile.engine_version,
+            profile.name
+        );
+        let of_each = if cards > 1 { ", of each card" } else { "" };
+        let _ = writeln!(text, "{:<28} {:>10}", format!("memory{of_each}"), "GB");
+        let usable = format!("usable ({} of it)", resolved.gpu_memory_utilization);
+        let kv_bytes = memory.kv_tokens() as f64 * memory.token_bytes;
+        for (what, bytes) in [
+            ("all", memory.card_bytes),
+            (usable.as_str(), memory.usable_bytes),
+            ("weights", memory.weight_bytes),
+            ("activations, runtime", memory.activation_bytes),
+            ("keys and values", kv_bytes),
+        ] {
+            let _ = writeln!(text, "{what:<28} {:>10.2}", bytes * GB);
+        }
+        let why = if self.is_limited_by_memory() { "by memory" } else { "--max-model-len" };
+        let _ = writeln!(
+            text,
+            "\n{:<28} {:>10}  in blocks of {}, {:.1} kB each token\n{:<28} {longest:>10}  {why}\n",
+            "KV tokens",
+            memory.kv_tokens(),
+            memory.block_size,
+            memory.token_bytes * 1e-3,
+            "longest sequence, tokens"
+        );
+        let slots = resolved.limits.max_num_seqs;
+        let _ = writeln!(
+            text,
+            "tokens of a sequence  fit at once  run at once (--max-num-seqs {slots})"
+        );
+        for (tokens, sequences) in &self.rows {
+            let run = (*sequences).min(slots);
+            let _ = writeln!(text, "{tokens:>20}  {sequences:>11}  {run:>11}");
+        }
+        for caveat in resolved.caveats() {
+            let _ = writeln!(text, "note: {caveat}");
+        }
+        text
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let Self { resolved, memory, longest, rows } = self;
+        let slots = resolved.limits.max_num_seqs;
+        let row = |(tokens, sequences): &(u32, u32)| json!({ "tokens": tokens, "fit": sequences, "run": (*sequences).min(slots) });
+        json!({
+            "model": resolved.model.name,
+            "weights": resolved.weights.name(),
+            "card": resolved.card.name,
+            "tensor_parallel_size": resolved.tensor_parallel_size,
+            "pipeline_parallel_size": resolved.pipeline_parallel_size,
+            "engine": resolved.profile.engine,
+            "engine_version": resolved.profile.engine_version,
+            "profile": resolved.profile.name,
+            "card_bytes": memory.card_bytes,
+            "usable_bytes": memory.usable_bytes,
+            "weight_bytes": memory.weight_bytes,
+            "activation_bytes": memory.activation_bytes,
+            "kv_bytes_per_token": memory.token_bytes,
+            "kv_blocks": memory.kv_blocks,
+            "block_size": memory.block_size,
+            "kv_tokens": memory.kv_tokens(),
+            "longest_sequence": longest,
+            "max_num_seqs": slots,
+            "sequences": rows.iter().map(row).collect::<Vec<_>>(),
+            "caveats": resolved.caveats(),
+        })
+    }
+
+    /// That nothing fits, and what would.
+    fn too_large(&self, config: &EngineConfig) -> String {
+        let fits = |cards: &u32| {
+            let more = EngineConfig { tensor_parallel_size: Some(*cards), ..config.clone() };
+            Engine::new(more).is_ok()
+        };
+        let now = self.resolved.tensor_parallel_size;
+        let what = match CARDS.iter().filter(|&&cards| cards > now).find(|cards| fits(cards)) {
+            Some(cards) => format!("it fits on {cards} cards: --tensor-parallel-size {cards}"),
+            None => "take smaller --weights or a larger --card".to_owned(),
+        };
+        let memory = &self.memory;
+        format!(
+            "{} does not fit: {:.1} GB of weights and activations on each card, {:.1} GB usable; {what}",
+            self.resolved.model.name,
+            (memory.weight_bytes + memory.activation_bytes) * GB,
+            memory.usable_bytes * GB
+        )
+    }
+}

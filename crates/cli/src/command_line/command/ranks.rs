@@ -1,0 +1,147 @@
+//! Several processes that measure one plan together: which one this is, and how it finds the others.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use inferometer_cluster::launcher::{self, Found, Place};
+use inferometer_cluster::{Introduction, JoinError, Lead, Meeting, Member, Rendezvous, Token};
+use inferometer_plan::Plan;
+use inferometer_plan::spec::{Value, Variant, span};
+use inferometer_run::{Context, Events, Host, RunRequest, Team, check_ranks, follow, resolve};
+
+use crate::command_line::console::{tell, variable};
+use crate::command_line::exit::Failure;
+use crate::command_line::interrupt;
+
+/// How the processes that a launcher (srun, mpirun, a Kubernetes Job) started find each other.
+#[derive(Args)]
+pub struct RankFlags {
+    /// Address of rank 0, with or without a port, for a run that a launcher started as several
+    /// processes (ranks) [default: from Slurm, Kubernetes, MPI, or MASTER_ADDR and MASTER_PORT]
+    #[arg(long, value_name = "HOST:PORT", help_heading = "Several processes")]
+    rendezvous: Option<Rendezvous>,
+    /// How long ranks wait for each other at the start [default: 120s]
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Several processes")]
+    join_timeout: Option<Duration>,
+    /// File with a secret that all ranks share, so that no other process can join [default: the
+    /// launcher's job number, which other users may know]
+    #[arg(long, value_name = "FILE", help_heading = "Several processes")]
+    token_file: Option<PathBuf>,
+}
+
+/// How long ranks wait for each other, where nobody says otherwise.
+const JOIN_TIMEOUT: Duration = Duration::from_secs(120);
+
+impl RankFlags {
+    /// Adds what others say, where these do not say it.
+    pub fn switch(&mut self, lower: &Self) {
+        self.join_timeout = self.join_timeout.or(lower.join_timeout);
+        if self.rendezvous.is_none() {
+            self.rendezvous.clone_from(&lower.rendezvous);
+        }
+        if self.token_file.is_none() {
+            self.token_file.clone_from(&lower.token_file);
+        }
+    }
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    span(&Value::Text(text.to_owned())).map_err(str::to_owned)
+}
+
+/// The place of this process among those that a launcher started; absent where it is the only one.
+///
+/// # Errors
+/// When what the launcher says does not fit together.
+pub fn place() -> Result<Option<Place>, Failure> {
+    match launcher::find(&variable).map_err(Failure::usage)? {
+        Found::Alone => Ok(None),
+        Found::SizeUnknown { note } => {
+            tell(note);
+            Ok(None)
+        }
+        Found::Among(place) => Ok(Some(place)),
+    }
+}
+
+/// Refuses to be one of several processes, for a command that measures by itself.
+///
+/// # Errors
+/// When a launcher started several.
+pub fn only_one(command: &str) -> Result<(), Failure> {
+    match place()? {
+        None => Ok(()),
+        Some(place) => Err(Failure::usage(format!(
+            "`inferometer {command}` is a single process, but {} started {}: each would measure \
+                everything. Start one, or set INFEROMETER_RANKS=1 to let each of them measure",
+            place.launcher.name(),
+            place.ranks
+        ))),
+    }
+}
+
+/// Joins the other ranks of a run.
+///
+/// # Errors
+/// When they cannot meet, or cannot measure the plan together.
+pub fn join(
+    flags: &RankFlags,
+    place: &Place,
+    plan: &Plan,
+    context: &mut Context,
+) -> Result<(), Failure> {
+    check_ranks(plan, place.ranks)?;
+    let secret = flags.token_file.as_ref().map(|file| {
+        let read = std::fs::read(file).map_err(|error| error.to_string());
+        let token =
+            read.and_then(|text| Token::of_secret(&text).map_err(|error| error.to_string()));
+        token.map_err(|why| Failure::usage(format!("--token-file: {}: {why}", file.display())))
+    });
+    let rendezvous = flags.rendezvous.as_ref();
+    let wait = flags.join_timeout.unwrap_or(JOIN_TIMEOUT);
+    let meeting = Meeting::of(place, rendezvous, secret.transpose()?, wait);
+    let meeting = meeting.map_err(Failure::usage)?;
+    let host = inferometer_observe::environment().host.unwrap_or_else(|| "unknown".to_owned());
+    let me = Introduction {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        plan_hash: plan.hash(),
+        rank: place.rank,
+        ranks: place.ranks,
+        host,
+    };
+    let stop = context.host.interrupt.flag();
+    context.team = if place.rank == 0 {
+        Team::Lead(Arc::new(Lead::gather(&meeting, me, &context.salt, tell, stop)?))
+    } else {
+        let member = Member::join(&meeting, &me, &stop)?;
+        context.salt.clone_from(&member.salt);
+        Team::Member(Arc::new(member), (place.rank, place.ranks))
+    };
+    Ok(())
+}
+
+/// Measures the share of a rank from 1 on. What is measured, stored and printed is up to rank 0.
+///
+/// # Errors
+/// When this rank cannot go on, or the run failed at rank 0.
+pub fn measure_share(flags: &RankFlags, place: &Place, only: &Variant) -> Result<(), Failure> {
+    let (plan, mut context) = resolve(&only.spec, &variable)?;
+    context.host = Host { interrupt: interrupt::shared(), ..Host::default() };
+    join(flags, place, &plan, &mut context)?;
+    interrupt::handle_signals();
+    interrupt::recording();
+    follow(RunRequest { plan: &plan, context: &context, events: &Events::none() })?;
+    Ok(())
+}
+
+impl From<JoinError> for Failure {
+    fn from(error: JoinError) -> Self {
+        match error {
+            JoinError::Mistake(_) => Self::usage(error),
+            JoinError::Failed(_) => Self::run_failed(error),
+            JoinError::Interrupted => Self::Interrupted(error.to_string()),
+        }
+    }
+}

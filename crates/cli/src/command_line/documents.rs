@@ -1,0 +1,104 @@
+//! Every command line of this program in the README and in `docs/` has flags that there are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::command;
+use super::command::list::with_list;
+
+/// Languages of blocks whose lines are command lines.
+const OF_SHELLS: [&str; 4] = ["sh", "bash", "console", "shell"];
+
+/// The documents, below the root of the repository.
+fn documents() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut found = vec![root.join("README.md"), root.join("README.zh.md")];
+    let mut folders = vec![root.join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// The command lines of this program in a document: of indented blocks, and of blocks of a shell.
+fn command_lines(text: &str) -> Vec<String> {
+    let mut fence: Option<&str> = None;
+    let mut found: Vec<String> = Vec::new();
+    let mut goes_on = false;
+    for line in text.lines() {
+        if let Some(language) = line.strip_prefix("```") {
+            fence = if fence.is_some() { None } else { Some(language) };
+            continue;
+        }
+        let is_block = match fence {
+            Some(language) => OF_SHELLS.contains(&language),
+            None => line.starts_with("    "),
+        };
+        let line = line.trim();
+        let line = line.strip_prefix("$ ").unwrap_or(line);
+        if !is_block {
+            goes_on = false;
+            continue;
+        }
+        let part = line.trim_end_matches('\\');
+        if goes_on {
+            let last = found.last_mut().expect("invariant: what goes on has begun");
+            *last = format!("{last} {part}");
+        } else if line.starts_with("inferometer ") {
+            found.push(part.to_owned());
+        } else {
+            continue;
+        }
+        goes_on = line.ends_with('\\');
+    }
+    found
+}
+
+/// The words of the first command of a line: what stands behind it goes to other programs.
+fn words(line: &str) -> Vec<String> {
+    let all = shlex::split(line).unwrap_or_else(|| panic!("no line for a shell: {line}"));
+    let ends = |word: &String| ["|", ">", "&&", "&", ";"].contains(&word.as_str());
+    all.into_iter().take_while(|word| !ends(word)).collect()
+}
+
+#[test]
+fn every_command_line_of_the_documents_has_flags_that_there_are() {
+    let mut checked = 0;
+    let mut wrong = Vec::new();
+    for path in documents() {
+        let text = fs::read_to_string(&path).expect("a document");
+        for line in command_lines(&text) {
+            let words = words(&line);
+            // What stands for something else is no word of a command line.
+            if words.iter().any(|word| word == "..." || word.starts_with(['[', '<'])) {
+                continue;
+            }
+            checked += 1;
+            let arguments = with_list(words.into_iter().map(Into::into).collect());
+            if let Err(error) = command().try_get_matches_from(arguments)
+                && error.use_stderr()
+            {
+                let first = error.to_string().lines().next().unwrap_or_default().to_owned();
+                wrong.push(format!("{}: {line}: {first}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(checked > 100, "only {checked} command lines were found");
+}
+
+#[test]
+fn a_command_line_ends_where_another_program_begins_and_goes_on_behind_a_backslash() {
+    let text = "text\n\n    inferometer run --rate 2 \\\n        --json | jq .\n\n```console\n$ inferometer runs\nID\n```\n";
+    let found: Vec<_> = command_lines(text).iter().map(|line| words(line)).collect();
+    assert_eq!(found[0], ["inferometer", "run", "--rate", "2", "--json"]);
+    assert_eq!(found[1], ["inferometer", "runs"]);
+    assert_eq!(found.len(), 2);
+}

@@ -1,0 +1,62 @@
+//! `-h` of the commands with many flags: the flags that most people need. `--help` has all of them.
+
+use clap::Command;
+
+/// Flags that say what is measured, of each command that measures.
+const OF_ALL: [&str; 7] =
+    ["plan", "target", "model", "input_lengths", "output_lengths", "out", "dry_run"];
+/// The further flags of each.
+const OF_EACH: [(&str, &[&str]); 5] = [
+    ("run", &["requests", "concurrency", "rate", "slo"]),
+    ("predict", &["engine", "card", "requests", "rate", "against"]),
+    ("search", &["slo", "over", "max_requests", "max_time", "predict"]),
+    ("sweep", &["by", "gpus", "max_requests", "max_time", "predict"]),
+    ("ab", &["concurrency", "rate", "gate", "max_time", "predict"]),
+];
+
+/// What flags of `ab` say in place of what those of `run` do: a block has one pair of lengths and one load.
+const OF_AB: [(&str, &str); 4] = [
+    ("input_lengths", "Input length in tokens, one [default: 256]"),
+    ("output_lengths", "Output length in tokens, one [default: 64]"),
+    ("requests", "Requests of a block [default: 4 times the requests in flight]"),
+    ("concurrency", "Closed loop: so many requests in flight, one number [default: 8]"),
+];
+
+/// The same commands, of which those with many flags show few with `-h`.
+pub fn shortened(command: Command) -> Command {
+    let command = command.mut_subcommand("ab", |ab| {
+        OF_AB
+            .into_iter()
+            .fold(ab, |ab, (id, help)| ab.mut_arg(id, |it| it.help(help).long_help(help)))
+    });
+    OF_EACH.into_iter().fold(command, |command, (name, own)| {
+        command.mut_subcommand(name, |command| {
+            let is_shown = |id: &str| OF_ALL.contains(&id) || own.contains(&id);
+            command
+                .mut_args(|argument| {
+                    let is_hidden = !is_shown(argument.get_id().as_str());
+                    argument.hide_short_help(is_hidden)
+                })
+                .after_help(format!("inferometer {name} --help lists every flag."))
+                // Where every flag stands, this needs no word.
+                .after_long_help("")
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_flag_of_a_short_help_is_there_and_few_are() {
+        let command = crate::command_line::command();
+        for (name, own) in OF_EACH {
+            let command = command.find_subcommand(name).expect(name);
+            let of_command = |id: &&str| command.get_arguments().any(|it| it.get_id() == *id);
+            assert!(own.iter().all(of_command), "{name}");
+            let shown = command.get_arguments().filter(|it| !it.is_hide_short_help_set()).count();
+            assert!((8..=12).contains(&shown), "{name}: {shown}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! `ab`: two servers in alternating blocks, over sockets and in virtual time. Outcomes, counts and documents,
+//! never speeds.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{Engine, Running, folder, inferometer};
+
+const LENGTHS: [&str; 4] = ["--input-lengths", "24", "--output-lengths", "6"];
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn valid(document: &Value) {
+    let schema = include_str!("../../../../schema/ab.schema.json");
+    let schema = serde_json::from_str(schema).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let errors: Vec<String> = validator.iter_errors(document).map(|it| it.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+}
+
+fn document(folder: &Path, code: i32, arguments: &[&str]) -> Value {
+    let out = inferometer(folder, &[&["ab", "--json", "--quiet"], arguments].concat());
+    assert_eq!(out.status.code(), Some(code), "{}", text(&out.stderr));
+    serde_json::from_slice(&out.stdout).expect("JSON")
+}
+
+#[test]
+fn two_settings_in_virtual_time_differ_and_the_report_answers_again_from_the_logs() {
+    let folder = folder();
+    let flags = ["--predict", "--b", "max-num-seqs=2", "--noise", "drift=0.05:10s", "--seed", "3"];
+    let found = document(folder.path(), 0, &[&flags[..], &LENGTHS].concat());
+    valid(&found);
+    assert_eq!(found["ab"]["decision"], "a_faster");
+    assert_eq!(found["ab"]["ended_by"], "known");
+    let sentence = found["ab"]["sentence"].as_str().expect("a sentence");
+    assert!(
+        sentence.starts_with("A is faster than B: for B, output_tokens_per_s is "),
+        "{sentence}"
+    );
+    let pairs = found["ab"]["pairs"].as_u64().expect("a count");
+    let blocks = found["ab"]["blocks"].as_array().expect("blocks");
+    assert_eq!(blocks.len() as u64, 2 * pairs);
+    // They follow one another on one clock.
+    let starts: Vec<f64> = blocks.iter().filter_map(|one| one["started_s"].as_f64()).collect();
+    assert!(starts.windows(2).all(|two| two[0] < two[1]), "{starts:?}");
+    let group = found["group"].as_str().expect("a name");
+    let again = inferometer(folder.path(), &["report", group, "--json", "--out", "again"]);
+    let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
+    assert_eq!(again["ab"], found["ab"]);
+    for file in ["ab.html", "ab.md", "ab.json", "ab-blocks.svg", "ab-ratio.png"] {
+        assert!(folder.path().join("again").join(file).is_file(), "{file}");
+    }
+    let page = fs::read_to_string(folder.path().join("again/ab.md")).expect("a page");
+    assert!(page.contains("A is faster than B"), "{page}");
+    // Its runs are runs: compared as ever, they were measured in turn.
+    let runs: Vec<&str> =
+        (0..2).filter_map(|at| found["ab"]["sides"][at]["run_id"].as_str()).collect();
+    let compared = inferometer(folder.path(), &["compare", runs[0], runs[1], "--json"]);
+    let compared: Value = serde_json::from_slice(&compared.stdout).expect("JSON");
+    assert_eq!(compared["comparisons"][0]["design"]["kind"], "alternated");
+}
+
+#[test]
+fn two_servers_get_the_same_requests_and_one_server_gets_none_twice() {
+    let (a, b) = (Engine::start(&[]), Engine::start(&[]));
+    let folder = folder();
+    let load = ["--concurrency", "2", "--requests", "6", "--max-requests", "96", "--seed", "1"];
+    let both = ["--target", &a.url, "--target", &b.url];
+    let found = document(folder.path(), 0, &[&both[..], &load, &LENGTHS].concat());
+    valid(&found);
+    let hashes = |found: &Value| [0, 1].map(|at| found["runs"][at]["workload_hash"].clone());
+    let [first, second] = hashes(&found);
+    assert_eq!(first, second);
+    assert_eq!(found["ab"]["one_server"], false);
+    assert_eq!((&found["ab"]["pairs"], &found["ab"]["requests"]), (&8.into(), &96.into()));
+    assert_eq!(found["ab"]["ended_by"], "max_requests");
+    let group = found["group"].as_str().expect("a name");
+    let again = inferometer(folder.path(), &["report", group, "--json", "--out", "again"]);
+    let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
+    assert_eq!(again["ab"], found["ab"], "the logs alone give the same answer");
+    let one = document(folder.path(), 0, &[&both[..2], &load, &LENGTHS].concat());
+    let [first, second] = hashes(&one);
+    assert_ne!(first, second, "its prompts are others on each side");
+    assert_eq!(one["ab"]["one_server"], true);
+    let lengths = |at: usize| one["runs"][at]["cells"][0]["passes"][0]["input_tokens"].clone();
+    assert_eq!(lengths(0), lengths(1), "and as long");
+    // One server by two names is one server.
+    let other_name = a.url.replace("127.0.0.1", "localhost");
+    let names = ["--target", &a.url, "--target", &other_name];
+    let one = document(folder.path(), 0, &[&names[..], &load, &LENGTHS].concat());
+    let [first, second] = hashes(&one);
+    assert_ne!(first, second, "its prompts are others on each side");
+    assert_eq!(one["ab"]["one_server"], true);
+}
+
+#[test]
+fn the_time_that_a_comparison_may_take_bounds_a_block_and_a_rest() {
+    let engine = Engine::start_at("0.1", &[]);
+    let folder = folder();
+    let one = ["--passes", "one_by_one", "--cooldown", "10m"];
+    for load in [&["--concurrency", "2", "--requests", "40"][..], &one] {
+        let time = ["ab", "--json", "--target", &engine.url, "--max-time", "2s", "--warmup", "0"];
+        let output = inferometer(folder.path(), &[&time[..], load, &LENGTHS].concat());
+        let found: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)));
+        assert_eq!(found["ab"]["ended_by"], "max_time", "{}", found["ab"]);
+        let group = found["group"].as_str().expect("a name");
+        let again = inferometer(folder.path(), &["report", group, "--json", "--out", "again"]);
+        let again: Value = serde_json::from_slice(&again.stdout).expect("JSON");
+        assert_eq!(again["ab"], found["ab"]);
+    }
+}
+
+#[test]
+fn a_gate_decides_the_last_line_and_the_exit_code() {
+    let folder = folder();
+    let slow = ["--predict", "--b", "max-num-seqs=2"];
+    let flags =
+        [&["ab", "--quiet", "--gate", "output_tokens_per_s>-3%"], &slow[..], &LENGTHS].concat();
+    let junit = ["--junit", "gate.xml", "--markdown", "gate.md"];
+    let missed = inferometer(folder.path(), &[&flags[..], &junit].concat());
+    assert_eq!(missed.status.code(), Some(3), "{}", text(&missed.stderr));
+    let last = text(&missed.stderr).lines().last().map(str::to_owned);
+    assert!(last.is_some_and(|line| line.starts_with("FAIL: not met: output_tokens_per_s>-3%")));
+    let junit = fs::read_to_string(folder.path().join("gate.xml")).expect("a file");
+    assert!(junit.contains("<failure"), "{junit}");
+    let page = fs::read_to_string(folder.path().join("gate.md")).expect("a file");
+    assert!(page.starts_with("## FAIL"), "{page}");
+    let same = ["ab", "--quiet", "--predict", "--gate", "output_tokens_per_s>-3%,ttft_p50<+3%"];
+    let met = inferometer(folder.path(), &[&same[..], &LENGTHS].concat());
+    assert_eq!(met.status.code(), Some(0), "{}", text(&met.stderr));
+    assert!(text(&met.stderr).trim_end().starts_with("PASS: met: "), "{}", text(&met.stderr));
+    assert!(
+        text(&met.stdout).trim_end().lines().last().is_some_and(|it| it.starts_with("answer: "))
+    );
+    // The report judges the gate again, in the colours that are asked for.
+    let shown = text(&missed.stdout);
+    let group = shown.split("inferometer report ").nth(1).and_then(|rest| rest.lines().next());
+    let arguments = ["report", group.expect("a name"), "--out", "again", "--theme", "dark"];
+    let again = inferometer(folder.path(), &arguments);
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+    assert!(text(&again.stderr).starts_with("FAIL: not met: output_tokens_per_s>-3%"));
+    let document = fs::read_to_string(folder.path().join("again/ab.json")).expect("a file");
+    let document: Value = serde_json::from_str(&document).expect("JSON");
+    assert_eq!(document["gate"][0]["met"], "no");
+    let arguments = ["report", group.expect("a name"), "--failures-as-inf"];
+    let refused = inferometer(folder.path(), &arguments);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn an_interruption_keeps_what_was_done_and_answers_as_far_as_it_can() {
+    let engine = Engine::start_at("20", &[]);
+    let folder = folder();
+    let url = engine.url.as_str();
+    let load = ["--concurrency", "2", "--minimal-effect", "0.001%", "--max-requests", "100000"];
+    let arguments = [&["ab", "--target", url], &load[..], &LENGTHS].concat();
+    let mut run = Running::start(folder.path(), &arguments);
+    let mut errors = run.errors();
+    let second = errors.find(|line| line.as_ref().is_ok_and(|line| line.contains("pair 2: ")));
+    assert!(second.is_some());
+    run.signal("-INT");
+    let rest: Vec<String> = errors.map_while(Result::ok).collect();
+    let out = run.finish();
+    assert_eq!(out.status.code(), Some(130), "{rest:?}");
+    let shown = text(&out.stdout);
+    assert!(shown.contains("answer: Undecided, because it was interrupted"), "{shown}");
+    assert!(rest.last().is_some_and(|line| line.contains("inferometer report ab-")), "{rest:?}");
+}
+
+#[test]
+fn what_a_comparison_cannot_have_is_one_clear_error_and_nothing_is_sent() {
+    let folder = folder();
+    for (flags, words) in [
+        (&["--input-lengths", "8,16", "--output-lengths", "4"][..], "one pair of lengths"),
+        (&["--concurrency", "2,4"], "a comparison in blocks has one load, but 2 were given"),
+        (&["--repeat", "3"], "repeat (--repeat): cannot be used: blocks are repeated until"),
+        (&["--metric", "failures"], "`failures` cannot be compared in blocks"),
+        (&["--metric", "ttft_p50,ttft_p50"], "`ttft_p50` is there twice"),
+        (&["--requests", "0"], "requests (--requests): "),
+        (&["--passes", "one_by_one", "--one-by-one", "0"], "one_by_one (--one-by-one): "),
+        (&["--concurrency", "32", "--requests", "32"], "are too few for 32 in flight"),
+        (&["--uncounted", "17"], "give at least 33"),
+        (&["--stop-when-saturated"], "a block that ends early cannot be compared"),
+        (&["--uncounted", "32"], "32 of the 32 requests of a block are not counted"),
+        (&["--max-requests", "60"], "60 is less than 8 pairs of blocks of 32 requests"),
+        (&["--minimal-effect", "0%"], "is not a share between 0% and 100%"),
+        (&["--gate", "ttft_p99<5%"], "ttft_p99 is not compared here"),
+        (&["--b", "requests=3"], "`requests` cannot differ between the sides"),
+        (&["--b", "extra_body={}"], "`extra_body` cannot differ between the sides"),
+        (&["--predict", "--b", "speed=0.5"], "`speed` cannot differ between the sides"),
+        (&["--predict", "--b", "endpoint=chat"], "`endpoint` cannot differ between the sides"),
+        (&["--b", "max-num-seqs=3"], "add --predict"),
+        (&["--slo", "ttft_p99<1s"], "is for one server (`inferometer run`)"),
+        (
+            &["--target", "http://a", "--target", "http://b", "--target", "http://c"],
+            "one or two servers",
+        ),
+        (&["--resume", "x"], "a comparison cannot be resumed"),
+        (&["--predict", "--target", "http://a"], "no server is contacted"),
+    ] {
+        let out = inferometer(folder.path(), &[&["ab"], flags].concat());
+        let told = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{flags:?}: {told}");
+        assert!(told.contains(words), "{flags:?}: {told}");
+    }
+    assert!(!folder.path().join("inferometer.db").exists());
+    fs::write(
+        folder.path().join("plan.toml"),
+        "rate = [4]\ninput_lengths = [8]\noutput_lengths = [4]\n[ab]\n",
+    )
+    .expect("a file");
+    for command in ["run", "predict"] {
+        let out = inferometer(folder.path(), &[command, "plan.toml", "--quiet"]);
+        let told = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{command}: {told}");
+        assert!(told.contains("ab: "), "{command}: {told}");
+    }
+}

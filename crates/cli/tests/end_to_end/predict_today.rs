@@ -1,0 +1,151 @@
+//! Predictions of today's engines, and what stands beside them: stored runs played again, `memory`, `check --predictions`.
+
+use serde_json::Value;
+
+use crate::predict::predict;
+use crate::support::{folder, inferometer, told};
+
+const TODAY: [&str; 6] = ["--model", "llama-3.1-8b", "--engine", "vllm-0.8", "--card", "l40s"];
+
+/// Every figure of every pass of a prediction.
+fn figures(summary: &Value) -> Vec<(String, Value)> {
+    let cells = summary["cells"].as_array().expect("cells");
+    let passes = cells.iter().flat_map(|cell| cell["predicted_passes"].as_array().expect("passes"));
+    let figures = passes.flat_map(|pass| pass.as_object().expect("a pass"));
+    let figures = figures.filter(|(name, _)| *name != "load");
+    figures.map(|(name, figure)| (name.clone(), figure.clone())).collect()
+}
+
+#[test]
+fn each_pass_of_an_engine_of_today_has_ranges_of_its_quantiles() {
+    let folder = folder();
+    let load =
+        ["--input-lengths", "938", "--output-lengths", "170", "--rate", "1", "--requests", "30"];
+    let summary = predict(folder.path(), &[&TODAY[..], &["--weights", "fp8"], &load].concat());
+    let schema = include_str!("../../../../schema/summary.schema.json");
+    let schema = serde_json::from_str(schema).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let errors: Vec<String> = validator.iter_errors(&summary).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let found = figures(&summary);
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    let expected = ["requests_per_s", "tpot_p50_ms", "ttft_p50_ms", "ttft_p99_ms", "e2e_p50_ms"];
+    assert_eq!(names, expected);
+    for (name, figure) in &found {
+        assert_eq!(figure["calibrated"], true, "{name}");
+        let [low, high] = [0, 1].map(|at| figure["interval"][at].as_f64().expect("an end"));
+        let predicted = figure["predicted"].as_f64().expect("a figure");
+        assert!(low < predicted && predicted < high && high / low < 2.0, "{name}: {figure}");
+    }
+    // Where the client limits what is in flight, times to the first token are hardly known.
+    let limited = [&TODAY[..], &["--weights", "fp8", "--max-in-flight", "2"], &load].concat();
+    let limited = predict(folder.path(), &limited);
+    let width = |found: &[(String, Value)]| {
+        let range = &found[2].1["interval"];
+        range[1].as_f64().expect("an end") / range[0].as_f64().expect("an end")
+    };
+    assert!(width(&figures(&limited)) > 1.5 && width(&found) < 1.2);
+    // Of sixteen bits no row was measured on that card.
+    let other = predict(folder.path(), &[&TODAY[..], &load].concat());
+    assert!(figures(&other).iter().all(|(_, figure)| figure["calibrated"] == false));
+}
+
+#[test]
+fn a_stored_run_of_any_load_is_played_as_it_was() {
+    let folder = folder();
+    for load in [
+        &["--rate", "3", "--max-in-flight", "4", "--requests", "40", "--range-ratio", "0.5"][..],
+        &["--concurrency", "2,8", "--requests", "20", "--range-ratio", "0.3"],
+        &["--rate", "2", "--duration", "9s"],
+    ] {
+        let lengths = ["--input-lengths", "200", "--output-lengths", "30"];
+        let first = predict(folder.path(), &[&TODAY[..], &lengths, load].concat());
+        let run = first["run_id"].as_str().expect("a name");
+        let again = predict(folder.path(), &[&TODAY[..], &["--against", run]].concat());
+        let held = figures(&again);
+        assert!(held.len() >= 5, "{load:?}");
+        for (name, figure) in held {
+            let error = figure["error_pct"].as_f64().expect("an error");
+            assert!(error.abs() < 0.2, "{load:?}: {name}: {figure}");
+        }
+    }
+    let arguments = [&["predict"], &TODAY[..], &["--against", "latest-predicted", "--rate", "5"]];
+    let output = inferometer(folder.path(), &arguments.concat());
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    assert!(told(&output).contains("each pass with its own load"), "{}", told(&output));
+}
+
+#[test]
+fn lengths_that_a_run_did_not_have_are_predicted_wherever_they_stand() {
+    let folder = folder();
+    let load = ["--rate", "3", "--requests", "20", "--output-lengths", "30"];
+    let of = |more: &[&str]| predict(folder.path(), &[&TODAY[..], more].concat());
+    let run = of(&[&load[..], &["--input-lengths", "200"]].concat());
+    let run = run["run_id"].as_str().expect("a name");
+    for lengths in ["200,300", "300,200"] {
+        let found = of(&["--against", run, "--input-lengths", lengths, "--output-lengths", "30"]);
+        assert_eq!(found["cells"].as_array().expect("cells").len(), 2, "{lengths}");
+    }
+}
+
+#[test]
+fn memory_says_what_fits_and_how_many_cards_a_model_needs_that_does_not() {
+    let folder = folder();
+    let of = |arguments: &[&str]| inferometer(folder.path(), &[&["memory"], arguments].concat());
+    let resid = ["--model", "qwen3-14b", "--engine", "vllm-0.23", "--card", "h100-sxm"];
+    let output = of(&[&resid[..], &["--json", "--lengths", "1000,2000"]].concat());
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    // As that server stated it.
+    let tokens = found["kv_tokens"].as_f64().expect("tokens");
+    assert!((tokens / 288_608.0 - 1.0).abs() < 0.01, "{tokens}");
+    let fit = |at: usize| found["sequences"][at]["fit"].as_u64().expect("sequences");
+    assert_eq!(fit(0), found["kv_blocks"].as_u64().expect("blocks") / 63);
+    assert_eq!(fit(1), found["kv_blocks"].as_u64().expect("blocks") / 125);
+    let text = String::from_utf8(of(&resid).stdout).expect("text");
+    for word in ["weights", "keys and values", "longest sequence", "40960", "--max-num-seqs 1024"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    let large = ["--model", "llama-3.1-70b", "--engine", "vllm-0.23", "--card", "h100-sxm"];
+    let output = of(&large);
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    assert!(told(&output).contains("--tensor-parallel-size 4"), "{}", told(&output));
+    for (lengths, why) in [("0", "0"), ("41000", "longer than the engine takes, 40960")] {
+        let output = of(&[&resid[..], &["--lengths", lengths]].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        assert!(told(&output).contains(why), "{}", told(&output));
+    }
+    // Weights fit, and the engine would not start: one sequence of the longest does not fit.
+    let output = of(&[&large[..], &["--tensor-parallel-size", "2"]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    assert!(told(&output).contains("--max-model-len"), "{}", told(&output));
+}
+
+#[test]
+fn how_predictions_have_done_is_listed_over_the_store() {
+    let folder = folder();
+    let measured = ["run", "--quiet", "--model", "llama-3.1-8b", "--profile", "vllm-0.8-l40s"];
+    let load = ["--input-lengths", "64", "--output-lengths", "3", "--concurrency", "2"];
+    let output = inferometer(folder.path(), &[&measured[..], &load, &["--requests", "4"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let check = || {
+        let output = inferometer(folder.path(), &["check", "--predictions", "--json"]);
+        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
+    };
+    // The embedded engine is the model itself: it says nothing of how good the model is.
+    let found = check();
+    let why = found["skipped"][0]["why"].as_str().expect("a reason");
+    assert!(why.contains("embedded engine") && found["runs"] == serde_json::json!([]), "{found}");
+    // The same results as those of a server.
+    let mut reports = std::fs::read_dir(folder.path().join("inferometer-out")).expect("a folder");
+    let report = reports.next().expect("a report").expect("an entry").path();
+    let results = std::fs::read_to_string(report.join("summary.json")).expect("results");
+    let mut results: Value = serde_json::from_str(&results).expect("JSON");
+    results["target"]["simulated"] = false.into();
+    std::fs::write(folder.path().join("measured.json"), results.to_string()).expect("written");
+    let output = inferometer(folder.path(), &["import", "measured.json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let found = check();
+    assert_eq!(found["runs"][0]["profile"], "vllm-0.8-l40s", "{found}");
+    assert_eq!(found["figures"]["tpot_p50_ms"]["measured"], 1, "{found}");
+}

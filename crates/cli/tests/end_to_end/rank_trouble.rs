@@ -1,0 +1,152 @@
+//! Ranks with clocks of their own, ranks that come too late, and runs that go on with other ranks.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::ranks::{CELL, meeting, rank, rank_with, summary};
+use crate::support::{Engine, folder, inferometer, told, wait_until};
+
+/// A library that gives a process the clock of another machine.
+fn other_clock(folder: &Path) -> PathBuf {
+    let source =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/end_to_end/clock_of_another_machine.c");
+    let library = folder.join("clock.so");
+    let made = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .arg(&library)
+        .arg(source)
+        .status();
+    assert!(made.expect("a C compiler, as the build needs one").success());
+    library
+}
+
+#[test]
+fn a_clock_that_is_minutes_ahead_and_drifts_moves_no_record_by_more_than_its_bound() {
+    const AHEAD_MS: f64 = 420_000.0;
+    const PPM: f64 = 50.0;
+    let engine = Engine::start(&[]);
+    let (folder, at) = (folder(), meeting());
+    let library = other_clock(folder.path());
+    let load = ["--rate", "50", "--requests", "100", "--warmup", "0"];
+    let plan = [&["run", "--target", &engine.url], &CELL[..], &load].concat();
+    let set = [
+        ("LD_PRELOAD", library.to_str().expect("a path")),
+        ("TEST_CLOCK_AHEAD_S", "420"),
+        ("TEST_CLOCK_PPM", "50"),
+    ];
+    let other = rank_with(folder.path(), (1, 2), &at, &plan, &set);
+    let lead = rank(folder.path(), (0, 2), &at, &plan).finish();
+    let member = other.finish();
+    assert_eq!(member.status.code(), Some(0), "{}", told(&member));
+    let summary = summary(&lead);
+    let pass = &summary["cells"][0]["passes"][0];
+    assert_eq!(pass["outcomes"]["complete"], 100, "{pass}");
+    let of = |rank: usize| &summary["ranks"][rank];
+    assert_eq!((&of(0)["clock"], &of(0)["state"]), (&Value::Null, &Value::from("complete")));
+    for rank in [0, 1] {
+        assert_eq!(of(rank)["requests"]["complete"], 50, "{}", summary["ranks"]);
+    }
+    let number = |key: &str| of(1)["clock"][key].as_f64().expect("a number");
+    // How long it drifted is not known to this test: not longer than it waits for anything.
+    let drifted_ms = 600.0 * PPM / 1e3;
+    let wrong = (number("offset_ms") + AHEAD_MS).abs();
+    assert!(wrong <= number("bound_ms") + drifted_ms, "{}", of(1)["clock"]);
+    if let Some(ppm) = of(1)["clock"]["drift_ppm"].as_f64() {
+        // Exact but for parts of a millionth: it is faster by 50 parts of what it shows.
+        assert!((ppm + PPM).abs() <= number("drift_bound_ppm") + 0.01, "{}", of(1)["clock"]);
+    }
+    // Requests are due in the order of their numbers, whichever rank sends them.
+    let rows = inferometer(folder.path(), &["export", "latest", "--format", "jsonl"]);
+    let rows = String::from_utf8(rows.stdout).expect("text");
+    let rows = rows.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut due: Vec<(u64, u64, u64)> = rows
+        .filter_map(|row| {
+            Some((row["request"].as_u64()?, row["rank"].as_u64()?, row["due_ns"].as_u64()?))
+        })
+        .collect();
+    due.sort_unstable();
+    assert_eq!(due.len(), 100);
+    assert!(due.iter().all(|(request, rank, _)| request % 2 == *rank));
+    let bound_ns = (number("bound_ms") * 1e6) as u64;
+    for pair in due.windows(2) {
+        assert!(pair[0].2 <= pair[1].2 + bound_ns, "{pair:?}");
+    }
+}
+
+#[test]
+fn a_rank_that_comes_after_the_time_to_join_is_named_by_rank_0_and_by_itself() {
+    let engine = Engine::start(&[]);
+    let plan = [&["run", "--target", &engine.url, "--requests", "4"], &CELL[..]].concat();
+    let short = [&plan[..], &["--join-timeout", "300ms"]].concat();
+    let (folder, at) = (folder(), meeting());
+    let lead = rank(folder.path(), (0, 2), &at, &short).finish();
+    assert_eq!(lead.status.code(), Some(1), "{}", told(&lead));
+    assert!(told(&lead).contains("within 0.3 s (--join-timeout): rank 1"), "{}", told(&lead));
+    let late = rank(folder.path(), (1, 2), &at, &short).finish();
+    assert_eq!(late.status.code(), Some(1), "{}", told(&late));
+    let words = told(&late);
+    assert!(
+        words.contains("rank 1 (") && words.contains("within 0.3 s (--join-timeout)"),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_run_that_lost_a_rank_goes_on_with_another_number_of_ranks() {
+    let slow = Engine::start_at("1", &[]);
+    let load = [
+        "run",
+        "--target",
+        &slow.url,
+        "--input-lengths",
+        "64",
+        "--output-lengths",
+        "8,2000",
+        "--concurrency",
+        "3",
+        "--requests",
+        "6",
+        "--quiet",
+    ];
+    let (folder, at) = (folder(), meeting());
+    let [lead, mut lost, other] =
+        [0, 1, 2].map(|number| rank(folder.path(), (number, 3), &at, &load));
+    let figures = folder.path().join("inferometer-out");
+    wait_until("the first cell", || {
+        figures.read_dir().is_ok_and(|mut runs| {
+            runs.any(|run| run.is_ok_and(|run| run.path().join("summary.json").exists()))
+        })
+    });
+    lost.signal("-KILL");
+    let _ = lost.finish();
+    assert_eq!([lead.finish().status.code(), other.finish().status.code()], [Some(1); 2]);
+    let document = |arguments: &[&str]| -> Value {
+        serde_json::from_slice(&inferometer(folder.path(), arguments).stdout).expect("JSON")
+    };
+    let stored = document(&["runs", "--json"])["runs"][0].clone();
+    let name = stored["run_id"].as_str().expect("a name").to_owned();
+    let before = document(&["report", &name, "--json", "--out", "before"]);
+    let states: Vec<_> =
+        before["ranks"].as_array().expect("ranks").iter().map(|one| &one["state"]).collect();
+    assert_eq!(states, ["complete", "lost", "complete"], "{}", before["ranks"]);
+
+    // The rest at a hundred times the speed, at the same address.
+    let listen = slow.url.strip_prefix("http://").expect("an address").to_owned();
+    drop(slow);
+    let _fast = Engine::start_on(&listen, "1000", &[]);
+    let at = meeting();
+    let resume = ["run", "--resume", &name, "--quiet", "--json"];
+    let [lead, other] = [0, 1].map(|number| rank(folder.path(), (number, 2), &at, &resume));
+    let other = other.finish();
+    assert_eq!(other.status.code(), Some(0), "{}", told(&other));
+    let after = summary(&lead.finish());
+    assert_eq!(after["plan_hash"], before["plan_hash"]);
+    for cell in [0, 1] {
+        assert_eq!(after["cells"][cell]["passes"][0]["outcomes"]["complete"], 6, "{after}");
+    }
+    // What was measured whole is taken over, record by record.
+    assert_eq!(after["cells"][0]["passes"][0]["e2e_ms"], before["cells"][0]["passes"][0]["e2e_ms"]);
+    assert_eq!(after["ranks"].as_array().map(Vec::len), Some(2));
+}

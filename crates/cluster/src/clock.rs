@@ -1,0 +1,268 @@
+//! How far a clock is from another one, with a bound. Pure: instants come in, no clock is read.
+//!
+//! An exchange is a question and its answer: sent and received by this clock, and stamped in between by the
+//! other one, the reference. Whatever the network did, the stamp was made between the two, so the offset
+//! (reference minus this clock) lies between `reference - received` and `reference - sent`: a certain
+//! interval, narrow where the round trip was short. Two clocks drift by no more than [`MAX_DRIFT_PPM`], so
+//! that each exchange also bounds the offset at other instants, less narrowly. The offset at an instant lies
+//! in the intersection of all of these intervals; its middle is the estimate and half its width the bound.
+
+use inferometer_model::time::Nanos;
+
+/// The most by which two clocks are taken to drift apart, in millionths: crystals keep to 50 each. Where
+/// exchanges show more, as while a clock is set, bounds are widened by what they show.
+pub const MAX_DRIFT_PPM: u64 = 100;
+
+/// Exchanges further away than this from an instant say less of it than nearer ones.
+const WINDOW_NS: u64 = 30_000_000_000;
+
+/// One question about the time, and its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// When it was sent, by this clock.
+    pub sent: Nanos,
+    /// What the reference showed in between.
+    pub reference: Nanos,
+    /// When the answer was there, by this clock.
+    pub received: Nanos,
+}
+
+impl Exchange {
+    /// The time that it took.
+    pub fn round_trip_ns(&self) -> u64 {
+        self.received.0.saturating_sub(self.sent.0)
+    }
+}
+
+/// The offset of a clock at an instant, in nanoseconds: the reference shows so much more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offset {
+    /// The estimate.
+    pub ns: i64,
+    /// It is wrong by this much at most.
+    pub bound_ns: u64,
+}
+
+/// By how much a clock is slower than the reference, in millionths: its offset grows by so many
+/// microseconds a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// The estimate.
+    pub ppm: f64,
+    /// It is wrong by this much at most.
+    pub bound_ppm: f64,
+}
+
+/// What the offset was at an instant, as an exchange shows it.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    at: u64,
+    low: i64,
+    high: i64,
+}
+
+impl Known {
+    /// The same at another instant.
+    fn at(&self, at: u64) -> (i64, i64) {
+        let drifted = (self.at.abs_diff(at) as u128 * u128::from(MAX_DRIFT_PPM) / 1_000_000) as i64;
+        (self.low - drifted, self.high + drifted)
+    }
+}
+
+/// A clock that is compared with a reference.
+#[derive(Clone, Debug, Default)]
+pub struct Clock {
+    /// In the order of time.
+    known: Vec<Known>,
+}
+
+impl Clock {
+    /// Takes in an exchange, which is later than those before.
+    pub fn add(&mut self, exchange: Exchange) {
+        let Exchange { sent, reference, received } = exchange;
+        let between = |local: Nanos| reference.0.cast_signed() - local.0.cast_signed();
+        // The stamp was made at some instant of the round trip, in which the clocks drifted apart as well.
+        let at = sent.0 + exchange.round_trip_ns() / 2;
+        let drifted = (exchange.round_trip_ns() * MAX_DRIFT_PPM / 1_000_000) as i64;
+        let (low, high) = (between(received) - drifted, between(sent) + drifted);
+        self.known.push(Known { at, low, high });
+    }
+
+    /// The offset at an instant of this clock; absent before the first exchange.
+    pub fn offset(&self, local: Nanos) -> Option<Offset> {
+        let begin = self.known.partition_point(|one| one.at + WINDOW_NS < local.0);
+        let end = self.known.partition_point(|one| one.at <= local.0 + WINDOW_NS);
+        let near = match &self.known[begin..end] {
+            [] => std::slice::from_ref(self.nearest(local)?),
+            near => near,
+        };
+        let (mut low, mut high) = (i64::MIN, i64::MAX);
+        for one in near {
+            let (one_low, one_high) = one.at(local.0);
+            (low, high) = (low.max(one_low), high.min(one_high));
+        }
+        if low > high {
+            // The clocks drifted faster than they should: the truth is not known better than the nearest
+            // exchange has it, and not as well as this one claims.
+            let (one_low, one_high) = self.nearest(local)?.at(local.0);
+            let beyond = (low - high).unsigned_abs();
+            let ns = one_low.midpoint(one_high);
+            return Some(Offset { ns, bound_ns: one_high.abs_diff(one_low) / 2 + beyond });
+        }
+        Some(Offset { ns: low.midpoint(high), bound_ns: high.abs_diff(low).div_ceil(2) })
+    }
+
+    fn nearest(&self, local: Nanos) -> Option<&Known> {
+        self.known.iter().min_by_key(|one| one.at.abs_diff(local.0))
+    }
+
+    /// An instant of this clock on the axis of the reference.
+    pub fn to_reference(&self, local: Nanos) -> Option<Nanos> {
+        self.offset(local).map(|offset| Nanos(local.0.saturating_add_signed(offset.ns)))
+    }
+
+    /// An instant of the reference by this clock.
+    pub fn to_local(&self, reference: Nanos) -> Option<Nanos> {
+        let last = self.known.last()?;
+        let about = reference.0.saturating_add_signed(-last.low.midpoint(last.high));
+        let offset = self.offset(Nanos(about))?;
+        Some(Nanos(reference.0.saturating_add_signed(-offset.ns)))
+    }
+
+    /// How fast it drifts, from the exchanges with the least round trips of the first and of the last third
+    /// of the time; absent where the time is too short to tell anything.
+    pub fn drift(&self) -> Option<Drift> {
+        let (first, last) = (self.known.first()?.at, self.known.last()?.at);
+        let third = (last - first) / 3;
+        let best = |from: u64, to: u64| {
+            let within = self.known.iter().filter(|one| (from..=to).contains(&one.at));
+            within.min_by_key(|one| one.high - one.low)
+        };
+        let (before, after) = (best(first, first + third)?, best(last - third, last)?);
+        let span = after.at.checked_sub(before.at).filter(|span| *span > 0)? as f64;
+        let (from, to) = (before.low.midpoint(before.high), after.low.midpoint(after.high));
+        let width = (before.high - before.low + after.high - after.low) as f64 / 2.0;
+        Some(Drift { ppm: (to - from) as f64 / span * 1e6, bound_ppm: width / span * 1e6 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::ChaCha8Rng;
+    use rand_core::{RngCore, SeedableRng};
+
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// A clock that is off by so much at 0 and drifts, and what it shows when the reference shows `at`.
+    #[derive(Clone, Copy)]
+    struct Off {
+        ns: i64,
+        ppm: f64,
+    }
+
+    impl Off {
+        fn local(self, reference: u64) -> Nanos {
+            let drifted = (reference as f64 * self.ppm / 1e6) as i64;
+            Nanos(reference.saturating_add_signed(drifted - self.ns))
+        }
+    }
+
+    /// The clock after an exchange each 250 ms, whose ways last as long as `ways` says.
+    fn held(off: Off, seconds: u64, mut ways: impl FnMut(&mut ChaCha8Rng) -> (u64, u64)) -> Clock {
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let mut clock = Clock::default();
+        for quarter in 0..seconds * 4 {
+            let sent = 10_000 * SECOND + quarter * SECOND / 4;
+            let (there, back) = ways(&mut random);
+            clock.add(Exchange {
+                sent: off.local(sent),
+                reference: Nanos(sent + there),
+                received: off.local(sent + there + back),
+            });
+        }
+        clock
+    }
+
+    fn jitter(random: &mut ChaCha8Rng, least: u64, spread: u64) -> u64 {
+        least + u64::from(random.next_u32()) * spread / u64::from(u32::MAX)
+    }
+
+    #[test]
+    fn the_bound_covers_the_truth_whatever_offset_drift_and_network() {
+        let minutes = 7 * 60 * SECOND as i64;
+        type Ways = fn(&mut ChaCha8Rng) -> (u64, u64);
+        let networks: [(&str, Ways, u64); 4] = [
+            (
+                "near",
+                |random| (jitter(random, 20_000, 80_000), jitter(random, 20_000, 80_000)),
+                130_000,
+            ),
+            (
+                "far",
+                |random| (jitter(random, 20_000_000, 5_000_000), jitter(random, 50_000, 0)),
+                13_000_000,
+            ),
+            (
+                "busy",
+                |random| (jitter(random, 50_000, 40_000_000), jitter(random, 50_000, 40_000_000)),
+                4_000_000,
+            ),
+            ("equal", |_| (100_000, 100_000), 130_000),
+        ];
+        for (name, ways, most) in networks {
+            for off in [(0, 0.0), (minutes, 50.0), (-minutes, -50.0), (1_000, 50.0)] {
+                let off = Off { ns: off.0, ppm: off.1 };
+                let clock = held(off, 60, ways);
+                for tenth in 1..600 {
+                    let truth = 10_000 * SECOND + tenth * SECOND / 10;
+                    let local = off.local(truth);
+                    let found = clock.offset(local).expect("there were exchanges");
+                    let error = clock.to_reference(local).expect("the same").0.abs_diff(truth);
+                    assert!(error <= found.bound_ns, "{name}: {error} of {}", found.bound_ns);
+                    assert!(found.bound_ns <= most, "{name}: {}", found.bound_ns);
+                    let back = clock.to_local(Nanos(truth)).expect("the same");
+                    let error = back.0.abs_diff(local.0);
+                    assert!(error <= 2 * found.bound_ns, "{name}: {error}");
+                }
+                let drift = clock.drift().expect("a minute is enough");
+                let error = (drift.ppm + off.ppm).abs();
+                assert!(error <= drift.bound_ppm + 0.1, "{name}: {drift:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_set_meanwhile_has_a_bound_that_says_so() {
+        let off = Off { ns: 0, ppm: 0.0 };
+        let mut clock = held(off, 10, |_| (50_000, 50_000));
+        let later = 10_010 * SECOND;
+        let step = 3_000_000;
+        clock.add(Exchange {
+            sent: Nanos(later + step),
+            reference: Nanos(later + 50_000),
+            received: Nanos(later + step + 100_000),
+        });
+        let after = clock.offset(Nanos(later + step)).unwrap();
+        assert!(after.ns.abs_diff(-(step as i64)) <= after.bound_ns);
+        assert!(after.bound_ns > step / 2, "{after:?}");
+    }
+
+    #[test]
+    fn nothing_is_known_before_the_first_exchange() {
+        let clock = Clock::default();
+        assert_eq!(clock.offset(Nanos(5)), None);
+        assert_eq!(clock.to_local(Nanos(5)), None);
+        assert_eq!(clock.drift(), None);
+    }
+
+    #[test]
+    fn an_exchange_that_is_long_ago_still_bounds_the_offset() {
+        let mut clock = Clock::default();
+        clock.add(Exchange { sent: Nanos(0), reference: Nanos(500), received: Nanos(1_000) });
+        let hour = clock.offset(Nanos(3_600 * SECOND)).unwrap();
+        assert_eq!(hour.ns, 0);
+        assert!(hour.bound_ns >= 360_000_000, "{hour:?}");
+    }
+}

@@ -1,0 +1,219 @@
+//! The state of the other ranks at rank 0: shared by the thread of the run and one thread for each
+//! connection.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use inferometer_model::time::Nanos;
+
+use super::RankReport;
+use crate::meeting::JoinError;
+use crate::message::{Order, PassReport, Progress, Sent};
+
+/// Takes the records of a rank; dropped after the last one.
+pub type Sink = Box<dyn FnMut(Vec<Sent>) + Send>;
+
+/// A rank, from 1 on.
+#[derive(Default)]
+pub struct Rank {
+    pub host: String,
+    pub joined: bool,
+    /// Whether it works on the order that holds.
+    works: bool,
+    /// The hash of its requests, once it is prepared for the pass of the order that holds.
+    prepared: Option<String>,
+    /// What it reports, once it is done with the order that holds.
+    done: Option<Option<Box<PassReport>>>,
+    lost: Option<String>,
+    sink: Option<Sink>,
+}
+
+/// Everything that is known.
+pub struct Board {
+    /// The ranks from 1 on.
+    pub ranks: Vec<Rank>,
+    /// All orders so far. The number of each is its place, from 1; the last one holds.
+    orders: Vec<Order>,
+    /// When the pass of the order that holds starts.
+    pub start: Option<Nanos>,
+    /// Whether a rank is lost: each answer asks, and there may be thousands of ranks.
+    is_any_lost: bool,
+    /// Why the run cannot begin.
+    pub refusal: Option<JoinError>,
+    pub alarm: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl Board {
+    pub fn of(ranks: u32) -> Self {
+        let ranks = (1..ranks).map(|_| Rank::default()).collect();
+        let (orders, start, is_any_lost) = (Vec::new(), None, false);
+        Self { ranks, orders, start, is_any_lost, refusal: None, alarm: None }
+    }
+
+    /// The ranks that have not joined.
+    pub fn missing(&self) -> Vec<u32> {
+        (1..).zip(&self.ranks).filter(|(_, rank)| !rank.joined).map(|(number, _)| number).collect()
+    }
+
+    pub fn give(&mut self, order: Order, sinks: Vec<Sink>) {
+        self.orders.push(order);
+        self.start = None;
+        let mut sinks = sinks.into_iter();
+        for rank in &mut self.ranks {
+            (rank.works, rank.prepared, rank.done) = (false, None, None);
+            rank.sink = sinks.next().filter(|_| rank.lost.is_none());
+        }
+    }
+
+    /// Whether all ranks are prepared; absent where one is lost: a pass without it would not be whole. A
+    /// rank that is prepared for other requests is lost.
+    pub fn are_prepared(&mut self, workload_hash: &str) -> Option<bool> {
+        for number in 1..=self.ranks.len() as u32 {
+            let rank = self.rank(number);
+            if rank.lost.is_some() {
+                return None;
+            }
+            match &rank.prepared {
+                None => return Some(false),
+                Some(hash) if hash == workload_hash => {}
+                Some(_) => {
+                    let why = "would send different requests than rank 0: its data set or \
+                        tokenizer of the same name differs, or the server counts tokens \
+                        differently for it";
+                    self.lose(number, why.to_owned());
+                    return None;
+                }
+            }
+        }
+        Some(true)
+    }
+
+    /// The number of the order that holds; 0: none was given yet.
+    pub fn order(&self) -> u64 {
+        self.orders.len() as u64
+    }
+
+    /// The order after the one with this number, if it was given.
+    pub fn after(&self, order: u64) -> Option<&Order> {
+        self.orders.get(usize::try_from(order).ok()?)
+    }
+
+    /// Whether the order that holds ends the run.
+    pub fn ends(&self) -> bool {
+        matches!(self.orders.last(), Some(Order::End { .. }))
+    }
+
+    /// Whether each rank that is not lost works on the order that holds, or has done it.
+    pub fn is_at_work(&self) -> bool {
+        let works = |rank: &Rank| rank.works || rank.prepared.is_some() || rank.done.is_some();
+        self.ranks.iter().all(|rank| works(rank) || rank.lost.is_some())
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.ranks.iter().all(|rank| rank.done.is_some() || rank.lost.is_some())
+    }
+
+    pub fn reports(&self) -> Vec<RankReport> {
+        let report = |(number, rank): (u32, &Rank)| {
+            let report = match (&rank.lost, &rank.done) {
+                (None, Some(done)) => Ok(done.as_deref().cloned().unwrap_or_default()),
+                (lost, _) => Err(lost.clone().unwrap_or_else(|| "is not done".to_owned())),
+            };
+            RankReport { rank: number, host: rank.host.clone(), report }
+        };
+        (1..).zip(&self.ranks).map(report).collect()
+    }
+
+    /// How each rank was lost, from rank 1 on.
+    pub fn lost(&self) -> Vec<Option<String>> {
+        self.ranks.iter().map(|rank| rank.lost.clone()).collect()
+    }
+
+    pub fn trouble(&self) -> Option<String> {
+        if !self.is_any_lost {
+            return None;
+        }
+        let lost = |(number, rank): (u32, &Rank)| {
+            rank.lost.as_ref().map(|why| format!("rank {number} ({}) {why}", rank.host))
+        };
+        (1..).zip(&self.ranks).find_map(lost)
+    }
+
+    /// What a rank says of itself. Its sink is dropped when it is done.
+    pub fn hear(&mut self, number: u32, order: u64, progress: Progress) -> Option<Sink> {
+        if order != self.order() {
+            return None;
+        }
+        let rank = self.rank(number);
+        match progress {
+            Progress::Waiting => None,
+            Progress::Busy => {
+                rank.works = true;
+                None
+            }
+            Progress::Prepared(hash) => {
+                rank.prepared = Some(hash);
+                None
+            }
+            Progress::Done(report) => {
+                rank.done = Some(report);
+                rank.sink.take()
+            }
+        }
+    }
+
+    /// The sink of a rank, for records of this order; to be brought back.
+    pub fn take_sink(&mut self, number: u32, order: u64) -> Option<Sink> {
+        let holds = order == self.order();
+        self.rank(number).sink.take().filter(|_| holds)
+    }
+
+    pub fn bring_back(&mut self, number: u32, sink: Sink) {
+        self.rank(number).sink = Some(sink);
+    }
+
+    /// A rank is lost. What it had recorded and sent is kept.
+    pub fn lose(&mut self, number: u32, why: String) {
+        self.is_any_lost = true;
+        let rank = self.rank(number);
+        rank.sink = None;
+        rank.lost.get_or_insert(why);
+        if let Some(alarm) = self.alarm.take() {
+            alarm();
+        }
+    }
+
+    pub fn rank(&mut self, number: u32) -> &mut Rank {
+        &mut self.ranks[number as usize - 1]
+    }
+}
+
+/// A board that several threads read and write.
+pub struct Shared {
+    board: Mutex<Board>,
+    changed: Condvar,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Shared {
+    pub fn new(board: Board, interrupted: Arc<AtomicBool>) -> Self {
+        Self { board: Mutex::new(board), changed: Condvar::new(), interrupted }
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn wait<'a>(&self, board: MutexGuard<'a, Board>, most: Duration) -> MutexGuard<'a, Board> {
+        self.changed.wait_timeout(board, most).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    pub fn changed(&self) {
+        self.changed.notify_all();
+    }
+
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,185 @@
+//! Who comes to the meeting: ranks of this run join, everybody else is refused with a reason.
+
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use inferometer_net::thread::spawn;
+
+use super::board::Shared;
+use super::serve;
+use crate::link::Link;
+use crate::meeting::JoinError;
+use crate::message::{Challenge, Hello, Introduction, PROTOCOL, Welcome};
+use crate::token::{Token, TokenError, nonce};
+
+/// How long a process may take to say who it is.
+const INTRODUCTION: Duration = Duration::from_secs(10);
+/// The most processes that may be about to say who they are, beside the ranks.
+const STRANGERS: usize = 64;
+
+/// What is needed to tell ranks from others.
+pub struct Guests {
+    pub token: Token,
+    pub me: Introduction,
+    pub salt: String,
+    /// What tells rank 0 from another one.
+    pub instance: String,
+    pub notice: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Hello {
+    /// What a process says of itself, with the proof that it has the token.
+    pub fn of(
+        me: &Introduction,
+        token: &Token,
+        challenge: &Challenge,
+        instance: &str,
+    ) -> Result<Self, TokenError> {
+        let introduction = serde_json::to_string(me).unwrap_or_default();
+        let nonce = nonce()?;
+        let proof = token.prove("member", [&challenge.nonce, &nonce], &introduction);
+        Ok(Self { introduction, nonce, instance: instance.to_owned(), proof })
+    }
+}
+
+/// Lets processes in until the run is over.
+pub fn accept(
+    listener: &TcpListener,
+    shared: &Arc<Shared>,
+    closed: &Arc<AtomicBool>,
+    guests: &Arc<Guests>,
+) {
+    let open = Arc::new(AtomicUsize::new(0));
+    let most = guests.me.ranks as usize + STRANGERS;
+    loop {
+        let stream = listener.accept();
+        if closed.load(Ordering::Relaxed) {
+            return;
+        }
+        // A connection that ended before it was accepted, or no descriptor for it: the process tries again.
+        let Ok((stream, _)) = stream else { continue };
+        if open.fetch_add(1, Ordering::Relaxed) >= most {
+            open.fetch_sub(1, Ordering::Relaxed);
+            continue;
+        }
+        let (shared, guests, count) = (Arc::clone(shared), Arc::clone(guests), Arc::clone(&open));
+        let served = spawn(move || {
+            let joined = welcome(stream, &shared, &guests);
+            if let Ok(Some((number, mut link))) = joined {
+                serve::serve(&shared, number, &mut link);
+            }
+            count.fetch_sub(1, Ordering::Relaxed);
+        });
+        if served.is_err() {
+            open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Asks a process who it is. Gives the number and the connection of a rank that has joined.
+fn welcome(stream: TcpStream, shared: &Shared, guests: &Guests) -> io::Result<Option<(u32, Link)>> {
+    let from = stream.peer_addr()?;
+    let mut link = Link::new(stream)?;
+    let Ok(nonce) = nonce() else { return Ok(None) };
+    let challenge = Challenge { protocol: PROTOCOL, nonce };
+    link.send(&challenge, INTRODUCTION)?;
+    let hello: Hello = link.receive(INTRODUCTION)?;
+    let nonces = [challenge.nonce.as_str(), &hello.nonce];
+    let is_proven = guests.token.is_proven(&hello.proof, "member", nonces, &hello.introduction);
+    if !is_proven {
+        // Nothing is told to a stranger but that it is one.
+        let why = "it does not have the token of this run".to_owned();
+        link.send(&Welcome::Refused { why, mistake: false }, INTRODUCTION)?;
+        (guests.notice)(&format!(
+            "warning: a process at {from} was refused: it does not have the token of this run"
+        ));
+        return Ok(None);
+    }
+    let Ok(other) = serde_json::from_str::<Introduction>(&hello.introduction) else {
+        let why = "it uses a protocol that this version does not know".to_owned();
+        link.send(&Welcome::Refused { why, mistake: true }, INTRODUCTION)?;
+        return Ok(None);
+    };
+    if other.rank == 0 && hello.instance == guests.instance {
+        link.send(&Welcome::Itself, INTRODUCTION)?;
+        return Ok(None);
+    }
+    if let Err((why, ends_run)) = join(shared, &guests.me, &other) {
+        // The process is told before rank 0 ends for it.
+        let told = link.send(&Welcome::Refused { why: why.clone(), mistake: true }, INTRODUCTION);
+        if ends_run {
+            shared.lock().refusal.get_or_insert(JoinError::Mistake(why));
+            shared.changed();
+        }
+        return told.map(|()| None);
+    }
+    let swapped = [hello.nonce.as_str(), &challenge.nonce];
+    let proof = guests.token.prove("lead", swapped, &guests.salt);
+    let welcome = Welcome::Joined { proof, salt: guests.salt.clone() };
+    link.trust();
+    match link.send(&welcome, INTRODUCTION) {
+        Ok(()) => Ok(Some((other.rank, link))),
+        Err(error) => {
+            shared.lock().lose(other.rank, "closed its connection".to_owned());
+            shared.changed();
+            Err(error)
+        }
+    }
+}
+
+/// Enters a rank; or says why it does not fit, and whether the run cannot begin for that.
+fn join(shared: &Shared, me: &Introduction, other: &Introduction) -> Result<(), (String, bool)> {
+    let mut board = shared.lock();
+    let has_begun = board.missing().is_empty();
+    mismatch(me, other).map_err(|why| (why, !has_begun))?;
+    let rank = board.rank(other.rank);
+    if rank.joined {
+        let first = rank.host.clone();
+        let why = format!(
+            "there are two of rank {}: one on {first}, another on {}; each process needs a rank of its own",
+            other.rank, other.host
+        );
+        return Err((why, !has_begun));
+    }
+    rank.joined = true;
+    rank.host = other.host.clone();
+    drop(board);
+    shared.changed();
+    Ok(())
+}
+
+/// Why two processes cannot be of one run.
+fn mismatch(me: &Introduction, other: &Introduction) -> Result<(), String> {
+    let name = other.name();
+    if other.rank == 0 {
+        return Err(format!(
+            "there are two of rank 0: one on {}, another on {}; each process needs a rank of its own",
+            me.host, other.host
+        ));
+    }
+    if other.version != me.version {
+        return Err(format!(
+            "{name} is inferometer {}, but rank 0 is {}: all ranks need the same version",
+            other.version, me.version
+        ));
+    }
+    if other.ranks != me.ranks || other.rank >= me.ranks {
+        return Err(format!(
+            "{name} belongs to {} ranks, but rank 0 to {}: all ranks need the same number",
+            other.ranks, me.ranks
+        ));
+    }
+    if other.plan_hash != me.plan_hash {
+        let short = |hash: &str| hash.chars().take(12).collect::<String>();
+        return Err(format!(
+            "{name} has a different plan than rank 0: the hashes are {} and {}; give all ranks the \
+                same plan file, flags and settings (`run --dry-run` prints the plan)",
+            short(&other.plan_hash),
+            short(&me.plan_hash)
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! Messages over a TCP connection: a length and a JSON text. Lengths are bounded, and every wait has an end.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use inferometer_net::{Nanos, monotonic_now};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The longest message of a process that has not proven that it is of the run, in bytes.
+const STRANGERS_BYTES: u32 = 64 << 10;
+/// The longest message of a rank, in bytes. A record has some hundred bytes for each token.
+const RANKS_BYTES: u32 = 512 << 20;
+
+/// One end of a connection.
+pub(crate) struct Link {
+    stream: TcpStream,
+    most: u32,
+}
+
+impl Link {
+    /// The end of a connection with a process that may be anybody.
+    pub fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(false)?;
+        // A question is not to wait for more to send.
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, most: STRANGERS_BYTES })
+    }
+
+    /// Connects within a time.
+    pub fn connect(to: SocketAddr, within: Duration) -> io::Result<Self> {
+        Self::new(TcpStream::connect_timeout(&to, within)?)
+    }
+
+    /// The other end has proven that it is of the run.
+    pub fn trust(&mut self) {
+        self.most = RANKS_BYTES;
+    }
+
+    /// Sends a message within a time.
+    pub fn send(&mut self, message: &impl Serialize, within: Duration) -> io::Result<()> {
+        let mut frame = vec![0; 4];
+        serde_json::to_writer(&mut frame, message)?;
+        let length = u32::try_from(frame.len() - 4).ok().filter(|length| *length <= RANKS_BYTES);
+        let length =
+            length.ok_or_else(|| invalid(format!("a message of {} bytes", frame.len())))?;
+        frame[..4].copy_from_slice(&length.to_be_bytes());
+        let until = monotonic_now() + within;
+        let mut left = frame.as_slice();
+        while !left.is_empty() {
+            self.stream.set_write_timeout(Some(rest_of(until)?))?;
+            match self.stream.write(left) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => left = &left[written..],
+                Err(error) if is_again(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The next message, which comes within a time.
+    pub fn receive<T: DeserializeOwned>(&mut self, within: Duration) -> io::Result<T> {
+        let until = monotonic_now() + within;
+        let mut length = [0; 4];
+        self.fill(&mut length, until)?;
+        let length = u32::from_be_bytes(length);
+        if length > self.most {
+            return Err(invalid(format!("a message of {length} bytes, of {} at most", self.most)));
+        }
+        // Room grows with what comes, and not with what a length claims.
+        let mut text = Vec::new();
+        while text.len() < length as usize {
+            let begin = text.len();
+            text.resize((begin + (1 << 20)).min(length as usize), 0);
+            self.fill(&mut text[begin..], until)?;
+        }
+        serde_json::from_slice(&text).map_err(|error| invalid(format!("no message: {error}")))
+    }
+
+    fn fill(&mut self, mut room: &mut [u8], until: Nanos) -> io::Result<()> {
+        while !room.is_empty() {
+            self.stream.set_read_timeout(Some(rest_of(until)?))?;
+            match self.stream.read(room) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => room = &mut room[read..],
+                Err(error) if is_again(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The time that is left; an error where there is none.
+fn rest_of(until: Nanos) -> io::Result<Duration> {
+    match until.since(monotonic_now()) {
+        Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
+        rest => Ok(rest),
+    }
+}
+
+fn is_again(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), Interrupted | WouldBlock | TimedOut)
+}
+
+fn invalid(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+/// What became of a connection, in words.
+pub(crate) fn in_words(error: &io::Error, within: Duration) -> String {
+    match error.kind() {
+        io::ErrorKind::TimedOut => format!("said nothing for {} s", within.as_secs()),
+        io::ErrorKind::UnexpectedEof
+        | io::ErrorKind::ConnectionReset
+        | io::ErrorKind::BrokenPipe
+        | io::ErrorKind::ConnectionAborted => "closed its connection".to_owned(),
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,238 @@
+//! Where and how the ranks of a run meet.
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::process::{Command, Stdio};
+use std::str::FromStr;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use crate::launcher::{Launcher, Place};
+use crate::token::{Token, TokenError};
+
+/// Why ranks did not meet.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JoinError {
+    /// The processes were started in a wrong way: sizes, plans or versions do not match.
+    #[error("{0}")]
+    Mistake(String),
+    /// Ranks are missing, or cannot be reached.
+    #[error("{0}")]
+    Failed(String),
+    /// The user interrupted it.
+    #[error("interrupted before all ranks had joined")]
+    Interrupted,
+}
+
+impl From<TokenError> for JoinError {
+    fn from(error: TokenError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// Where rank 0 is, as a user gives it: `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rendezvous {
+    /// A name or an address.
+    pub host: String,
+    /// The port, if it is given.
+    pub port: Option<u16>,
+}
+
+impl FromStr for Rendezvous {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is not HOST:PORT, such as n1:29500 or [fd00::1]:29500");
+        let (host, port) = match text.strip_prefix('[') {
+            Some(rest) => {
+                let (host, after) = rest.split_once(']').ok_or_else(wrong)?;
+                let port = if after.is_empty() {
+                    None
+                } else {
+                    Some(after.strip_prefix(':').ok_or_else(wrong)?)
+                };
+                (host, port)
+            }
+            // An IPv6 address without brackets has no port.
+            None if text.parse::<IpAddr>().is_ok() => (text, None),
+            None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
+        };
+        let port = port.map(|port| port.parse::<u16>().ok().filter(|port| *port > 0));
+        match port {
+            Some(None) => Err(wrong()),
+            _ if host.is_empty()
+                || host.contains(['/', ' ', ':']) && host.parse::<IpAddr>().is_err() =>
+            {
+                Err(wrong())
+            }
+            port => Ok(Self { host: host.to_owned(), port: port.flatten() }),
+        }
+    }
+}
+
+/// Where and how the ranks of a run meet.
+#[derive(Clone)]
+pub struct Meeting {
+    /// Where rank 0 is.
+    pub host: String,
+    /// The port at which it listens.
+    pub port: u16,
+    /// What all processes of the run have.
+    pub token: Token,
+    /// How long ranks wait for each other.
+    pub join_timeout: Duration,
+    /// Whether Slurm knows the addresses of hosts that have no other name.
+    asks_slurm: bool,
+}
+
+/// The port at which the ranks of a job meet, where nothing says another: below those that systems give to
+/// clients, and by the job, so that two jobs on one machine do not meet.
+pub fn default_port(job: &str) -> u16 {
+    let digest = Sha256::digest(job.as_bytes());
+    20_000 + u16::from_be_bytes([digest[0], digest[1]]) % 10_000
+}
+
+impl Meeting {
+    /// The meeting of the ranks of a run: as the user says, else as their launcher says.
+    ///
+    /// # Errors
+    /// When nobody says where rank 0 is.
+    pub fn of(
+        place: &Place,
+        rendezvous: Option<&Rendezvous>,
+        secret: Option<Token>,
+        join_timeout: Duration,
+    ) -> Result<Self, String> {
+        let given = rendezvous.map(|given| given.host.clone());
+        let host = given.or_else(|| place.host.clone()).ok_or_else(|| {
+            format!(
+                "{} does not give the address of rank 0: give --rendezvous HOST:PORT or set \
+                    MASTER_ADDR{}",
+                place.launcher.name(),
+                match place.launcher {
+                    Launcher::Kubernetes => {
+                        "; or set INFEROMETER_SERVICE to the name of the job's headless service"
+                    }
+                    _ => "",
+                }
+            )
+        })?;
+        let port = rendezvous.and_then(|given| given.port).or(place.port);
+        Ok(Self {
+            host,
+            port: port.unwrap_or_else(|| default_port(&place.job)),
+            token: secret.unwrap_or_else(|| Token::of_job(&place.job)),
+            join_timeout,
+            asks_slurm: place.launcher == Launcher::Slurm,
+        })
+    }
+
+    /// The place, as people write it.
+    pub fn place(&self) -> String {
+        match self.host.contains(':') {
+            true => format!("[{}]:{}", self.host, self.port),
+            false => format!("{}:{}", self.host, self.port),
+        }
+    }
+
+    /// Its addresses.
+    ///
+    /// # Errors
+    /// When the name is not known.
+    pub(crate) fn addresses(&self) -> Result<Vec<SocketAddr>, String> {
+        let error = match (self.host.as_str(), self.port).to_socket_addrs() {
+            Ok(addresses) => return Ok(addresses.collect()),
+            Err(error) => error,
+        };
+        let of_slurm = self.asks_slurm.then(|| slurm_address(&self.host)).flatten();
+        match of_slurm.map(|host| (host, self.port).to_socket_addrs()) {
+            Some(Ok(addresses)) => Ok(addresses.collect()),
+            _ => Err(format!("the name {} cannot be resolved: {error}", self.host)),
+        }
+    }
+}
+
+/// The address of a node as Slurm has it: names of nodes need not be known elsewhere.
+fn slurm_address(node: &str) -> Option<String> {
+    let asked = Command::new("scontrol")
+        .args(["show", "node", "--oneliner", node])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    node_address(&String::from_utf8_lossy(&asked.stdout))
+}
+
+fn node_address(shown: &str) -> Option<String> {
+    shown.split_whitespace().find_map(|field| field.strip_prefix("NodeAddr=")).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rendezvous_is_a_host_with_or_without_a_port() {
+        let cases = [
+            ("n1:29500", Some(("n1", Some(29_500)))),
+            ("n1", Some(("n1", None))),
+            ("10.0.0.1:1", Some(("10.0.0.1", Some(1)))),
+            ("[fd00::1]:7", Some(("fd00::1", Some(7)))),
+            ("[fd00::1]", Some(("fd00::1", None))),
+            ("fd00::1", Some(("fd00::1", None))),
+            ("", None),
+            (":5", None),
+            ("n1:", None),
+            ("n1:0", None),
+            ("n1:70000", None),
+            ("n1:1:2", None),
+            ("http://n1:5", None),
+            ("[fd00::1", None),
+            ("[fd00::1]5", None),
+        ];
+        for (text, expected) in cases {
+            let found = text.parse::<Rendezvous>();
+            let found = found.as_ref().map(|one| (one.host.as_str(), one.port));
+            assert_eq!(found.ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn jobs_meet_at_ports_of_their_own() {
+        let ports = ["Slurm 1 0", "Slurm 1 1", "Slurm 2 0"].map(default_port);
+        assert!(ports[0] != ports[1] && ports[1] != ports[2]);
+        assert!(ports.iter().all(|port| (20_000..30_000).contains(port)));
+    }
+
+    #[test]
+    fn the_user_says_where_ranks_meet_before_the_launcher_does() {
+        let place = |host: Option<&str>, port| Place {
+            launcher: Launcher::Kubernetes,
+            rank: 1,
+            ranks: 2,
+            host: host.map(str::to_owned),
+            port,
+            job: "a".to_owned(),
+        };
+        let wait = Duration::from_secs(1);
+        let at = |place: &Place, rendezvous: Option<&str>| {
+            let rendezvous = rendezvous.map(|text| text.parse().unwrap());
+            Meeting::of(place, rendezvous.as_ref(), None, wait).map(|meeting| meeting.place())
+        };
+        assert_eq!(at(&place(Some("n1"), Some(5)), None), Ok("n1:5".to_owned()));
+        assert_eq!(at(&place(Some("n1"), Some(5)), Some("n2")), Ok("n2:5".to_owned()));
+        assert_eq!(at(&place(None, None), Some("n2:6")), Ok("n2:6".to_owned()));
+        let by_job = format!("n1:{}", default_port("a"));
+        assert_eq!(at(&place(Some("n1"), None), None), Ok(by_job));
+        let error = at(&place(None, None), None).expect_err("nobody says where");
+        assert!(error.contains("INFEROMETER_SERVICE"), "{error}");
+    }
+
+    #[test]
+    fn the_address_of_a_node_is_read_from_what_slurm_shows() {
+        let shown = "NodeName=n1 Arch=x86_64 CoresPerSocket=1 NodeAddr=10.77.0.11 NodeHostName=n1";
+        assert_eq!(node_address(shown).as_deref(), Some("10.77.0.11"));
+        assert_eq!(node_address("Node n9 not found"), None);
+    }
+}

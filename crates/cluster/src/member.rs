@@ -1,0 +1,177 @@
+//! A rank from 1 on: joins rank 0, does what it says, holds its clock against it and sends it records.
+
+mod courier;
+mod desk;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use inferometer_net::thread::spawn;
+use inferometer_net::{Nanos, monotonic_now};
+
+use crate::link::{Link, in_words};
+use crate::meeting::{JoinError, Meeting};
+use crate::message::{Challenge, Hello, Introduction, Order, PROTOCOL, PassReport, Welcome};
+use crate::token::nonce;
+
+#[cfg(test)]
+pub(crate) use courier::Line;
+pub(crate) use courier::carry;
+pub(crate) use desk::Desk;
+
+pub use desk::{Outgoing, Over};
+
+/// How long to wait until rank 0 is tried again.
+const RETRY: Duration = Duration::from_millis(200);
+/// How long one try may take.
+const TRY: Duration = Duration::from_secs(10);
+/// The longest that anything waits for the courier before it looks again.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// A rank that has joined.
+pub struct Member {
+    desk: Arc<Desk>,
+    /// What keeps this run's prompts apart from others': that of rank 0.
+    pub salt: String,
+}
+
+/// Why a try to join came to nothing.
+enum Refusal {
+    /// Rank 0 may not be there yet.
+    Later(String),
+    /// It will not become better.
+    Never(JoinError),
+}
+
+impl Member {
+    /// Joins rank 0, which may come later. `interrupted` is asked whether to give up.
+    ///
+    /// # Errors
+    /// When rank 0 is not there within the time of the meeting, or refuses this process.
+    pub fn join(
+        meeting: &Meeting,
+        me: &Introduction,
+        interrupted: &AtomicBool,
+    ) -> Result<Self, JoinError> {
+        let until = monotonic_now() + meeting.join_timeout;
+        let desk = Arc::new(Desk::default());
+        loop {
+            let left = until.since(monotonic_now());
+            let why = match try_to_join(meeting, me, left.clamp(RETRY, TRY)) {
+                Ok((link, salt)) => {
+                    let at = Arc::clone(&desk);
+                    spawn(move || carry(link, &at))
+                        .map_err(|error| JoinError::Failed(format!("{}: {error}", me.name())))?;
+                    return Ok(Self { desk, salt });
+                }
+                Err(Refusal::Never(error)) => return Err(error),
+                Err(Refusal::Later(why)) => why,
+            };
+            if interrupted.load(Ordering::Relaxed) {
+                return Err(JoinError::Interrupted);
+            }
+            if monotonic_now() >= until {
+                return Err(JoinError::Failed(format!(
+                    "{}: rank 0 was not found at {} within {} s (--join-timeout): {why}",
+                    me.name(),
+                    meeting.place(),
+                    meeting.join_timeout.as_secs_f64()
+                )));
+            }
+            desk.pause(RETRY);
+        }
+    }
+
+    /// The next order, once rank 0 gives it. The one before is done.
+    ///
+    /// # Errors
+    /// When rank 0 is lost.
+    pub fn next_order(&self) -> Result<Order, String> {
+        self.desk.next_order()
+    }
+
+    /// Called once, on another thread, when the pass is to end before its end.
+    pub fn when_stopped(&self, alarm: impl FnOnce() + Send + 'static) {
+        self.desk.when_stopped(Box::new(alarm));
+    }
+
+    /// From here on the records of the pass go out as they come. `is_scheduled`: the plan says when its
+    /// requests are due.
+    pub fn begin_pass(&self, records: Outgoing, is_scheduled: bool) {
+        self.desk.begin_pass(records, is_scheduled);
+    }
+
+    /// When the pass starts by this clock, once rank 0 has said it. `workload_hash` is that of all requests
+    /// of the run so far.
+    pub fn start(&self, workload_hash: &str) -> Option<Nanos> {
+        self.desk.start(workload_hash)
+    }
+
+    /// Waits until all records of the pass have gone out, and reports it.
+    ///
+    /// # Errors
+    /// When rank 0 is lost.
+    pub fn end_pass(&self, report: PassReport) -> Result<(), String> {
+        self.desk.end_pass(report)
+    }
+
+    /// Tells rank 0 that this rank cannot go on.
+    pub fn fail(&self, why: String) {
+        self.desk.fail(why);
+    }
+}
+
+fn try_to_join(
+    meeting: &Meeting,
+    me: &Introduction,
+    within: Duration,
+) -> Result<(Link, String), Refusal> {
+    let later = |error: io::Error| Refusal::Later(in_words(&error, within));
+    let never = |why: String| Refusal::Never(JoinError::Mistake(why));
+    let addresses = meeting.addresses().map_err(Refusal::Later)?;
+    let mut link = connect(&addresses, within).map_err(later)?;
+    let challenge: Challenge = link.receive(within).map_err(later)?;
+    let at = meeting.place();
+    if challenge.protocol != PROTOCOL {
+        return Err(never(format!(
+            "{}: rank 0 at {at} is another version of inferometer: all ranks need the same version",
+            me.name()
+        )));
+    }
+    let failed = |error: crate::token::TokenError| Refusal::Never(error.into());
+    let instance = nonce().map_err(failed)?;
+    let hello = Hello::of(me, &meeting.token, &challenge, &instance).map_err(failed)?;
+    link.send(&hello, within).map_err(later)?;
+    match link.receive(within).map_err(later)? {
+        Welcome::Joined { proof, salt } => {
+            let nonces = [hello.nonce.as_str(), &challenge.nonce];
+            if !meeting.token.is_proven(&proof, "lead", nonces, &salt) {
+                return Err(never(format!(
+                    "{}: the process at {at} does not have the token of this run",
+                    me.name()
+                )));
+            }
+            link.trust();
+            Ok((link, salt))
+        }
+        Welcome::Itself => Err(never(format!("{}: rank 0 connected to itself", me.name()))),
+        Welcome::Refused { why, mistake: true } => Err(never(why)),
+        Welcome::Refused { why, mistake: false } => Err(Refusal::Never(JoinError::Failed(
+            format!("{} was refused at {at}: {why}", me.name()),
+        ))),
+    }
+}
+
+fn connect(addresses: &[SocketAddr], within: Duration) -> io::Result<Link> {
+    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in addresses {
+        match Link::connect(*address, within) {
+            Ok(link) => return Ok(link),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}

@@ -1,0 +1,169 @@
+//! The side of a rank in a simulation: its clock, its line to rank 0, and what its run does.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use inferometer_model::fixture::steady;
+use inferometer_model::record::Record;
+use inferometer_model::time::Nanos;
+use inferometer_net::monotonic_now;
+
+use super::Scene;
+use crate::member::{Desk, Line, Over};
+use crate::message::{Down, Order, PassReport, Sent, Up};
+
+/// A rank and its clock: it began at another instant, and runs slower or faster.
+#[derive(Clone, Copy)]
+pub struct LocalClock {
+    pub offset: u64,
+    pub ppm: i64,
+}
+
+impl LocalClock {
+    pub fn local(self, at: u64) -> u64 {
+        (at as i64 + at as i64 * self.ppm / 1_000_000) as u64 + self.offset
+    }
+
+    /// What rank 0's clock shows when this one shows `local`.
+    pub fn of_rank_0(self, local: u64) -> u64 {
+        let since = i128::from(local - self.offset);
+        (since * 1_000_000 / (1_000_000 + i128::from(self.ppm))) as u64
+    }
+}
+
+/// What the thread of a rank asks the scheduler for.
+pub enum Wish {
+    /// To say something, of so many bytes.
+    Say(Up, u64),
+    Sleep(Duration),
+    Over,
+}
+
+/// How the scheduler lets it go on: at an instant, with an answer if there is one.
+pub struct Go {
+    pub at: u64,
+    pub down: Option<Down>,
+}
+
+pub struct VirtualLine {
+    pub clock: LocalClock,
+    pub at: u64,
+    pub wishes: Sender<(u32, Wish)>,
+    pub go: Receiver<Go>,
+    pub rank: u32,
+    pub script: Script,
+    /// How long reading and writing messages took here, and of how many bytes.
+    pub coding: Arc<Mutex<(Duration, u64)>>,
+}
+
+impl VirtualLine {
+    fn wish(&mut self, wish: Wish) -> io::Result<Option<Down>> {
+        let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+        self.wishes.send((self.rank, wish)).map_err(|_| gone())?;
+        let go = self.go.recv().map_err(|_| gone())?;
+        self.at = go.at;
+        Ok(go.down)
+    }
+}
+
+impl Line for VirtualLine {
+    fn now(&self) -> Nanos {
+        Nanos(self.clock.local(self.at))
+    }
+
+    fn ask(&mut self, up: &Up) -> io::Result<Down> {
+        // What arrives is what its bytes say.
+        let text = serde_json::to_vec(up)?;
+        let began = monotonic_now();
+        let up = serde_json::from_slice(&text)?;
+        let mut coding = self.coding.lock().unwrap();
+        (coding.0, coding.1) =
+            (coding.0 + monotonic_now().since(began), coding.1 + text.len() as u64);
+        drop(coding);
+        self.wish(Wish::Say(up, text.len() as u64))?
+            .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+
+    fn wait(&mut self, desk: &Desk, most: Duration) {
+        if !self.script.act(desk, self.now()) {
+            // A rank that is gone is told by its next question.
+            let _ = self.wish(Wish::Sleep(most));
+        }
+    }
+}
+
+/// What the thread of the run does at a rank: it takes orders, makes itself ready, and sends requests as they are due.
+pub struct Script {
+    pub scene: Scene,
+    pub rank: u32,
+    pub clock: LocalClock,
+    /// The number of the order of the pass, once it has begun.
+    pub pass: Option<u64>,
+    pub knows_start: bool,
+    pub made: u64,
+    pub outgoing: Arc<Mutex<Made>>,
+    /// How long before the start each rank knew it, in nanoseconds; negative where it was over.
+    pub ahead: Arc<Mutex<Vec<i64>>>,
+}
+
+/// Records that wait for the courier.
+#[derive(Default)]
+pub struct Made {
+    records: VecDeque<Sent>,
+    is_over: bool,
+}
+
+impl Made {
+    fn next(&mut self) -> Result<Option<Sent>, Over> {
+        match self.records.pop_front() {
+            None if self.is_over => Err(Over),
+            next => Ok(next),
+        }
+    }
+}
+
+impl Script {
+    /// Does what there is to do; false where there is nothing.
+    fn act(&mut self, desk: &Desk, now: Nanos) -> bool {
+        let (order, is_told) = {
+            let state = desk.lock();
+            (state.order, state.told)
+        };
+        let is_in_pass = self.pass.is_some_and(|pass| pass == order && !is_told);
+        if !is_in_pass {
+            let Some(taken) = desk.take_order() else { return false };
+            if matches!(taken, Order::Pass { .. }) {
+                self.pass = Some(order);
+                let outgoing = Arc::clone(&self.outgoing);
+                desk.begin_pass(Box::new(move || outgoing.lock().unwrap().next()), true);
+                desk.start("hash");
+            }
+            return true;
+        }
+        let mut outgoing = self.outgoing.lock().unwrap();
+        let Some(start) = desk.start("hash").filter(|_| !outgoing.is_over) else { return false };
+        if !self.knows_start {
+            self.knows_start = true;
+            self.ahead.lock().unwrap().push(start.0 as i64 - now.0 as i64);
+        }
+        let gap = 1_000_000_000 / self.scene.rate;
+        let all = self.scene.pass.as_nanos() as u64 / gap;
+        while self.made < all && start.0 + self.made * gap <= now.0 {
+            let sent = Nanos(start.0 + self.made * gap);
+            let index = self.made as u32 * self.scene.ranks + self.rank;
+            let record = Record { index, ..steady(0.0, 10.0, 1.0, self.scene.tokens).later(sent) };
+            // What the instant is by the clock of rank 0.
+            let text = Some(self.clock.of_rank_0(sent.0).to_string());
+            outgoing.records.push_back(Sent { record, text });
+            self.made += 1;
+        }
+        outgoing.is_over = self.made == all;
+        if outgoing.is_over {
+            desk.lock().played = Some(PassReport::default());
+        }
+        outgoing.is_over
+    }
+}

@@ -1,0 +1,118 @@
+//! Which of several equal servers gets the next request. With one server it always is that one. It sends nothing.
+
+use inferometer_net::Address;
+use inferometer_plan::Balance;
+
+/// The servers behind a load, and whose turn it is.
+#[derive(Clone, Debug)]
+pub struct Servers {
+    all: Vec<Address>,
+    balance: Balance,
+    in_flight: Vec<u32>,
+    /// Whose turn it is.
+    next: usize,
+    /// Whose turn it is to get a connection ahead of need.
+    next_ahead: usize,
+}
+
+impl From<Address> for Servers {
+    fn from(only: Address) -> Self {
+        Self::new(vec![only], Balance::default(), 0)
+    }
+}
+
+impl Servers {
+    /// Several servers, of which `first` has the first turn: ranks begin with different ones.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn new(all: Vec<Address>, balance: Balance, first: u32) -> Self {
+        assert!(!all.is_empty(), "invariant: there is a server");
+        let first = first as usize % all.len();
+        Self { in_flight: vec![0; all.len()], all, balance, next: first, next_ahead: first }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Where a server listens.
+    pub(crate) fn address(&self, server: usize) -> &Address {
+        &self.all[server]
+    }
+
+    /// The number that a record keeps of its server: none where there is one.
+    pub(crate) fn recorded(&self, server: usize) -> Option<u32> {
+        (self.all.len() > 1).then_some(server as u32)
+    }
+
+    /// The server of the next request, which is then in flight there.
+    pub(crate) fn choose(&mut self, session: Option<u64>) -> usize {
+        let count = self.all.len();
+        let in_turn = (self.next..count).chain(0..self.next);
+        let server = match (self.balance, session) {
+            (Balance::Session, Some(session)) => (session % count as u64) as usize,
+            (Balance::LeastInFlight, _) => {
+                // Of equal ones the first in turn.
+                in_turn.min_by_key(|server| self.in_flight[*server]).unwrap_or(self.next)
+            }
+            (Balance::RoundRobin | Balance::Session, _) => self.next,
+        };
+        if self.balance != Balance::Session || session.is_none() {
+            self.next = (server + 1) % count;
+        }
+        self.in_flight[server] += 1;
+        server
+    }
+
+    /// A request has ended there.
+    pub(crate) fn ended(&mut self, server: Option<u32>) {
+        let server = server.unwrap_or(0) as usize;
+        self.in_flight[server] = self.in_flight[server].saturating_sub(1);
+    }
+
+    /// The server that gets the next connection ahead of need.
+    pub(crate) fn next_ahead(&mut self) -> usize {
+        let server = self.next_ahead;
+        self.next_ahead = (server + 1) % self.all.len();
+        server
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use super::*;
+
+    fn three(balance: Balance, first: u32) -> Servers {
+        let address = |port| Address::from(SocketAddr::from(([127, 0, 0, 1], port)));
+        Servers::new((1..4).map(address).collect(), balance, first)
+    }
+
+    #[test]
+    fn each_server_has_its_turn_and_ranks_begin_with_different_ones() {
+        for (first, expected) in [(0, [0, 1, 2, 0, 1]), (4, [1, 2, 0, 1, 2])] {
+            let mut servers = three(Balance::RoundRobin, first);
+            assert_eq!([0; 5].map(|_| servers.choose(Some(7))), expected);
+        }
+    }
+
+    #[test]
+    fn the_server_with_the_fewest_requests_in_flight_is_next() {
+        let mut servers = three(Balance::LeastInFlight, 0);
+        assert_eq!([0; 4].map(|_| servers.choose(None)), [0, 1, 2, 0]);
+        servers.ended(Some(2));
+        assert_eq!([0; 2].map(|_| servers.choose(None)), [2, 1]);
+        (0..2).for_each(|_| servers.ended(Some(1)));
+        assert_eq!([0; 3].map(|_| servers.choose(None)), [1, 2, 1]);
+    }
+
+    #[test]
+    fn a_session_stays_at_its_server_and_what_has_none_is_spread_in_turn() {
+        let mut servers = three(Balance::Session, 0);
+        let sessions = [Some(4), None, Some(4), None, Some(5), Some(1)];
+        assert_eq!(sessions.map(|session| servers.choose(session)), [1, 0, 1, 1, 2, 1]);
+    }
+}

@@ -1,0 +1,383 @@
+//! What the event loops of a pass have in common: its requests in their order, its limits, what ends it early, and
+//! who receives its records. A loop asks when a request begins and when it ends, never for a token.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use inferometer_load::{OverLimit, Share, Stages};
+use inferometer_model::outcome::Outcome;
+use inferometer_model::record::{EARLIER_TURN_FAILED, Record, detail};
+use inferometer_model::time::Nanos;
+use inferometer_net::Waker;
+
+use super::Waits;
+use super::places::Places;
+use crate::balance::Servers;
+use crate::encode::{Encoded, Encoder, Next, RequestInfo};
+use crate::job::{Order, Recorder, StartGate};
+use crate::live::Live;
+use crate::memory::AnswerMemory;
+use crate::session::Session;
+use crate::watch::Watch;
+
+/// How long the other loops may take to wake up before a pass starts.
+const WAKING: Duration = Duration::from_millis(1);
+
+/// What all event loops of a pass have in common.
+pub(super) struct Common<R> {
+    state: Mutex<State<R>>,
+    /// Set when the user interrupts.
+    pub interrupted: Arc<AtomicBool>,
+    /// Whether the pass ends early: each loop cancels what it has in flight.
+    pub ends_early: AtomicBool,
+    /// Whether connections may still carry one request after the other.
+    pub reuses_connections: AtomicBool,
+    pub memory: AnswerMemory,
+}
+
+impl<R> Common<R> {
+    pub fn new(state: State<R>, interrupted: Arc<AtomicBool>, reuses_connections: bool) -> Self {
+        Self {
+            state: Mutex::new(state),
+            interrupted,
+            ends_early: AtomicBool::new(false),
+            reuses_connections: AtomicBool::new(reuses_connections),
+            memory: AnswerMemory::default(),
+        }
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, State<R>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state, unless another loop has it now.
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, State<R>>> {
+        self.state.try_lock().ok()
+    }
+
+    pub fn into_state(self) -> State<R> {
+        self.state.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What only one event loop at a time may look at.
+pub(super) struct State<R> {
+    /// Index of the pass in the run.
+    pub pass: u32,
+    pub stages: Stages,
+    pub encoder: Encoder,
+    /// Whose turn it is among the servers.
+    pub servers: Servers,
+    pub recorder: R,
+    pub watch: Option<Watch>,
+    /// Counts requests that were never begun.
+    pub never_begun: Arc<Live>,
+    /// Which of the requests of the pass are this process's.
+    pub share: Share,
+    /// How many requests those are, if that is known.
+    pub planned: Option<u32>,
+    /// How many of them have a record, or are in flight.
+    pub next: u32,
+    /// How many were taken that follow no other.
+    pub begun: u32,
+    pub places: Places,
+    pub loops: Vec<Loop>,
+    /// Which loop takes which request.
+    pub order: Order,
+    /// When the pass starts; absent: as soon as everything is prepared.
+    pub gate: Option<Box<dyn StartGate>>,
+    /// When it started.
+    pub start: Option<Nanos>,
+    /// Why the requests that were not begun never will be, if that is so.
+    pub rest: Option<Rest>,
+    /// The detail of requests that are cancelled because the pass ends early.
+    pub cancelled: Option<&'static str>,
+    pub waits: Waits,
+}
+
+/// One of the event loops.
+#[derive(Default)]
+pub(super) struct Loop {
+    /// Its part of the requests, where these are known beforehand.
+    pub part: Option<Share>,
+    /// How many requests of its part it has begun that follow no other.
+    pub begun: u32,
+    pub is_prepared: bool,
+    pub is_done: bool,
+    pub waker: Option<Waker>,
+}
+
+/// Why requests are never begun.
+#[derive(Clone)]
+pub(super) struct Rest {
+    /// When that was known; absent: when the last request has ended.
+    at: Option<Nanos>,
+    why: String,
+}
+
+/// What a loop gets that asks for a request.
+pub(super) enum Taken {
+    Begun(Box<Encoded>, Record),
+    /// It was dropped: the record of it is made. Its conversation, and the record.
+    Dropped(u32, Record),
+    /// None yet: it waits for a thread that makes requests, or one that writes records.
+    Later,
+    /// None until another request has ended: as many are in flight as may be.
+    Full,
+    /// None any more.
+    Over,
+}
+
+impl<R: Recorder> State<R> {
+    /// Takes up the request of a loop that is due. `continues`: the conversation that it goes on with, by its number
+    /// in the loop.
+    pub fn take(&mut self, which: usize, due: Nanos, now: Nanos, continues: Option<u32>) -> Taken {
+        if self.rest.is_some() || self.planned.is_some_and(|planned| self.next >= planned) {
+            return Taken::Over;
+        }
+        let full = !self.places.is_free_for(which, due);
+        if full && self.places.over_limit == OverLimit::Queue {
+            self.places.wait(which, due);
+            self.wake_next(which);
+            return Taken::Full;
+        }
+        if self.recorder.is_behind() {
+            // Memory is bounded. That it begins late shows in its record.
+            self.waits.begin(now);
+            return Taken::Later;
+        }
+        self.waits.end(now);
+        let number = self.number(which);
+        let next = match continues {
+            Some(conversation) => {
+                let conversation = self.of_process(which, conversation);
+                self.encoder.turn(conversation)
+            }
+            None => self.encoder.request(number),
+        };
+        let why = match next {
+            Next::Request(mut encoded) => {
+                self.loops[which].begun += u32::from(continues.is_none());
+                self.begun += u32::from(continues.is_none());
+                // Requests that follow others have the numbers that are left.
+                let number = if self.order == Order::Own { number } else { self.next };
+                if full {
+                    let why = format!(
+                        "when it was due, the limit of {} requests in flight was reached",
+                        self.places.in_flight()
+                    );
+                    let info = Some(encoded.info);
+                    let record = self.record_unsent(number, due, Outcome::Dropped, &why, info);
+                    return Taken::Dropped(encoded.conversation, record);
+                }
+                self.places.begin(which);
+                self.wake_next(which);
+                let mut record = self.planned_record(number, due, Some(&encoded.info));
+                record.picked = Some(now);
+                let server = self.servers.choose(encoded.session.map(Session::number));
+                record.server = self.servers.recorded(server);
+                self.encoder.address_to(&mut encoded, server);
+                return Taken::Begun(encoded, record);
+            }
+            // It waits for a request to end, or for a thread that makes requests.
+            Next::Wait => return Taken::Later,
+            Next::Exhausted => "the source of requests ended before it was due".to_owned(),
+            // The dialect supports no request of this source, so the rest is skipped.
+            Next::Unsupported(why) => why,
+        };
+        self.rest = Some(Rest { at: Some(now), why });
+        self.skip_rest_if_alone(now);
+        Taken::Over
+    }
+
+    /// A request has ended. Those that would have followed it and will not are recorded as skipped.
+    pub fn end(
+        &mut self,
+        which: usize,
+        conversation: u32,
+        record: Record,
+        (answer, reasoning): (Option<String>, Option<String>),
+    ) {
+        self.places.end();
+        self.servers.ended(record.server);
+        self.wake_next(which);
+        if let Some(watch) = &mut self.watch {
+            watch.ended(&record);
+        }
+        self.notify(conversation, &record, answer.as_deref().unwrap_or_default());
+        // Reasoning is output too.
+        let text = answer.map(|answer| reasoning.unwrap_or_default() + &answer);
+        self.recorder.record(record, text);
+    }
+
+    /// Notifies the source that a request ended, or was dropped.
+    pub fn notify(&mut self, conversation: u32, record: &Record, answer: &str) {
+        let skipped = self.encoder.ended(conversation, record, answer);
+        let why = || format!("{EARLIER_TURN_FAILED}: {}", record.outcome);
+        for info in skipped {
+            let (index, at) = (self.next, record.ended_or_due());
+            self.record_unsent(index, at, Outcome::Skipped, &why(), Some(info));
+        }
+    }
+
+    /// The pass ends early: what is in flight is cancelled with one detail, and what was not begun is skipped with
+    /// another.
+    pub fn end_early(&mut self, which: usize, cancelled: Option<&'static str>, skipped: &str) {
+        self.cancelled = cancelled;
+        self.rest.get_or_insert(Rest { at: None, why: skipped.to_owned() });
+        self.wake_others(which);
+    }
+
+    /// A loop has nothing in flight and begins nothing any more.
+    pub fn loop_ends(&mut self, which: usize, now: Nanos) {
+        self.skip_rest_if_alone(now);
+        self.loops[which].is_done = true;
+        if let Some(watch) = &mut self.watch {
+            watch.loop_ends(which);
+        }
+        self.waits.end(now);
+    }
+
+    /// A loop has prepared itself. Says when the pass starts, if all have.
+    pub fn prepared(&mut self, which: usize, now: Nanos) -> Prepared {
+        self.loops[which].is_prepared = true;
+        if let Some(start) = self.start {
+            return Prepared::Starts(start);
+        }
+        if !self.loops.iter().all(|one| one.is_prepared) {
+            return Prepared::WaitsForLoops;
+        }
+        let start = match &mut self.gate {
+            // The others wake up until then.
+            None if self.loops.len() > 1 => now + WAKING,
+            None => now,
+            Some(gate) => match gate.start(now) {
+                None => return Prepared::WaitsForGate,
+                Some(start) => start,
+            },
+        };
+        self.start = Some(start);
+        self.wake_others(which);
+        Prepared::Starts(start)
+    }
+
+    /// The number in the process of a request, or a conversation, that has one in a loop.
+    fn of_process(&self, which: usize, number: u32) -> u32 {
+        match self.loops[which].part {
+            Some(part) => self.share.count_of(part.index_of(number)),
+            None => number,
+        }
+    }
+
+    /// The number in the process of the next request of a loop that follows no other.
+    fn number(&self, which: usize) -> u32 {
+        match self.order {
+            Order::NextOfAll => self.begun,
+            Order::Own | Order::OwnConversations => self.of_process(which, self.loops[which].begun),
+        }
+    }
+
+    /// Whether a request that follows no other has a record, or is in flight.
+    fn is_taken(&self, number: u32) -> bool {
+        let index = self.share.index_of(number);
+        let of = |one: &&Loop| one.part.is_some_and(|part| part.owns(index.into()));
+        let owner = self.loops.iter().find(of);
+        owner.is_some_and(|one| one.part.is_some_and(|part| part.count_of(index) < one.begun))
+    }
+
+    /// The record of a request, by its number.
+    fn planned_record(&mut self, number: u32, due: Nanos, info: Option<&RequestInfo>) -> Record {
+        let mut record = Record::planned(self.pass, self.share.index_of(number), due);
+        record.streamed = self.encoder.is_streamed();
+        self.next += 1;
+        if let Some(info) = info {
+            info.write_to(&mut record);
+        }
+        let offset = Nanos::ZERO + due.since(self.start.unwrap_or(Nanos::ZERO));
+        record.class = self.stages.class(offset, record.class.take());
+        record
+    }
+
+    /// Records a request that is never begun.
+    fn record_unsent(
+        &mut self,
+        number: u32,
+        due: Nanos,
+        outcome: Outcome,
+        why: &str,
+        info: Option<RequestInfo>,
+    ) -> Record {
+        let mut record = self.planned_record(number, due, info.as_ref());
+        record.outcome = outcome;
+        record.detail = Some(detail(why));
+        if let Some(watch) = &mut self.watch {
+            watch.ended(&record);
+        }
+        self.never_begun.never_begin();
+        self.recorder.record(record.clone(), None);
+        record
+    }
+
+    /// Records what will never be begun, unless another loop may still take requests before.
+    fn skip_rest_if_alone(&mut self, now: Nanos) {
+        let running = self.loops.iter().filter(|one| !one.is_done).count();
+        let Some(Rest { at, why }) = self.rest.clone().filter(|_| running == 1) else { return };
+        let now = at.unwrap_or(now);
+        let Some(planned) = self.planned else { return };
+        // There may be millions of them: those that follow each other and are alike are recorded together.
+        let mut alike: Option<(Option<RequestInfo>, Record, u32)> = None;
+        let by_loops = self.order == Order::Own;
+        let mut number = if by_loops { 0 } else { self.next };
+        while self.next < planned {
+            number += 1;
+            if by_loops && self.is_taken(number - 1) {
+                continue;
+            }
+            let info = self.encoder.unsent();
+            self.never_begun.never_begin();
+            let index = self.share.index_of(number - 1);
+            match &mut alike {
+                Some((same, first, count)) if *same == info && first.index + *count == index => {
+                    *count += 1;
+                    self.next += 1;
+                }
+                _ => {
+                    let mut record = self.planned_record(number - 1, now, info.as_ref());
+                    record.outcome = Outcome::Skipped;
+                    record.detail = Some(detail(&why));
+                    self.record_alike(alike.replace((info, record, 1)));
+                }
+            }
+        }
+        self.record_alike(alike);
+    }
+
+    fn record_alike(&mut self, alike: Option<(Option<RequestInfo>, Record, u32)>) {
+        let Some((_, record, count)) = alike else { return };
+        if self.places.in_flight() == 0 {
+            self.recorder.wait_for_room();
+        }
+        self.recorder.record_never_begun(record, count);
+    }
+
+    /// Wakes the loop that may begin its request now, if that is another one.
+    fn wake_next(&self, which: usize) {
+        let next = self.places.next().filter(|next| *next != which);
+        if let Some(waker) = next.and_then(|next| self.loops[next].waker.as_ref()) {
+            waker.wake();
+        }
+    }
+
+    fn wake_others(&self, which: usize) {
+        let others = self.loops.iter().enumerate().filter(|(at, _)| *at != which);
+        others.filter_map(|(_, one)| one.waker.as_ref()).for_each(Waker::wake);
+    }
+}
+
+/// What a loop waits for that has prepared itself.
+pub(super) enum Prepared {
+    Starts(Nanos),
+    WaitsForLoops,
+    WaitsForGate,
+}

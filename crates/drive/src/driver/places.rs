@@ -1,0 +1,92 @@
+//! How many requests may be in flight at one time, over all event loops of a pass. A place that comes free is for
+//! the request that was due first.
+
+use inferometer_load::OverLimit;
+use inferometer_model::time::Nanos;
+
+/// The places of requests in flight.
+pub(super) struct Places {
+    /// Most requests in flight, if there is a limit.
+    pub most: Option<u32>,
+    /// What happens to a request that is due while as many are in flight.
+    pub over_limit: OverLimit,
+    in_flight: u32,
+    /// By loop: since when its next request has been due that waits for a place.
+    waiting: Vec<Option<Nanos>>,
+}
+
+impl Places {
+    /// All places free.
+    pub fn new(most: Option<u32>, over_limit: OverLimit) -> Self {
+        Self { most, over_limit, in_flight: 0, waiting: Vec::new() }
+    }
+
+    /// Requests in flight.
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Whether a loop may begin a request that was due then.
+    pub fn is_free_for(&self, which: usize, due: Nanos) -> bool {
+        self.is_free()
+            && self.next().is_none_or(|next| next == which || self.waiting[next] >= Some(due))
+    }
+
+    fn is_free(&self) -> bool {
+        self.most.is_none_or(|most| self.in_flight < most)
+    }
+
+    /// Notes that a loop's next request waits for a place.
+    pub fn wait(&mut self, which: usize, due: Nanos) {
+        if self.waiting.len() <= which {
+            self.waiting.resize(which + 1, None);
+        }
+        self.waiting[which] = Some(due);
+    }
+
+    /// The loop whose request may begin now: of those that wait, the one that was due first.
+    pub fn next(&self) -> Option<usize> {
+        let first =
+            self.waiting.iter().enumerate().filter_map(|(at, due)| due.map(|due| (due, at)));
+        first.min().map(|(_, at)| at).filter(|_| self.is_free())
+    }
+
+    /// A loop has begun a request.
+    pub fn begin(&mut self, which: usize) {
+        self.in_flight += 1;
+        if let Some(due) = self.waiting.get_mut(which) {
+            *due = None;
+        }
+    }
+
+    /// A request has ended.
+    pub fn end(&mut self) {
+        self.in_flight -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_that_comes_free_is_for_the_request_that_was_due_first_whichever_loop_it_is_of() {
+        let mut places = Places::new(Some(2), OverLimit::Queue);
+        assert!(places.is_free_for(0, Nanos(1)));
+        places.begin(0);
+        places.begin(1);
+        assert!(!places.is_free_for(1, Nanos(5)));
+        places.wait(1, Nanos(5));
+        places.wait(0, Nanos(7));
+        assert_eq!(places.next(), None, "no place is free");
+        places.end();
+        assert_eq!(places.next(), Some(1));
+        assert!(!places.is_free_for(0, Nanos(7)) && places.is_free_for(1, Nanos(5)));
+        // One that comes later and was due earlier goes first.
+        assert!(places.is_free_for(2, Nanos(4)));
+        places.begin(1);
+        places.end();
+        assert_eq!((places.next(), places.in_flight()), (Some(0), 1));
+        assert!(Places::new(None, OverLimit::Queue).is_free_for(3, Nanos(0)));
+    }
+}

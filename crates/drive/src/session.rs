@@ -1,0 +1,120 @@
+//! What tells a router to which session a request belongs: a header or a cookie with an identifier. It says nothing of
+//! what is asked.
+
+use std::borrow::Cow;
+
+use inferometer_model::request::sha256_hex;
+
+/// Digits of an identifier.
+const DIGITS: usize = 16;
+const COOKIE: &str = "cookie";
+
+/// How sessions are told, and what keeps those of a pass apart from all others.
+#[derive(Clone, Debug, Default)]
+pub struct SessionHeaders {
+    /// The name of the header.
+    pub header: Option<String>,
+    /// The name of the cookie.
+    pub cookie: Option<String>,
+    /// What sessions of other passes and runs have otherwise.
+    pub scope: String,
+    /// Which rank this is: each numbers its own conversations.
+    pub rank: u32,
+}
+
+/// The session of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Session {
+    /// Turns of a conversation.
+    Conversation(u32),
+    /// Prompts with the same prefix.
+    Prefix(u64),
+}
+
+impl Session {
+    /// What its server is chosen by.
+    pub fn number(self) -> u64 {
+        match self {
+            Self::Conversation(number) => number.into(),
+            Self::Prefix(number) => number,
+        }
+    }
+}
+
+impl SessionHeaders {
+    /// The headers of a request, with those that tell its session.
+    pub(crate) fn with<'a>(
+        &self,
+        given: &'a [(String, String)],
+        session: Option<Session>,
+    ) -> Cow<'a, [(String, String)]> {
+        let is_told = self.header.is_some() || self.cookie.is_some();
+        let Some(session) = session.filter(|_| is_told) else { return given.into() };
+        let mut headers = given.to_vec();
+        if let Some(name) = &self.header {
+            headers.push((name.clone(), self.identifier(session)));
+        }
+        if let Some(name) = &self.cookie {
+            let cookie = format!("{name}={}", self.identifier(session));
+            match headers.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case(COOKIE)) {
+                Some((_, others)) => *others += &format!("; {cookie}"),
+                None => headers.push((COOKIE.to_owned(), cookie)),
+            }
+        }
+        headers.into()
+    }
+
+    fn identifier(&self, session: Session) -> String {
+        let scope = &self.scope;
+        let text = match session {
+            Session::Conversation(number) => format!("{scope} rank {} {number}", self.rank),
+            Session::Prefix(number) => format!("{scope} prefix {number}"),
+        };
+        let mut digits = sha256_hex(text.as_bytes());
+        digits.truncate(DIGITS);
+        digits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_has_one_identifier_which_no_other_session_pass_or_rank_has() {
+        let of = |scope: &str, rank, session| {
+            let headers = SessionHeaders {
+                header: Some("X-Session-Id".to_owned()),
+                scope: scope.to_owned(),
+                rank,
+                ..SessionHeaders::default()
+            };
+            headers.with(&[], Some(session))[0].1.clone()
+        };
+        let one = of("salt pass 0", 0, Session::Conversation(3));
+        assert_eq!((one.len(), &one), (16, &of("salt pass 0", 0, Session::Conversation(3))));
+        for other in [
+            of("salt pass 0", 0, Session::Conversation(4)),
+            of("salt pass 1", 0, Session::Conversation(3)),
+            of("salt pass 0", 1, Session::Conversation(3)),
+            of("salt pass 0", 0, Session::Prefix(3)),
+        ] {
+            assert_ne!(one, other);
+        }
+        // Requests with one prefix belong together whoever sends them.
+        let prefix = |rank| of("s", rank, Session::Prefix(3));
+        assert_eq!(prefix(0), prefix(1));
+    }
+
+    #[test]
+    fn a_cookie_stands_beside_those_that_the_user_gave() {
+        let names = SessionHeaders { cookie: Some("sid".to_owned()), ..SessionHeaders::default() };
+        let given = [("Cookie".to_owned(), "a=1".to_owned())];
+        let session = Some(Session::Conversation(0));
+        let alone = names.with(&[], session);
+        let id = alone[0].1.strip_prefix("sid=").expect("the cookie");
+        let both = ("Cookie".to_owned(), format!("a=1; sid={id}"));
+        assert_eq!(names.with(&given, session).into_owned(), [both]);
+        assert_eq!(names.with(&given, None).into_owned(), given);
+    }
+}

@@ -1,0 +1,247 @@
+//! Fits the profiles of today's engines to the runs in `data/rows/current/calibration.csv` and writes them,
+//! with the errors reached and those of each set and each card under a fit without it.
+//!
+//! Run in the crate's folder: `cargo run --release --example fit_current`. It takes some minutes.
+
+use std::error::Error;
+use std::fs;
+
+use inferometer_engine::EngineError;
+use inferometer_engine::fit::runs::{
+    Determined, ERROR_NAMES, FittedRuns, MeasuredRun, MeasuredStep, RunError, column_errors,
+    details, fit_runs, parse_runs, parse_steps, replicates, run_errors, run_provenances,
+};
+use inferometer_engine::profile::{Profile, StepConstants, profile};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// The profiles, each with what is expected of its constants before the fit: round numbers. The factor of
+/// products of the PCIe card is that of a card that may draw half of the power.
+const STARTS: [(&str, Start); 6] = [
+    ("vllm-0.23-h100-sxm", Start { step: 100.0, sequence: 10.0, front: 10_000.0, products: 0.93 }),
+    ("vllm-0.11-h100-sxm", Start { step: 800.0, sequence: 20.0, front: 10_000.0, products: 0.93 }),
+    ("vllm-0.15-h100-sxm", Start { step: 500.0, sequence: 10.0, front: 10_000.0, products: 0.93 }),
+    ("vllm-0.8-h100-pcie", Start { step: 1000.0, sequence: 20.0, front: 10_000.0, products: 0.75 }),
+    ("vllm-0.8-l40s", Start { step: 1000.0, sequence: 20.0, front: 10_000.0, products: 0.93 }),
+    (
+        "vllm-0.19-rtx-pro-6000",
+        Start { step: 500.0, sequence: 10.0, front: 2000.0, products: 0.93 },
+    ),
+];
+
+/// Requests of the run at 2 per second, whose single steps were measured.
+const REQUESTS_OF_STEPS: u32 = 1212;
+
+struct Start {
+    step: f64,
+    sequence: f64,
+    front: f64,
+    products: f64,
+}
+
+fn starts() -> Outcome<Vec<Profile>> {
+    let start = |(name, start): &(&str, Start)| {
+        let mut profile = profile(name)?;
+        profile.provenance.clear();
+        let known = profile.steps.clone().ok_or("a profile of today")?;
+        profile.steps = Some(StepConstants {
+            step_us: start.step,
+            sequence_us: start.sequence,
+            prompt_step_us: 300.0,
+            front_us: start.front,
+            front_service_us: 0.0,
+            layer_us: 10.0,
+            sequence_layer_us: 0.1,
+            prompt_layer_us: 8.0,
+            bandwidth_factor: 1.0,
+            products_factor: start.products,
+            kv_factor: 1.0,
+            fp8_factor: 1.0,
+            reduction_factor: 1.0,
+            ..known
+        });
+        Ok(profile)
+    };
+    STARTS.iter().map(start).collect()
+}
+
+fn runs(file: &str) -> Outcome<Vec<MeasuredRun>> {
+    let path = format!("data/rows/current/{file}.csv");
+    let details_of = |name: &str| {
+        let path = format!("data/rows/current/details/{name}.json");
+        let text = fs::read_to_string(&path).map_err(|error| EngineError::Unreadable {
+            path: path.clone(),
+            reason: error.to_string(),
+        })?;
+        details(&text, &path)
+    };
+    Ok(parse_runs(&fs::read_to_string(&path)?, &path, None, &details_of)?)
+}
+
+struct Rows {
+    runs: Vec<MeasuredRun>,
+    steps: Vec<MeasuredStep>,
+}
+
+impl Rows {
+    fn fit(&self, starts: &[Profile], keep: &dyn Fn(usize) -> bool) -> Outcome<FittedRuns> {
+        let kept: Vec<MeasuredRun> =
+            (0..self.runs.len()).filter(|&at| keep(at)).map(|at| self.runs[at].clone()).collect();
+        // The run that the steps are of: it is left out with them.
+        let is_of_steps = |run: &MeasuredRun| {
+            run.set == "resid-h100-qwen14b-rate" && run.pass.requests() == Some(REQUESTS_OF_STEPS)
+        };
+        let of_steps = kept.iter().position(is_of_steps);
+        let steps = of_steps.map_or_else(Vec::new, |run| {
+            self.steps.iter().map(|step| (run, *step)).collect::<Vec<_>>()
+        });
+        Ok(fit_runs(starts, &kept, &steps)?)
+    }
+}
+
+fn main() -> Outcome<()> {
+    let rows = Rows {
+        runs: runs("calibration")?,
+        steps: parse_steps(&fs::read_to_string("data/rows/current/steps.csv")?, "steps.csv")?,
+    };
+    let test = runs("test")?;
+    let starts = starts()?;
+    let mut fitted = rows.fit(&starts, &|_| true)?;
+    for Determined { name, owner, value, prior, remaining } in &fitted.constants {
+        println!("{name:20} {owner:14} {value:10.4} from {prior:8.2}, spread left {remaining:.2}");
+    }
+    let errors = run_errors(&fitted.profiles, &rows.runs)?;
+    table("fitted", &rows.runs, &errors);
+    table("test", &test, &run_errors(&fitted.profiles, &test)?);
+    let mut left_out = vec![[None; 7]; rows.runs.len()];
+    let mut halves = left_out.clone();
+    let is_quick = std::env::args().nth(1).as_deref() == Some("quick");
+    if !is_quick {
+        let sets = distinct(&rows.runs, |run| &run.set);
+        let mut outs: Vec<Vec<usize>> =
+            sets.iter().map(|set| places(&rows.runs, |run| run.set == *set)).collect();
+        let groups = replicates(&rows.runs);
+        // Every second group.
+        outs.extend(
+            (0..2).map(|half| groups.iter().skip(half).step_by(2).flatten().copied().collect()),
+        );
+        let mut found = without_each(&rows, &starts, &outs)?;
+        for found in found.drain(sets.len()..) {
+            found.into_iter().for_each(|(at, error)| halves[at] = error);
+        }
+        for (set, found) in sets.iter().zip(found) {
+            print!("without set {set}: ");
+            print_columns(&found.iter().map(|found| found.1).collect::<Vec<_>>());
+            found.into_iter().for_each(|(at, error)| left_out[at] = error);
+        }
+        print!("without half of the rows: ");
+        print_columns(&halves);
+    }
+    for profile in &mut fitted.profiles {
+        rounded(profile);
+    }
+    let errors = run_errors(&fitted.profiles, &rows.runs)?;
+    for profile in &mut fitted.profiles {
+        let is_own = |run: &MeasuredRun| {
+            run.config.profile.card == profile.card
+                && run.config.profile.engine_version == profile.engine_version
+        };
+        let own: Vec<usize> = (0..rows.runs.len()).filter(|&at| is_own(&rows.runs[at])).collect();
+        let of = |from: &[RunError]| own.iter().map(|&at| from[at]).collect::<Vec<_>>();
+        let runs: Vec<MeasuredRun> = own.iter().map(|&at| rows.runs[at].clone()).collect();
+        profile.provenance = run_provenances(&runs, [&of(&errors), &of(&halves), &of(&left_out)]);
+        let path = format!("data/profiles/{}.toml", profile.name);
+        let notes: String = fs::read_to_string(&path)?
+            .lines()
+            .take_while(|line| line.starts_with('#'))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        fs::write(path, notes + &toml::to_string(profile)?)?;
+    }
+    if !is_quick {
+        let cards: Vec<&str> = distinct(&rows.runs, |run| &run.config.profile.card);
+        let outs: Vec<Vec<usize>> = cards
+            .iter()
+            .map(|card| places(&rows.runs, |run| run.config.profile.card == *card))
+            .collect();
+        for (card, found) in cards.iter().zip(without_each(&rows, &starts, &outs)?) {
+            print!("without card {card}: ");
+            print_columns(&found.iter().map(|found| found.1).collect::<Vec<_>>());
+        }
+    }
+    Ok(())
+}
+
+/// Errors of runs with their places.
+type Missed = Vec<(usize, RunError)>;
+
+/// Errors of the runs that are left out of a fit, of each list of runs; two fits at a time.
+fn without_each(rows: &Rows, starts: &[Profile], outs: &[Vec<usize>]) -> Outcome<Vec<Missed>> {
+    let without = |out: &Vec<usize>| -> Result<Missed, String> {
+        let why = |error: Box<dyn Error>| error.to_string();
+        let fitted = rows.fit(starts, &|at| !out.contains(&at)).map_err(why)?;
+        let left: Vec<MeasuredRun> = out.iter().map(|&at| rows.runs[at].clone()).collect();
+        let errors = run_errors(&fitted.profiles, &left).map_err(|error| error.to_string())?;
+        Ok(out.iter().copied().zip(errors).collect())
+    };
+    let mut found = Vec::new();
+    for pair in outs.chunks(2) {
+        let of_pair: Vec<Result<Missed, String>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = pair.iter().map(|out| scope.spawn(|| without(out))).collect();
+            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                thread.join().unwrap_or_else(|_| Err("a fit failed".to_owned()))
+            };
+            threads.into_iter().map(join).collect()
+        });
+        for one in of_pair {
+            found.push(one?);
+        }
+    }
+    Ok(found)
+}
+
+fn places(runs: &[MeasuredRun], is: impl Fn(&MeasuredRun) -> bool) -> Vec<usize> {
+    (0..runs.len()).filter(|&at| is(&runs[at])).collect()
+}
+
+fn distinct<'a>(
+    runs: &'a [MeasuredRun],
+    of: impl Fn(&'a MeasuredRun) -> &'a String,
+) -> Vec<&'a str> {
+    let mut all: Vec<&str> = runs.iter().map(|run| of(run).as_str()).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Four significant digits: what the rows determine, and files that people read.
+fn rounded(profile: &mut Profile) {
+    for knob in &inferometer_engine::fit::runs::KNOBS {
+        let value = knob.get(profile);
+        let text = format!("{value:.3e}");
+        knob.set(profile, text.parse().unwrap_or(value));
+    }
+}
+
+fn table(what: &str, runs: &[MeasuredRun], errors: &[RunError]) {
+    println!(
+        "{what}: errors in percent of requests/s, TPOT, TTFT p50, TTFT p99, E2E p50, and TTFT of limited loads"
+    );
+    for (run, errors) in runs.iter().zip(errors) {
+        let load = run.pass.load();
+        let text =
+            errors.map(|error| error.map_or("     -".to_owned(), |e| format!("{:6.1}", 100.0 * e)));
+        let (input, output) = run.lengths.last().copied().unwrap_or_default();
+        println!("  {:30} {input:>5} x {output:<4} {} {load}", run.set, text.join(" "));
+    }
+    print_columns(errors);
+}
+
+fn print_columns(errors: &[RunError]) {
+    let columns = column_errors(errors);
+    let words = ERROR_NAMES.map(|name| match columns.get(name) {
+        Some(error) => format!("{name} {:.1} (max {:.1})", error.median, error.max),
+        None => format!("{name} -"),
+    });
+    println!("median absolute errors: {}", words.join(", "));
+}

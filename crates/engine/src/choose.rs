@@ -1,0 +1,269 @@
+//! The profile of an engine on a card, where they are named and no profile is: one that was fitted, or one put
+//! together of a version's and a card's constants. It fits nothing.
+
+use crate::card::{card, cards, is_card_file};
+use crate::error::EngineError;
+use crate::policy::scheduler;
+use crate::profile::{Profile, profiles};
+use crate::weights::Weights;
+
+/// Factor of products of many rows on cards of which no run was measured: what those reached that were.
+const PRODUCTS_FACTOR: f64 = 0.93;
+
+/// The profile of an engine, such as `vllm-0.23`, on a card, for a model of weights that are stored so; of engine and card
+/// `start` has what is not named.
+///
+/// The profile of that version on that card where there is one. Else the constants of the host are those of
+/// the nearest version, the factors of the card those of any profile of the card, or about those of other
+/// cards; such a profile has no provenance, so that its predictions are uncalibrated.
+///
+/// # Errors
+/// When the engine or the card is not known, and when no profile is of such an engine.
+pub fn choose(
+    start: &Profile,
+    engine: Option<&str>,
+    card_name: Option<&str>,
+    (model, weights): (&str, Weights),
+) -> Result<Profile, EngineError> {
+    let (name, version) = match engine {
+        Some(engine) => parse(engine)?,
+        None => (start.engine.clone(), start.engine_version.clone()),
+    };
+    let is_own = profiles().iter().all(|known| known.name != start.name);
+    if let (true, Some(engine)) = (is_own, engine)
+        && (&name, &version) != (&start.engine, &start.engine_version)
+    {
+        let expected = format!(
+            "profile {} already belongs to {} {}: give --profile or --engine, not both",
+            start.name, start.engine, start.engine_version
+        );
+        return Err(EngineError::invalid("--engine", engine, expected));
+    }
+    let wanted = card_name.unwrap_or(&start.card);
+    if card(wanted)?.is_none() {
+        let known: Vec<_> = cards().iter().map(|card| card.name.as_str()).collect();
+        let expected = format!("is unknown; known are {}, or a file.toml", known.join(", "));
+        return Err(EngineError::invalid("--card", wanted, expected));
+    }
+    if engine.is_none()
+        && !is_own
+        && wanted != start.card
+        && let Some(found) = of_card(&name, wanted, model, weights)
+    {
+        return Ok(found.clone());
+    }
+    if wanted == start.card && name == start.engine && version == start.engine_version {
+        return Ok(start.clone());
+    }
+    if is_own {
+        // Constants of one's own are kept; what they were fitted to says little of another card.
+        let card = wanted.to_owned();
+        return Ok(Profile { card, provenance: Vec::new(), ..start.clone() });
+    }
+    let mut found = Profile {
+        engine: name.clone(),
+        engine_version: version.clone(),
+        card: wanted.to_owned(),
+        ..start.clone()
+    };
+    let wanted_scheduler = scheduler(&found)?.versions();
+    let is_start_alike = |profile: &&Profile| {
+        scheduler(profile).is_ok_and(|scheduler| scheduler.versions() == wanted_scheduler)
+    };
+    let mut alike: Vec<&Profile> = profiles().iter().filter(is_start_alike).collect();
+    // Those that have such products first, and of them measured ones; then by how far their version is off, then
+    // those of the card. The constants of 2023 are of the card as much as of the version.
+    alike.sort_by_key(|profile| {
+        let off = distance(&profile.engine_version, &version);
+        let is_other = profile.card != wanted;
+        let is_bound = profile.steps.is_none() && is_other;
+        (!profile.supports(weights), profile.provenance.is_empty(), is_bound, off, is_other)
+    });
+    let Some(nearest) = alike.first() else {
+        let known = "no profile belongs to this engine; name one with --profile";
+        return Err(EngineError::invalid("--engine", engine.unwrap_or(&name), known));
+    };
+    let is_of_version = |profile: &Profile| {
+        distance(&profile.engine_version, &version) == 0 && profile.card == wanted
+    };
+    if is_of_version(nearest) {
+        return Ok((*nearest).clone());
+    }
+    // What a version of 2023 does otherwise is known of other weights too.
+    let of_version = alike.iter().find(|profile| profile.steps.is_none() && is_of_version(profile));
+    let base = of_version.map_or_else(|| (*nearest).clone(), |it| nearest.with_version_of(it));
+    found = Profile {
+        name: format!("{name}-{version}-{}", label(wanted)),
+        engine: name,
+        engine_version: version,
+        card: wanted.to_owned(),
+        provenance: Vec::new(),
+        ..base
+    };
+    if let (Some(steps), true) = (&mut found.steps, nearest.card != wanted) {
+        let of_card = alike.iter().find(|profile| profile.card == wanted);
+        let of_card = of_card.and_then(|profile| profile.steps.as_ref());
+        steps.bandwidth_factor = of_card.map_or(1.0, |it| it.bandwidth_factor);
+        steps.products_factor = of_card.map_or(PRODUCTS_FACTOR, |it| it.products_factor);
+        steps.kv_factor = of_card.map_or(1.0, |it| it.kv_factor);
+        steps.fp8_factor = of_card.map_or(1.0, |it| it.fp8_factor);
+    }
+    Ok(found)
+}
+
+/// The profile of a card where no version is named: one with rows of the model, else that of the latest version.
+fn of_card(engine: &str, card: &str, model: &str, weights: Weights) -> Option<&'static Profile> {
+    let of_card = profiles().iter().filter(|profile| {
+        profile.engine == engine && profile.card == card && !profile.provenance.is_empty()
+    });
+    of_card.filter(|profile| profile.supports(weights)).max_by_key(|profile| {
+        let has_rows = profile.provenance.iter().any(|known| known.table == model);
+        (has_rows, distance(&profile.engine_version, "0"))
+    })
+}
+
+/// `vllm-0.23` as engine and version.
+fn parse(text: &str) -> Result<(String, String), EngineError> {
+    let parts = text.split_once(['-', ' ']);
+    match parts.map(|(engine, version)| (engine.to_lowercase(), version.trim_start_matches('v'))) {
+        Some((engine, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
+            Ok((engine, version.to_owned()))
+        }
+        _ => {
+            let expected = "must be an engine and its version, such as vllm-0.23";
+            Err(EngineError::invalid("--engine", text, expected))
+        }
+    }
+}
+
+/// How far two versions are apart: by their first two numbers, and one of another series is farther than any
+/// of the same. Below 0.8 the third counts too, where both name it.
+fn distance(one: &str, other: &str) -> u32 {
+    let numbers = |version: &str| {
+        let mut numbers = version.split('.').map(|part| part.parse::<u32>().ok());
+        let mut next = || numbers.next().flatten();
+        (next().unwrap_or(0) * 1000 + next().unwrap_or(0), next())
+    };
+    let ((one, third), (other, other_third)) = (numbers(one), numbers(other));
+    let by_third = match (third, other_third) {
+        (Some(third), Some(other_third)) if one.min(other) < 8 => third.abs_diff(other_third),
+        _ => 0,
+    };
+    one.abs_diff(other) * 1000 + by_third.min(999)
+}
+
+/// The name of a card, or of its file without folder and ending.
+fn label(card: &str) -> &str {
+    if is_card_file(card) {
+        let name = card.rsplit('/').next().unwrap_or(card);
+        return name.strip_suffix(".toml").unwrap_or(name);
+    }
+    card
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::profile;
+
+    fn chosen(engine: &str, card: &str) -> Profile {
+        let start = profile("a100-40g-vllm-0.2.7").unwrap();
+        choose(&start, Some(engine), Some(card), ("qwen-14b", Weights::Fp16)).unwrap()
+    }
+
+    #[test]
+    fn a_version_and_a_card_that_were_measured_have_their_profile() {
+        for (engine, card, expected) in [
+            ("vllm-0.23", "h100-sxm", "vllm-0.23-h100-sxm"),
+            ("vllm-0.23.0", "h100-sxm", "vllm-0.23-h100-sxm"),
+            ("vllm-0.11", "h100-sxm", "vllm-0.11-h100-sxm"),
+            ("vllm-0.19", "rtx-pro-6000", "vllm-0.19-rtx-pro-6000"),
+            ("vllm-0.2.7", "a100-pcie-40gb", "a100-40g-vllm-0.2.7"),
+        ] {
+            let found = chosen(engine, card);
+            assert_eq!(found.name, expected, "{engine} {card}");
+            assert!(!found.provenance.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_card_alone_has_the_profile_with_rows_of_the_model_or_the_latest_of_the_card() {
+        let start = profile("a100-40g-vllm-0.2.7").unwrap();
+        for (card, model, expected) in [
+            ("h100-sxm", "llama-3.1-8b", "vllm-0.11-h100-sxm"),
+            ("h100-sxm", "qwen3-14b", "vllm-0.23-h100-sxm"),
+            ("h100-sxm", "qwen-14b", "vllm-0.23-h100-sxm"),
+            ("a100-pcie-40gb", "qwen-14b", "a100-40g-vllm-0.2.7"),
+        ] {
+            let found = choose(&start, None, Some(card), (model, Weights::Fp16)).unwrap();
+            assert_eq!(found.name, expected, "{card} {model}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_measured_together_is_put_together_and_has_no_provenance() {
+        let found = chosen("vllm-0.23", "l40s");
+        let (host, of_card) = (chosen("vllm-0.23", "h100-sxm"), chosen("vllm-0.8", "l40s"));
+        let steps = |profile: &Profile| profile.steps.clone().unwrap();
+        assert_eq!(steps(&found).step_us, steps(&host).step_us);
+        assert_eq!(steps(&found).products_factor, steps(&of_card).products_factor);
+        assert!(found.provenance.is_empty());
+        assert_eq!((found.name.as_str(), found.card.as_str()), ("vllm-0.23-l40s", "l40s"));
+        assert_eq!(chosen("vllm-0.22", "h200").steps.unwrap().bandwidth_factor, 1.0);
+    }
+
+    #[test]
+    fn a_profile_that_is_named_stays_where_engine_and_card_are_its_own() {
+        let start = profile("a100-40g-vllm-0.2.7").unwrap();
+        let found =
+            choose(&start, Some("vllm-0.2.7"), Some(&start.card), ("qwen-14b", Weights::Fp16))
+                .unwrap();
+        assert_eq!(found, start);
+        let mut mine = profile("vllm-0.8-l40s").unwrap();
+        mine.name = "mine".to_owned();
+        mine.steps.as_mut().unwrap().step_us = 77.0;
+        assert_eq!(
+            choose(&mine, Some("vllm-0.8"), None, ("qwen-14b", Weights::Fp8)).unwrap().name,
+            "mine"
+        );
+        let why = choose(&mine, Some("vllm-0.23"), None, ("qwen-14b", Weights::Fp8))
+            .unwrap_err()
+            .to_string();
+        assert!(why.contains("--engine vllm-0.23") && why.contains("not both"), "{why}");
+    }
+
+    #[test]
+    fn below_0_8_the_third_number_of_a_version_counts() {
+        assert_eq!(chosen("vllm-0.2.5", "a100-pcie-40gb").engine_version, "0.2.5");
+        for (one, other, apart) in [
+            ("0.2.5", "0.2.7", 2),
+            ("0.2", "0.2.7", 0),
+            ("0.23.0", "0.23.4", 0),
+            ("0.8", "0.11", 3000),
+        ] {
+            assert_eq!(distance(one, other), apart, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_version_of_2023_has_constants_of_the_weights_that_are_asked_for() {
+        let start = profile("a100-40g-vllm-0.2.7").unwrap();
+        let of = |weights| choose(&start, Some("vllm-0.2.5"), None, ("qwen-14b", weights)).unwrap();
+        let (awq, half) = (of(Weights::Awq), of(Weights::Fp16));
+        assert_eq!(awq.name, "a100-40g-vllm-0.2.5-awq");
+        assert!(half.supports(Weights::Fp16) && half.provenance.is_empty(), "{}", half.name);
+        assert_eq!((half.engine_version.as_str(), half.cuda_graphs), ("0.2.5", awq.cuda_graphs));
+        assert_eq!(half.constants.step_us, start.constants.step_us);
+    }
+
+    #[test]
+    fn an_unknown_card_engine_or_version_is_refused_by_its_flag() {
+        let start = profile("a100-40g-vllm-0.2.7").unwrap();
+        let why = |engine, card| {
+            choose(&start, engine, card, ("qwen-14b", Weights::Fp16)).unwrap_err().to_string()
+        };
+        assert!(why(None, Some("abacus")).contains("--card abacus"));
+        assert!(why(Some("vllm"), None).contains("such as vllm-0.23"));
+        assert!(why(Some("sglang-0.4"), None).contains("no scheduler for sglang 0.4"));
+    }
+}

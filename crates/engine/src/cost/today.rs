@@ -1,0 +1,252 @@
+//! What a step of vLLM since 0.8 costs, in seconds. It is built of single operations as they were measured
+//! on the card (`data/cards`), and of few constants ([`StepConstants`]).
+//!
+//! With R rows (tokens that are computed), B sequences, C tokens of context that decoding reads, n prompts
+//! or parts of prompts from token `begin` to `end`, S sampled tokens and L layers:
+//!
+//! ```text
+//! step = host + L (layer + B sequence_layer + n prompt_layer) + products(R) + head(S)
+//!      + C kv / (bw kv_share) + R moved / bw + 2 L width sum(end^2 - begin^2) / F + S sampler / bw
+//!      + 2 L (empty + R hidden element) reduction
+//! host = step + B sequence, and prompt_step where n > 0
+//! ```
+//!
+//! - `products(R)`: the curve of the card through measured rows, per parameter. Weights that are streamed
+//!   bound it below, multiplications above; between them it bends by itself. A mixture of experts multiplies
+//!   by the experts that one of its tokens is routed to, each with its share of the rows.
+//! - `head(S)`: the same curve of sixteen-bit weights, of the output projection.
+//! - `moved`: bytes that normalisation, rotation, activation functions and the write of keys and values
+//!   move for a row of a layer. Counted: 8 hidden, 4 (query + key-value heads), 6 key-value heads and 3
+//!   intermediate, as numbers of sixteen bits.
+//! - `sampler`: eight passes over a row of single-precision logits. Counted.
+//!
+//! Tensor parallelism divides products, attention and KV, and adds two reductions per layer; pipeline
+//! stages add their transfers.
+
+use super::decode::DecodeCost;
+use super::shape::StepShape;
+use crate::card::{Operations, through};
+use crate::config::ResolvedConfig;
+use crate::model::Experts;
+use crate::profile::StepConstants;
+use crate::weights::Weights;
+
+/// Passes of the sampler over logits, and bytes of a logit.
+const SAMPLER_BYTES_PER_LOGIT: f64 = 8.0 * 4.0;
+/// Rows of the curve where nothing of the card was measured.
+const ROWS: [f64; 11] = [1.0, 8.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0];
+/// Shares of the data sheet that cards whose operations were measured reach about: of the bandwidth, of
+/// products, the same of eight bits, of the bandwidth by keys and values, of products by the attention of
+/// prompts. For cards of which nothing was measured.
+const STREAM_SHARE: f64 = 0.74;
+const PRODUCTS_SHARE: f64 = 0.78;
+const FP8_STREAM_SHARE: f64 = 0.65;
+const FP8_PRODUCTS_SHARE: f64 = 0.52;
+const KV_SHARE: f64 = 0.87;
+const ATTENTION_SHARE: f64 = 0.62;
+/// The power of the soft maximum of streaming and multiplying, about as the measured curves bend.
+const BEND: f64 = 3.0;
+/// Between these rows the factor of bandwidth gives way to that of products, along the logarithm.
+const TURN: (f64, f64) = (256.0, 1024.0);
+
+/// The cost of steps of one model under one profile of today.
+#[derive(Clone, Debug)]
+pub(super) struct TodayCost {
+    /// What every step takes.
+    step_s: f64,
+    sequence_s: f64,
+    prompt_step_s: f64,
+    prompt_s: f64,
+    row_s: f64,
+    sampled_s: f64,
+    context_token_s: f64,
+    square_s: f64,
+    products: Products,
+}
+
+/// Products of the layers and of the output projection: the time of a parameter by rows.
+#[derive(Clone, Debug)]
+struct Products {
+    points: Vec<(f64, f64)>,
+    shared: f64,
+    expert: f64,
+    experts: Option<Experts>,
+    head_points: Vec<(f64, f64)>,
+    head: f64,
+}
+
+impl TodayCost {
+    pub(super) fn new(config: &ResolvedConfig, constants: &StepConstants) -> Self {
+        let (card, model) = (&config.card, &config.model);
+        let cards = f64::from(config.tensor_parallel_size);
+        let layers = f64::from(model.layers);
+        let operations = card.operations.as_ref();
+        let numbers = config.weights.bytes_per_activation();
+        let query = model.attention_width() / cards;
+        let kv_heads = f64::from(model.kv_heads.div_ceil(config.tensor_parallel_size));
+        let kv = kv_heads * f64::from(model.head_dim);
+        let hidden = f64::from(model.hidden);
+        let streamed = operations.map_or(STREAM_SHARE * card.bandwidth_bytes_per_s, |it| {
+            it.bf16.streamed_tb_per_s() * 1e12
+        }) * constants.bandwidth_factor;
+        let kv_share = operations.map_or(KV_SHARE, |it| it.kv_bandwidth_share);
+        let kv_bandwidth = kv_share * constants.kv_factor * card.bandwidth_bytes_per_s;
+        let attention = operations.map_or(ATTENTION_SHARE * card.dense_flops_per_s, |it| {
+            it.prompt_attention_tflops * 1e12
+        }) * constants.products_factor;
+        // Of a mixture, a token passes through the experts that it is routed to.
+        let passed = model.experts.map_or(model.intermediate, |experts| {
+            (experts.per_token + experts.shared) * experts.intermediate
+        });
+        let moved = 8.0 * hidden + (4.0 * query + 6.0 * kv + 3.0 * f64::from(passed) / cards);
+        let (reduction_s, reduction_row_s) = reduction(config, constants);
+        let (stages_s, stages_row_s) = stages(config);
+        let us = 1e-6;
+        Self {
+            step_s: constants.step_us * us
+                + layers * constants.layer_us * us
+                + reduction_s
+                + stages_s,
+            sequence_s: (constants.sequence_us + layers * constants.sequence_layer_us) * us,
+            prompt_step_s: constants.prompt_step_us * us,
+            prompt_s: layers * constants.prompt_layer_us * us,
+            row_s: layers * moved * numbers / streamed + reduction_row_s + stages_row_s,
+            // Every card samples alike from logits that were gathered from all.
+            sampled_s: f64::from(model.vocabulary) * SAMPLER_BYTES_PER_LOGIT / streamed,
+            context_token_s: layers * 2.0 * kv * config.kv_bytes_per_number / kv_bandwidth,
+            square_s: 2.0 * layers * query / attention,
+            products: Products {
+                points: products(config, constants, config.weights),
+                shared: model.shared_parameters() / cards,
+                expert: model.expert_parameters() / cards,
+                experts: model.experts,
+                // Of single precision every number has twice the bytes.
+                head: model.head_parameters() / cards * numbers / 2.0,
+                head_points: products(config, constants, Weights::Fp16),
+            },
+        }
+    }
+
+    pub(super) fn seconds(&self, shape: StepShape) -> f64 {
+        match shape {
+            StepShape::Decode { sequences, context, .. } => {
+                self.fixed(sequences, sequences, sequences) + context as f64 * self.context_token_s
+            }
+            StepShape::Mixed { sequences, prompts, rows, sampled, context, squares } => {
+                let of_prompts = if prompts == 0 { 0.0 } else { self.prompt_step_s };
+                self.fixed(sequences, rows, sampled)
+                    + of_prompts
+                    + f64::from(prompts) * self.prompt_s
+                    + context as f64 * self.context_token_s
+                    + squares as f64 * self.square_s
+            }
+            StepShape::Prompt { sequences, longest, squares } => {
+                self.fixed(sequences, sequences * longest, sequences)
+                    + self.prompt_step_s
+                    + f64::from(sequences) * self.prompt_s
+                    + squares as f64 * self.square_s
+            }
+        }
+    }
+
+    /// The cost of decode steps of so many sequences, as a function of their context.
+    pub(super) fn decode(&self, sequences: u32) -> DecodeCost {
+        DecodeCost {
+            sequences: f64::from(sequences),
+            host_s: self.fixed(sequences, sequences, sequences),
+            products_s: 0.0,
+            floor_s: 0.0,
+            output_token_s: 0.0,
+            context_token_s: self.context_token_s,
+            chain_context_token_s: 0.0,
+            chain_most_s: 0.0,
+        }
+    }
+
+    fn fixed(&self, sequences: u32, rows: u32, sampled: u32) -> f64 {
+        self.step_s
+            + f64::from(sequences) * self.sequence_s
+            + self.products.seconds(f64::from(rows))
+            + self.products.head_seconds(f64::from(sampled))
+            + f64::from(rows) * self.row_s
+            + f64::from(sampled) * self.sampled_s
+    }
+}
+
+impl Products {
+    fn seconds(&self, rows: f64) -> f64 {
+        let shared = self.shared * through(&self.points, rows);
+        let Some(experts) = self.experts else { return shared };
+        // Each expert that is touched multiplies its own share of the rows.
+        let touched = experts.distinct(rows);
+        let own = (rows * f64::from(experts.per_token) / touched).max(1.0);
+        shared + touched * self.expert * through(&self.points, own)
+    }
+
+    /// Logits of so many rows.
+    fn head_seconds(&self, sampled: f64) -> f64 {
+        self.head * through(&self.head_points, sampled)
+    }
+}
+
+/// Rows and the time of a parameter of these weights, with the factors of the constants.
+fn products(
+    config: &ResolvedConfig,
+    constants: &StepConstants,
+    weights: Weights,
+) -> Vec<(f64, f64)> {
+    let eight = if weights == Weights::Fp8 { constants.fp8_factor } else { 1.0 };
+    let measured = |operations: &Operations| match weights {
+        Weights::Fp16 => Some(operations.bf16.points(2.0)),
+        Weights::Fp8 => Some(operations.fp8.as_ref()?.points(1.0)),
+        _ => None,
+    };
+    let measured = config.card.operations.as_ref().and_then(measured);
+    let points = measured.unwrap_or_else(|| of_data_sheet(config, weights).to_vec());
+    let factor = |rows: f64| {
+        let share = ((rows / TURN.0).ln() / (TURN.1 / TURN.0).ln()).clamp(0.0, 1.0);
+        constants.bandwidth_factor.powf(1.0 - share) * constants.products_factor.powf(share) * eight
+    };
+    points.into_iter().map(|(rows, seconds)| (rows, seconds / factor(rows))).collect()
+}
+
+/// The same of a card of which no such product was measured, without factors.
+fn of_data_sheet(config: &ResolvedConfig, weights: Weights) -> [(f64, f64); 11] {
+    let card = &config.card;
+    let (stream_share, share, flops) = match (weights, card.fp8_flops_per_s) {
+        (Weights::Fp8, Some(flops)) => (FP8_STREAM_SHARE, FP8_PRODUCTS_SHARE, flops),
+        (Weights::Fp8, None) => (FP8_STREAM_SHARE, PRODUCTS_SHARE, card.dense_flops_per_s),
+        _ => (STREAM_SHARE, PRODUCTS_SHARE, config.flops_per_s()),
+    };
+    let read = weights.bytes_per_parameter() / (stream_share * card.bandwidth_bytes_per_s);
+    ROWS.map(|rows| {
+        let work = 2.0 * rows / (share * flops);
+        (rows, (read.powf(BEND) + work.powf(BEND)).powf(1.0 / BEND))
+    })
+}
+
+/// Two reductions per layer over tensor-parallel cards: of nothing, and per row.
+fn reduction(config: &ResolvedConfig, constants: &StepConstants) -> (f64, f64) {
+    let card = &config.card;
+    if config.tensor_parallel_size == 1 {
+        return (0.0, 0.0);
+    }
+    let cards = f64::from(config.tensor_parallel_size);
+    let hidden = f64::from(config.model.hidden);
+    let (empty_s, element_s) =
+        card.operations.as_ref().and_then(|it| it.reduction(cards)).unwrap_or_else(|| {
+            // A ring sends each byte 2 (n - 1) / n times.
+            let bytes = config.weights.bytes_per_activation() * 2.0 * (cards - 1.0) / cards;
+            (card.link_latency_us * 1e-6, bytes / card.link_bytes_per_s)
+        });
+    let count = 2.0 * f64::from(config.model.layers) * constants.reduction_factor;
+    (count * empty_s, count * hidden * element_s)
+}
+
+/// The transfers between pipeline stages: of nothing, and per row.
+fn stages(config: &ResolvedConfig) -> (f64, f64) {
+    let transfers = f64::from(config.pipeline_parallel_size - 1);
+    let bytes = f64::from(config.model.hidden) * config.weights.bytes_per_activation();
+    let card = &config.card;
+    (transfers * card.link_latency_us * 1e-6, transfers * bytes / card.link_bytes_per_s)
+}

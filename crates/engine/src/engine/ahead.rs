@@ -1,0 +1,81 @@
+//! Scheduling ahead: while a step runs, the one after it is scheduled already (`--async-scheduling`). What
+//! arrives during a step waits for its end and for the whole of the next one.
+
+use std::time::Duration;
+
+use super::work::DecodeLoad;
+use super::{Engine, Planned};
+use crate::request::RequestId;
+use crate::step::{SteadySteps, Step, StepKind};
+
+impl Engine {
+    pub(super) fn step_ahead(&mut self) -> Option<Step> {
+        let Planned { step, ended } = match self.scheduled.take() {
+            Some(planned) => planned,
+            None => self.plan()?,
+        };
+        // Sequences that end with this step hold their places while the next one is scheduled.
+        self.queues.leaving = ended.len();
+        self.scheduled = self.plan();
+        self.queues.leaving = 0;
+        self.release(ended);
+        Some(step)
+    }
+
+    /// How many requests end with the step that is scheduled and are in no queue any more: those that hold
+    /// their memory until then, and those that are refused.
+    pub(super) fn ending(&self) -> (usize, usize) {
+        self.scheduled.as_ref().map_or((0, 0), |Planned { step, ended }| {
+            let all = step.outputs.iter().filter(|output| output.finished.is_some()).count();
+            (ended.len(), all - ended.len())
+        })
+    }
+
+    /// Takes a request out of the step that is scheduled.
+    pub(super) fn abort_scheduled(&mut self, id: RequestId) {
+        let Some(Planned { step, ended }) = &mut self.scheduled else { return };
+        // A token that was to come is not.
+        let before = step.outputs.len();
+        step.outputs.retain(|output| output.id != id);
+        self.generation_tokens -= (before - step.outputs.len()) as u64;
+        if let Some(at) = ended.iter().position(|sequence| sequence.id == id) {
+            let sequence = ended.remove(at);
+            self.queues.release(sequence);
+        }
+    }
+
+    /// As `steady_steps`, where each call of `step` would do the step that is scheduled and schedule one
+    /// more of the kind.
+    pub(super) fn steady_steps_ahead(&mut self, limit: Duration) -> Option<SteadySteps> {
+        let Planned { step, ended } = self.scheduled.as_ref()?;
+        let running = self.queues.running.len();
+        // A first token has an instant of its own.
+        let is_steady = step.kind == StepKind::Decode
+            && ended.is_empty()
+            && step.outputs.len() == running
+            && step.outputs.iter().all(|output| output.tokens_so_far > 1);
+        let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        let first_ns = step.duration.as_nanos() as u64;
+        if !is_steady || limit_ns == 0 {
+            return None;
+        }
+        let DecodeLoad { sequences, context, generated, remaining } =
+            DecodeLoad::of(&self.queues.running, self.max_sequence_tokens);
+        let most = remaining.checked_sub(1).filter(|&steps| steps > 0 && sequences > 0)?;
+        let most = self.scheduler.steady_steps(&self.queues, most).checked_sub(1)?;
+        // The scheduled step, and as many of the further ones as begin in time; one more is scheduled.
+        let decode = self.cost.decode(sequences);
+        let left_ns = limit_ns.saturating_sub(first_ns);
+        let (more, more_ns) = decode.steps(most, context, generated, left_ns);
+        let steps = more + 1;
+        let grown = u64::from(more) * u64::from(sequences);
+        let (_, last_ns) = decode.steps(1, context + grown, generated + grown, u64::MAX);
+        self.advance(steps);
+        let planned = self.scheduled.as_mut()?;
+        planned.step.duration = Duration::from_nanos(last_ns);
+        for output in &mut planned.step.outputs {
+            output.tokens_so_far += steps;
+        }
+        Some(SteadySteps { steps, duration: Duration::from_nanos(first_ns + more_ns) })
+    }
+}

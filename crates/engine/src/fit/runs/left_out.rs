@@ -1,0 +1,162 @@
+//! Errors of runs, and the provenance that they give a profile. It fits nothing.
+
+use std::collections::BTreeMap;
+
+use super::play::play_run;
+use super::{MeasuredRun, RunFigures};
+use crate::error::EngineError;
+use crate::fit::spread_of_errors;
+use crate::profile::{
+    ColumnErrors, Coverage, Profile, Provenance, Role, SignedError, SignedErrors,
+};
+
+/// Signed errors of a run's figures, prediction / measurement - 1, in the order of [`ERROR_NAMES`]; absent where a
+/// figure is, or where the engine had no place for all requests, so that times to the first token are those of its
+/// queue.
+pub type RunError = [Option<f64>; 7];
+
+/// The names of the errors. Times to the first token stand apart where the client limits how many are in flight:
+/// requests then begin where others end, and which of them fall together decides more than the engine does.
+pub const ERROR_NAMES: [&str; 7] = [
+    RunFigures::NAMES[0],
+    RunFigures::NAMES[1],
+    RunFigures::NAMES[2],
+    RunFigures::NAMES[3],
+    RunFigures::NAMES[4],
+    "ttft_p50_limited_ms",
+    "ttft_p99_limited_ms",
+];
+
+/// The errors of runs, each under the profile of its engine version and card.
+///
+/// # Errors
+/// When there is none, or the engine would refuse to start with a run's configuration.
+pub fn run_errors(
+    profiles: &[Profile],
+    runs: &[MeasuredRun],
+) -> Result<Vec<RunError>, EngineError> {
+    let error = |run: &MeasuredRun| {
+        let own = &run.config.profile;
+        let is_own = |profile: &&Profile| {
+            profile.card == own.card && profile.engine_version == own.engine_version
+        };
+        let found = play_run(profiles.iter().find(is_own).unwrap_or(own), run)?.values();
+        let measured = run.measured.values();
+        let mut errors: RunError = [None; 7];
+        for (at, name) in RunFigures::NAMES.iter().enumerate() {
+            let error = found[at].zip(measured[at]).map(|(found, measured)| found / measured - 1.0);
+            match name.starts_with("ttft") {
+                true if run.is_full() => {}
+                // The same two, three places further on.
+                true if run.pass.is_limited() => errors[at + 3] = error,
+                _ => errors[at] = error,
+            }
+        }
+        Ok(errors)
+    };
+    runs.iter().map(error).collect()
+}
+
+/// The distributions of absolute errors in percent, by figure.
+pub fn column_errors(errors: &[RunError]) -> ColumnErrors {
+    by_column(errors, |errors| Some(spread_of_errors(errors.iter().copied())))
+}
+
+/// Bias and scatter of errors as logarithms in percent, by figure, of those with two or more.
+pub fn signed_errors(errors: &[RunError]) -> SignedErrors {
+    by_column(errors, |errors| {
+        let values: Vec<f64> = errors.iter().map(|error| 100.0 * error.ln_1p()).collect();
+        let rows = values.len() as f64;
+        let bias = values.iter().sum::<f64>() / rows;
+        let squares: f64 = values.iter().map(|value| (value - bias).powi(2)).sum();
+        let rounded = |value: f64| (value * 100.0).round() / 100.0;
+        (errors.len() > 1).then(|| SignedError {
+            bias: rounded(bias),
+            scatter: rounded((squares / (rows - 1.0)).sqrt()),
+            rows: errors.len() as u32,
+        })
+    })
+}
+
+fn by_column<T>(errors: &[RunError], of: impl Fn(&[f64]) -> Option<T>) -> BTreeMap<String, T> {
+    let column = |(at, name): (usize, &str)| {
+        let column: Vec<f64> = errors.iter().filter_map(|error| error[at]).collect();
+        let of = if column.is_empty() { None } else { of(&column) };
+        of.map(|of| (name.to_owned(), of))
+    };
+    ERROR_NAMES.into_iter().enumerate().filter_map(column).collect()
+}
+
+/// What a profile states of the runs that are its own, by model, weights and number of cards: their errors, those under fits
+/// without half of the runs, those under fits without their set, and the ranges that they cover. Of each kind of
+/// errors there is one for each run, or none.
+pub fn run_provenances(
+    runs: &[MeasuredRun],
+    [errors, halves, left_out]: [&[RunError]; 3],
+) -> Vec<Provenance> {
+    let mut kinds: BTreeMap<(&str, &str, u32), Vec<usize>> = BTreeMap::new();
+    for (at, run) in runs.iter().enumerate() {
+        let cards = run.config.tensor_parallel_size.unwrap_or(1);
+        let kind = (run.config.model.name.as_str(), run.weights().name(), cards);
+        kinds.entry(kind).or_default().push(at);
+    }
+    let provenance = |((model, _, cards), places): ((&str, &str, u32), Vec<usize>)| {
+        let weights = runs[places[0]].weights();
+        let own: Vec<&MeasuredRun> = places.iter().map(|&at| &runs[at]).collect();
+        let of = |errors: &[RunError]| -> Vec<RunError> {
+            places.iter().filter_map(|&at| errors.get(at).copied()).collect()
+        };
+        Provenance {
+            table: model.to_owned(),
+            weights,
+            role: Role::Fitted,
+            rows: own.len() as u32,
+            requests: (own.iter().filter_map(|run| run.pass.requests()).max().unwrap_or(1), 1),
+            seen: coverage(&own, cards),
+            errors: column_errors(&of(errors)),
+            left_out_lengths: column_errors(&of(halves)),
+            left_out_table: column_errors(&of(left_out)),
+            without_table: signed_errors(&of(left_out)),
+            without_weights: SignedErrors::new(),
+            other_version: SignedErrors::new(),
+            left_out_of_start: ColumnErrors::new(),
+        }
+    };
+    kinds.into_iter().map(provenance).collect()
+}
+
+/// What runs on so many cards cover; there must be one.
+fn coverage(runs: &[&MeasuredRun], cards: u32) -> Coverage {
+    let lengths = || runs.iter().flat_map(|run| run.lengths.iter().copied());
+    let range = |of: fn((u32, u32)) -> u32| {
+        (lengths().map(of).min().unwrap_or(1), lengths().map(of).max().unwrap_or(1))
+    };
+    let most = |run: &&MeasuredRun| {
+        let slots = run.config.resolve().ok().map(|resolved| resolved.limits.max_num_seqs);
+        slots.into_iter().chain(run.pass.most_in_flight()).min()
+    };
+    Coverage {
+        input_tokens: range(|lengths| lengths.0),
+        output_tokens: range(|lengths| lengths.1),
+        sequences: (1, runs.iter().filter_map(most).max().unwrap_or(1)),
+        cards,
+    }
+}
+
+/// The places of runs of one model, set, load and lengths: replicates, which are left out of a fit together.
+pub fn replicates(runs: &[MeasuredRun]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (at, run) in runs.iter().enumerate() {
+        let is_alike = |group: &&mut Vec<usize>| {
+            let first = &runs[group[0]];
+            (&first.config.model.name, &first.set, first.weights())
+                == (&run.config.model.name, &run.set, run.weights())
+                && (&first.pass, &first.lengths) == (&run.pass, &run.lengths)
+        };
+        match groups.iter_mut().find(is_alike) {
+            Some(group) => group.push(at),
+            None => groups.push(vec![at]),
+        }
+    }
+    groups
+}

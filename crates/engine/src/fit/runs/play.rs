@@ -1,0 +1,102 @@
+//! A measured run, simulated by the engine, and its figures. It compares nothing.
+
+use inferometer_load::load_model;
+use inferometer_stats::percentile;
+
+use super::{MeasuredRun, MeasuredStep, RunFigures};
+use crate::config::EngineConfig;
+use crate::cost::CostModel;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::profile::Profile;
+use crate::request::EngineRequest;
+use crate::virtual_time::{VirtualRecord, simulate_with};
+
+/// Runs of so few requests with random arrivals are played with several seeds, and the figures averaged.
+const FEW_REQUESTS: u32 = 300;
+const SEEDS: u64 = 6;
+
+/// The figures of a run under a profile.
+///
+/// # Errors
+/// When the engine would refuse to start with the configuration.
+pub fn play_run(profile: &Profile, run: &MeasuredRun) -> Result<RunFigures, EngineError> {
+    let config = EngineConfig { profile: profile.clone(), ..run.config.clone() };
+    let is_random = matches!(run.pass, inferometer_load::PassPlan::Open { .. });
+    let is_few = run.pass.requests().is_some_and(|requests| requests < FEW_REQUESTS);
+    let seeds = if is_random && is_few { SEEDS } else { 1 };
+    let mut all = Vec::new();
+    for seed in 0..seeds {
+        let mut engine = Engine::new(config.clone())?;
+        let mut load = load_model(&run.pass, seed);
+        let (limit, _) = run.pass.limit();
+        let mut requests = run.requests(engine.config().block_size);
+        let records = simulate_with(&mut engine, &mut *load, &mut requests, limit, |_| ());
+        all.push(figures(&records));
+    }
+    let mean = |of: fn(&RunFigures) -> Option<f64>| {
+        let sum: Option<f64> = all.iter().map(of).sum();
+        sum.map(|sum| sum / all.len() as f64)
+    };
+    Ok(RunFigures {
+        requests_per_s: mean(|it| it.requests_per_s),
+        tpot_p50_ms: mean(|it| it.tpot_p50_ms),
+        ttft_p50_ms: mean(|it| it.ttft_p50_ms),
+        ttft_p99_ms: mean(|it| it.ttft_p99_ms),
+        e2e_p50_ms: mean(|it| it.e2e_p50_ms),
+    })
+}
+
+/// The logarithm of prediction / measurement of a step.
+///
+/// # Errors
+/// As [`play_run`].
+pub fn step_error(
+    profile: &Profile,
+    config: &EngineConfig,
+    step: &MeasuredStep,
+) -> Result<f64, EngineError> {
+    let config = EngineConfig { profile: profile.clone(), ..config.clone() };
+    let cost = CostModel::new(&config.resolve()?);
+    Ok((cost.seconds(step.shape) / step.seconds).ln())
+}
+
+impl MeasuredRun {
+    /// Its requests for an engine with blocks of so many tokens, without end.
+    pub fn requests(&self, block_size: u32) -> impl Iterator<Item = EngineRequest> {
+        let last = self.lengths.last().copied().unwrap_or((1, 1));
+        let lengths = self.lengths.iter().copied().chain(std::iter::repeat(last));
+        let shared = u64::from(self.prefix_tokens / block_size);
+        lengths.map(move |lengths| {
+            // The same hashes in every request are the same blocks.
+            EngineRequest { block_hashes: (1..=shared).collect(), ..EngineRequest::from(lengths) }
+        })
+    }
+}
+
+fn figures(records: &[VirtualRecord]) -> RunFigures {
+    let ms = |seconds: f64| seconds * 1e3;
+    let (mut ttft, mut tpot, mut e2e) = (Vec::new(), Vec::new(), Vec::new());
+    for record in records {
+        let Some((first, last)) = record.first_token.zip(record.last_token) else { continue };
+        ttft.push(ms(first.seconds_after(record.sent)));
+        e2e.push(ms(last.seconds_after(record.sent)));
+        if record.output > 1 {
+            tpot.push(ms(last.seconds_after(first)) / f64::from(record.output - 1));
+        }
+    }
+    let begin = records.iter().map(|record| record.sent).min();
+    let end = records.iter().map(|record| record.ended).max();
+    let span = begin.zip(end).map(|(begin, end)| end.seconds_after(begin));
+    let at = |values: &mut Vec<f64>, share: f64| {
+        values.sort_by(f64::total_cmp);
+        (!values.is_empty()).then(|| percentile(values, share))
+    };
+    RunFigures {
+        requests_per_s: span.filter(|span| *span > 0.0).map(|span| e2e.len() as f64 / span),
+        tpot_p50_ms: at(&mut tpot, 0.5),
+        ttft_p50_ms: at(&mut ttft, 0.5),
+        ttft_p99_ms: at(&mut ttft, 0.99),
+        e2e_p50_ms: at(&mut e2e, 0.5),
+    }
+}

@@ -1,0 +1,368 @@
+//! Measured runs as CSV, and what belongs to them. It plays nothing.
+
+use inferometer_load::arrival::Arrivals;
+use inferometer_load::{Bound, OverLimit, PassPlan, Recording};
+use inferometer_model::suggest::did_you_mean;
+use inferometer_model::time::Nanos;
+use serde::Deserialize;
+
+use super::{MeasuredRun, MeasuredStep, RunFigures};
+use crate::choose::choose;
+use crate::config::EngineConfig;
+use crate::cost::StepShape;
+use crate::error::EngineError;
+use crate::model::model;
+use crate::output_lengths::output_lengths;
+use crate::profile::default_profile;
+use crate::weights::Weights;
+
+/// A row of the CSV; its columns are described in `docs/engine-model.md`.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    set: String,
+    engine: Option<String>,
+    card: Option<String>,
+    model: Option<String>,
+    weights: Option<String>,
+    tensor_parallel_size: Option<u32>,
+    max_num_seqs: Option<u32>,
+    max_num_batched_tokens: Option<u32>,
+    prefix_tokens: Option<u32>,
+    max_in_flight: Option<u32>,
+    rate: Option<f64>,
+    arrival: Option<String>,
+    requests: u32,
+    input_length: u32,
+    output_length: u32,
+    spread: Option<String>,
+    details: Option<String>,
+    requests_per_s: Option<f64>,
+    tpot_p50_ms: Option<f64>,
+    ttft_p50_ms: Option<f64>,
+    ttft_p99_ms: Option<f64>,
+    e2e_p50_ms: Option<f64>,
+}
+
+/// The columns that a file may have.
+const COLUMNS: [&str; 25] = [
+    "set",
+    // Where the row is from; for people.
+    "source",
+    "commit",
+    "note",
+    "engine",
+    "card",
+    "model",
+    "weights",
+    "tensor_parallel_size",
+    "max_num_seqs",
+    "max_num_batched_tokens",
+    "prefix_tokens",
+    "max_in_flight",
+    "rate",
+    "arrival",
+    "requests",
+    "input_length",
+    "output_length",
+    "spread",
+    "details",
+    "requests_per_s",
+    "tpot_p50_ms",
+    "ttft_p50_ms",
+    "ttft_p99_ms",
+    "e2e_p50_ms",
+];
+/// The most requests of a row: each is simulated, several times.
+const MOST_REQUESTS: u32 = 1_000_000;
+
+/// When each request of a run was sent, and its lengths.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Details {
+    #[serde(alias = "arrival_s")]
+    send_s: Vec<f64>,
+    input_lens: Vec<u32>,
+    output_lens: Outputs,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum Outputs {
+    Same(u32),
+    Each(Vec<u32>),
+}
+
+/// Reads the details of a run; `path` is for messages.
+///
+/// # Errors
+/// When they are none, or their lists are not of one length.
+pub fn details(text: &str, path: &str) -> Result<Details, EngineError> {
+    let malformed = |reason: String| EngineError::Malformed { path: path.to_owned(), reason };
+    let found: Details =
+        serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
+    let outputs = match &found.output_lens {
+        Outputs::Same(_) => found.send_s.len(),
+        Outputs::Each(each) => each.len(),
+    };
+    if found.send_s.is_empty() || [found.input_lens.len(), outputs] != [found.send_s.len(); 2] {
+        return Err(malformed("send_s, input_lens and output_lens must be as long".to_owned()));
+    }
+    if !found.send_s.iter().all(|at| *at >= 0.0 && at.is_finite()) {
+        return Err(malformed("send_s: every time must be 0 or more".to_owned()));
+    }
+    Ok(found)
+}
+
+/// Reads runs as CSV; lines that begin with `#` are notes. What rows do not name of model, engine and
+/// card and its arguments is that of `start`. `details_of` gives the details that a row names; `path` is for messages.
+///
+/// # Errors
+/// The first row that is none, with its line.
+pub fn parse_runs(
+    text: &str,
+    path: &str,
+    start: Option<&EngineConfig>,
+    details_of: &dyn Fn(&str) -> Result<Details, EngineError>,
+) -> Result<Vec<MeasuredRun>, EngineError> {
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
+    let mut runs = Vec::new();
+    let headers = reader.headers().cloned();
+    let malformed = |reason: String| EngineError::Malformed { path: path.to_owned(), reason };
+    let headers = headers.map_err(|error| malformed(error.to_string()))?;
+    if let Some(unknown) = headers.iter().find(|name| !COLUMNS.contains(name)) {
+        let meant = did_you_mean(unknown, COLUMNS);
+        let known = COLUMNS.join(", ");
+        return Err(malformed(format!(
+            "no column is called `{unknown}`{meant}; there are {known}"
+        )));
+    }
+    for record in reader.records() {
+        let record = record.map_err(|error| malformed(error.to_string()))?;
+        let place = record.position().map_or(0, csv::Position::line);
+        let at = |why: &dyn std::fmt::Display| malformed(format!("line {place}: {why}"));
+        let line: Line = record.deserialize(Some(&headers)).map_err(|error| at(&error))?;
+        runs.push(line.run(start, details_of).map_err(|why| at(&why))?);
+    }
+    if runs.is_empty() {
+        return Err(malformed("has no row".to_owned()));
+    }
+    Ok(runs)
+}
+
+impl Line {
+    fn run(
+        self,
+        start: Option<&EngineConfig>,
+        details_of: &dyn Fn(&str) -> Result<Details, EngineError>,
+    ) -> Result<MeasuredRun, EngineError> {
+        let spec = match (&self.model, start) {
+            (Some(name), _) => model(name)?,
+            (None, Some(start)) => start.model.clone(),
+            (None, None) => return Err(EngineError::invalid("model", "is absent", "name one")),
+        };
+        let mut config = match start {
+            Some(start) => EngineConfig { model: spec, ..start.clone() },
+            None => EngineConfig::new(spec.clone(), default_profile(&spec)?),
+        };
+        if let Some(name) = &self.weights {
+            let weights = Weights::parse(name)
+                .ok_or_else(|| EngineError::invalid("weights", name, "is no kind of weights"))?;
+            config.weights = Some(weights);
+        }
+        let stored_as = config.weights.unwrap_or(config.model.weights);
+        let of = (config.model.name.as_str(), stored_as);
+        config.profile = choose(&config.profile, self.engine.as_deref(), self.card.as_deref(), of)?;
+        let engine = format!("{} {}", config.profile.engine, config.profile.engine_version);
+        config.tensor_parallel_size = self.tensor_parallel_size.or(config.tensor_parallel_size);
+        config.max_num_seqs = self.max_num_seqs.or(config.max_num_seqs);
+        config.max_num_batched_tokens =
+            self.max_num_batched_tokens.or(config.max_num_batched_tokens);
+        let without = self.prefix_tokens.is_none().then_some(false);
+        config.prefix_caching = config.prefix_caching.or(without);
+        let details = self.details.as_deref().map(details_of).transpose()?;
+        self.check()?;
+        self.check_length(config.resolve()?.limits.max_model_len)?;
+        let measured = RunFigures {
+            requests_per_s: self.requests_per_s,
+            tpot_p50_ms: self.tpot_p50_ms,
+            ttft_p50_ms: self.ttft_p50_ms,
+            ttft_p99_ms: self.ttft_p99_ms,
+            e2e_p50_ms: self.e2e_p50_ms,
+        };
+        Ok(MeasuredRun {
+            pass: self.pass(details.as_ref())?,
+            lengths: self.lengths(details.as_ref()),
+            rate: self.rate,
+            prefix_tokens: self.prefix_tokens.unwrap_or(0),
+            set: self.set,
+            engine,
+            config,
+            measured,
+        })
+    }
+
+    fn check(&self) -> Result<(), EngineError> {
+        for (key, count) in [
+            ("requests", self.requests),
+            ("input_length", self.input_length),
+            ("output_length", self.output_length),
+            ("max_in_flight", self.max_in_flight.unwrap_or(1)),
+        ] {
+            if count == 0 {
+                return Err(EngineError::invalid(key, count, "must be 1 or more"));
+            }
+        }
+        if self.requests > MOST_REQUESTS {
+            let expected = format!("must be {MOST_REQUESTS} or less, as each is simulated");
+            return Err(EngineError::invalid("requests", self.requests, expected));
+        }
+        self.check_load()?;
+        let figures = [
+            ("rate", self.rate),
+            ("requests_per_s", self.requests_per_s),
+            ("tpot_p50_ms", self.tpot_p50_ms),
+            ("ttft_p50_ms", self.ttft_p50_ms),
+            ("ttft_p99_ms", self.ttft_p99_ms),
+            ("e2e_p50_ms", self.e2e_p50_ms),
+        ];
+        for (key, figure) in figures {
+            if figure.is_some_and(|figure| !(figure > 0.0 && figure.is_finite())) {
+                return Err(EngineError::invalid(key, figure.unwrap_or(0.0), "must be above 0"));
+            }
+        }
+        if figures[1..].iter().all(|figure| figure.1.is_none()) {
+            let expected = "a row needs a figure: requests_per_s, tpot_p50_ms or another";
+            return Err(EngineError::invalid("requests_per_s", "is absent", expected));
+        }
+        Ok(())
+    }
+
+    /// Refuses what of the load would be ignored.
+    fn check_load(&self) -> Result<(), EngineError> {
+        let arrival = self.arrival.as_deref().unwrap_or_default();
+        let beside =
+            [("rate", self.rate.is_some()), ("max_in_flight", self.max_in_flight.is_some())];
+        if arrival == "at_once"
+            && let Some((key, _)) = beside.into_iter().find(|(_, is_given)| *is_given)
+        {
+            let expected = format!("sends all requests at once: leave `{key}` empty");
+            return Err(EngineError::invalid("arrival", arrival, expected));
+        }
+        if arrival == "constant" && self.rate.is_none() && self.details.is_none() {
+            return Err(EngineError::invalid("arrival", arrival, "needs a `rate`"));
+        }
+        match self.spread.as_deref() {
+            None | Some("" | "exact" | "exponential") => Ok(()),
+            Some(other) => {
+                Err(EngineError::invalid("spread", other, "must be exact or exponential"))
+            }
+        }
+    }
+
+    /// Refuses requests that the engine would refuse.
+    fn check_length(&self, max_model_len: u32) -> Result<(), EngineError> {
+        let length = u64::from(self.input_length) + u64::from(self.output_length);
+        if length > u64::from(max_model_len) {
+            let expected = format!(
+                "tokens of prompt and output are more than the engine takes, {max_model_len}: \
+                 give --max-model-len as it was"
+            );
+            return Err(EngineError::invalid("input_length, output_length", length, expected));
+        }
+        Ok(())
+    }
+
+    /// The load: the recorded sends, a rate with perhaps a limit in flight, a closed loop, or all at once.
+    fn pass(&self, details: Option<&Details>) -> Result<PassPlan, EngineError> {
+        let bound = Bound::requests(self.requests);
+        let arrivals = match self.arrival.as_deref() {
+            None | Some("" | "poisson") => Arrivals::Poisson,
+            Some("constant") => Arrivals::Constant,
+            Some("at_once") => return Ok(PassPlan::Saturated { requests: self.requests }),
+            Some(other) => {
+                let expected = "must be poisson, constant or at_once";
+                return Err(EngineError::invalid("arrival", other, expected));
+            }
+        };
+        let (max_in_flight, over_limit) = (self.max_in_flight, OverLimit::Queue);
+        if let Some(details) = details {
+            let mut recording = Recording::of_file("details");
+            let first = details.send_s[0];
+            let offset = |at: &f64| Nanos(((at - first).max(0.0) * 1e9).round() as u64);
+            recording.write(details.send_s.iter().map(offset));
+            return Ok(PassPlan::Replay {
+                recording,
+                speed: 1.0,
+                bound,
+                max_in_flight,
+                over_limit,
+            });
+        }
+        match (self.rate, max_in_flight) {
+            (Some(rate), _) => Ok(PassPlan::Open {
+                rate: rate.into(),
+                arrivals,
+                scaled: false,
+                bound,
+                max_in_flight,
+                over_limit,
+            }),
+            (None, Some(in_flight)) => Ok(PassPlan::closed(in_flight, bound)),
+            (None, None) => Ok(PassPlan::Saturated { requests: self.requests }),
+        }
+    }
+
+    fn lengths(&self, details: Option<&Details>) -> Vec<(u32, u32)> {
+        if let Some(details) = details {
+            let inputs = details.input_lens.iter().copied();
+            return match &details.output_lens {
+                Outputs::Same(output) => inputs.map(|input| (input, *output)).collect(),
+                Outputs::Each(each) => inputs.zip(each.iter().copied()).collect(),
+            };
+        }
+        match self.spread.as_deref() {
+            Some("exponential") => {
+                let of = |mean: u32| {
+                    output_lengths(f64::from(mean), mean.saturating_mul(8), self.requests)
+                };
+                let inputs: Vec<u32> = of(self.input_length);
+                // In another order than the outputs.
+                inputs.into_iter().rev().zip(of(self.output_length)).collect()
+            }
+            _ => vec![(self.input_length, self.output_length)],
+        }
+    }
+}
+
+/// Reads durations of steps as CSV with the columns `sequences`, `context`, `prompts`, `prompt_tokens`,
+/// `step_ms`, `steps`; `path` is for messages.
+///
+/// # Errors
+/// When a row is none.
+pub fn parse_steps(text: &str, path: &str) -> Result<Vec<MeasuredStep>, EngineError> {
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
+    let step = |(decodes, context, prompts, tokens, ms, _): (u32, u64, u32, u32, f64, u32)| {
+        let sequences = decodes + prompts;
+        let squares = u64::from(prompts) * u64::from(tokens).pow(2);
+        let shape = match prompts {
+            0 => StepShape::Decode { sequences, context, generated: 0 },
+            _ => StepShape::Mixed {
+                sequences,
+                prompts,
+                rows: decodes + prompts * tokens,
+                sampled: sequences,
+                context,
+                squares,
+            },
+        };
+        MeasuredStep { shape, seconds: ms * 1e-3 }
+    };
+    let rows = reader.deserialize().map(|row| row.map(step));
+    rows.collect::<Result<_, _>>().map_err(|error| EngineError::Malformed {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! Rows that are read, and rows that are refused.
+
+use super::*;
+
+fn read(header: &str, row: &str) -> Result<Vec<MeasuredRun>, EngineError> {
+    let config = EngineConfig::of("llama-3.1-8b", Some("vllm-0.8-l40s")).expect("known");
+    let text = format!("requests,input_length,output_length,tpot_p50_ms,{header}\n{row}\n");
+    parse_runs(&text, "runs.csv", Some(&config), &|_| unreachable!("no row has details"))
+}
+
+#[test]
+fn a_row_that_would_be_taken_for_another_is_refused_with_the_column_and_what_it_may_be() {
+    for (header, row, why) in [
+        ("max_inflight", "8,100,20,9,4", "`max_inflight` (did you mean `max_in_flight`?)"),
+        ("spread", "8,100,20,9,uniform", "must be exact or exponential"),
+        ("arrival,rate", "8,100,20,9,at_once,2", "leave `rate` empty"),
+        ("arrival", "8,100,20,9,constant", "needs a `rate`"),
+        ("rate", "4000000000,100,20,9,2", "must be 1000000 or less"),
+        ("rate", "8,4294967295,20,9,2", "give --max-model-len as it was"),
+    ] {
+        let error = read(header, row).expect_err(row).to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn a_row_covers_as_many_sequences_as_were_in_flight() {
+    for (header, row, sequences) in [
+        ("max_in_flight", "32,100,20,9,8", 8),
+        ("arrival", "32,100,20,9,at_once", 32),
+        ("rate,max_in_flight", "32,100,20,9,2,5", 5),
+        ("arrival,max_num_seqs", "32,100,20,9,at_once,16", 16),
+    ] {
+        let runs = read(header, row).expect(row);
+        let found = super::super::run_provenances(&runs, [&[], &[], &[]]);
+        assert_eq!(found[0].seen.sequences, (1, sequences), "{row}");
+    }
+}
+
+#[test]
+fn rows_on_other_numbers_of_cards_are_stated_apart() {
+    let rows = "8,100,20,9,1\n8,100,20,5,2";
+    let runs = read("tensor_parallel_size", rows).expect("rows");
+    let found = super::super::run_provenances(&runs, [&[], &[], &[]]);
+    let cards: Vec<u32> = found.iter().map(|known| known.seen.cards).collect();
+    assert_eq!(cards, [1, 2]);
+}

@@ -1,0 +1,155 @@
+//! What is read of a `config.json`, and what is refused.
+
+use super::*;
+
+const LLAMA: &str = r#"{"model_type":"llama","hidden_size":5120,"num_hidden_layers":40,
+    "num_attention_heads":40,"intermediate_size":13824,"vocab_size":32000,
+    "max_position_embeddings":4096,"torch_dtype":"float16"}"#;
+
+#[test]
+fn a_llama_configuration_gives_its_sizes() {
+    let spec = parse(LLAMA, "Llama-2-13b").unwrap();
+    assert_eq!((spec.layers, spec.heads, spec.kv_heads, spec.head_dim), (40, 40, 40, 128));
+    assert_eq!((spec.context, spec.weights, spec.mlp), (4096, Weights::Fp16, Mlp::Gated));
+    assert!((spec.weight_bytes(Weights::Fp16) / 2e9 - 13.02).abs() < 0.01);
+}
+
+fn with(key: &str, value: Value) -> Result<ModelSpec, String> {
+    let mut config: Map<String, Value> = serde_json::from_str(LLAMA).expect("JSON");
+    config.insert(key.to_owned(), value);
+    parse(&Value::Object(config).to_string(), "model")
+}
+
+#[test]
+fn positions_are_stretched_where_vllm_stretches_them() {
+    for (scaling, context) in [
+        (serde_json::json!({"type": "linear", "factor": 2.0}), 8192),
+        (serde_json::json!({"rope_type": "llama3", "factor": 8.0}), 4096),
+        (serde_json::json!({"rope_type": "longrope", "factor": 8.0}), 4096),
+        (
+            serde_json::json!({"type": "yarn", "factor": 4.0,
+                "original_max_position_embeddings": 2048}),
+            8192,
+        ),
+        (Value::Null, 4096),
+    ] {
+        assert_eq!(with("rope_scaling", scaling.clone()).unwrap().context, context, "{scaling}");
+    }
+    let why = with("rope_scaling", serde_json::json!({"factor": -4.0})).unwrap_err();
+    assert!(why.contains("must be above 0"), "{why}");
+}
+
+#[test]
+fn embeddings_are_tied_where_the_type_says_so_unless_the_file_says_otherwise() {
+    for (model_type, stated, tied) in [
+        ("llama", None, false),
+        ("gemma", None, true),
+        ("opt", None, true),
+        ("opt", Some(false), false),
+        ("llama", Some(true), true),
+    ] {
+        let mut config: Map<String, Value> = serde_json::from_str(LLAMA).expect("JSON");
+        config.insert("model_type".to_owned(), model_type.into());
+        config.extend(stated.map(|tied| ("tie_word_embeddings".to_owned(), tied.into())));
+        let spec = parse(&Value::Object(config).to_string(), "model").unwrap();
+        assert_eq!(spec.tied_embeddings, tied, "{model_type} {stated:?}");
+    }
+}
+
+#[test]
+fn sizes_that_no_model_has_are_refused_by_their_key() {
+    for (key, value) in [
+        ("hidden_size", 4_294_967_295_u32),
+        ("head_dim", 0),
+        ("num_key_value_heads", 0),
+        ("num_key_value_heads", 80),
+        ("num_key_value_heads", 7),
+        ("intermediate_size", 0),
+    ] {
+        let why = with(key, value.into()).expect_err(key);
+        assert!(why.contains(key) || why.contains("multiple"), "{key}: {why}");
+    }
+}
+
+#[test]
+fn a_model_has_the_name_of_its_folder_or_of_its_own_file() {
+    for (path, name) in [
+        ("models/Llama-2-13b/config.json", "Llama-2-13b"),
+        ("models/small.json", "small"),
+        ("small.json", "small"),
+        ("config.json", "model"),
+    ] {
+        assert_eq!(name_of(Path::new(path)), name, "{path}");
+    }
+}
+
+#[test]
+fn chatglm_spells_its_sizes_in_its_own_way() {
+    let text = r#"{"model_type":"chatglm","hidden_size":4096,"num_layers":28,
+        "num_attention_heads":32,"multi_query_attention":true,"multi_query_group_num":2,
+        "ffn_hidden_size":13696,"padded_vocab_size":65024,"seq_length":8192,
+        "kv_channels":128}"#;
+    let mut spec = parse(text, "chatglm3-6b").unwrap();
+    let known = crate::model::model("chatglm3-6b").unwrap();
+    spec.hub_id.clone_from(&known.hub_id);
+    assert_eq!(spec, known);
+}
+
+#[test]
+fn first_generation_qwen_counts_gate_and_up_projection_together() {
+    let text = LLAMA.replace("llama", "qwen").replace("13824", "27392");
+    assert_eq!(parse(&text, "qwen-14b").unwrap().intermediate, 13_696);
+}
+
+#[test]
+fn mixtures_of_experts_are_those_of_the_list() {
+    let mixtral = r#"{"model_type":"mixtral","hidden_size":4096,"num_hidden_layers":32,
+        "num_attention_heads":32,"num_key_value_heads":8,"intermediate_size":14336,
+        "vocab_size":32000,"max_position_embeddings":32768,"num_local_experts":8,
+        "num_experts_per_tok":2}"#;
+    let qwen = r#"{"model_type":"qwen3_moe","hidden_size":2048,"num_hidden_layers":48,
+        "num_attention_heads":32,"num_key_value_heads":4,"head_dim":128,
+        "intermediate_size":6144,"moe_intermediate_size":768,"num_experts":128,
+        "num_experts_per_tok":8,"decoder_sparse_step":1,"mlp_only_layers":[],
+        "vocab_size":151936,"max_position_embeddings":40960}"#;
+    for (text, name) in [(mixtral, "mixtral-8x7b"), (qwen, "qwen3-30b-a3b")] {
+        let known = crate::model::model(name).unwrap();
+        let spec = parse(text, name).unwrap();
+        assert_eq!(spec.context, known.context_limit.unwrap_or(known.context));
+        let (hub_id, context) = (known.hub_id.clone(), known.context);
+        let context_limit = known.context_limit;
+        assert_eq!(ModelSpec { hub_id, context, context_limit, ..spec }, known);
+    }
+    let sparse = qwen.replace("\"decoder_sparse_step\":1", "\"decoder_sparse_step\":2");
+    assert!(parse(&sparse, "x").unwrap_err().contains("decoder_sparse_step"));
+}
+
+#[test]
+fn deepseek_s_first_layers_are_dense_and_some_experts_are_everyone_s() {
+    let text = r#"{"model_type":"deepseek","hidden_size":2048,"num_hidden_layers":28,
+        "num_attention_heads":16,"num_key_value_heads":16,"intermediate_size":10944,
+        "moe_intermediate_size":1408,"n_routed_experts":64,"n_shared_experts":2,
+        "num_experts_per_tok":6,"first_k_dense_replace":1,"moe_layer_freq":1,
+        "vocab_size":102400,"max_position_embeddings":4096}"#;
+    let found = parse(text, "x").unwrap().weight_bytes(Weights::Fp16) / 2e9;
+    assert!((found - 16.38).abs() < 0.01, "{found}");
+}
+
+#[test]
+fn what_cannot_be_predicted_is_an_error_that_names_the_key() {
+    for (from, to, key) in [
+        ("\"llama\"", "\"mamba\"", "model_type"),
+        ("\"hidden_size\"", "\"width\"", "hidden_size"),
+        ("\"intermediate_size\"", "\"x\"", "intermediate_size"),
+        ("\"torch_dtype\"", "\"kv_lora_rank\":512,\"torch_dtype\"", "kv_lora_rank"),
+        ("\"torch_dtype\"", "\"num_local_experts\":8,\"torch_dtype\"", "num_local_experts"),
+        (
+            "\"torch_dtype\"",
+            "\"quantization_config\":{\"quant_method\":\"gptq\",\"bits\":8},\"torch_dtype\"",
+            "quantization_config",
+        ),
+    ] {
+        let message = parse(&LLAMA.replace(from, to), "x").unwrap_err();
+        assert!(message.contains(key), "{key}: {message}");
+    }
+}

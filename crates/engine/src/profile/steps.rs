@@ -1,0 +1,83 @@
+//! Constants of the cost of vLLM since 0.8 ([`crate::cost`], "steps of today"). Values and their check.
+
+use serde::{Deserialize, Serialize};
+
+/// Constants of the steps of vLLM since 0.8. Factors are over what single operations of the card reach.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepConstants {
+    /// While a step runs, a further one is scheduled already (`--async-scheduling`); absent: by the version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asynchronous: Option<bool>,
+    /// `--max-num-seqs` where none is given; absent: that of the version on the card.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_num_seqs: Option<u32>,
+    /// The same of `--max-num-batched-tokens`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_num_batched_tokens: Option<u32>,
+    /// Time of the host per step that no work of the card hides, in microseconds.
+    pub step_us: f64,
+    /// The same per sequence of the step.
+    pub sequence_us: f64,
+    /// The same of a step that computes prompts.
+    pub prompt_step_us: f64,
+    /// Time of the front end from the arrival of a request to the scheduler, and of its first token back,
+    /// in microseconds.
+    pub front_us: f64,
+    /// Time that the front end is busy with a request before it takes the next, in microseconds.
+    pub front_service_us: f64,
+    /// Time of a layer beside its products and attention, in microseconds.
+    pub layer_us: f64,
+    /// Time of a layer's attention per sequence, in microseconds.
+    pub sequence_layer_us: f64,
+    /// Time of a layer's attention per prompt or part of one, in microseconds.
+    pub prompt_layer_us: f64,
+    /// Factor of the bandwidth with which weights are streamed.
+    pub bandwidth_factor: f64,
+    /// Factor of the speed of products of many rows.
+    pub products_factor: f64,
+    /// Factor of the bandwidth with which keys and values are read.
+    pub kv_factor: f64,
+    /// Factor of products of eight-bit weights, beside the two above.
+    pub fp8_factor: f64,
+    /// Factor of the time of reductions over cards.
+    pub reduction_factor: f64,
+}
+
+impl StepConstants {
+    /// Refuses values that no engine or card can have.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let (sequences, tokens) = (self.max_num_seqs, self.max_num_batched_tokens);
+        if sequences == Some(0) || tokens.is_some_and(|tokens| tokens < sequences.unwrap_or(1)) {
+            return Err("steps.max_num_batched_tokens: a step holds a token of each of \
+                        max_num_seqs sequences, one or more"
+                .to_owned());
+        }
+        for (key, time) in [
+            ("step_us", self.step_us),
+            ("sequence_us", self.sequence_us),
+            ("prompt_step_us", self.prompt_step_us),
+            ("front_us", self.front_us),
+            ("front_service_us", self.front_service_us),
+            ("layer_us", self.layer_us),
+            ("sequence_layer_us", self.sequence_layer_us),
+            ("prompt_layer_us", self.prompt_layer_us),
+        ] {
+            if !(time >= 0.0 && time.is_finite()) {
+                return Err(format!("steps.{key} = {time}: must be 0 or more"));
+            }
+        }
+        for (key, factor) in [
+            ("bandwidth_factor", self.bandwidth_factor),
+            ("products_factor", self.products_factor),
+            ("kv_factor", self.kv_factor),
+            ("fp8_factor", self.fp8_factor),
+            ("reduction_factor", self.reduction_factor),
+        ] {
+            if !(0.1..=4.0).contains(&factor) {
+                return Err(format!("steps.{key} = {factor}: must lie between 0.1 and 4"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,52 @@
+//! The profiles of today's engines: their errors on the measured runs that they were fitted to, and on those
+//! that nothing was fitted on, computed again.
+
+mod ahead;
+mod fitting;
+mod held_out;
+mod queueing;
+mod stated;
+
+use inferometer_engine::EngineError;
+use inferometer_engine::fit::runs::{MeasuredRun, RunError, details, parse_runs};
+
+/// The runs of a file in `data/rows/current`.
+fn runs(text: &str) -> Vec<MeasuredRun> {
+    let details_of = |name: &str| {
+        let text = match name {
+            "resid-rate-2rps" => {
+                include_str!("../../data/rows/current/details/resid-rate-2rps.json")
+            }
+            "resid-rate-8rps" => {
+                include_str!("../../data/rows/current/details/resid-rate-8rps.json")
+            }
+            "lss-rtxpro6000-llama8b" => {
+                include_str!("../../data/rows/current/details/lss-rtxpro6000-llama8b.json")
+            }
+            other => {
+                return Err(EngineError::Malformed {
+                    path: other.to_owned(),
+                    reason: "there are no such details".to_owned(),
+                });
+            }
+        };
+        details(text, name)
+    };
+    parse_runs(text, "rows", None, &details_of).expect("rows that parse")
+}
+
+fn calibration() -> Vec<MeasuredRun> {
+    runs(include_str!("../../data/rows/current/calibration.csv"))
+}
+
+fn test_rows() -> Vec<MeasuredRun> {
+    runs(include_str!("../../data/rows/current/test.csv"))
+}
+
+/// The median absolute error of a figure in percent.
+fn median(errors: &[RunError], at: usize) -> f64 {
+    let mut column: Vec<f64> =
+        errors.iter().filter_map(|e| e[at]).map(|e| 100.0 * e.abs()).collect();
+    column.sort_by(f64::total_cmp);
+    column[column.len() / 2]
+}

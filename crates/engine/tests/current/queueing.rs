@@ -1,0 +1,92 @@
+//! An engine of one place is a single-server queue, of which utilisation and waiting have closed forms.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use inferometer_engine::profile::profile;
+use inferometer_engine::{Engine, EngineConfig, VirtualRecord, simulate};
+use inferometer_load::{Bound, PassPlan, load_model};
+use inferometer_model::time::Nanos;
+
+/// One sequence at a time, no front end, no step ahead, nothing cached.
+fn engine() -> Engine {
+    let mut config = EngineConfig::of_model("llama-3.1-8b").expect("a known model");
+    config.profile = profile("vllm-0.11-h100-sxm").expect("a known profile");
+    let steps = config.profile.steps.as_mut().expect("a profile of today");
+    steps.front_us = 0.0;
+    config.max_num_seqs = Some(1);
+    config.prefix_caching = Some(false);
+    Engine::new(config).expect("an engine")
+}
+
+/// Prompts of these lengths, each answered by one token, at so many per second.
+fn played(rate_per_s: f64, prompts: &[u32], seed: u64) -> Vec<VirtualRecord> {
+    let requests = u32::try_from(prompts.len()).expect("few enough");
+    let load = PassPlan::open(rate_per_s, Bound::requests(requests));
+    let mut lengths = prompts.iter().map(|&prompt| (prompt, 1));
+    simulate(&mut engine(), &mut *load_model(&load, seed), &mut lengths)
+}
+
+/// How long a prompt takes alone.
+fn services(prompts: &[u32]) -> Vec<u64> {
+    let mut known: HashMap<u32, u64> = HashMap::new();
+    let of = |&prompt: &u32| {
+        *known.entry(prompt).or_insert_with(|| {
+            let alone = played(1.0, &[prompt], 0);
+            alone[0].ended.since(alone[0].sent).as_nanos() as u64
+        })
+    };
+    prompts.iter().map(of).collect()
+}
+
+/// Lengths of many kinds, each independent of the one before, as the closed form wants them.
+fn varied(count: usize) -> Vec<u32> {
+    let mut state = DefaultHasher::new();
+    let next = |at: usize| {
+        at.hash(&mut state);
+        50 + (state.finish() % 1500) as u32
+    };
+    (0..count).map(next).collect()
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len() as f64;
+    values.sum::<f64>() / count
+}
+
+#[test]
+fn each_request_begins_where_the_one_before_it_ended_or_when_it_comes_to_the_nanosecond() {
+    let prompts = varied(3000);
+    let services = services(&prompts);
+    for (rate_per_s, seed) in [(10.0, 1), (40.0, 2), (90.0, 3)] {
+        let mut free = Nanos::ZERO;
+        for (record, service) in played(rate_per_s, &prompts, seed).iter().zip(&services) {
+            free = Nanos(free.max(record.due).0 + service);
+            assert_eq!(record.ended, free, "{rate_per_s}");
+        }
+    }
+}
+
+#[test]
+fn waiting_and_utilisation_are_those_of_pollaczek_and_khinchine() {
+    for prompts in [vec![700; 60_000], varied(60_000)] {
+        let services: Vec<f64> =
+            services(&prompts).into_iter().map(|service| service as f64 * 1e-9).collect();
+        let first = mean(services.iter().copied());
+        let second = mean(services.iter().map(|service| service * service));
+        for asked in [0.3, 0.7] {
+            let found = played(asked / first, &prompts, 7);
+            let span = found[found.len() - 1].due.seconds_after(found[0].due);
+            let rate = (found.len() - 1) as f64 / span;
+            let utilisation = rate * first;
+            let expected = rate * second / (2.0 * (1.0 - utilisation));
+            let in_system = mean(found.iter().map(|it| it.ended.seconds_after(it.due)));
+            let waited = in_system - first;
+            let error = waited / expected - 1.0;
+            assert!(error.abs() < 0.06, "{asked}: waited {waited}, expected {expected}");
+            let busy: f64 = services.iter().sum();
+            let end = found[found.len() - 1].ended.seconds_after(found[0].due);
+            assert!((busy / end / asked - 1.0).abs() < 0.02, "{asked}: {}", busy / end);
+        }
+    }
+}

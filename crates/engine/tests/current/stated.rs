@@ -1,0 +1,101 @@
+//! The errors that the profiles state are those that they have.
+
+use inferometer_engine::EngineConfig;
+use inferometer_engine::confidence::{MeasuredOn, confidence};
+use inferometer_engine::fit::runs::{RunError, column_errors, parse_steps, run_errors, step_error};
+use inferometer_engine::profile::{Profile, profile, profiles};
+use inferometer_model::cell::CellPlan;
+
+use crate::{calibration, median};
+
+/// Percent by which a stated error may differ from that computed again.
+const TOLERANCE: f64 = 0.05;
+
+fn of_today() -> impl Iterator<Item = &'static Profile> {
+    profiles().iter().filter(|profile| profile.steps.is_some())
+}
+
+#[test]
+fn every_profile_of_today_has_the_errors_that_it_states() {
+    let runs = calibration();
+    let errors = run_errors(profiles(), &runs).expect("runs that play");
+    let mut rows = 0;
+    for profile in of_today() {
+        assert!(!profile.provenance.is_empty(), "{}", profile.name);
+        for provenance in &profile.provenance {
+            let place = format!("{} on {}", profile.name, provenance.table);
+            let of_table: Vec<RunError> = runs
+                .iter()
+                .zip(&errors)
+                .filter(|(run, _)| {
+                    run.config.profile.name == profile.name
+                        && run.config.model.name == provenance.table
+                        && run.weights() == provenance.weights
+                })
+                .map(|(_, error)| *error)
+                .collect();
+            assert_eq!(of_table.len() as u32, provenance.rows, "{place}");
+            rows += of_table.len();
+            for (column, found) in column_errors(&of_table) {
+                let stated = provenance.errors[&column];
+                for (found, stated) in [(found.median, stated.median), (found.max, stated.max)] {
+                    let near = (found - stated).abs() < TOLERANCE;
+                    assert!(near, "{place}: {column}: found {found}, stated {stated}");
+                }
+            }
+        }
+    }
+    assert_eq!(rows, runs.len(), "each row is of one profile");
+    // Times to the first token where the client limits what is in flight are the last.
+    for (at, most) in [(0, 1.5), (1, 1.5), (2, 4.0), (3, 20.0), (4, 1.5), (5, 25.0)] {
+        assert!(median(&errors, at) < most, "figure {at}: {}", median(&errors, at));
+    }
+}
+
+#[test]
+fn single_steps_take_as_long_as_they_were_measured_to() {
+    let text = include_str!("../../data/rows/current/steps.csv");
+    let profile = profile("vllm-0.23-h100-sxm").expect("a known profile");
+    let config = EngineConfig::of_model("qwen3-14b").expect("a known model");
+    for step in parse_steps(text, "steps.csv").expect("steps that parse") {
+        let error = step_error(&profile, &config, &step).expect("a step");
+        assert!(error.abs() < 0.03, "{:?}: {error}", step.shape);
+    }
+}
+
+/// Steps of a run that nothing was fitted on.
+#[test]
+fn single_steps_of_another_run_take_as_long_as_they_were_measured_to() {
+    let text = include_str!("../../data/rows/current/steps-test.csv");
+    let profile = profile("vllm-0.23-h100-sxm").expect("a known profile");
+    let config = EngineConfig::of_model("qwen3-14b").expect("a known model");
+    for step in parse_steps(text, "steps-test.csv").expect("steps that parse") {
+        let error = step_error(&profile, &config, &step).expect("a step");
+        assert!(error.abs() < 0.04, "{:?}: {error}", step.shape);
+    }
+}
+
+#[test]
+fn no_run_that_a_profile_was_fitted_on_is_called_uncalibrated() {
+    for run in calibration() {
+        let resolved = run.config.resolve().expect("a configuration that runs");
+        let (input_length, output_length) = run.lengths[0];
+        let cell = CellPlan { input_length, output_length };
+        let sure = confidence(&resolved, cell, 8, &MeasuredOn::default());
+        assert_eq!(sure.uncalibrated, None, "{}", run.set);
+    }
+}
+
+/// As far as the fits without them went: other sets of the same cards, and whole cards by their operations.
+#[test]
+fn what_was_left_out_of_a_fit_was_missed_by_no_more_than_is_asked() {
+    for profile in of_today() {
+        for provenance in &profile.provenance {
+            let place = format!("{} on {}", profile.name, provenance.table);
+            let halves = &provenance.left_out_lengths["tpot_ms"];
+            assert!(halves.median < 4.0, "{place}: {}", halves.median);
+            let table = &provenance.left_out_table["tpot_ms"];
+            assert!(table.median < 13.0, "{place}: {}", table.median);
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! The share of one of several processes (ranks) in a pass. Together the shares are the pass: each request
+//! belongs to exactly one rank, which is known before anything is sent.
+//!
+//! A pass has places: of a closed loop its requests in flight, of one request after the other a single one,
+//! else as many as there are ranks. Request `i` belongs to the place `i mod places`, and the place `p` to the
+//! rank `p mod ranks`. Where the places are a multiple of the ranks, request `i` so belongs to the rank
+//! `i mod ranks`. Of conversations the same holds for each of them as a whole.
+
+use std::time::Duration;
+
+use inferometer_model::time::Nanos;
+
+use crate::at_once::AtOnce;
+use crate::bound::Bound;
+use crate::closed::Closed;
+use crate::conversations::Conversations;
+use crate::model::{Due, Ended, LoadModel};
+use crate::pass::PassPlan;
+use crate::registry::load_model;
+
+/// Which requests of a pass are one rank's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    rank: u32,
+    ranks: u32,
+    places: u32,
+}
+
+impl Share {
+    /// All of a pass: there is one process.
+    pub const WHOLE: Self = Self { rank: 0, ranks: 1, places: 1 };
+
+    /// The share of a rank, from 0, of so many.
+    pub fn of(pass: &PassPlan, rank: u32, ranks: u32) -> Self {
+        let places = match pass {
+            PassPlan::OneByOne { .. } => 1,
+            PassPlan::Closed { concurrency, .. } => concurrency.peak().round().max(1.0) as u32,
+            PassPlan::Conversations { begin, .. } => Self::of(begin, rank, ranks).places,
+            PassPlan::Saturated { .. } | PassPlan::Open { .. } | PassPlan::Replay { .. } => ranks,
+        };
+        Self { rank, ranks, places }
+    }
+
+    /// The part that one of the event loops of this rank, from 0, has of it, of so many. Together the parts are
+    /// the share, whose requests and places they split as ranks split a pass.
+    #[must_use]
+    pub fn of_loop(&self, pass: &PassPlan, which: u32, loops: u32) -> Self {
+        Self::of(pass, self.rank + self.ranks * which, self.ranks * loops)
+    }
+
+    /// How many event loops can have a part of it, if so many are wished for: no more than it has places, requests,
+    /// or requests in flight at the most.
+    pub fn loops(&self, pass: &PassPlan, wished: u32) -> u32 {
+        let places = match pass {
+            PassPlan::OneByOne { .. } | PassPlan::Closed { .. } => {
+                self.slots(Self::of(pass, self.rank, self.ranks).places)
+            }
+            PassPlan::Conversations { begin, .. } => return self.loops(begin, wished),
+            _ => self.requests(pass).unwrap_or(u32::MAX),
+        };
+        let in_flight = pass.limit().0.map_or(u32::MAX, |most| self.slots(most));
+        wished.min(places).min(in_flight).max(1)
+    }
+
+    /// The load model of the part of an event loop: as [`Share::load_model`], but who counts the requests of a closed
+    /// loop is not it.
+    pub fn load_model_of_loop(&self, pass: &PassPlan, seed: u64) -> Box<dyn LoadModel> {
+        match pass {
+            PassPlan::Closed { concurrency, bound } if !self.is_whole() => {
+                let bound = Bound { requests: None, ..*bound };
+                let pass = PassPlan::Closed { concurrency: concurrency.clone(), bound };
+                self.load_model(&pass, seed)
+            }
+            _ => self.load_model(pass, seed),
+        }
+    }
+
+    /// Whether it is the whole pass.
+    pub fn is_whole(&self) -> bool {
+        self.ranks == 1
+    }
+
+    /// Whether a request belongs to it, by its index in the pass.
+    pub fn owns(&self, index: u64) -> bool {
+        (index % u64::from(self.places)) % u64::from(self.ranks) == u64::from(self.rank)
+    }
+
+    /// How many shares there are.
+    pub fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    /// Whether any request belongs to it: there may be fewer places than ranks.
+    pub fn owns_any(&self) -> bool {
+        self.rank < self.places
+    }
+
+    /// The index in the pass of a request of this share, by its number in the share.
+    pub fn index_of(&self, number: u32) -> u32 {
+        let own = self.slots(self.places).max(1);
+        let (round, place) = (number / own, self.rank + (number % own) * self.ranks);
+        round.saturating_mul(self.places).saturating_add(place)
+    }
+
+    /// Of so many places, or requests in flight, those of this share.
+    pub fn slots(&self, of: u32) -> u32 {
+        of / self.ranks + u32::from(self.rank < of % self.ranks)
+    }
+
+    /// Of the first `count` requests of a pass, those of this share.
+    pub fn count_of(&self, count: u32) -> u32 {
+        let (rounds, rest) = (count / self.places, count % self.places);
+        rounds * self.slots(self.places) + self.slots(rest)
+    }
+
+    /// The number of requests of this share, where that of the pass is known beforehand.
+    pub fn requests(&self, pass: &PassPlan) -> Option<u32> {
+        let all = pass.requests()?;
+        match pass {
+            PassPlan::Conversations { script, .. } if !self.is_whole() => {
+                Some(self.only(script.think()).map(|talk| talk.len() as u32).sum())
+            }
+            _ => Some(self.count_of(all)),
+        }
+    }
+
+    /// Those of a list that belong to this share, in order.
+    pub fn only<T>(self, all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+        let own = move |(index, item)| self.owns(index).then_some(item);
+        (0..).zip(all).filter_map(own)
+    }
+
+    /// The load model of this share of a pass, from its start.
+    pub fn load_model(&self, pass: &PassPlan, seed: u64) -> Box<dyn LoadModel> {
+        if self.is_whole() {
+            return load_model(pass, seed);
+        }
+        let part = |bound: Bound| Bound {
+            requests: bound.requests.map(|count| self.count_of(count)),
+            ..bound
+        };
+        match pass {
+            PassPlan::OneByOne { .. } if self.rank == 0 => load_model(pass, seed),
+            PassPlan::OneByOne { .. } => Box::new(AtOnce::new(0)),
+            PassPlan::Saturated { requests } => Box::new(AtOnce::new(self.count_of(*requests))),
+            PassPlan::Closed { concurrency, bound } => {
+                let steps = concurrency.whole_steps().into_iter();
+                let own = steps.map(|(at, level)| (at, self.slots(level)));
+                Box::new(Closed::of_steps(own.collect(), part(*bound)))
+            }
+            PassPlan::Conversations { script, begin, of } => {
+                let think = self.only(script.think()).map(Box::<[Duration]>::from);
+                let limit = begin.bound().duration.map(|limit| Nanos::ZERO + limit);
+                let begin = self.load_model(begin, seed);
+                Box::new(Conversations::new(begin, think.collect(), *of, limit))
+            }
+            PassPlan::Open { .. } | PassPlan::Replay { .. } => {
+                Box::new(Scheduled::new(load_model(pass, seed), *self))
+            }
+        }
+    }
+}
+
+/// A share of a load whose due times do not depend on what ends.
+struct Scheduled {
+    whole: Box<dyn LoadModel>,
+    share: Share,
+    /// The index in the pass of what `whole` has next.
+    index: u64,
+}
+
+impl Scheduled {
+    fn new(whole: Box<dyn LoadModel>, share: Share) -> Self {
+        let mut scheduled = Self { whole, share, index: 0 };
+        scheduled.pass_over_others();
+        scheduled
+    }
+
+    fn pass_over_others(&mut self) {
+        while !self.share.owns(self.index) && self.whole.next_due() != Due::Never {
+            self.whole.take();
+            self.index += 1;
+        }
+    }
+}
+
+impl LoadModel for Scheduled {
+    fn next_due(&self) -> Due {
+        self.whole.next_due()
+    }
+
+    fn take(&mut self) {
+        self.whole.take();
+        self.index += 1;
+        self.pass_over_others();
+    }
+
+    fn ended(&mut self, _at: Nanos, _ended: Ended) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bound::OverLimit;
+    use crate::recording::Recording;
+    use crate::script::{CountOf, Script};
+
+    fn passes() -> Vec<PassPlan> {
+        let mut recording = Recording::of_file("trace");
+        recording.read("0\n1\n1\n2\n5\n7\n7\n9\n").unwrap();
+        let replay = PassPlan::Replay {
+            recording,
+            speed: 2.0,
+            bound: Bound::none(),
+            max_in_flight: None,
+            over_limit: OverLimit::Queue,
+        };
+        let bound = Bound::requests;
+        let mut script = Script::default();
+        script.write((1..=11).map(|turns| vec![Duration::from_millis(5); turns % 4 + 1]));
+        let talks = PassPlan::Conversations {
+            script,
+            begin: Box::new(PassPlan::closed(3, bound(11))),
+            of: CountOf::Conversations,
+        };
+        vec![
+            PassPlan::OneByOne { bound: bound(4) },
+            PassPlan::Saturated { requests: 10 },
+            PassPlan::closed(1, bound(7)),
+            PassPlan::closed(3, bound(20)),
+            PassPlan::closed(8, bound(33)),
+            PassPlan::open(3.0, bound(17)),
+            replay,
+            talks,
+        ]
+    }
+
+    /// Due times of a share, each by the index of its request, where each request takes 10 ms.
+    fn played(pass: &PassPlan, share: Share) -> Vec<(u32, Nanos)> {
+        let mut load = share.load_model(pass, 7);
+        let mut in_flight: Vec<(Nanos, u32)> = Vec::new();
+        let (mut begun, mut conversations, mut now) = (Vec::new(), 0, Nanos::ZERO);
+        loop {
+            match load.next_due() {
+                Due::At(at) if in_flight.first().is_none_or(|(end, _)| at <= *end) => {
+                    let of = load.continues().unwrap_or(conversations);
+                    conversations += u32::from(of == conversations);
+                    load.take();
+                    now = now.max(at);
+                    begun.push((share.index_of(begun.len() as u32), at));
+                    in_flight.push((now + Duration::from_millis(10), of));
+                }
+                Due::Never if in_flight.is_empty() => return begun,
+                _ => {
+                    let (end, conversation) = in_flight.remove(0);
+                    now = end;
+                    load.ended(end, Ended { conversation, complete: true });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn shares_are_the_pass_whatever_the_number_of_ranks() {
+        for pass in passes() {
+            let whole = played(&pass, Share::WHOLE);
+            for ranks in 1..=9 {
+                let shares: Vec<_> = (0..ranks).map(|rank| Share::of(&pass, rank, ranks)).collect();
+                let parts: Vec<_> = shares.iter().map(|share| played(&pass, *share)).collect();
+                for (share, part) in shares.iter().zip(&parts) {
+                    let planned = share.requests(&pass).expect("it has a count");
+                    assert_eq!(part.len(), planned as usize, "{pass}, {share:?}");
+                }
+                let mut all = parts.concat();
+                assert_eq!(all.len(), whole.len(), "{pass}, {ranks} ranks");
+                all.sort_unstable();
+                if matches!(pass, PassPlan::Conversations { .. }) {
+                    continue;
+                }
+                let indices = all.iter().map(|(index, _)| *index);
+                assert!(indices.eq(0..whole.len() as u32), "{pass}, {ranks} ranks: {all:?}");
+                if pass.load().is_scheduled() {
+                    assert_eq!(all, whole, "{pass}, {ranks} ranks");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_request_belongs_to_one_share_which_knows_its_index() {
+        for pass in passes() {
+            for ranks in 1..=9 {
+                let shares: Vec<_> = (0..ranks).map(|rank| Share::of(&pass, rank, ranks)).collect();
+                let mut next = vec![0; shares.len()];
+                for index in 0..100_u32 {
+                    let owners: Vec<_> =
+                        (0..shares.len()).filter(|at| shares[*at].owns(index.into())).collect();
+                    let [owner] = owners[..] else { panic!("{pass}: {index} has {owners:?}") };
+                    assert_eq!(shares[owner].index_of(next[owner]), index, "{pass}");
+                    next[owner] += 1;
+                    let counts = shares.iter().map(|share| share.count_of(index + 1));
+                    assert!(counts.eq(next.iter().copied()), "{pass}, {index}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_parts_of_event_loops_are_the_share_of_their_rank() {
+        for pass in passes() {
+            for (ranks, wished) in [(1, 2), (1, 3), (2, 2), (3, 4)] {
+                for rank in 0..ranks {
+                    let share = Share::of(&pass, rank, ranks);
+                    let loops = share.loops(&pass, wished);
+                    let parts: Vec<_> =
+                        (0..loops).map(|which| share.of_loop(&pass, which, loops)).collect();
+                    for index in 0..100 {
+                        let owners = parts.iter().filter(|part| part.owns(index)).count();
+                        assert_eq!(owners, usize::from(share.owns(index)), "{pass}, {index}");
+                    }
+                    let slots = parts.iter().map(|part| part.slots(8)).sum::<u32>();
+                    let has_any = loops < wished || share.owns_any();
+                    assert!(!has_any || slots == share.slots(8), "{pass}: {slots}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_event_loop_is_without_a_place() {
+        let limited = |most| {
+            let mut pass = PassPlan::open(3.0, Bound::requests(17));
+            if let PassPlan::Open { max_in_flight, .. } = &mut pass {
+                *max_in_flight = Some(most);
+            }
+            pass
+        };
+        for (pass, loops) in [
+            (PassPlan::OneByOne { bound: Bound::requests(9) }, 1),
+            (PassPlan::closed(3, Bound::requests(20)), 3),
+            (PassPlan::Saturated { requests: 2 }, 2),
+            (PassPlan::open(3.0, Bound::requests(17)), 5),
+            (limited(4), 4),
+        ] {
+            assert_eq!(Share::WHOLE.loops(&pass, 5), loops, "{pass}");
+        }
+    }
+
+    #[test]
+    fn a_closed_loop_keeps_its_requests_in_flight_over_all_ranks() {
+        let pass = PassPlan::closed(8, Bound::requests(64));
+        for ranks in 1..=9 {
+            let slots = (0..ranks).map(|rank| Share::of(&pass, rank, ranks).slots(8));
+            assert_eq!(slots.sum::<u32>(), 8);
+        }
+        let of_two: Vec<_> = (0..2).map(|rank| played(&pass, Share::of(&pass, rank, 2))).collect();
+        let at_start = of_two.iter().flatten().filter(|(_, due)| *due == Nanos::ZERO).count();
+        assert_eq!(at_start, 8);
+    }
+}

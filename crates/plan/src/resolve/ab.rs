@@ -1,0 +1,302 @@
+//! The comparison of a plan, from a spec: its metrics and limits, and the pass of each block.
+
+use inferometer_load::PassPlan;
+use inferometer_metrics::slo::quantity;
+
+use crate::ab::{AbFigure, AbPlan, FEWEST_PAIRS};
+use crate::parts::Repeat;
+use crate::plan::Plan;
+use crate::spec::limits::MAX_PASSES;
+use crate::spec::{AbSpec, Mistakes, Spec, values};
+
+const MINIMAL_EFFECT: f64 = 0.05;
+/// The most requests where none are asked for; of large blocks those of [`USUAL_PAIRS`].
+const MAX_REQUESTS: u64 = 10_000;
+/// So many pairs answer most comparisons.
+const USUAL_PAIRS: u64 = 40;
+/// Requests of a block, as a multiple of those in flight: the first ones fill the server.
+const IN_FLIGHT_TIMES: u32 = 4;
+/// Requests of a block of any other load, of which a quarter finds the server still filling up.
+const OTHERS: u32 = 64;
+/// The most requests of a block: its instants are held in memory.
+const MOST_OF_A_BLOCK: u32 = 100_000;
+/// The load where none is asked for.
+const IN_FLIGHT: u32 = 8;
+const INPUT_LENGTH: u32 = 256;
+const OUTPUT_LENGTH: u32 = 64;
+
+impl Spec {
+    /// The spec of a comparison with one load and one pair of lengths, where it names none: 8 in flight,
+    /// 256 tokens in, 64 out.
+    #[must_use]
+    pub fn with_defaults_of_ab(mut self) -> Self {
+        let is_plain = self.workload.workload.as_deref().is_none_or(|name| name == "random");
+        let has_lengths = self.input_lengths.is_some() || self.output_lengths.is_some();
+        if is_plain && !has_lengths && self.workload.drawn == Default::default() {
+            self.input_lengths = Some(vec![INPUT_LENGTH]);
+            self.output_lengths = Some(vec![OUTPUT_LENGTH]);
+        }
+        if self.passes.is_none() && !super::passes::has_own_load(&self) {
+            self.concurrency = Some(vec![f64::from(IN_FLIGHT).into()]);
+        }
+        self
+    }
+}
+
+/// Adds to a plan the comparison that its spec asks for, if it does.
+pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
+    let Some(asked) = &spec.ab else { return };
+    refused(spec, mistakes);
+    if spec.servers() > 1 {
+        mistakes.add("target", "a comparison in blocks has one address on each side; give one");
+    }
+    if plan.cells.len() > 1 {
+        let problem = "a comparison in blocks has one pair of lengths; give one input length and one \
+                       output length";
+        mistakes.add("input_lengths", problem);
+    }
+    if plan.passes.len() > 1 {
+        let loads: Vec<String> = plan.passes.iter().map(ToString::to_string).collect();
+        let problem = format!(
+            "a comparison in blocks has one load, but {} were given ({}); give one",
+            loads.len(),
+            loads.join("; ")
+        );
+        mistakes.add("passes", problem);
+    }
+    let [pass] = plan.passes.as_mut_slice() else { return };
+    let default = size_of_block(spec, pass);
+    let Some(requests) = pass.requests() else {
+        mistakes.add("requests", "is missing: a block needs a number of requests");
+        return;
+    };
+    if requests == 0 {
+        // That is told where the load is resolved.
+        return;
+    }
+    if requests > MOST_OF_A_BLOCK {
+        let problem = format!("is {requests}; a block can have at most {MOST_OF_A_BLOCK} requests");
+        mistakes.add("requests", problem);
+    }
+    let uncounted = asked.uncounted.unwrap_or(default);
+    if uncounted >= requests {
+        let problem = format!(
+            "{uncounted} of the {requests} requests of a block are not counted, so none is left; \
+                give fewer, or more --requests"
+        );
+        mistakes.add("uncounted", problem);
+    }
+    if uncounted > 0 && matches!(pass, PassPlan::Saturated { .. }) {
+        mistakes.add(
+            "uncounted",
+            "the requests of this load are all sent at once, so all are \
+            counted",
+        );
+    }
+    if uncounted < requests {
+        check_in_flight(pass, (requests, uncounted), mistakes);
+    }
+    let of_pair = 2 * u64::from(requests);
+    let max_requests =
+        asked.max_requests.unwrap_or_else(|| MAX_REQUESTS.max(USUAL_PAIRS * of_pair));
+    let pairs = max_requests / of_pair;
+    if pairs < u64::from(FEWEST_PAIRS) {
+        let problem = format!(
+            "{max_requests} is less than {FEWEST_PAIRS} pairs of blocks of {requests} requests, \
+                the minimum for a decision; give at least {}",
+            u64::from(FEWEST_PAIRS) * of_pair
+        );
+        mistakes.add("max_requests", problem);
+    }
+    let figures = figures(asked, pass, mistakes);
+    plan.repeat = Repeat {
+        at_least: 1,
+        at_most: pairs.clamp(1, MAX_PASSES as u64) as u32,
+        until: Vec::new(),
+    };
+    plan.ab = Some(AbPlan {
+        figures,
+        minimal_effect: minimal_effect(asked, mistakes),
+        uncounted,
+        max_requests,
+        max_time: mistakes.read("max_time", asked.max_time.as_ref(), values::span),
+    });
+}
+
+/// Refuses blocks of a closed loop in which so few requests go on between filling and emptying the server
+/// that their rates say nothing.
+fn check_in_flight(pass: &PassPlan, (requests, uncounted): (u32, u32), mistakes: &mut Mistakes) {
+    let PassPlan::Closed { concurrency, .. } = pass else { return };
+    let in_flight = concurrency.constant().map_or(1, |level| level as u32);
+    let fewest = in_flight.saturating_mul(2).saturating_add(uncounted.max(in_flight));
+    if in_flight > 1 && requests < fewest {
+        let problem = format!(
+            "{requests} requests of a block are too few for {in_flight} in flight, of which \
+                {uncounted} are not counted: the server would always be filling up or draining; \
+                give at least {fewest}"
+        );
+        mistakes.add("requests", problem);
+    }
+}
+
+/// Refuses what has no meaning for blocks.
+fn refused(spec: &Spec, mistakes: &mut Mistakes) {
+    let others = [
+        (
+            "search",
+            spec.search.is_some(),
+            "searches for a load, but a comparison has a fixed one; \
+            leave it out",
+        ),
+        (
+            "sweep",
+            spec.sweep.is_some(),
+            "raises the load, but a comparison has a fixed one; leave \
+            it out",
+        ),
+        (
+            "stop_when_saturated",
+            spec.stop_when_saturated.is_some(),
+            "cannot be used: a block that ends early cannot be compared; leave it out",
+        ),
+        (
+            "stop_at_error_rate",
+            spec.stop_at_error_rate.is_some(),
+            "cannot be used: a block that ends early cannot be compared; leave it out",
+        ),
+        (
+            "repeat",
+            spec.repeat.is_some(),
+            "cannot be used: blocks are repeated until the answer is certain; leave it out",
+        ),
+        (
+            "until",
+            spec.until.is_some(),
+            "cannot be used: blocks are repeated until the answer is certain; leave it out",
+        ),
+        ("duration", spec.duration.is_some(), "blocks have a number of requests: give --requests"),
+        (
+            "stages",
+            spec.stages.is_some(),
+            "cannot be used: the load of a block is constant; give one --rate or --concurrency",
+        ),
+        (
+            "replay",
+            spec.replay.is_some(),
+            "cannot be used: each block would have different arrivals; give one --rate or \
+                --concurrency",
+        ),
+        (
+            "slo",
+            spec.slo.is_some(),
+            "is for one server (`inferometer run`); for two servers give --gate",
+        ),
+        (
+            "goodput",
+            spec.goodput.is_some(),
+            "is for one server (`inferometer run`); for two servers give --gate",
+        ),
+        (
+            "dump_workload",
+            spec.dump_workload.is_some(),
+            "cannot be used: two servers would write the same file; leave it out",
+        ),
+    ];
+    for (key, is_given, problem) in others {
+        if is_given {
+            mistakes.add(key, problem);
+        }
+    }
+}
+
+/// Gives a block its number of requests, where none is asked for. Returns how many of them do not count,
+/// where that is not asked for either.
+fn size_of_block(spec: &Spec, pass: &mut PassPlan) -> u32 {
+    match pass {
+        PassPlan::OneByOne { bound } => {
+            if spec.one_by_one.is_none() {
+                bound.requests = Some(1);
+            }
+            0
+        }
+        PassPlan::Closed { concurrency, bound } => {
+            let in_flight = concurrency.constant().map_or(IN_FLIGHT, |level| level as u32);
+            if spec.requests.is_none() {
+                // One in flight: requests are by themselves, and a block is one of them.
+                let times = if in_flight == 1 { 1 } else { IN_FLIGHT_TIMES };
+                bound.requests = Some(in_flight.saturating_mul(times));
+            }
+            if in_flight == 1 {
+                0
+            } else {
+                in_flight.min(bound.requests.unwrap_or(1).saturating_sub(1))
+            }
+        }
+        PassPlan::Open { bound, .. } => {
+            if spec.requests.is_none() {
+                bound.requests = Some(OTHERS);
+            }
+            bound.requests.unwrap_or(0) / 4
+        }
+        PassPlan::Saturated { requests } => {
+            if spec.requests.is_none() {
+                *requests = OTHERS;
+            }
+            0
+        }
+        PassPlan::Replay { .. } | PassPlan::Conversations { .. } => 0,
+    }
+}
+
+fn minimal_effect(asked: &AbSpec, mistakes: &mut Mistakes) -> f64 {
+    let share =
+        mistakes.read(
+            "minimal_effect",
+            asked.minimal_effect.as_ref(),
+            |value| match values::share(value)? {
+                share if share > 0.0 && share < 1.0 => Ok(share),
+                _ => Err("is not a share between 0% and 100%"),
+            },
+        );
+    share.unwrap_or(MINIMAL_EFFECT)
+}
+
+/// What is compared: the figures asked for, else those that the load is measured for.
+fn figures(asked: &AbSpec, pass: &PassPlan, mistakes: &mut Mistakes) -> Vec<AbFigure> {
+    let usual: &[&str] = match pass {
+        PassPlan::Closed { concurrency, .. } if concurrency.constant() == Some(1.0) => {
+            &["e2e_p50", "ttft_p50", "tpot_p50"]
+        }
+        PassPlan::OneByOne { .. } => &["e2e_p50", "ttft_p50", "tpot_p50"],
+        PassPlan::Closed { .. } | PassPlan::Saturated { .. } => {
+            &["output_tokens_per_s", "ttft_p50", "tpot_p50", "e2e_p50"]
+        }
+        _ => &["ttft_p50", "tpot_p50", "e2e_p50"],
+    };
+    let usual: Vec<String> = usual.iter().map(|name| (*name).to_owned()).collect();
+    let names = asked.metric.as_ref().unwrap_or(&usual);
+    let mut found: Vec<AbFigure> = Vec::new();
+    for name in names {
+        let figure = quantity(name, name.trim())
+            .map(|(metric, statistic)| AbFigure { metric, statistic })
+            .map_err(|error| error.to_string());
+        match figure {
+            Ok(figure) if !figure.is_of_blocks() => {
+                let problem = format!(
+                    "`{name}` cannot be compared in blocks; use requests_per_s, \
+                        output_tokens_per_s, or statistics of latencies such as ttft_p50"
+                );
+                mistakes.add("metric", problem);
+            }
+            Ok(figure) if found.contains(&figure) => {
+                mistakes.add("metric", format!("`{name}` is there twice"));
+            }
+            Ok(figure) => found.push(figure),
+            Err(problem) => mistakes.add("metric", problem),
+        }
+    }
+    if names.is_empty() {
+        mistakes.add("metric", "is empty; name at least one metric");
+    }
+    found
+}

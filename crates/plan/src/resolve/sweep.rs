@@ -1,0 +1,173 @@
+//! The sweep of a plan, from a spec: its limits, and the pass that its trials vary.
+
+use super::search::{at_least_1, open_pass, refuse_arrivals, refuse_loads};
+use crate::parts::WorkloadPlan;
+use crate::search::Over;
+use crate::spec::limits::{MAX_IN_FLIGHT, MAX_RATE};
+use crate::spec::{Mistakes, Spec, values};
+use crate::sweep::SweepPlan;
+use inferometer_load::{Bound, OverLimit, PassPlan};
+
+const KNEE: f64 = 0.95;
+const CONFIDENCE: f64 = 0.95;
+/// Of the knee over numbers in flight, whose throughput is flat near it; a rate is known better.
+const PRECISION_IN_FLIGHT: f64 = 0.25;
+const PRECISION_OF_RATE: f64 = 0.05;
+const MAX_CONCURRENCY: u32 = 1_024;
+const MAX_REQUESTS: u64 = 30_000;
+const MAX_TRIALS: u32 = 40;
+/// More cards than any server has.
+const MAX_GPUS: u32 = 65_536;
+
+/// The sweep of a spec, if it asks for one.
+pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
+    let asked = spec.sweep.as_ref()?;
+    if spec.search.is_some() {
+        mistakes.add("sweep", "and [search] each choose the loads; give one");
+    }
+    let by = match asked.by.as_deref() {
+        None | Some("concurrency") => Over::Concurrency,
+        Some("rate") => Over::Rate,
+        Some(other) => {
+            mistakes.add("by", format!("`{other}` is not one of concurrency, rate"));
+            Over::Concurrency
+        }
+    };
+    let max_rate = mistakes.read("max_rate", asked.max_rate.as_ref(), |value| {
+        match values::positive(value)? {
+            rate if rate > MAX_RATE => Err("is too high; the maximum is 1000000 requests per \
+                second"),
+            rate => Ok(rate),
+        }
+    });
+    if asked.max_concurrency.is_some_and(|most| most == 0 || most > MAX_IN_FLIGHT) {
+        let problem = format!("is not a number of requests in flight from 1 to {MAX_IN_FLIGHT}");
+        mistakes.add("max_concurrency", problem);
+    }
+    let highest = match by {
+        Over::Concurrency => Some(f64::from(asked.max_concurrency.unwrap_or(MAX_CONCURRENCY))),
+        Over::Rate => max_rate,
+    };
+    if by == Over::Concurrency && asked.max_rate.is_some() {
+        mistakes
+            .add("max_rate", "limits a sweep by rate; add --by rate, or give --max-concurrency");
+    }
+    if by == Over::Rate && asked.max_concurrency.is_some() {
+        let problem = "limits a sweep by concurrency; leave out --by rate, or give --max-rate";
+        mistakes.add("max_concurrency", problem);
+    }
+    let mut share = |key, given: &Option<_>, usual| {
+        let share = mistakes.read(key, given.as_ref(), |value| match values::share(value)? {
+            share if share > 0.0 && share < 1.0 => Ok(share),
+            _ => Err("is not a share between 0% and 100%"),
+        });
+        share.unwrap_or(usual)
+    };
+    let knee = share("knee", &asked.knee, KNEE);
+    let confidence = share("confidence", &asked.confidence, CONFIDENCE);
+    let precision = match by {
+        Over::Concurrency => PRECISION_IN_FLIGHT,
+        Over::Rate => PRECISION_OF_RATE,
+    };
+    let precision = share("precision", &asked.precision, precision);
+    if confidence < 0.5 {
+        mistakes.add("confidence", "is below 50%, which is meaningless; give 95% or similar");
+    }
+    if knee < 0.5 {
+        mistakes.add("knee", "is below 50% of the saturated throughput; give 95% or similar");
+    }
+    let max_time = mistakes.read("max_time", asked.max_time.as_ref(), values::span);
+    if asked.gpus.is_some_and(|gpus| gpus == 0 || gpus > MAX_GPUS) {
+        mistakes.add("gpus", format!("is not a number of cards from 1 to {MAX_GPUS}"));
+    }
+    Some(SweepPlan {
+        by,
+        knee,
+        confidence,
+        precision,
+        highest,
+        max_requests: at_least_1("max_requests", asked.max_requests, MAX_REQUESTS, mistakes),
+        max_trials: at_least_1("max_trials", asked.max_trials, MAX_TRIALS, mistakes),
+        max_time,
+        gpus: asked.gpus,
+    })
+}
+
+/// The one pass of a plan that sweeps: what all trials have in common, at the lowest load.
+pub(crate) fn passes(
+    spec: &Spec,
+    sweep: &SweepPlan,
+    workload: &WorkloadPlan,
+    limit: (Option<u32>, OverLimit),
+    mistakes: &mut Mistakes,
+) -> Vec<PassPlan> {
+    let instead = "use --by, --max-concurrency, --max-rate and --max-requests to limit it";
+    refuse_loads(spec, workload, ("a sweep", instead), mistakes);
+    for (key, given) in [("slo", spec.slo.is_some()), ("max_failures", spec.max_failures.is_some())]
+    {
+        if given {
+            let problem = "is not used by a sweep, which goes up to saturation; leave it out, or \
+                use `inferometer search` for the highest load that meets it";
+            mistakes.add(key, problem);
+        }
+    }
+    let bound = Bound::requests(100);
+    match sweep.by {
+        Over::Rate => vec![open_pass(spec, 1.0, bound, limit, mistakes)],
+        Over::Concurrency => {
+            refuse_arrivals(spec, "--by rate", mistakes);
+            vec![PassPlan::closed(1, bound)]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Known;
+
+    fn resolved(keys: &str) -> Result<crate::Plan, String> {
+        let spec: Spec = serde_json::from_str(keys).unwrap();
+        spec.resolve(&Known { dialects: &[], models: &["chatglm3-6b"] }).map_err(|mistakes| {
+            mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        })
+    }
+
+    #[test]
+    fn a_sweep_has_one_pass_which_its_trials_vary_and_is_part_of_the_plans_identity() {
+        let plain = resolved(r#"{"sweep": {}}"#).unwrap();
+        let sweep = plain.sweep.as_ref().unwrap();
+        assert_eq!((sweep.by, sweep.knee, sweep.highest), (Over::Concurrency, 0.95, Some(1_024.0)));
+        assert_eq!(plain.passes, [PassPlan::closed(1, Bound::requests(100))]);
+        let by_rate = resolved(r#"{"sweep": {"by": "rate", "max_rate": 40}}"#).unwrap();
+        assert_eq!(by_rate.passes, [PassPlan::open(1.0, Bound::requests(100))]);
+        assert_eq!(by_rate.sweep.as_ref().unwrap().highest, Some(40.0));
+        assert_ne!(by_rate.hash(), plain.hash());
+        assert!(plain.chooses_loads() && !resolved("{}").unwrap().chooses_loads());
+    }
+
+    #[test]
+    fn what_a_sweep_does_not_take_is_told_with_its_key() {
+        for (keys, told) in [
+            (r#"{"sweep": {}, "rate": ["4"]}"#, "rate (--rate): is what a sweep chooses itself"),
+            (
+                r#"{"sweep": {}, "burstiness": 2}"#,
+                "burstiness (--burstiness): applies to arrival rates",
+            ),
+            (r#"{"sweep": {}, "scale": false}"#, "scale (--no-scale): applies to arrival rates"),
+            (r#"{"sweep": {}, "slo": "ttft_p99<1s"}"#, "slo (--slo): is not used by a sweep"),
+            (r#"{"sweep": {}, "max_failures": "2%"}"#, "max_failures (--max-failures): is not"),
+            (r#"{"sweep": {"by": "users"}}"#, "by (--by): `users` is not one of"),
+            (r#"{"sweep": {"max_rate": 3}}"#, "max_rate (--max-rate): limits a sweep by rate"),
+            (r#"{"sweep": {"by": "rate", "max_concurrency": 3}}"#, "limits a sweep by concurrency"),
+            (r#"{"sweep": {"max_concurrency": 0}}"#, "not a number of requests in flight"),
+            (r#"{"sweep": {"knee": "20%"}}"#, "knee (--knee): is below 50%"),
+            (r#"{"sweep": {"gpus": 0}}"#, "gpus (--gpus): is not a number of cards"),
+            (r#"{"sweep": {"max_trials": 0}}"#, "max_trials (--max-trials): is 0"),
+            (r#"{"sweep": {}, "search": {}, "slo": "ttft_p99<1s"}"#, "each choose the loads"),
+        ] {
+            let found = resolved(keys).expect_err("it is refused");
+            assert!(found.contains(told), "{keys}: {found}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! A comparison of two settings of the embedded engine in virtual time: simulates the blocks that
+//! `ab` would send. It sends nothing.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use inferometer_analysis::ab::{Ab, Block, Next, Side};
+use inferometer_engine::EngineConfig;
+use inferometer_model::finding::code;
+use inferometer_model::record::Record;
+use inferometer_model::time::Nanos;
+use inferometer_net::monotonic_now;
+use inferometer_plan::Plan;
+use inferometer_report::ab::AbDocument;
+use inferometer_report::plot::Theme;
+use inferometer_run::outputs::Outputs;
+use inferometer_run::pass_figures::PassFigures;
+use inferometer_run::{AbRun, Member, noise_of, order_salt, write_ab};
+use inferometer_store::PassBegin;
+
+use crate::error::PredictError;
+use crate::play::{PlayTime, span};
+use crate::row::row;
+use crate::search::{Player, in_time};
+use crate::stored::StoredPrediction;
+
+/// A simulated comparison.
+pub struct PredictedAb {
+    /// The answer, with the results of both runs.
+    pub document: AbDocument,
+    /// Where it was written.
+    pub folder: PathBuf,
+    /// How long it took.
+    pub time: PlayTime,
+}
+
+/// Takes the records of a block.
+type Keep<'a> = dyn FnMut(Side, &PassBegin, Vec<Record>) -> Result<(), PredictError> + 'a;
+
+/// Compares in virtual time; every block is stored.
+///
+/// # Errors
+/// When a plan cannot be simulated, and when files cannot be written.
+pub fn ab(run: &AbRun, configs: [&EngineConfig; 2]) -> Result<PredictedAb, PredictError> {
+    let configs = with_noise(&run.sides, configs)?;
+    let mut stored = Vec::new();
+    for (side, config) in run.sides.iter().zip(&configs) {
+        stored.push(StoredPrediction::begin(&side.plan, &side.context, config, None)?);
+    }
+    let mut time = PlayTime { simulation: Duration::ZERO, requests: 0, span: Duration::ZERO };
+    let began = monotonic_now();
+    play(run, &configs, &mut |side, begin, records| {
+        time.requests += records.len();
+        time.span += span(&records);
+        stored[side.index()].pass(begin, records, &[code::CHUNKS_ARE_NOT_TOKENS])
+    })?;
+    time.simulation = monotonic_now().since(began);
+    let (mut blocks, mut summaries) = (Vec::new(), Vec::new());
+    for ((side, config), stored) in run.sides.iter().zip(&configs).zip(stored) {
+        blocks.push(stored.grid.blocks.clone());
+        let cell = run.place().0;
+        let (summary, id, _) =
+            stored.finish(&[(cell, row(config, cell, None)?, None)], &[], None)?;
+        let outputs = Outputs::prepare(side.context.out.as_deref())?;
+        outputs.write_figures(&summary, &id)?;
+        summaries.push(summary);
+    }
+    let [_, b] = &run.sides;
+    let document = run.document([blocks[0].as_slice(), blocks[1].as_slice()], summaries);
+    let folder =
+        write_ab(b.context.out.as_deref().and_then(Path::parent), &document, Theme::Light)?;
+    Ok(PredictedAb { document, folder, time })
+}
+
+/// The engines with the noise that their plans ask for. What both ask for alike is the machine's: one noise,
+/// which both meet in turn.
+fn with_noise(
+    sides: &[Member; 2],
+    configs: [&EngineConfig; 2],
+) -> Result<[EngineConfig; 2], PredictError> {
+    let noise = |at: usize| noise_of(&sides[at].plan, &sides[at].context);
+    let (mut a, mut b) = (configs[0].clone(), configs[1].clone());
+    (a.noise, b.noise) = (noise(0)?.or(a.noise), noise(1)?.or(b.noise));
+    if is_shared(sides) {
+        b.noise = a.noise;
+    }
+    Ok([a, b])
+}
+
+/// Whether both sides ask for the same noise.
+fn is_shared(sides: &[Member; 2]) -> bool {
+    sides[0].variant.spec.noise == sides[1].variant.spec.noise
+}
+
+/// Plays block after block until the procedure ends; `keep` gets the records of each, on one clock.
+fn play(run: &AbRun, configs: &[EngineConfig; 2], keep: &mut Keep<'_>) -> Result<(), PredictError> {
+    let sides = &run.sides;
+    let plan = &sides[0].plan;
+    let (Some(ab), [cell]) = (&plan.ab, plan.cells.as_slice()) else {
+        return Err(PredictError::plan("ab: the plan has no comparison"));
+    };
+    let passes = plan.passes_of(*cell);
+    let [pass] = passes.as_slice() else {
+        return Err(PredictError::plan("ab: a comparison has one load"));
+    };
+    let mut players = [
+        Player::new(&sides[0].plan, &sides[0].context, configs[0].clone())?,
+        Player::new(&sides[1].plan, &sides[1].context, configs[1].clone())?,
+    ];
+    let of_block = u64::from(pass.requests().unwrap_or(0));
+    let seeds = (plan.seed, order_salt(&sides[0].context));
+    let mut procedure = Ab::new(ab, of_block, plan.repeat.at_most, seeds).with_gate(&run.gate);
+    let mut now = Nanos::ZERO;
+    while let Next::Pair { number, order } = procedure.next() {
+        let mut pair: [Option<Block>; 2] = [None, None];
+        for side in order {
+            let begin =
+                PassBegin { pass: number - 1, cell: *cell, plan: pass.clone(), repeat: number };
+            let player = &mut players[side.index()];
+            let left = ab.max_time.map(|most| most.saturating_sub(now.since(Nanos::ZERO)));
+            let (records, stopped) = in_time(player.pass(&begin)?, left);
+            let records: Vec<Record> =
+                records.into_iter().map(|record| record.later(now)).collect();
+            let ends = records.iter().filter_map(|record| record.ended).max();
+            now = ends.unwrap_or(now);
+            if is_shared(sides) {
+                let noise = player.noise.clone();
+                players.iter_mut().for_each(|player| player.noise.clone_from(&noise));
+            }
+            pair[side.index()] = block(&sides[side.index()].plan, &begin, &records);
+            keep(side, &begin, records)?;
+            if stopped.is_some() {
+                return Ok(());
+            }
+        }
+        let [Some(a), Some(b)] = &pair else {
+            return Err(PredictError::requests(format!(
+                "pair {number} has requests that could not be simulated: no comparison is possible"
+            )));
+        };
+        procedure.tell([a, b]);
+    }
+    Ok(())
+}
+
+/// The figures of a block, as a run has them.
+fn block(plan: &Plan, begin: &PassBegin, records: &[Record]) -> Option<Block> {
+    let mut figures = PassFigures::new(plan, begin, 0, 0);
+    records.iter().for_each(|record| figures.add(record));
+    figures.finish(None).block
+}

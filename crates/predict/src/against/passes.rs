@@ -1,0 +1,52 @@
+//! Simulates the passes of a stored run with the same rates, limits, lengths and arrivals.
+
+use inferometer_analysis::prediction::Columns;
+use inferometer_analysis::summary::Summary;
+use inferometer_analysis::table_import::PublishedRow;
+use inferometer_engine::EngineConfig;
+use inferometer_load::PassKind;
+use inferometer_model::cell::CellPlan;
+use inferometer_store::StoredRun;
+
+use super::{Against, of_target};
+use crate::measured_runs::{MeasuredPass, measured_passes};
+
+impl Against {
+    /// The passes of a stored run in a cell.
+    pub fn passes_of(&self, cell: CellPlan) -> impl Iterator<Item = &MeasuredPass> {
+        self.passes.iter().filter(move |pass| pass.cell == cell)
+    }
+}
+
+/// Whether its figures are those of published tables: cells of stated lengths, one by one and all at once, or a
+/// log or table of them.
+pub(super) fn is_of_published_passes(summary: &Summary) -> bool {
+    let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
+    let has_lengths =
+        summary.cells.iter().all(|cell| cell.input_length > 0 && cell.output_length > 0);
+    let of_kinds =
+        passes().all(|pass| matches!(pass.kind, PassKind::OneByOne | PassKind::Saturated));
+    passes().any(|pass| pass.blocks.is_some()) || has_lengths && of_kinds
+}
+
+/// Every pass of a run, with its own load.
+pub(super) fn of_passes(
+    found: &StoredRun,
+    summary: &Summary,
+    config: &EngineConfig,
+) -> Result<Against, String> {
+    let passes = measured_passes(found, config)?;
+    let mut cells: Vec<CellPlan> = passes.iter().map(|pass| pass.cell).collect();
+    cells.dedup();
+    let row = |cell| PublishedRow { cell, measured: Columns::default() };
+    let what = if summary.predicted { " (a prediction: nothing was measured)" } else { "" };
+    Ok(Against {
+        origin: format!("run {}{what}, each pass with its own load", found.row.id),
+        rows: cells.into_iter().map(row).collect(),
+        blocks: Vec::new(),
+        passes,
+        counts: None,
+        model: Some(summary.target.model.clone()).filter(|model| model != "unknown"),
+        measured_on: of_target(&summary.target),
+    })
+}

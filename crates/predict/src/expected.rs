@@ -1,0 +1,139 @@
+//! Predictions for a stored run with known engine, card and model, compared with its measurements:
+//! the errors of a profile on runs that were not used in its fit. Nothing is stored.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use inferometer_analysis::prediction::PassPrediction;
+use inferometer_analysis::summary::Summary;
+use inferometer_engine::confidence::{MeasuredOn, card_in_words};
+use inferometer_engine::fit::runs::play_run;
+use inferometer_engine::profile::Profile;
+use inferometer_engine::{EngineConfig, Weights, choose};
+use inferometer_model::cell::CellPlan;
+use inferometer_store::StoredRun;
+
+use crate::measured_runs::measured_passes;
+use crate::ranges::{PassPlace, with_ranges};
+
+/// More requests than this are not played beside a run.
+const MOST_REQUESTS: u64 = 100_000;
+/// Facts that name a card.
+const CARD_FACTS: [&str; 3] = ["card", "gpu", "accelerator"];
+
+/// The predictions of a run's passes.
+pub struct Expected {
+    /// The profile that they are of.
+    pub profile: String,
+    /// The engine and the card, as flags: `--engine vllm-0.23 --card h100-sxm`.
+    pub flags: String,
+    /// Each pass with its cell, compared with what was measured.
+    pub passes: Vec<(CellPlan, PassPrediction)>,
+}
+
+/// The engine that a run was measured on, where it, its version, its card and its model are all known; under
+/// `profile` where one is given.
+///
+/// # Errors
+/// Which of them is not known, or what of its arguments cannot be simulated.
+pub fn known_engine(summary: &Summary, profile: Option<&Profile>) -> Result<EngineConfig, String> {
+    let target = &summary.target;
+    let engine = target.engine.as_ref().ok_or("its engine is not known")?.to_lowercase();
+    let version = target.engine_version.as_ref().ok_or("the version of its engine is not known")?;
+    let stated = CARD_FACTS.iter().find_map(|fact| target.facts.get(*fact));
+    let stated = stated.map(String::as_str).or_else(|| seen_card(summary));
+    let card = stated.and_then(card_in_words).ok_or("its card is not known")?;
+    let mut config = EngineConfig::of_model(&target.model).map_err(|error| error.to_string())?;
+    let facts = Facts(&target.facts);
+    config.weights = facts.weights()?;
+    config.max_model_len = facts.read("max_model_len")?;
+    config.max_num_seqs = facts.read("max_num_seqs")?;
+    config.max_num_batched_tokens = facts.read("max_num_batched_tokens")?;
+    config.tensor_parallel_size = facts.read("tensor_parallel_size")?;
+    config.pipeline_parallel_size = facts.read("pipeline_parallel_size")?;
+    config.gpu_memory_utilization = facts.read("gpu_memory_utilization")?;
+    config.block_size = facts.read("block_size")?;
+    let weights = config.weights.unwrap_or(config.model.weights);
+    config.profile = match profile {
+        Some(own) => own.clone(),
+        None => {
+            let named = format!("{engine}-{}", version.trim_start_matches('v'));
+            choose(&config.profile, Some(&named), Some(&card.name), (&config.model.name, weights))
+                .map_err(|error| error.to_string())?
+        }
+    };
+    if config.profile.card != card.name || config.profile.steps.is_none() {
+        return Err(format!("there is no profile of {engine} {version} on {}", card.name));
+    }
+    config.resolve().map_err(|error| error.to_string())?;
+    Ok(config)
+}
+
+/// What a server said of itself.
+struct Facts<'a>(&'a BTreeMap<String, String>);
+
+impl Facts<'_> {
+    fn read<T: FromStr>(&self, name: &str) -> Result<Option<T>, String> {
+        let wrong = |text: &String| format!("its {name}, `{text}`, cannot be simulated");
+        self.0.get(name).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
+    }
+
+    fn weights(&self) -> Result<Option<Weights>, String> {
+        let stated = self.0.get("weights").or(self.0.get("quantization"));
+        let Some(name) = stated.filter(|name| !["none", "None", ""].contains(&name.as_str()))
+        else {
+            return Ok(None);
+        };
+        let unknown = || format!("its kind of weights, `{name}`, cannot be simulated");
+        Weights::parse(name).map(Some).ok_or_else(unknown)
+    }
+}
+
+/// The cards of the machine, where they are all of one kind.
+fn seen_card(summary: &Summary) -> Option<&str> {
+    let cards = &summary.environment.cards;
+    let mut names: Vec<&str> = cards.iter().filter_map(|card| card.name.as_deref()).collect();
+    names.dedup();
+    match names.as_slice() {
+        [only] => Some(only),
+        _ => None,
+    }
+}
+
+/// The predictions of a run.
+///
+/// # Errors
+/// Why there are none: its engine is not known ([`known_engine`]), or its passes cannot be simulated.
+pub fn expected(run: &StoredRun, profile: Option<&Profile>) -> Result<Expected, String> {
+    let summary = run.summary.as_ref().ok_or("it has no results")?;
+    if summary.target.simulated {
+        return Err("it was measured on the embedded engine, which is the model itself".to_owned());
+    }
+    let planned = |summary: &Summary| {
+        summary.cells.iter().flat_map(|cell| &cell.passes).map(|pass| pass.planned).sum::<u64>()
+    };
+    let config = known_engine(summary, profile)?;
+    if planned(summary) > MOST_REQUESTS {
+        return Err(format!("it has more than {MOST_REQUESTS} requests"));
+    }
+    let resolved = config.resolve().map_err(|error| error.to_string())?;
+    let mut passes = Vec::new();
+    for pass in measured_passes(run, &config)? {
+        let found = play_run(&config.profile, &pass.run).map_err(|error| error.to_string())?;
+        let place = PassPlace {
+            load: pass.run.set.clone(),
+            lengths: pass.cell,
+            in_flight: pass.in_flight,
+            is_limited: pass.run.pass.is_limited(),
+        };
+        let measured_on = MeasuredOn::default();
+        let held = with_ranges(&resolved, &measured_on, place, &found, &pass.run.measured);
+        passes.push((pass.cell, held));
+    }
+    let Profile { name, engine, engine_version, card, .. } = &config.profile;
+    let flags = match profile {
+        Some(_) => format!("--profile {name}"),
+        None => format!("--engine {engine}-{engine_version} --card {card}"),
+    };
+    Ok(Expected { profile: name.clone(), flags, passes })
+}

@@ -1,0 +1,214 @@
+//! The passes of a stored run, or of another tool's results, as runs that the embedded engine can
+//! simulate: their loads, the lengths and arrivals of their requests, and the measured figures. It
+//! simulates nothing.
+
+use inferometer_analysis::imported::Stated;
+use inferometer_analysis::pass::PassSummary;
+use inferometer_analysis::summary::Summary;
+use inferometer_engine::EngineConfig;
+use inferometer_engine::fit::runs::{MeasuredRun, RunFigures};
+use inferometer_load::{Bound, OverLimit, PassKind, PassPlan, Recording};
+use inferometer_metrics::{Timeline, e2e, tpot, ttft};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::record::Record;
+use inferometer_model::time::Nanos;
+use inferometer_store::StoredRun;
+
+/// A pass that was measured, of a cell; where requests had lengths of their own, of their means.
+#[derive(Clone, Debug)]
+pub struct MeasuredPass {
+    /// The cell.
+    pub cell: CellPlan,
+    /// The most requests in flight, as far as it is known.
+    pub in_flight: u64,
+    /// The pass.
+    pub run: MeasuredRun,
+}
+
+/// The passes of a stored run. Repeats are passes of their own.
+///
+/// # Errors
+/// Why they cannot be simulated: no results or figures, conversations, an embedded engine that ran
+/// faster than the simulated hardware, or an unreadable log.
+pub fn measured_passes(
+    run: &StoredRun,
+    config: &EngineConfig,
+) -> Result<Vec<MeasuredPass>, String> {
+    let summary = run.summary.as_ref().ok_or("it has no results")?;
+    let mut passes = Vec::new();
+    for pass in run.passes().map_err(|error| error.to_string())? {
+        let pass = pass.map_err(|error| error.to_string())?;
+        passes.push((pass.begin.plan, pass.records));
+    }
+    passes_of(summary, passes, config)
+}
+
+/// The passes of results, with the load and the records of each in the order of the results; of imported ones
+/// there may be no record.
+///
+/// # Errors
+/// As [`measured_passes`].
+pub fn passes_of(
+    summary: &Summary,
+    passes: Vec<(PassPlan, Vec<Record>)>,
+    config: &EngineConfig,
+) -> Result<Vec<MeasuredPass>, String> {
+    let speed = summary.target.facts.get("speed").and_then(|speed| speed.parse::<f64>().ok());
+    if let Some(speed) = speed.filter(|speed| *speed != 1.0) {
+        return Err(format!(
+            "the embedded engine ran {speed} times as fast as the simulated hardware; measure it \
+                at --speed 1"
+        ));
+    }
+    let cells = summary.cells.iter();
+    let summaries = cells.flat_map(|cell| cell.passes.iter().map(|pass| (cell.plan(), pass)));
+    let mut passes = passes.into_iter();
+    let found = summaries.map(|(cell, summary)| {
+        let (plan, mut records) = match passes.next() {
+            Some(known) => known,
+            None => (load_of(summary)?, Vec::new()),
+        };
+        records.retain(|record| record.send_start.is_some());
+        records.sort_by_key(|record| (record.due, record.index));
+        measured_pass(cell, summary, plan, &records, config)
+    });
+    let mut found: Vec<MeasuredPass> = found.collect::<Result<_, _>>()?;
+    let stated = summary.imported.iter().flat_map(|imported| &imported.passes);
+    for (pass, stated) in found.iter_mut().zip(stated) {
+        complete(&mut pass.run.measured, stated);
+    }
+    match found.iter().any(|pass| pass.run.measured != RunFigures::default()) {
+        true => Ok(found),
+        false => Err("none of its passes has a metric that is predicted".to_owned()),
+    }
+}
+
+fn measured_pass(
+    cell: CellPlan,
+    summary: &PassSummary,
+    plan: PassPlan,
+    records: &[Record],
+    config: &EngineConfig,
+) -> Result<MeasuredPass, String> {
+    let complete = summary.outcomes.complete.max(1);
+    let mean = |tokens: u64| (tokens as f64 / complete as f64).round() as u32;
+    let own = |length: u32, tokens: u64| if length == 0 { mean(tokens) } else { length };
+    let cell = CellPlan {
+        input_length: own(cell.input_length, summary.input_tokens),
+        output_length: own(cell.output_length, summary.output_tokens),
+    };
+    if cell.input_length == 0 || cell.output_length == 0 {
+        return Err("the number of tokens of its requests is unknown".to_owned());
+    }
+    let lengths = match records {
+        [] => vec![(cell.input_length, cell.output_length)],
+        records => records.iter().map(|record| lengths_of(record, cell)).collect(),
+    };
+    let prefix_tokens = cached(records);
+    let rate = plan.load().rate().filter(|rate| rate.is_finite());
+    let asked = plan.most_in_flight().map(u64::from);
+    Ok(MeasuredPass {
+        cell,
+        in_flight: summary.peak_concurrency.or(asked).unwrap_or(1),
+        run: MeasuredRun {
+            set: summary.label(),
+            engine: format!("{} {}", config.profile.engine, config.profile.engine_version),
+            config: EngineConfig {
+                prefix_caching: config.prefix_caching.or((prefix_tokens == 0).then_some(false)),
+                ..config.clone()
+            },
+            rate,
+            pass: played(plan, records)?,
+            lengths,
+            prefix_tokens,
+            measured: figures_of(summary),
+        },
+    })
+}
+
+/// The figures of a pass that are predicted.
+pub(crate) fn figures_of(pass: &PassSummary) -> RunFigures {
+    RunFigures {
+        requests_per_s: pass.requests_per_s,
+        tpot_p50_ms: pass.latency(&tpot::DEFINITION).map(|found| found.p50),
+        ttft_p50_ms: pass.latency(&ttft::FROM_SENT).map(|found| found.p50),
+        ttft_p99_ms: pass.latency(&ttft::FROM_SENT).map(|found| found.p99),
+        e2e_p50_ms: pass.latency(&e2e::FROM_SENT).map(|found| found.p50),
+    }
+}
+
+/// Takes what the source of a pass states where it has no distribution, as most result files have it.
+fn complete(figures: &mut RunFigures, stated: &Stated) {
+    let of_source = |figure: &str| stated.agreeing.get(figure).copied();
+    figures.tpot_p50_ms = figures.tpot_p50_ms.or_else(|| of_source("tpot_p50"));
+    figures.ttft_p50_ms = figures.ttft_p50_ms.or_else(|| of_source("ttft_p50"));
+    figures.ttft_p99_ms = figures.ttft_p99_ms.or_else(|| of_source("ttft_p99"));
+    figures.e2e_p50_ms = figures.e2e_p50_ms.or_else(|| of_source("e2e_p50"));
+}
+
+/// The load of an imported pass of which only the results are kept.
+fn load_of(summary: &PassSummary) -> Result<PassPlan, String> {
+    let requests = u32::try_from(summary.planned).unwrap_or(u32::MAX);
+    let bound = Bound::requests(requests);
+    match (summary.kind, summary.concurrency) {
+        (PassKind::OneByOne, _) => Ok(PassPlan::OneByOne { bound }),
+        (PassKind::Saturated, _) => Ok(PassPlan::Saturated { requests }),
+        (PassKind::Closed, Some(in_flight)) => Ok(PassPlan::closed(in_flight, bound)),
+        _ => Err(format!(
+            "its pass ({}) has neither requests nor a maximum number in flight; name the result \
+                file instead of the run",
+            summary.load
+        )),
+    }
+}
+
+/// Prompt and output tokens of a request as the server counted them, else as they were asked for.
+fn lengths_of(record: &Record, cell: CellPlan) -> (u32, u32) {
+    let first_of = |counts: [u32; 3]| counts.into_iter().find(|count| *count > 0).unwrap_or(1);
+    let made = Timeline::new(record).output_tokens;
+    (
+        first_of([record.usage.prompt.unwrap_or(0), record.asked_input, cell.input_length]),
+        first_of([made, record.asked_output, cell.output_length]),
+    )
+}
+
+/// The median of the prompt tokens that the server had in its cache; 0 where it does not say.
+fn cached(records: &[Record]) -> u32 {
+    let mut cached: Vec<u32> =
+        records.iter().map(|record| record.usage.cached.unwrap_or(0)).collect();
+    cached.sort_unstable();
+    cached.get(cached.len() / 2).copied().unwrap_or(0)
+}
+
+/// The load with the arrivals that it had.
+fn played(plan: PassPlan, records: &[Record]) -> Result<PassPlan, String> {
+    let sent = u32::try_from(records.len()).unwrap_or(u32::MAX);
+    let bound = Bound::requests(sent);
+    let limit = match plan.limit() {
+        (_, OverLimit::Drop) => None,
+        (limit, OverLimit::Queue) => limit,
+    };
+    Ok(match plan {
+        PassPlan::Conversations { .. } => {
+            return Err(
+                "conversations cannot be predicted: they depend on the answers of a server".into(),
+            );
+        }
+        plan if records.is_empty() => plan,
+        PassPlan::OneByOne { .. } => PassPlan::OneByOne { bound },
+        PassPlan::Saturated { .. } => PassPlan::Saturated { requests: sent },
+        PassPlan::Closed { concurrency, .. } => PassPlan::Closed { concurrency, bound },
+        PassPlan::Open { .. } | PassPlan::Replay { .. } => {
+            let first = records[0].due;
+            let mut recording = Recording::of_file("the run");
+            recording.write(records.iter().map(|record| Nanos(record.due.0 - first.0)));
+            PassPlan::Replay {
+                recording,
+                speed: 1.0,
+                bound,
+                max_in_flight: limit,
+                over_limit: OverLimit::Queue,
+            }
+        }
+    })
+}

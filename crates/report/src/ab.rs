@@ -1,0 +1,151 @@
+//! The answer of a comparison of two servers in alternating blocks, for people and for programs. Nothing is
+//! judged here.
+
+use inferometer_analysis::ab::{AbAnswer, AbFigureAnswer, Side};
+use inferometer_analysis::compare::GateResult;
+use inferometer_analysis::summary::Summary;
+use serde::{Deserialize, Serialize};
+
+use crate::label;
+use crate::number::{MISSING, count, significant};
+use crate::text_table::{Align, Table};
+
+/// The name and version of the document.
+pub const AB_SCHEMA: &str = "inferometer.ab/1";
+
+/// A comparison with the results of both runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AbDocument {
+    /// [`AB_SCHEMA`].
+    pub schema: String,
+    /// What both runs have in common in the store.
+    pub group: String,
+    /// The answer.
+    pub ab: AbAnswer,
+    /// The conditions of a gate with their results; empty where there is none.
+    #[serde(default)]
+    pub gate: Vec<GateResult>,
+    /// The results of both runs, A first.
+    pub runs: Vec<Summary>,
+}
+
+/// The document as JSON with a final newline.
+pub fn json(document: &AbDocument) -> String {
+    serde_json::to_string_pretty(document)
+        .expect("invariant: a comparison has string keys and no type that JSON lacks")
+        + "\n"
+}
+
+/// The figures for a terminal. The answer is what a command prints last.
+pub fn text(document: &AbDocument) -> String {
+    let lines = table(&document.ab).to_terminal(14);
+    let table = lines.heading.into_iter().chain([lines.rule]).chain(lines.rows);
+    let mut out: Vec<String> = vec![facts(document)];
+    out.push(String::new());
+    out.extend(table);
+    out.push(String::new());
+    out.push(explanation(&document.ab));
+    for finding in &document.ab.findings {
+        out.push(format!("{}: {}", finding.code, finding.message));
+        out.extend(finding.advice.as_ref().map(|advice| format!("  {advice}")));
+    }
+    out.join("\n") + "\n"
+}
+
+/// What was compared, in one line.
+pub(crate) fn facts(document: &AbDocument) -> String {
+    let answer = &document.ab;
+    let names = document.runs.iter().map(|summary| {
+        let url = match summary.target.url.as_str() {
+            "" => String::new(),
+            url => format!(", {url}"),
+        };
+        format!("{}{url}", label::title(summary))
+    });
+    let names: Vec<String> = names.collect();
+    let one = if answer.one_server { " (one server, different prompts on each side)" } else { "" };
+    let blocks = match (answer.block_requests, answer.block_uncounted) {
+        (1, _) => "single requests".to_owned(),
+        (requests, 0) => format!("blocks of {} requests", count(requests)),
+        (requests, first) => format!(
+            "blocks of {} requests, of which the first {first} are not counted",
+            count(requests)
+        ),
+    };
+    let (names, place, pairs) = (names.join("; "), &answer.place, answer.pairs);
+    format!("{names}{one}; {place}: {pairs} pairs of {blocks}")
+}
+
+/// What the intervals hold, and which figure decided.
+pub(crate) fn explanation(answer: &AbAnswer) -> String {
+    let decides = answer.deciding().map_or("", |figure| figure.figure.as_str());
+    let others = answer.figures.len().saturating_sub(1);
+    let of_others = match others {
+        0 => String::new(),
+        1 => " The other metric does not decide; its interval is a 95 % interval too.".to_owned(),
+        _ => format!(
+            " The other {others} do not decide; their intervals are wider, so that all of them \
+                together cover the truth with 95 % probability."
+        ),
+    };
+    format!(
+        "Only {decides} decides when to end. Its interval is valid at all times at once, so \
+            checking it after each pair does not bias it.{of_others}"
+    )
+}
+
+/// The figures as a table.
+pub(crate) fn table(answer: &AbAnswer) -> Table {
+    let [a, b] = answer.sides.each_ref().map(|side| side.name.clone());
+    let mut table = Table::new([
+        ("Figure".to_owned(), Align::Left),
+        (a, Align::Right),
+        (b, Align::Right),
+        ("Ratio".to_owned(), Align::Right),
+        ("Interval".to_owned(), Align::Right),
+        ("Level (%)".to_owned(), Align::Right),
+        ("Pairs".to_owned(), Align::Right),
+        ("Role".to_owned(), Align::Left),
+    ]);
+    let number = |value: Option<f64>| value.map_or_else(|| MISSING.to_owned(), significant);
+    for figure in &answer.figures {
+        table.push(vec![
+            figure.figure.clone(),
+            number(figure.a),
+            number(figure.b),
+            ratio(figure.ratio),
+            interval(figure),
+            significant(100.0 * figure.level),
+            figure.pairs.to_string(),
+            if figure.decides { "decides" } else { "shown only" }.to_owned(),
+        ]);
+    }
+    table.push(vec![
+        "requests completed".to_owned(),
+        completed(answer, Side::A),
+        completed(answer, Side::B),
+        MISSING.to_owned(),
+        MISSING.to_owned(),
+        MISSING.to_owned(),
+        answer.pairs.to_string(),
+        "shown only".to_owned(),
+    ]);
+    table
+}
+
+/// Completed requests of those that were planned.
+fn completed(answer: &AbAnswer, side: Side) -> String {
+    let [complete, planned] = answer.completed(side);
+    format!("{} of {}", count(complete), count(planned))
+}
+
+fn ratio(value: Option<f64>) -> String {
+    value.map_or_else(|| MISSING.to_owned(), |value| format!("{value:.4}"))
+}
+
+fn interval(figure: &AbFigureAnswer) -> String {
+    match figure.ratio_ci {
+        Some([low, high]) => format!("{low:.4} to {high:.4}"),
+        None => MISSING.to_owned(),
+    }
+}

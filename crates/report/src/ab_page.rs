@@ -1,0 +1,73 @@
+//! The answer of a comparison of two servers in alternating blocks as Markdown and as a page: the answer first.
+
+use inferometer_analysis::ab::{AbDecision, AbSide};
+use inferometer_analysis::summary::Summary;
+
+use crate::ab::{AbDocument, explanation, facts, table};
+use crate::chart::Chart;
+use crate::content::finding;
+use crate::difference::gate_table;
+use crate::document::{Block, Tone, plain};
+use crate::judgement::Judgement;
+use crate::{escape, html, label};
+
+/// The report as Markdown, the answer first.
+pub fn markdown(document: &AbDocument, charts: &[Chart]) -> String {
+    crate::markdown::page(&blocks(document, charts))
+}
+
+/// The report without charts, behind what a gate comes to: what a CI shows of it.
+pub fn summary(document: &AbDocument, judged: Option<&Judgement>) -> String {
+    let heading = judged.map_or_else(String::new, |Judgement { verdict, sentence }| {
+        format!("## {}\n\n{}\n\n", verdict.word(), escape::markdown(sentence))
+    });
+    heading + &markdown(document, &[])
+}
+
+/// The report as one page that needs no network.
+pub fn page(document: &AbDocument, charts: &[Chart]) -> String {
+    html::page(&title(document), &blocks(document, charts))
+}
+
+fn title(document: &AbDocument) -> String {
+    let [a, b] = &document.ab.sides;
+    format!("{} against {}, {}", b.name, a.name, document.group)
+}
+
+fn blocks<'a>(document: &AbDocument, charts: &'a [Chart]) -> Vec<Block<'a>> {
+    let answer = &document.ab;
+    let tone = match answer.decision {
+        AbDecision::Undecided => Tone::Warning,
+        _ => Tone::Good,
+    };
+    let mut blocks = vec![
+        Block::Heading(1, title(document)),
+        Block::Callout(tone, answer.sentence.clone(), vec![plain(facts(document))]),
+    ];
+    blocks.extend(answer.findings.iter().map(finding));
+    blocks.extend([
+        Block::Heading(2, "Figures".to_owned()),
+        Block::Table(table(answer)),
+        Block::Paragraph(plain(explanation(answer))),
+    ]);
+    if !document.gate.is_empty() {
+        blocks.push(Block::Heading(2, "Gate".to_owned()));
+        blocks.push(Block::Table(gate_table(&document.gate)));
+    }
+    if !charts.is_empty() {
+        blocks.push(Block::Heading(2, "Blocks".to_owned()));
+    }
+    blocks.extend(charts.iter().map(Block::Chart));
+    blocks.push(Block::Heading(2, "Runs".to_owned()));
+    let run = |(side, summary): (&AbSide, &Summary)| {
+        plain(format!(
+            "{}: {}, run {}; `inferometer report {}` writes its report",
+            side.name,
+            label::title(summary),
+            side.run_id,
+            side.run_id
+        ))
+    };
+    blocks.push(Block::List(answer.sides.iter().zip(&document.runs).map(run).collect()));
+    blocks
+}

@@ -1,0 +1,86 @@
+//! The grid of lengths as a map: a cell for each pair, darker for a higher figure. Only for runs with
+//! several lengths of both kinds; with fewer a line says more.
+
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::summary::Summary;
+
+use super::grid::{Length, Metric, mapped};
+use crate::answers;
+use crate::chart::{Axis, Chart, Extent, Legend, Panel, Series, Shape, Tick, Tint};
+use crate::number::{count, significant};
+use crate::trace::Traces;
+
+/// The fewest lengths of each kind.
+const FEWEST: usize = 3;
+/// Height of a row, and the most of all.
+const ROW: f64 = 44.0;
+const MOST: f64 = 480.0;
+
+/// A map for each figure that has one.
+pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
+    let run = std::slice::from_ref(summary);
+    let [inputs, outputs] = [Length::Input, Length::Output].map(|length| length.values(run));
+    let is_map = inputs.len() >= FEWEST && outputs.len() >= FEWEST && !answers::are_in(summary);
+    mapped().filter(|_| is_map).filter_map(|of| map(of, summary, &inputs, &outputs)).collect()
+}
+
+fn map(metric: &Metric, summary: &Summary, inputs: &[u32], outputs: &[u32]) -> Option<Chart> {
+    let figures: Vec<(&Cell, f64)> = summary
+        .cells
+        .iter()
+        .filter_map(|cell| Some((cell, (metric.value)(cell).filter(|value| value.is_finite())?)))
+        .collect();
+    let ends =
+        figures.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], (_, value)| {
+            [low.min(*value), high.max(*value)]
+        });
+    if figures.len() < 2 {
+        return None;
+    }
+    let place = |lengths: &[u32], length| lengths.iter().position(|it| *it == length).unwrap_or(0);
+    let series = figures.iter().map(|(cell, value)| {
+        let (x, y) = (place(outputs, cell.output_length), place(inputs, cell.input_length));
+        tile((x as f64, y as f64), cell.plan().to_string(), shade(*value, ends), *value)
+    });
+    let height = (inputs.len() as f64 * ROW).min(MOST);
+    let [x, y] = [(Length::Output, outputs), (Length::Input, inputs)].map(named);
+    let id = format!("heat-{}", metric.name);
+    let mut chart = Chart::new(id, format!("{}, over both lengths", metric.title), x);
+    chart.notes = vec![format!("{} In {}: darker is higher.", metric.definition, metric.unit)];
+    chart.legend = Legend::Absent;
+    chart.panels = vec![Panel::new(y, height, series.collect())];
+    Some(chart)
+}
+
+/// Where a value stands between the smallest and the largest, by ratios where these are far apart.
+fn shade(value: f64, [low, high]: [f64; 2]) -> f64 {
+    let is_log = low > 0.0 && high / low > 20.0;
+    let [value, low, high] =
+        [value, low, high].map(|value| if is_log { value.ln() } else { value });
+    if high > low { (value - low) / (high - low) } else { 0.5 }
+}
+
+/// An axis of positions from 0 on, each with a length.
+fn named((length, values): (Length, &[u32])) -> Axis {
+    let ticks = values.iter().enumerate();
+    let ticks = ticks.map(|(at, value)| Tick { at: at as f64, text: count(u64::from(*value)) });
+    let axis = Axis::new(length.title(), "tokens");
+    Axis { ticks: ticks.collect(), ..axis }.reaching(Extent::Fixed(-0.5, values.len() as f64 - 0.5))
+}
+
+fn tile((x, y): (f64, f64), name: String, shade: f64, value: f64) -> Series {
+    Series {
+        name,
+        tint: Tint::Ramp(shade),
+        shape: Shape::Tiles,
+        x: vec![x],
+        y: vec![y],
+        low: vec![y - 0.5],
+        high: vec![y + 0.5],
+        left: vec![x - 0.5],
+        right: vec![x + 0.5],
+        texts: vec![significant(value)],
+        labelled: true,
+        ..Series::default()
+    }
+}

@@ -1,0 +1,226 @@
+//! The charts of sweeps: throughput against latency, throughput against load with the knee, and output
+//! tokens per second of a card against those of a user. Of several servers each is a line.
+
+use inferometer_analysis::summary::Summary;
+use inferometer_analysis::sweep::{Ends, LevelAnswer, SweepAnswer};
+use inferometer_plan::search::Over;
+
+use crate::chart::{Axis, Band, Chart, Extent, Panel, Scale, Series, Shape};
+use crate::label;
+use crate::number::significant;
+use crate::trace::Traces;
+
+/// How the names of these charts begin.
+pub(crate) const SWEEP: &str = "sweep";
+
+/// Height of a panel.
+const HEIGHT: f64 = 260.0;
+/// More cells than these are not drawn, for they would not be read.
+const MOST_CELLS: usize = 6;
+
+/// A curve: a server, and its answer for a cell.
+struct Curve<'a> {
+    name: String,
+    answer: &'a SweepAnswer,
+}
+
+/// The charts of a run that swept.
+pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
+    of_several(std::slice::from_ref(summary))
+}
+
+/// The charts of several runs together: a panel for each cell, a line for each server.
+pub(super) fn of_several(summaries: &[Summary]) -> Vec<Chart> {
+    let names = label::distinct(summaries);
+    let mut cells: Vec<(String, Vec<Curve<'_>>)> = Vec::new();
+    for (summary, name) in summaries.iter().zip(&names) {
+        for answer in summary.sweeps.iter().filter(|answer| answer.levels.len() > 1) {
+            let cell = answer.cell().to_string();
+            let curve = Curve { name: name.clone(), answer };
+            match cells.iter_mut().find(|(known, _)| *known == cell) {
+                Some((_, curves)) => curves.push(curve),
+                None => cells.push((cell, vec![curve])),
+            }
+        }
+    }
+    let all = cells.len();
+    cells.truncate(MOST_CELLS);
+    if cells.is_empty() {
+        return Vec::new();
+    }
+    let mut charts = vec![latency(&cells), throughput(&cells), front(&cells)];
+    for chart in &mut charts {
+        if all > cells.len() {
+            let note = format!("{} of {all} cells; the tables have the others.", cells.len());
+            chart.notes.push(note);
+        }
+        for (cell, curves) in &cells {
+            for Curve { name, answer } in curves {
+                let of = if summaries.len() > 1 { format!("{name}, ") } else { String::new() };
+                chart.footnotes.push(format!("{of}{cell}: {}", answer.answer));
+            }
+        }
+    }
+    charts.retain(|chart| !chart.is_empty());
+    charts
+}
+
+type Cells<'a> = [(String, Vec<Curve<'a>>)];
+
+/// Latency against throughput: one point for each load, which it bears as a text.
+fn latency(cells: &Cells<'_>) -> Chart {
+    let x = Axis::new("Throughput", "requests/s").reaching(Extent::Close);
+    let mut chart = Chart::new("sweep-latency", "Sweep: throughput against latency", x);
+    chart.notes.push(
+        "Each point is a load, with its label where there is space (requests in flight, or \
+            requests/s). Throughput: completed requests per second. Latency: mean time from due to \
+            end. Whiskers: confidence intervals. Further right and lower is better."
+            .to_owned(),
+    );
+    let y = |cells: &[Series]| log_axis("Latency", "ms", cells);
+    chart.panels = panels(cells, y, |level| Some((level.requests_per_s?, level.latency_ms?)));
+    chart
+}
+
+/// Throughput against load, with the knee.
+fn throughput(cells: &Cells<'_>) -> Chart {
+    let by = cells.iter().flat_map(|(_, curves)| curves).map(|curve| curve.answer.by).next();
+    let by = by.unwrap_or(Over::Concurrency);
+    let loads = cells.iter().flat_map(|(_, curves)| curves).flat_map(|curve| &curve.answer.levels);
+    let loads = loads.filter(|level| level.by == by).map(|level| level.load);
+    let title = if by == Over::Rate { "Arrival rate" } else { "Load" };
+    let x = Axis::new(title, by.unit()).scaled(Scale::for_values(loads)).reaching(Extent::Close);
+    let mut chart = Chart::new("sweep-throughput", "Sweep: throughput against load", x);
+    chart.notes.push(
+        "Completed requests per second at each load, with confidence intervals. The vertical line \
+            is the knee, the lowest load with the stated share of the saturated throughput; the \
+            band is its interval."
+            .to_owned(),
+    );
+    for (cell, curves) in cells {
+        let mut panel = Panel::new(Axis::new("Throughput", "requests/s"), HEIGHT, Vec::new());
+        panel.title.clone_from(cell);
+        for (look, Curve { name, answer }) in curves.iter().enumerate() {
+            let mut line = line(name, look);
+            for level in answer.levels.iter().filter(|level| level.by == by) {
+                let ends = level.requests_per_s.map(|ends| [ends.low, ends.high]);
+                line.push(level.load, level.requests_per_s.map(|ends| ends.value), ends);
+            }
+            panel.series.push(line);
+            let Some(knee) = &answer.knee else { continue };
+            panel.series.push(Series {
+                name: format!("knee of {name}"),
+                look,
+                shape: Shape::Marks,
+                x: vec![knee.load],
+                y: vec![0.0],
+                texts: vec![format!("knee {}", significant(knee.load))],
+                labelled: true,
+                ..Series::default()
+            });
+            // Bands of several servers would cover each other.
+            if curves.len() == 1 {
+                let (from, to) = (knee.low.unwrap_or(knee.load), knee.high);
+                panel.bands.push(Band { from, to, name: String::new(), is_result: true });
+            }
+        }
+        chart.panels.push(panel);
+    }
+    chart
+}
+
+/// Output tokens per second of a card, or of all, against those that one user sees.
+fn front(cells: &Cells<'_>) -> Chart {
+    let answers = || cells.iter().flat_map(|(_, curves)| curves).map(|curve| curve.answer);
+    let per_gpu = answers().all(|answer| answer.gpus.is_some());
+    let x = Axis::new("Output tokens/s per user", "tokens/s").reaching(Extent::Close);
+    let what = if per_gpu { "per GPU" } else { "of the server" };
+    let title = format!("Sweep: output tokens/s {what} against output tokens/s per user");
+    let mut chart = Chart::new("sweep-front", title, x);
+    let cards: Vec<String> =
+        answers().filter_map(|answer| answer.gpus).map(|gpus| gpus.to_string()).collect();
+    let cards = if per_gpu { format!(" Cards: {}.", cards.join(", ")) } else { String::new() };
+    chart.notes.push(format!(
+        "Per user: 1000 / mean TPOT in ms, the speed of one stream after its first token. Each \
+            point is a load, with its label. The dashed line is the Pareto front of all servers: \
+            no other load has both more tokens/s {what} and more per user. Higher and further \
+            right is better.{cards}"
+    ));
+    let y = |_: &[Series]| Axis::new(&format!("Output tokens/s {what}"), "tokens/s");
+    let of = move |level: &LevelAnswer| {
+        let all = if per_gpu { level.tokens_per_s_per_gpu } else { level.output_tokens_per_s };
+        Some((level.tokens_per_s_per_user?, all?)).filter(|_| level.is_settled)
+    };
+    chart.panels = panels(cells, y, of);
+    for panel in &mut chart.panels {
+        let points =
+            panel.series.iter().flat_map(|line| line.x.iter().copied().zip(line.y.iter().copied()));
+        let front = pareto(points.collect());
+        let (x, y) = front.into_iter().unzip();
+        panel.series.insert(
+            0,
+            Series { name: "Pareto front".to_owned(), look: 6, x, y, ..Series::default() },
+        );
+    }
+    chart
+}
+
+/// The points that no other one beats in both, from left to right.
+fn pareto(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    points.retain(|(x, y)| x.is_finite() && y.is_finite());
+    points.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)));
+    let mut front: Vec<(f64, f64)> = Vec::new();
+    for point in points {
+        if front.last().is_none_or(|last| point.1 > last.1) {
+            front.push(point);
+        }
+    }
+    front.reverse();
+    front
+}
+
+/// A panel for each cell with a line for each server, of two figures of each level.
+fn panels(
+    cells: &Cells<'_>,
+    y: impl Fn(&[Series]) -> Axis,
+    of: impl Fn(&LevelAnswer) -> Option<(Ends, Ends)>,
+) -> Vec<Panel> {
+    let panel = |(cell, curves): &(String, Vec<Curve<'_>>)| {
+        let lines = curves.iter().enumerate().map(|(look, Curve { name, answer })| {
+            let mut line = Series { labelled: true, ..line(name, look) };
+            for level in &answer.levels {
+                let Some((across, up)) = of(level) else { continue };
+                line.push(across.value, Some(up.value), Some([up.low, up.high]));
+                line.left.push(across.low);
+                line.right.push(across.high);
+                let unit = if level.by == answer.by { "" } else { " in flight" };
+                line.texts.push(significant(level.load) + unit);
+            }
+            line
+        });
+        let lines: Vec<Series> = lines.collect();
+        Panel { title: cell.clone(), ..Panel::new(y(&lines), HEIGHT, lines) }
+    };
+    cells.iter().map(panel).collect()
+}
+
+fn log_axis(name: &str, unit: &str, lines: &[Series]) -> Axis {
+    let values = lines.iter().flat_map(|line| &line.y).copied();
+    Axis::new(name, unit).scaled(Scale::for_values(values)).reaching(Extent::Close)
+}
+
+fn line(name: &str, look: usize) -> Series {
+    Series { name: name.to_owned(), look, shape: Shape::Marked, ..Series::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_front_holds_the_points_that_no_other_one_beats_in_both() {
+        let points = vec![(1.0, 9.0), (2.0, 8.0), (2.0, 7.0), (1.5, 7.5), (3.0, 4.0), (2.5, 3.0)];
+        assert_eq!(pareto(points), [(1.0, 9.0), (2.0, 8.0), (3.0, 4.0)]);
+        assert_eq!(pareto(vec![(f64::NAN, 1.0)]), []);
+    }
+}

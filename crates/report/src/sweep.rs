@@ -1,0 +1,94 @@
+//! The answer of a sweep for people: a table of its levels. Nothing is judged here.
+
+use inferometer_analysis::sweep::{Ends, LevelAnswer, SweepAnswer};
+
+use crate::number::{MISSING, significant};
+use crate::text_table::{Align, Table};
+
+/// How to read the table.
+pub(crate) fn explanation(answer: &SweepAnswer) -> String {
+    format!(
+        "For each load: values over the counted requests (without start-up and drain of a trial), \
+            and in brackets the {} % interval. Latencies are means; request latency is from due to \
+            end, and absent if requests arrive faster than the server completes them. Tokens/s per \
+            user: 1000 / TPOT. On the front: no other load has both more output tokens/s and more \
+            of them per user.",
+        significant(answer.confidence * 100.0)
+    )
+}
+
+/// What is known of each load.
+pub(crate) fn table(answer: &SweepAnswer) -> Table {
+    let mut columns = vec![
+        ("Load".to_owned(), Align::Right),
+        ("Requests".to_owned(), Align::Right),
+        ("Completed".to_owned(), Align::Right),
+        ("Requests/s".to_owned(), Align::Right),
+        ("Output tokens/s".to_owned(), Align::Right),
+        ("TTFT, ms".to_owned(), Align::Right),
+        ("TPOT, ms".to_owned(), Align::Right),
+        ("Latency, ms".to_owned(), Align::Right),
+        ("Tokens/s per user".to_owned(), Align::Right),
+    ];
+    if answer.gpus.is_some() {
+        columns.push(("Tokens/s per GPU".to_owned(), Align::Right));
+    }
+    columns.push(("What it is".to_owned(), Align::Left));
+    let mut table = Table::new(columns);
+    for level in &answer.levels {
+        let mut row = vec![
+            format!("{} {}", significant(level.load), level.by.unit()),
+            level.requests.to_string(),
+            level.completed.to_string(),
+            with_ends(level.requests_per_s),
+            with_ends(level.output_tokens_per_s),
+            value(level.ttft_ms),
+            value(level.tpot_ms),
+            with_ends(level.latency_ms),
+            value(level.tokens_per_s_per_user),
+        ];
+        if answer.gpus.is_some() {
+            row.push(value(level.tokens_per_s_per_gpu));
+        }
+        row.push(words(answer, level));
+        table.push(row);
+    }
+    table
+}
+
+fn value(found: Option<Ends>) -> String {
+    found.map_or(MISSING.to_owned(), |found| significant(found.value))
+}
+
+fn with_ends(found: Option<Ends>) -> String {
+    found.map_or(MISSING.to_owned(), |Ends { value, low, high }| {
+        format!("{} ({} to {})", significant(value), significant(low), significant(high))
+    })
+}
+
+fn words(answer: &SweepAnswer, level: &LevelAnswer) -> String {
+    let is_at = |load: f64| level.by == answer.by && level.load == load;
+    let saturation = answer.saturation.as_ref();
+    let mut words = Vec::new();
+    if level.is_overloaded {
+        words.push("requests arrive faster than the server completes them");
+    } else if !level.is_settled {
+        words.push("too short");
+    }
+    if saturation.is_some_and(|saturation| is_at(saturation.load)) {
+        words.push("saturated");
+    }
+    if saturation.and_then(|saturation| saturation.falls_at).is_some_and(is_at) {
+        words.push("clearly lower than at saturation");
+    }
+    let within = |low: Option<f64>, high: f64| {
+        level.by == answer.by && low.is_none_or(|low| level.load >= low) && level.load <= high
+    };
+    if answer.knee.as_ref().is_some_and(|knee| within(knee.low, knee.high)) {
+        words.push("inside the knee's interval");
+    }
+    if level.is_on_front {
+        words.push("on the front");
+    }
+    words.join("; ")
+}

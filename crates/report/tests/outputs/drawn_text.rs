@@ -1,0 +1,111 @@
+//! The texts of our own pictures as they are drawn: none is cut by the border, and none lies upon another.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use inferometer_analysis::summary::Summary;
+use inferometer_report::chart::Chart;
+use inferometer_report::charts;
+use inferometer_report::plot::{self, Theme};
+use resvg::tiny_skia::{Pixmap, Rect};
+use resvg::usvg::{self, Node, fontdb};
+
+use crate::charts::loads;
+use crate::search_charts::answer;
+use crate::support::records::traces;
+use crate::support::{CHATGLM3, MISTRAL, empty, full, published};
+
+/// Rectangles of texts are those of their lines: neighbours may touch by so many pixels.
+const TOUCH: f32 = 2.0;
+
+/// The fonts of the pictures.
+fn fonts() -> Arc<fontdb::Database> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fonts");
+    let mut fonts = fontdb::Database::new();
+    for file in std::fs::read_dir(folder).expect("fonts").flatten() {
+        if file.path().extension().is_some_and(|it| it == "ttf") {
+            fonts.load_font_data(std::fs::read(file.path()).expect("a font"));
+        }
+    }
+    fonts.set_sans_serif_family("Noto Sans");
+    Arc::new(fonts)
+}
+
+/// The texts below a node, each with the rectangle of its glyphs.
+fn texts(group: &usvg::Group, found: &mut Vec<(String, Rect)>) {
+    for node in group.children() {
+        match node {
+            Node::Group(group) => texts(group, found),
+            Node::Text(text) => {
+                let words: Vec<&str> = text.chunks().iter().map(usvg::TextChunk::text).collect();
+                found.push((words.concat(), text.abs_bounding_box()));
+            }
+            Node::Path(_) | Node::Image(_) => {}
+        }
+    }
+}
+
+fn overlap(a: &Rect, b: &Rect) -> bool {
+    a.left() + TOUCH < b.right()
+        && b.left() + TOUCH < a.right()
+        && a.top() + TOUCH < b.bottom()
+        && b.top() + TOUCH < a.bottom()
+}
+
+/// What is wrong with the texts of a picture.
+fn mistakes(chart: &Chart, fonts: &Arc<fontdb::Database>) -> Vec<String> {
+    let svg = plot::file(chart, Theme::Light);
+    let options = usvg::Options {
+        font_family: "Noto Sans".to_owned(),
+        fontdb: Arc::clone(fonts),
+        ..usvg::Options::default()
+    };
+    let tree = usvg::Tree::from_str(&svg, &options).expect("an SVG");
+    let mut all = Vec::new();
+    texts(tree.root(), &mut all);
+    assert!(!all.is_empty(), "{}: no text was found", chart.id);
+    let (width, height) = (tree.size().width(), tree.size().height());
+    let is_cut =
+        |it: &Rect| it.left() < 0.0 || it.top() < 0.0 || it.right() > width || it.bottom() > height;
+    let cut = all.iter().filter(|(_, it)| is_cut(it));
+    let mut wrong: Vec<String> =
+        cut.map(|(text, it)| format!("{}: `{text}` is cut: {it:?}", chart.id)).collect();
+    for (at, (text, here)) in all.iter().enumerate() {
+        let upon = all[at + 1..].iter().filter(|(_, there)| overlap(here, there));
+        wrong.extend(upon.map(|(other, there)| {
+            format!("{}: `{text}` lies upon `{other}`: {here:?}, {there:?}", chart.id)
+        }));
+    }
+    // Pixel by pixel: nothing is drawn on the border.
+    let png = plot::png(&svg, 1.0).expect("a PNG");
+    let pixels = Pixmap::decode_png(&png).expect("pixels");
+    let (right, bottom) = (pixels.width() - 1, pixels.height() - 1);
+    let paper = pixels.pixel(0, 0);
+    let rows = (0..=right).flat_map(|x| [(x, 0), (x, bottom)]);
+    let columns = (0..=bottom).flat_map(|y| [(0, y), (right, y)]);
+    let is_drawn = |&(x, y): &(u32, u32)| pixels.pixel(x, y) != paper;
+    if let Some(at) = rows.chain(columns).find(is_drawn) {
+        wrong.push(format!("{}: something is drawn on the border, at {at:?}", chart.id));
+    }
+    wrong
+}
+
+#[test]
+fn no_text_of_a_picture_is_cut_or_lies_upon_another() {
+    let fonts = fonts();
+    let mut searched =
+        empty("a-model-with-a-name-of-some-length", "h100-sxm5-80gb", "vllm", "0.32.0");
+    searched.searches = (1..=3).map(|cell| answer(cell * 32)).collect();
+    let several = [published(CHATGLM3), published(MISTRAL)].concat();
+    let runs: [&[Summary]; 4] = [&[full()], &[loads()], &[searched], &several];
+    let mut wrong = Vec::new();
+    for summaries in runs {
+        let drawn = match summaries {
+            [one] => charts::of_run(one, &traces(one, 64, 8)),
+            several => charts::of_several(several),
+        };
+        assert!(!drawn.is_empty());
+        wrong.extend(drawn.iter().flat_map(|chart| mistakes(chart, &fonts)));
+    }
+    assert!(wrong.is_empty(), "{} texts:\n{}", wrong.len(), wrong.join("\n"));
+}

@@ -1,0 +1,195 @@
+//! Streams tokens of a generator through the merge of several ranks: rank 0 and the others are threads of this process that talk over
+//! loopback as ranks of a run do, and rank 0 writes the log, the index and the figures. No request is sent.
+//!
+//!     cargo run --release --example merge_tokens -- TOKENS RANKS TOKENS_PER_REQUEST
+//!
+//! Prints each few seconds how many tokens are merged and how much memory the process has, then one line of results. It ends
+//! with an error where a record is missing, or where memory was not bounded: more than 512 MiB beyond what it had when a tenth was merged.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use inferometer_cluster::launcher::{Launcher, Place};
+use inferometer_cluster::{Introduction, Lead, Meeting, Member, Order, Over, PassReport, Sent};
+use inferometer_drive::Live;
+use inferometer_model::fixture::steady;
+use inferometer_model::record::Record;
+use inferometer_model::sample::Observed;
+use inferometer_model::target::{Environment, Target};
+use inferometer_net::thread::{spawn, spawn_scoped};
+use inferometer_net::{Nanos, monotonic_now};
+use inferometer_plan::spec::{Known, Spec};
+use inferometer_run::header::{self, Origin};
+use inferometer_run::record_queue::record_queue;
+use inferometer_run::recording::{Counter, Recording};
+use inferometer_run::team;
+use inferometer_store::{Ending, PassBegin, Store};
+
+type Failure = Box<dyn std::error::Error>;
+
+/// Memory beyond which it is not bounded.
+const MOST_MORE: u64 = 512 << 20;
+
+fn main() -> Result<(), Failure> {
+    let given: Vec<u64> =
+        std::env::args().skip(1).map(|text| text.parse()).collect::<Result<_, _>>()?;
+    let &[tokens, ranks, per_request] = &given[..] else {
+        return Err("give TOKENS, RANKS and TOKENS_PER_REQUEST".into());
+    };
+    let (ranks, per_request) = (u32::try_from(ranks)?, u32::try_from(per_request)?);
+    let each = tokens / u64::from(per_request) / u64::from(ranks - 1);
+    let at = meeting(ranks)?;
+    let members: Vec<_> = (1..ranks)
+        .map(|rank| {
+            let at = at.clone();
+            spawn(move || member(&at, (rank, ranks), each, per_request))
+        })
+        .collect::<Result<_, _>>()?;
+    let merged = merge(&at, ranks, each * u64::from(ranks - 1), per_request);
+    for member in members {
+        member.join().map_err(|_| "a rank panicked")??;
+    }
+    merged
+}
+
+fn meeting(ranks: u32) -> Result<Meeting, Failure> {
+    let place = Place {
+        launcher: Launcher::Own,
+        rank: 0,
+        ranks,
+        host: Some("127.0.0.1".to_owned()),
+        port: Some(inferometer_net::free_port("127.0.0.1")?),
+        job: "merge".to_owned(),
+    };
+    Ok(Meeting::of(&place, None, None, Duration::from_secs(60))?)
+}
+
+fn introduction(rank: u32, ranks: u32) -> Introduction {
+    let (version, plan_hash) = ("1".to_owned(), "plan".to_owned());
+    Introduction { version, plan_hash, rank, ranks, host: format!("n{rank}") }
+}
+
+/// A rank that has so many records, as fast as rank 0 takes them.
+fn member(at: &Meeting, (rank, ranks): (u32, u32), each: u64, tokens: u32) -> Result<(), String> {
+    let me = introduction(rank, ranks);
+    let member =
+        Member::join(at, &me, &AtomicBool::new(false)).map_err(|error| error.to_string())?;
+    loop {
+        match member.next_order()? {
+            Order::Pass { .. } => {}
+            Order::End { failed: None } => return Ok(()),
+            other => return Err(format!("{other:?}")),
+        }
+        let (mut number, like) = (0, steady(0.0, 40.0, 10.0, tokens));
+        let next = move || {
+            if number == each {
+                return Err(Over);
+            }
+            let index = (number * u64::from(ranks - 1)) as u32 + rank - 1;
+            number += 1;
+            let record = Record { index, ..like.clone().later(Nanos(monotonic_now().0)) };
+            Ok(Some(Sent { record, text: None }))
+        };
+        member.begin_pass(Box::new(next), false);
+        while member.start("hash").is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        member.end_pass(PassReport::default())?;
+    }
+}
+
+/// Rank 0: merges, writes, and looks at its memory.
+fn merge(at: &Meeting, ranks: u32, records: u64, per_request: u32) -> Result<(), Failure> {
+    let lead = Lead::gather(at, introduction(0, ranks), "salt", |_| {}, Arc::default())?;
+    let keys = serde_json::json!({
+        "target": "http://127.0.0.1:1", "model": "m", "input_lengths": [8], "output_lengths": [per_request],
+        "rate": ["inf"], "requests": u32::try_from(records)?,
+    });
+    let spec: Spec = serde_json::from_value(keys)?;
+    let plan = spec
+        .resolve(&Known { dialects: &[], models: &[] })
+        .map_err(|mistakes| format!("{mistakes:?}"))?;
+    let begin = PassBegin { pass: 0, cell: plan.cells[0], plan: plan.passes[0].clone(), repeat: 1 };
+    let folder = std::env::temp_dir().join(format!("inferometer-merge-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let store = Store::open(folder.join("merge.db"))?;
+    let header = header::of_run(
+        &plan,
+        Target::default(),
+        Environment::default(),
+        Origin::Clock(monotonic_now()),
+    );
+    let mut recording = Recording::begin(store, &header, Counter::None)?;
+    let (to, from) = record_queue(0);
+    let (live, over, first) =
+        (Arc::new(Live::default()), AtomicBool::new(false), AtomicU64::new(0));
+    lead.order(Order::Pass { begin: begin.clone() }, team::sinks(&lead, &to, &live));
+    drop(to);
+    lead.wait_for_work();
+    while lead.start("hash").is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let began = Instant::now();
+    let (summary, error) = std::thread::scope(|scope| -> std::io::Result<_> {
+        let (recording, begin, plan) = (&mut recording, &begin, &plan);
+        let writer = spawn_scoped(scope, move || {
+            let ending = || (Ending::Complete, None, Observed::default());
+            recording.pass(plan, begin, &from, None, ending, || {})
+        })?;
+        let (live, over, first) = (&live, &over, &first);
+        spawn_scoped(scope, move || {
+            while !over.load(Relaxed) {
+                std::thread::sleep(Duration::from_secs(2));
+                let (done, memory) = (live.look().ended, memory("VmRSS:"));
+                if first.load(Relaxed) == 0 && done * 10 > records {
+                    first.store(memory, Relaxed);
+                }
+                let tokens = done * u64::from(per_request);
+                println!(
+                    "{:.0} s: {tokens} tokens, {} MiB",
+                    began.elapsed().as_secs_f64(),
+                    memory >> 20
+                );
+            }
+        })?;
+        let reports = lead.reports();
+        let lost = reports.iter().find_map(|one| one.report.as_ref().err());
+        let written = writer.join().expect("the writer does not panic");
+        over.store(true, Relaxed);
+        lead.end(lost.cloned());
+        Ok((written.0.summary, written.1.map(|error| error.to_string()).or(lost.cloned())))
+    })?;
+    let log: u64 = std::fs::read_dir(folder.join("merge.runs"))
+        .map_or(0, |files| files.filter_map(|file| Some(file.ok()?.metadata().ok()?.len())).sum());
+    std::fs::remove_dir_all(&folder)?;
+    let (seconds, peak, first) =
+        (began.elapsed().as_secs_f64(), memory("VmHWM:"), first.load(Relaxed));
+    println!(
+        "{} tokens of {} records of {} ranks in {seconds:.0} s, {:.0} tokens/s; memory at most {} MiB, {} MiB when a tenth was \
+         merged; log {:.2} bytes a token",
+        summary.output_tokens,
+        summary.planned,
+        ranks - 1,
+        summary.output_tokens as f64 / seconds,
+        peak >> 20,
+        first >> 20,
+        log as f64 / summary.output_tokens as f64,
+    );
+    match error {
+        Some(why) => Err(why.into()),
+        None if summary.outcomes.complete != records => {
+            Err(format!("{records} records were sent").into())
+        }
+        None if first > 0 && peak > first + MOST_MORE => Err("memory was not bounded".into()),
+        None => Ok(()),
+    }
+}
+
+/// A figure of this process's memory, in bytes.
+fn memory(which: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(which)).unwrap_or_default();
+    let kib: u64 = line.split_whitespace().next().and_then(|text| text.parse().ok()).unwrap_or(0);
+    kib << 10
+}

@@ -1,0 +1,399 @@
+//! Two servers compared in alternating blocks, or one with itself: both runs of the comparison, and its answer.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use inferometer_analysis::ab::{AbAnswer, AbSide, Block, Ended, Sides};
+use inferometer_analysis::compare::Condition;
+use inferometer_analysis::summary::Summary;
+use inferometer_http::client::is_one_place;
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::code;
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::record::STOPPED_AT_MAX_TIME;
+use inferometer_plan::Plan;
+use inferometer_plan::spec::{AbSpec, Spec, Variant, parse_url};
+use inferometer_report::ab::{AB_SCHEMA, AbDocument};
+use inferometer_report::comparison::VARIANT;
+use inferometer_report::plot::Theme;
+
+use crate::context::{Context, Host, ReportFiles};
+use crate::credentials::{self, Variables};
+use crate::error::{PlanError, RunError, Shortfall};
+use crate::events::Events;
+use crate::group::Member;
+use crate::outputs::{self, Outputs};
+use crate::resolve::{Learned, fresh_salt, resolve_with};
+use crate::servers::Servers;
+use crate::session::{Finished, Pairing, RunRequest, carry_out_pairs};
+use crate::verdict::{Strictness, failures};
+
+/// How the name of a comparison begins.
+pub const AB: &str = "ab-";
+/// The fact of a target that says which side it is: `a`, `b`.
+pub(crate) const SIDE: &str = "side";
+/// The fact of a target that says how many servers are compared: `1`, `2`.
+pub(crate) const SERVERS: &str = "servers";
+/// The fact that holds the salt by which the order of blocks was drawn.
+pub(crate) const ORDER_SALT: &str = "order_salt";
+/// The fact that holds the conditions of the gate, as they were written.
+pub(crate) const GATE: &str = "gate";
+/// The names of sides that have none of their own.
+const NAMES: [&str; 2] = ["A", "B"];
+
+/// A comparison of two servers, resolved.
+pub struct AbRun {
+    /// Its name.
+    pub name: String,
+    /// Both sides, A first.
+    pub sides: [Member; 2],
+    /// Whether both are one server, asked in the same way.
+    pub one_server: bool,
+    /// Whether each side gets other prompts of the same lengths: both lead to one place, which may remember prompts.
+    pub other_prompts: bool,
+    /// Conditions on the differences.
+    pub gate: Vec<Condition>,
+}
+
+/// A comparison that was carried out, as far as it was.
+pub struct FinishedAb {
+    /// The answer, with the results of both runs.
+    pub document: AbDocument,
+    /// Where it was written.
+    pub folder: PathBuf,
+    /// What was compared, for gates.
+    pub place: (CellPlan, PassPlan),
+    /// What went wrong, each with the name of its side.
+    pub failures: Vec<(String, RunError)>,
+}
+
+impl AbRun {
+    /// Resolves the plans of both sides. `variants`: one server, which is compared with itself, or two.
+    /// `engine_flags`: arguments of the embedded engine on each side. `gate`: conditions on the differences.
+    ///
+    /// # Errors
+    /// All mistakes.
+    pub fn resolve(
+        variants: Vec<Variant>,
+        engine_flags: [BTreeMap<String, String>; 2],
+        gate: Vec<Condition>,
+        (host, variables): (&Host, Variables<'_>),
+    ) -> Result<Self, RunError> {
+        let (variants, [is_same, is_one_place]) = both(variants)?;
+        let one_server = is_same && engine_flags[0] == engine_flags[1];
+        let other_prompts = one_server || is_one_place;
+        let conditions: Vec<&str> = gate.iter().map(|condition| condition.text.as_str()).collect();
+        let conditions = conditions.join(",");
+        let salt = variants[0].spec.salt.clone().unwrap_or_else(fresh_salt);
+        let name = format!("{AB}{}", fresh_salt());
+        let folder = variants[0]
+            .spec
+            .out
+            .clone()
+            .map_or_else(|| Path::new(outputs::DEFAULT_FOLDER).join(&name), PathBuf::from);
+        let mut mistakes: Vec<String> = Vec::new();
+        let mut sides = Vec::new();
+        for ((variant, side), engine_flags) in variants.into_iter().zip(NAMES).zip(engine_flags) {
+            let learned = Learned { engine_flags, ..Learned::default() };
+            // One server gets other prompts of the same lengths: it may remember the first ones.
+            let own = if other_prompts { format!("{salt}-{side}") } else { salt.clone() };
+            let spec = Spec {
+                salt: Some(own),
+                ab: Some(variant.spec.ab.clone().unwrap_or_else(AbSpec::default)),
+                ..variant.spec.clone()
+            }
+            .with_defaults_of_ab();
+            let named = credentials::check_name(&variant.name, &spec, variables);
+            match named.and_then(|()| resolve_with(&spec, learned, variables)) {
+                Ok((plan, mut context)) => {
+                    let key = side.to_lowercase();
+                    let servers = if one_server { "1" } else { "2" };
+                    context.host = host.clone();
+                    context.out = Some(folder.join(&key));
+                    context.files = ReportFiles::Figures;
+                    context.facts = BTreeMap::from([
+                        ("group".to_owned(), name.clone()),
+                        (VARIANT.to_owned(), variant.name.clone()),
+                        (SIDE.to_owned(), key),
+                        (SERVERS.to_owned(), servers.to_owned()),
+                        (ORDER_SALT.to_owned(), salt.clone()),
+                    ]);
+                    if !gate.is_empty() {
+                        context.facts.insert(GATE.to_owned(), conditions.clone());
+                    }
+                    if side == NAMES[1] {
+                        // Whoever is asked is asked once for both.
+                        context.host.confirm = None;
+                        context.host.find_local_servers = false;
+                    }
+                    sides.push(Member { variant, plan, context });
+                }
+                Err(error) => {
+                    let secrets = credentials::secrets(&spec, variables);
+                    for mistake in error.redacted(&secrets).mistakes {
+                        if !mistakes.contains(&mistake) {
+                            mistakes.push(mistake);
+                        }
+                    }
+                }
+            }
+        }
+        let sides: Result<[Member; 2], _> = sides.try_into();
+        let sides = sides.map_err(|_| PlanError::from(mistakes))?;
+        check_prompts(&sides[0].plan, other_prompts)?;
+        check_launched(&sides, one_server)?;
+        let found = Self { name, sides, one_server, other_prompts, gate };
+        found.check_gate()?;
+        Ok(found)
+    }
+
+    /// The load of a block, and its server.
+    pub fn place(&self) -> (CellPlan, PassPlan) {
+        place_of(&self.sides[0].plan)
+    }
+
+    /// Refuses a condition on a figure that is not compared.
+    fn check_gate(&self) -> Result<(), PlanError> {
+        let figures = self.sides[0].plan.ab.iter().flat_map(|ab| &ab.figures);
+        let names: Vec<String> = figures.map(|figure| figure.name()).collect();
+        match self.gate.iter().find(|condition| !names.contains(&condition.figure)) {
+            None => Ok(()),
+            Some(Condition { text, figure, .. }) => Err(PlanError::new(format!(
+                "--gate: `{text}`: {figure} is not compared here; compared are {}; choose others \
+                    with --metric",
+                names.join(", ")
+            ))),
+        }
+    }
+
+    /// The document of a comparison. `blocks`: those of both sides, on one clock; `runs`: the results of their runs.
+    pub fn document(&self, blocks: [&[Block]; 2], runs: Vec<Summary>) -> AbDocument {
+        let plan = &self.sides[0].plan;
+        let ab = plan.ab.as_ref().expect("invariant: the plan of a comparison has one");
+        let (cell, pass) = self.place();
+        let sides = [0, 1].map(|at| AbSide {
+            name: self.sides[at].variant.name.clone(),
+            run_id: runs.get(at).map(|run| run.run_id.clone()).unwrap_or_default(),
+        });
+        let given = Sides {
+            sides: &sides,
+            one_server: self.one_server,
+            blocks,
+            order: (plan.seed, order_salt(&self.sides[0].context)),
+            gate: &self.gate,
+            out_of_time: is_out_of_time(&runs),
+        };
+        let answer = AbAnswer::of(ab, (cell, &pass), plan.repeat.at_most, given);
+        document(self.name.clone(), answer, (&self.gate, cell, &pass), runs)
+    }
+
+    /// What a comparison falls short of, each with the name of its side: failed requests, a suspect run.
+    pub fn shortfalls(
+        &self,
+        document: &AbDocument,
+        strictness: Strictness,
+    ) -> Vec<(String, RunError)> {
+        let answer = &document.ab;
+        let none = (answer.ended_by == Ended::NoFigure)
+            .then(|| (String::new(), Shortfall::Failed(answer.sentence.clone()).into()));
+        let of_side = |(summary, side): (&Summary, &Member)| {
+            let why = shortfall(summary, side.plan.max_failures, strictness)?;
+            Some((side.variant.name.clone(), why.into()))
+        };
+        let sides = document.runs.iter().zip(&self.sides).filter_map(of_side);
+        none.into_iter().chain(sides).collect()
+    }
+
+    /// Measures both and writes the answer.
+    ///
+    /// # Errors
+    /// When nothing could be measured, or the answer cannot be written; what was recorded is kept.
+    pub fn run(self, events: &Events, strictness: Strictness) -> Result<FinishedAb, RunError> {
+        let place = self.place();
+        let mut servers = [Servers::default(), Servers::default()];
+        events.say(&format!("{}: two runs, measured in turn", self.name));
+        let requests = self.sides.each_ref().map(|Member { plan, context, .. }| RunRequest {
+            plan,
+            context,
+            events,
+        });
+        let pairing = Pairing {
+            other_prompts: self.other_prompts,
+            order_salt: order_salt(&self.sides[0].context),
+            gate: &self.gate,
+        };
+        if self.other_prompts && !self.one_server {
+            events.say(
+                "both addresses lead to one server, which may cache prompts: each side gets \
+                    different prompts of the same lengths",
+            );
+        }
+        let pairs = carry_out_pairs(requests, &mut servers, pairing);
+        servers.iter_mut().for_each(|servers| servers.end(events));
+        let pairs = pairs?;
+        let mut failures = Vec::new();
+        let mut finished: Vec<Finished> = Vec::new();
+        for (run, side) in pairs.runs.into_iter().zip(&self.sides) {
+            let name = || side.variant.name.clone();
+            match run {
+                Ok((run, broken)) => {
+                    finished.push(run);
+                    failures.extend(broken.map(|error| (name(), error)));
+                }
+                Err(error) => failures.push((name(), error)),
+            }
+        }
+        let both: Result<[Finished; 2], _> = finished.try_into();
+        let Ok(finished) = both else {
+            return Err(first(failures));
+        };
+        if finished.iter().any(|run| run.interrupted) {
+            let why = format!(
+                "interrupted; the records are kept: inferometer report {} prints the answer so far",
+                self.name
+            );
+            failures.push((String::new(), Shortfall::Interrupted(why).into()));
+        }
+        // Both clocks of one process begin alike.
+        let blocks = pairs.blocks.each_ref().map(Vec::as_slice);
+        let document = self.document(blocks, finished.map(|run| run.summary).to_vec());
+        failures.extend(self.shortfalls(&document, strictness));
+        let out = self.sides[0].context.out.as_deref().and_then(Path::parent);
+        let folder = write(out, &document, Theme::Light)?;
+        Ok(FinishedAb { document, folder, place, failures })
+    }
+}
+
+/// The document of an answer, with the conditions judged by it; none of them where there is no pair to judge by.
+pub(crate) fn document(
+    group: String,
+    answer: AbAnswer,
+    (gate, cell, pass): (&[Condition], CellPlan, &PassPlan),
+    runs: Vec<Summary>,
+) -> AbDocument {
+    let gate = answer.judged(gate, (cell, pass)).unwrap_or_default();
+    AbDocument { schema: AB_SCHEMA.to_owned(), group, gate, ab: answer, runs }
+}
+
+/// Whether a block of one of the runs was broken off because the time was over.
+pub(crate) fn is_out_of_time(runs: &[Summary]) -> bool {
+    let passes = runs.iter().flat_map(|run| &run.cells).flat_map(|cell| &cell.passes);
+    passes.into_iter().any(|pass| pass.stopped.as_deref() == Some(STOPPED_AT_MAX_TIME))
+}
+
+/// Writes the answer of a comparison.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write(
+    folder: Option<&Path>,
+    document: &AbDocument,
+    theme: Theme,
+) -> Result<PathBuf, RunError> {
+    let default = || Path::new(outputs::DEFAULT_FOLDER).join(&document.group);
+    let folder = folder.map_or_else(default, Path::to_path_buf);
+    let _outputs = Outputs::prepare(Some(&folder))?;
+    outputs::write_ab(&folder, document, theme)?;
+    Ok(folder)
+}
+
+/// Both sides, each with its name; whether they ask for the same server in the same way, and whether both lead to
+/// one place.
+fn both(mut variants: Vec<Variant>) -> Result<([Variant; 2], [bool; 2]), RunError> {
+    let count = variants.len();
+    if count == 1 {
+        variants.extend(variants.first().cloned());
+    }
+    let mut both: [Variant; 2] = variants.try_into().map_err(|_| {
+        RunError::plan(format!(
+            "target (--target): a comparison has one or two servers, but {count} were given; leave \
+                out the others"
+        ))
+    })?;
+    let [a, b] = &both;
+    let url = |variant: &Variant| parse_url(variant.spec.target.as_ref()?.only()?).ok();
+    let is_one_place = url(a).zip(url(b)).is_some_and(|(a, b)| is_one_place(&a, &b));
+    // One server may have two names.
+    let target = if is_one_place { a.spec.target.clone() } else { b.spec.target.clone() };
+    let is_same = a.spec == Spec { target, ..b.spec.clone() };
+    for (variant, name) in both.iter_mut().zip(NAMES) {
+        if count == 1 || variant.name.is_empty() || variant.name.contains("://") {
+            name.clone_into(&mut variant.name);
+        }
+    }
+    Ok((both, [is_same, is_one_place]))
+}
+
+/// Refuses prompts that one server would get twice.
+fn check_prompts(plan: &Plan, other_prompts: bool) -> Result<(), RunError> {
+    if other_prompts && plan.workload.dataset().is_some() {
+        return Err(RunError::plan(format!(
+            "workload (--workload): a server is compared with itself by different prompts of the \
+                same lengths, but {} has the same rows for both sides; use --workload random",
+            plan.workload.name()
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses servers that cannot be there at once.
+fn check_launched(sides: &[Member; 2], one_server: bool) -> Result<(), RunError> {
+    let launched = sides.each_ref().map(|side| side.plan.launch.as_ref());
+    if one_server && launched[0].is_some() {
+        return Err(RunError::plan(
+            "server: to compare one server with itself, start it yourself and give its address \
+                (--target); a plan would start it twice",
+        ));
+    }
+    match launched.map(|launch| launch.and_then(|it| it.port)) {
+        [Some(a), Some(b)] if a == b => Err(RunError::plan(format!(
+            "server: both servers would listen on port {a}; leave out `port`"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The load of a block, and its server.
+pub(crate) fn place_of(plan: &Plan) -> (CellPlan, PassPlan) {
+    let cell = *plan.cells.first().expect("invariant: the plan of a comparison has one cell");
+    let pass = plan.passes_of(cell).into_iter().next();
+    (cell, pass.expect("invariant: the plan of a comparison has one pass"))
+}
+
+fn first(failures: Vec<(String, RunError)>) -> RunError {
+    let first = failures.into_iter().next();
+    let (name, error) = first.expect("invariant: a run that has no results failed");
+    error.of(&name)
+}
+
+/// What the results of one side fall short of. A block is too short for a share of its own: failures
+/// count over all blocks.
+fn shortfall(summary: &Summary, limit: f64, strictness: Strictness) -> Option<Shortfall> {
+    if let Some(died) = summary.findings.iter().find(|finding| finding.is(code::SERVER_DIED)) {
+        return Some(Shortfall::Failed(died.message.clone()));
+    }
+    let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
+    let mut outcomes = OutcomeCounts::default();
+    passes().for_each(|pass| outcomes.add_all(&pass.outcomes));
+    if outcomes.total() > 0 && outcomes.complete == 0 {
+        return Some(Shortfall::Failed(format!("no request completed ({outcomes})")));
+    }
+    let [failed, of] =
+        passes().map(failures).fold([0, 0], |sum, one| [sum[0] + one[0], sum[1] + one[1]]);
+    if failed as f64 > limit * of.max(1) as f64 {
+        return Some(Shortfall::Failed(format!(
+            "{failed} of {of} requests failed, more than --max-failures {}% ({outcomes})",
+            limit * 100.0
+        )));
+    }
+    let is_suspect = summary.verdict.validity == inferometer_analysis::verdict::Validity::Suspect;
+    (strictness == Strictness::Strict && is_suspect).then(|| {
+        Shortfall::Suspect(format!("the run is suspect: {}", summary.verdict.reasons.join("; ")))
+    })
+}
+
+/// The salt by which the order of blocks is drawn.
+pub fn order_salt(context: &Context) -> &str {
+    context.facts.get(ORDER_SALT).map_or("", String::as_str)
+}

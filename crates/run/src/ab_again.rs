@@ -1,0 +1,98 @@
+//! The answer of a stored comparison of two servers, made again from the logs of its runs.
+
+use inferometer_analysis::ab::{AbAnswer, AbSide, Sides};
+use inferometer_analysis::compare::parse_gate;
+use inferometer_analysis::summary::Summary;
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_plan::Plan;
+use inferometer_report::ab::AbDocument;
+use inferometer_report::comparison::VARIANT;
+use inferometer_store::{Store, StoredRun};
+
+use crate::ab::{GATE, ORDER_SALT, SERVERS, SIDE, document, is_out_of_time, place_of};
+use crate::error::RunError;
+use crate::log_summary::{FromLog, summarise_log};
+
+/// An answer that was made again.
+pub struct AnsweredAgain {
+    /// The answer.
+    pub document: AbDocument,
+    /// What was compared, for gates.
+    pub place: (CellPlan, PassPlan),
+    /// Where the logs end within a block, as of a process that was killed: each with the name of its run.
+    pub cut: Vec<String>,
+}
+
+/// The answer of a stored comparison, made again from the logs of its two runs.
+///
+/// # Errors
+/// When the store has no such comparison, or a log cannot be read.
+pub fn answered_again(store: &Store, name: &str) -> Result<AnsweredAgain, RunError> {
+    let mut sides: [Option<StoredRun>; 2] = [None, None];
+    for row in store.runs()? {
+        // A run that cannot be read is of another comparison, or missed below.
+        let Ok(run) = store.run(row.id.as_str()) else { continue };
+        let fact = |key: &str| run.target.facts.get(key).map(String::as_str);
+        if fact("group") == Some(name) {
+            let index = usize::from(fact(SIDE) == Some("b"));
+            sides[index] = Some(run);
+        }
+    }
+    let [Some(a), Some(b)] = sides else {
+        return Err(RunError::plan(format!(
+            "{name}: the store does not contain both runs of this comparison"
+        )));
+    };
+    let fact = |key: &str| a.target.facts.get(key).cloned().unwrap_or_default();
+    let plan_of = |run: &StoredRun| {
+        serde_json::from_str::<Plan>(&run.plan_json).map_err(|error| {
+            RunError::plan(format!(
+                "run {}: its plan was written by an incompatible version of this program: {error}",
+                run.row.id
+            ))
+        })
+    };
+    let plans = [plan_of(&a)?, plan_of(&b)?];
+    let Some(ab) = &plans[0].ab else {
+        return Err(RunError::plan(format!(
+            "{name}: its runs do not belong to a comparison in \
+            blocks (`inferometer ab`)"
+        )));
+    };
+    let mut made: Vec<FromLog> = Vec::new();
+    for (run, plan) in [&a, &b].into_iter().zip(&plans) {
+        made.push(summarise_log(run, plan)?);
+    }
+    let given_sides = [&a, &b].map(|run| AbSide {
+        name: run.target.facts.get(VARIANT).cloned().unwrap_or_default(),
+        run_id: run.row.id.to_string(),
+    });
+    let cut = [&a, &b]
+        .into_iter()
+        .zip(&made)
+        .filter_map(|(run, made)| Some(format!("run {}: {}", run.row.id, made.cut.as_ref()?)));
+    let cut = cut.collect();
+    let place = place_of(&plans[0]);
+    let gate = fact(GATE);
+    let gate = if gate.is_empty() { Ok(Vec::new()) } else { parse_gate(&gate) };
+    let gate = gate.map_err(|_| {
+        RunError::plan(format!(
+            "{name}: its gate was written by an incompatible version of this \
+            program"
+        ))
+    })?;
+    let blocks = made.iter_mut().map(|made| std::mem::take(&mut made.blocks)).collect::<Vec<_>>();
+    let runs: Vec<Summary> = made.into_iter().map(|made| made.summary).collect();
+    let given = Sides {
+        sides: &given_sides,
+        one_server: fact(SERVERS) == "1",
+        blocks: [&blocks[0], &blocks[1]],
+        order: (plans[0].seed, &fact(ORDER_SALT)),
+        gate: &gate,
+        out_of_time: is_out_of_time(&runs),
+    };
+    let answer = AbAnswer::of(ab, (place.0, &place.1), plans[0].repeat.at_most, given);
+    let document = document(name.to_owned(), answer, (&gate, place.0, &place.1), runs);
+    Ok(AnsweredAgain { document, place, cut })
+}

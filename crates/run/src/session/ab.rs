@@ -1,0 +1,157 @@
+//! The blocks of a comparison: two runs that go on at once and take turns, a block each. Decides nothing
+//! itself: that is [`inferometer_analysis::ab`].
+
+use inferometer_analysis::ab::{Ab, Block, Next, Side};
+use inferometer_analysis::compare::Condition;
+use inferometer_load::PassPlan;
+use inferometer_model::cell::CellPlan;
+use inferometer_model::record::STOPPED_AT_MAX_TIME;
+use inferometer_model::time::Nanos;
+
+use super::{Finished, RunRequest, Session, prepare};
+use crate::ab_text;
+use crate::error::RunError;
+use crate::event::Event;
+use crate::event_loops::EventLoops;
+use crate::network::Network;
+use crate::servers::Servers;
+use crate::target;
+
+/// Two runs of a comparison that were carried out, as far as they were.
+pub struct Pairs {
+    /// The runs, A first, and why one broke off; an error where one has no results.
+    pub runs: [Result<(Finished, Option<RunError>), RunError>; 2],
+    /// The blocks of each.
+    pub blocks: [Vec<Block>; 2],
+}
+
+/// How the runs of a comparison are carried out.
+#[derive(Clone, Copy)]
+pub struct Pairing<'a> {
+    /// Both sides get other prompts, for one server may meet both.
+    pub other_prompts: bool,
+    /// The salt by which the order of blocks is drawn.
+    pub order_salt: &'a str,
+    /// Conditions on the differences.
+    pub gate: &'a [Condition],
+}
+
+/// Carries out both runs of a comparison, whose plans differ in their servers alone.
+///
+/// # Errors
+/// When nothing could be measured.
+pub fn carry_out_pairs(
+    sides: [RunRequest<'_>; 2],
+    servers: &mut [Servers; 2],
+    pairing: Pairing<'_>,
+) -> Result<Pairs, RunError> {
+    let [of_a, of_b] = servers;
+    let pairs = begin(sides[0], of_a).and_then(|a| match begin(sides[1], of_b) {
+        Ok(b) => Ok(played([a, b], pairing)),
+        Err(error) => {
+            abandon(a, &error);
+            Err(error)
+        }
+    });
+    sides[0].context.host.interrupt.wakes(None);
+    sides[0].events.emit(Event::Closed);
+    pairs
+}
+
+/// A run up to its first block.
+fn begin<'a>(
+    request: RunRequest<'a>,
+    servers: &'a mut Servers,
+) -> Result<Session<'a, EventLoops>, RunError> {
+    let RunRequest { plan, context, .. } = request;
+    let net = EventLoops::of(plan).map_err(RunError::Sockets)?;
+    let mut session = prepare::prepare(net, request, servers, |servers, start| {
+        target::prepare(plan, context, servers, start)
+    })?;
+    let folder = session.outputs.of(session.recording.run());
+    let kept = folder.and_then(|folder| session.servers.keep_files_in(&folder));
+    let warm = kept.and_then(|()| plan.cells.iter().try_for_each(|&cell| session.warm_up(cell)));
+    match warm {
+        Ok(()) => Ok(session),
+        Err(error) => {
+            abandon(session, &error);
+            Err(error)
+        }
+    }
+}
+
+/// Ends a run that has no partner, as one that broke off.
+fn abandon(mut session: Session<'_, EventLoops>, why: &RunError) {
+    session.broken = Some(format!("the comparison did not start: {why}"));
+    // What this says is known: why it broke off.
+    let _ = session.finish();
+}
+
+fn played(mut sessions: [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) -> Pairs {
+    alternate(&mut sessions, pairing);
+    let blocks = sessions.each_mut().map(|session| std::mem::take(&mut session.grid.blocks));
+    // An interruption while one report is written leaves the other its own.
+    Pairs { runs: sessions.map(Session::finish_as_far), blocks }
+}
+
+/// Plays pair after pair until the procedure ends, a run cannot go on, or the user interrupts.
+fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) {
+    let RunRequest { plan, context, events } = sessions[0].request;
+    let (Some(ab), [cell]) = (&plan.ab, plan.cells.as_slice()) else { return };
+    let passes = plan.passes_of(*cell);
+    let [pass] = passes.as_slice() else { return };
+    let of_block = u64::from(pass.requests().unwrap_or(0));
+    let seeds = (plan.seed, pairing.order_salt);
+    let mut procedure = Ab::new(ab, of_block, plan.repeat.at_most, seeds).with_gate(pairing.gate);
+    // From here on all counts: rests and the making of prompts too.
+    let ends = ab.max_time.map(|most| sessions[0].runner.net.now() + most);
+    while let Next::Pair { number, order } = procedure.next() {
+        for side in order {
+            let session = &mut sessions[side.index()];
+            context.host.interrupt.wakes(Some(session.runner.net.waker()));
+            if !session.block(*cell, number, pass, ends) {
+                return;
+            }
+        }
+        let same = sessions[0].workload_hash.hash() == sessions[1].workload_hash.hash();
+        if !same && !pairing.other_prompts {
+            let why = "the two servers did not get the same requests: they count tokens \
+                       differently, or differ in `extra_body`; give one --tokenizer for both";
+            sessions.iter_mut().for_each(|session| session.broken = Some(why.to_owned()));
+            return;
+        }
+        let last = |side: Side| sessions[side.index()].grid.blocks.last();
+        let (Some(a), Some(b)) = (last(Side::A), last(Side::B)) else { return };
+        procedure.tell([a, b]);
+        events.say(&ab_text::pair(ab, &procedure, [a, b]));
+    }
+}
+
+impl Session<'_, EventLoops> {
+    /// Plays a block, or as much of it as there is until an instant. Says whether the comparison can go on.
+    fn block(&mut self, cell: CellPlan, number: u32, pass: &PassPlan, ends: Option<Nanos>) -> bool {
+        let before = self.grid.blocks.len();
+        self.runner.most_time = ends.map(|ends| ends.since(self.runner.net.now()));
+        let rested = self.rest();
+        self.runner.most_time = ends.map(|ends| ends.since(self.runner.net.now()));
+        let played = rested.and_then(|()| self.pass(cell, number, pass));
+        self.runner.most_time = None;
+        if let Err(error) = played {
+            self.broken = Some(error.to_string());
+        }
+        if self.is_stopped() || self.server_died(cell, pass) {
+            return false;
+        }
+        let last = self.grid.passes_of(cell).last().and_then(|pass| pass.stopped.as_deref());
+        if last == Some(STOPPED_AT_MAX_TIME) {
+            return false;
+        }
+        if self.grid.blocks.len() == before {
+            let why =
+                format!("pair {number}: requests of a block were not sent, or have no record");
+            self.broken = Some(why);
+            return false;
+        }
+        true
+    }
+}

@@ -1,0 +1,218 @@
+//! What requests are sent with: the server made ready, a tokenizer, prompts, and what the first requests show.
+//! One process and each rank of several do it in the same way.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use inferometer_drive::Endpoint;
+use inferometer_model::finding::{Finding, code};
+use inferometer_model::secrets::{MIN_SECRET_CHARS, short_keys};
+use inferometer_observe::Observer;
+use inferometer_plan::{Plan, TargetPlan, WorkloadPlan};
+use inferometer_workload::conversation::History;
+
+use super::RunRequest;
+use super::first_requests::{self, First};
+use crate::error::RunError;
+use crate::event::Event;
+use crate::network::Network;
+use crate::overhead::Overhead;
+use crate::pass::PassRunner;
+use crate::prompts::{self, PromptTokenizer, Prompts};
+use crate::ready_target::ReadyTarget;
+use crate::recording::Counter;
+use crate::servers::{Servers, Start};
+use crate::slow::told_if_slow;
+use crate::spread::Spread;
+use crate::team::Team;
+use crate::{messages, model_limit, observers, overhead, prompt_findings};
+
+/// What requests are sent with: the server made ready, and prompts for it.
+pub(super) struct Equipped<N> {
+    pub(super) ready: ReadyTarget,
+    pub(super) observer: Observer,
+    pub(super) findings: Vec<Finding>,
+    pub(super) counter: Counter,
+    pub(super) prompts: Prompts,
+    pub(super) runner: PassRunner<N>,
+    /// What the first requests showed.
+    pub(super) first: First,
+}
+
+/// Makes the server ready and the prompts, and sends the first requests, which are not recorded.
+///
+/// # Errors
+/// When that cannot be done, or is interrupted.
+pub(super) fn equip<N: Network>(
+    net: N,
+    request: RunRequest<'_>,
+    servers: &mut Servers,
+    folder: &Path,
+    tokenizer: Option<PromptTokenizer>,
+    connect: impl FnOnce(&mut Servers, Start<'_>) -> Result<ReadyTarget, RunError>,
+) -> Result<Equipped<N>, RunError> {
+    let RunRequest { plan, context, events } = request;
+    let mut ready = connected(&net, request, servers, folder, connect)?;
+    let too_long = model_limit::check(plan, &ready.target.facts)?;
+    let mut asked = observers::observer(plan, &context.access, &mut ready)?;
+    let mut findings = ready.findings.clone();
+    findings.extend(too_long);
+    let tokenizer = match tokenizer {
+        Some(tokenizer) => tokenizer,
+        None => {
+            let server = ready.server.as_ref();
+            told_if_slow(
+                events,
+                "checking whether the server has a tokenizer API (/tokenize, /detokenize)",
+                || prompts::servers_tokenizer(server, &ready.endpoint.model, &mut findings),
+            )
+        }
+    };
+    let counter = counter(plan, &ready.endpoint, &tokenizer);
+    let mut prompts = open_prompts(request, tokenizer, &ready, &mut findings)?;
+    prompts.supply_rank(context.team.place());
+    let mut runner = runner(net, request, &ready, &counter);
+    let what = "sending first short requests, to learn what the server adds to a prompt and how \
+        fast it is";
+    let first = told_if_slow(events, what, || {
+        first_requests::send(&mut runner, plan, &prompts, &ready, &mut findings)
+    })?;
+    if runner.interrupted() {
+        return Err(RunError::Interrupted("anything was measured"));
+    }
+    if asked.again {
+        observers::ask_again(plan, &context.access, &mut ready, &mut asked.observer)?;
+    }
+    let observer = asked.observer;
+    Ok(Equipped { ready, observer, findings, counter, prompts, runner, first })
+}
+
+/// The server, ready to be measured.
+fn connected(
+    net: &impl Network,
+    RunRequest { plan, context, events }: RunRequest<'_>,
+    servers: &mut Servers,
+    folder: &Path,
+    connect: impl FnOnce(&mut Servers, Start<'_>) -> Result<ReadyTarget, RunError>,
+) -> Result<ReadyTarget, RunError> {
+    // A limit that stays low shows in the records of the connections that it costs.
+    let _ = inferometer_net::raise_open_files_limit();
+    let interrupt = &context.host.interrupt;
+    interrupt.wakes(Some(net.waker()));
+    events.emit(Event::Connecting);
+    let stop = interrupt.flag();
+    let program = context.host.program.as_deref();
+    for name in short_keys(&context.headers) {
+        events.say(&format!(
+            "warning: the key in the header {name} has fewer than {MIN_SECRET_CHARS} characters, so \
+             it is not removed from texts in which the server quotes it"
+        ));
+    }
+    let headers = &context.headers;
+    let start = Start { folder, stop: &stop, events, program, headers };
+    let what = match (&plan.launch, &plan.target) {
+        // What starts says what it waits for.
+        (None, TargetPlan::Server { .. }) => {
+            let urls: Vec<String> = plan.target.urls().map(ToString::to_string).collect();
+            let servers = if urls.len() == 1 { "server" } else { "servers" };
+            format!("identifying the {servers} at {}", urls.join(", "))
+        }
+        _ => "starting the server".to_owned(),
+    };
+    let ready = match told_if_slow(events, &what, || connect(servers, start)) {
+        Err(_) if interrupt.is_requested() => {
+            return Err(RunError::Interrupted("anything was measured"));
+        }
+        ready => ready?,
+    };
+    messages::announce(events, &ready.target, plan);
+    Ok(ready)
+}
+
+fn open_prompts(
+    RunRequest { plan, context, .. }: RunRequest<'_>,
+    tokenizer: PromptTokenizer,
+    ready: &ReadyTarget,
+    findings: &mut Vec<Finding>,
+) -> Result<Prompts, RunError> {
+    let mut prompts = Prompts::open(plan, tokenizer, &context.salt)?;
+    findings.extend(prompts::data_set_findings(&prompts));
+    findings.extend(prompt_findings::hash_covers_a_part(plan));
+    prompts::check_dialect(&prompts, plan, ready.endpoint.dialect)?;
+    if ready.endpoint.dialect.accepts_messages {
+        prompts.send_history_as(History::Messages);
+    }
+    Ok(prompts)
+}
+
+fn runner<N: Network>(
+    net: N,
+    RunRequest { plan, context, .. }: RunRequest<'_>,
+    ready: &ReadyTarget,
+    counter: &Counter,
+) -> PassRunner<N> {
+    let talks = matches!(plan.workload, WorkloadPlan::Conversation(_));
+    PassRunner {
+        net,
+        stop: context.host.interrupt.flag(),
+        address: ready.address.clone(),
+        tunnel: ready.tunnel.clone(),
+        tls: ready.tls.clone(),
+        endpoint: ready.endpoint.clone(),
+        spread: Spread::of(plan, ready, &context.salt, context.team.place().0),
+        sends_ignore_eos: true,
+        keep_text: talks || !matches!(counter, Counter::None),
+        reuse_connections: ready.endpoint.keeps_connections(),
+        // Each rank would cut off its own share only.
+        cut_off: matches!(context.team, Team::Alone),
+        most_time: None,
+    }
+}
+
+/// Makes prompts shorter by what the server adds, where that counts. Says how many tokens of a chat
+/// template input lengths leave out.
+pub(super) fn fit_prompts<N: Network>(
+    prompts: &mut Prompts,
+    plan: &Plan,
+    ready: &ReadyTarget,
+    runner: &PassRunner<N>,
+    seen: Overhead,
+    findings: &mut Vec<Finding>,
+) -> u32 {
+    if !runner.reuse_connections {
+        let why = if ready.endpoint.keeps_connections() {
+            "the server closes connections after an answer without announcing it"
+        } else {
+            "the header `Connection: close` was given"
+        };
+        let message = format!("{why}: each request uses a new connection, opened in advance");
+        findings.push(Finding::of(code::CONNECTIONS_NOT_KEPT, message));
+    }
+    let has_template = ready.endpoint.dialect.applies_chat_template;
+    let is_models_own = prompts.tokenizer().is_models_own;
+    let added = seen.tokens.filter(|_| is_models_own);
+    if is_models_own {
+        findings.extend(seen.findings);
+    }
+    if has_template && plan.count_template && added.is_none() {
+        findings.push(overhead::template_not_counted());
+    }
+    let counts = !has_template || plan.count_template;
+    if counts {
+        prompts.reserve(added.unwrap_or(0));
+    }
+    if counts { 0 } else { added.unwrap_or(0) }
+}
+
+/// The tokenizer that the user named counts outputs. Where the answers do not state their tokens, and
+/// whole bodies have no events to count, the model's own does.
+fn counter(plan: &Plan, endpoint: &Endpoint, tokenizer: &PromptTokenizer) -> Counter {
+    let stream = plan.sampling.stream;
+    if plan.tokenizer.is_some() {
+        Counter::AsTheyCome(Arc::clone(&tokenizer.tokenizer))
+    } else if tokenizer.is_models_own && !stream && !endpoint.dialect.reports_usage {
+        Counter::AfterThePass(Arc::clone(&tokenizer.tokenizer))
+    } else {
+        Counter::None
+    }
+}

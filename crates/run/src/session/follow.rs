@@ -1,0 +1,172 @@
+//! A rank from 1 on: does what rank 0 orders, and measures its share of each pass. It stores nothing: its
+//! records go to rank 0.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use inferometer_cluster::{Member, Order, PassReport};
+use inferometer_drive::{Live, Recorder};
+use inferometer_load::PassPlan;
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::record::Record;
+use inferometer_store::PassBegin;
+
+use super::RunRequest;
+use super::equip::{self, Equipped};
+use crate::error::RunError;
+use crate::event::Event;
+use crate::event_loops::EventLoops;
+use crate::network::Network;
+use crate::pass::{Part, PassRunner, PlayedPass};
+use crate::plan_memory::PlanMemory;
+use crate::prompts::{self, PassRequests, PromptCursor, Prompts, WorkloadHash};
+use crate::record_queue::{ToWriter, record_queue};
+use crate::servers::Servers;
+use crate::target;
+use crate::team::{self, MemberGate, Team};
+
+/// A rank and what it sends requests with.
+struct Follower<'a> {
+    request: RunRequest<'a>,
+    member: &'a Arc<Member>,
+    runner: PassRunner<EventLoops>,
+    prompts: Prompts,
+    cursor: PromptCursor,
+    hash: WorkloadHash,
+}
+
+/// Hands records on, and counts what became of their requests.
+struct Counted {
+    to: ToWriter,
+    outcomes: OutcomeCounts,
+}
+
+impl Recorder for Counted {
+    fn record(&mut self, record: Record, text: Option<String>) {
+        self.outcomes.add(record.outcome);
+        self.to.record(record, text);
+    }
+
+    fn is_behind(&self) -> bool {
+        self.to.is_behind()
+    }
+
+    fn wait_for_room(&mut self) {
+        self.to.wait_for_room();
+    }
+}
+
+/// Measures a rank's share of a run whose rank 0 is another process.
+///
+/// # Errors
+/// When this rank cannot go on, rank 0 is lost, or the run failed there.
+pub fn follow(request: RunRequest<'_>) -> Result<(), RunError> {
+    let RunRequest { context, events, .. } = request;
+    let Team::Member(member, (rank, _)) = &context.team else { return Ok(()) };
+    let followed = Follower::new(request, member).and_then(Follower::run);
+    context.host.interrupt.wakes(None);
+    events.emit(Event::Closed);
+    followed.map_err(|error| {
+        // Rank 0 says what it knows to everybody; what only this rank knows it says itself.
+        if !matches!(error, RunError::OtherRank(_)) {
+            member.fail(error.to_string());
+        }
+        RunError::OfServer { name: format!("rank {rank}"), source: Box::new(error) }
+    })
+}
+
+impl<'a> Follower<'a> {
+    fn new(request: RunRequest<'a>, member: &'a Arc<Member>) -> Result<Self, RunError> {
+        let RunRequest { plan, context, .. } = request;
+        let net = EventLoops::of(plan).map_err(RunError::Sockets)?;
+        let tokenizer = prompts::named_tokenizer(plan)?;
+        prompts::check_dataset(plan)?;
+        let mut servers = Servers::default();
+        let connect = |servers: &mut Servers, start: crate::servers::Start<'_>| {
+            target::prepare(plan, context, servers, start)
+        };
+        let nowhere = Path::new(".");
+        let equipped = equip::equip(net, request, &mut servers, nowhere, tokenizer, connect)?;
+        let Equipped { ready, mut findings, mut prompts, runner, first, .. } = equipped;
+        // What is found here rank 0 finds too.
+        equip::fit_prompts(&mut prompts, plan, &ready, &runner, first.seen, &mut findings);
+        let hash = WorkloadHash::of_run(plan, &context.salt, None)?;
+        Ok(Self { request, member, runner, prompts, cursor: PromptCursor::default(), hash })
+    }
+
+    /// Does one order after the other until the run is over.
+    fn run(mut self) -> Result<(), RunError> {
+        loop {
+            let order = self.member.next_order().map_err(RunError::other_rank)?;
+            match order {
+                Order::WarmUp { cell } => {
+                    if let Some(bound) = self.request.plan.warmup.bound() {
+                        let pass = PassPlan::OneByOne { bound };
+                        self.cursor.next(cell, "warm-up", 1, &pass);
+                    }
+                }
+                Order::TakenOver { begin } => {
+                    self.supply(&self.known(begin))?;
+                }
+                Order::Pass { begin } => self.pass(&self.known(begin))?,
+                Order::End { failed: None } => return Ok(()),
+                Order::End { failed: Some(why) } => {
+                    return Err(RunError::other_rank(format!("the run failed at rank 0: {why}")));
+                }
+            }
+        }
+    }
+
+    /// A pass with what its order does not carry: recorded instants, and turns of conversations.
+    fn known(&self, begin: PassBegin) -> PassBegin {
+        let as_text = |pass: &PassPlan| serde_json::to_string(pass).ok();
+        let passes = self.request.plan.passes_of(begin.cell);
+        let own = passes.into_iter().find(|pass| as_text(pass) == as_text(&begin.plan));
+        PassBegin { plan: own.unwrap_or(begin.plan), ..begin }
+    }
+
+    fn supply(&mut self, begin: &PassBegin) -> Result<PassRequests, RunError> {
+        let pass = &begin.plan;
+        let label = pass.prompt_label();
+        let place = self.cursor.next(begin.cell, &label, begin.repeat, pass);
+        prompts::supply(&self.prompts, self.request.plan, begin, &place, &mut self.hash)
+    }
+
+    fn pass(&mut self, begin: &PassBegin) -> Result<(), RunError> {
+        let RunRequest { plan, context, .. } = self.request;
+        let PassRequests { source, error, .. } = self.supply(begin)?;
+        let (to, from) = record_queue(PlanMemory::of(plan).answers.unwrap_or(0));
+        let is_scheduled = team::is_scheduled(&begin.plan);
+        self.member.begin_pass(Box::new(move || team::next_of(&from)), is_scheduled);
+        let (stop, waker) = (Arc::clone(&self.runner.stop), self.runner.net.waker());
+        self.member.when_stopped(move || {
+            stop.store(true, Ordering::Relaxed);
+            waker.wake();
+        });
+        let share = context.team.share(&begin.plan);
+        let workload_hash = self.hash.hash();
+        let gate = MemberGate { member: Arc::clone(self.member), workload_hash };
+        let part = Part { share, gate: Some(Box::new(gate)) };
+        let counted = Counted { to, outcomes: OutcomeCounts::default() };
+        let live = Arc::new(Live::default());
+        let played = self.runner.play_part(plan, begin, part, source, counted, live);
+        let PlayedPass { body_hash, recorder, process } = played.map_err(RunError::Sockets)?;
+        let Counted { to, outcomes } = recorder;
+        drop(to);
+        if let Some(why) = error.get() {
+            return Err(RunError::prompts(format!("prompts ran out: {why}")));
+        }
+        let interrupted = self.runner.interrupted();
+        // All bodies were made where all requests are known beforehand, and this rank got to its last one.
+        let has_all = begin.plan.requests().is_some()
+            && !begin.plan.may_end_before_its_count()
+            && !matches!(begin.plan, PassPlan::Conversations { .. })
+            && share.owns_any()
+            && !interrupted;
+        let body_hash = has_all.then_some(body_hash);
+        let report =
+            PassReport { outcomes, process, body_hash, interrupted, ..PassReport::default() };
+        self.member.end_pass(report).map_err(RunError::other_rank)
+    }
+}

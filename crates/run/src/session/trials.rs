@@ -1,0 +1,174 @@
+//! The trials of a search or a sweep, one pass each, until the procedure has its answer. Decides nothing
+//! itself: that is [`inferometer_analysis::search`] and [`inferometer_analysis::sweep`].
+
+use std::time::Duration;
+
+use inferometer_analysis::search::SearchAnswer;
+use inferometer_analysis::sweep::SweepAnswer;
+use inferometer_analysis::trials::{Trials, Tried};
+use inferometer_model::cell::CellPlan;
+use inferometer_model::finding::{Code, Finding, code};
+
+use super::Session;
+use crate::error::RunError;
+use crate::network::Network;
+use crate::{overhead, search_text, sweep_text};
+
+/// The most short requests between two trials, of which each waits for what is before it.
+const MOST_PROBES: u32 = 30;
+/// A server has settled when a request takes more than this share of the time of the one before.
+const SETTLED: f64 = 0.8;
+/// How long to wait where one is refused.
+const BETWEEN_REFUSALS: Duration = Duration::from_secs(1);
+
+impl<N: Network> Session<'_, N> {
+    /// Makes the trials of a cell.
+    pub(super) fn trials(&mut self, cell: CellPlan) -> Result<(), RunError> {
+        let of_plan = self.request.plan.passes_of(cell);
+        let Some(of_plan) = of_plan.first() else { return Ok(()) };
+        let Some(mut trials) = self.so_far(cell) else { return Ok(()) };
+        // The trial that an interruption cut off has sent prompts already, under the next number.
+        let mut number = self.last_number(cell) + u32::from(trials.count() > 0);
+        while let Some(pass) = trials.next(of_plan) {
+            if self.is_stopped() {
+                return Ok(());
+            }
+            self.rest()?;
+            let before = self.grid.trials_of(cell).len();
+            number += 1;
+            self.runner.most_time = trials.time_left();
+            let played = self.pass(cell, number, &pass);
+            self.runner.most_time = None;
+            played?;
+            if self.server_died(cell, &pass) || self.is_stopped() {
+                return Ok(());
+            }
+            let Some(tried) = self.grid.trials_of(cell).get(before) else { return Ok(()) };
+            let (count, was_cut_off) = (trials.count(), tried.was_cut_off());
+            trials.tell(tried);
+            if *tried == Tried::OutOfTime {
+                self.request.events.say(
+                    "    the time limit of --max-time is reached: the last trial is \
+                        discarded",
+                );
+            } else if trials.count() > count {
+                self.request.events.say(&self.of_trial(&trials));
+            } else if self.wait_from_now_on(cell, number) {
+                return Ok(());
+            }
+            if was_cut_off {
+                self.settle(cell, number)?;
+            }
+        }
+        for answer in self.answers(cell, &trials) {
+            self.request.events.say(&format!("  {cell}: {answer}"));
+        }
+        Ok(())
+    }
+
+    /// One line on the last trial.
+    fn of_trial(&self, trials: &Trials) -> String {
+        match (trials, &self.request.plan.search) {
+            (Trials::Search(search), Some(plan)) => search_text::trial(plan, search),
+            (Trials::Search(_), None) => String::new(),
+            (Trials::Sweep(sweep), _) => sweep_text::trial(sweep),
+        }
+    }
+
+    /// What the trials of a cell found out.
+    fn answers(&self, cell: CellPlan, trials: &Trials) -> Vec<String> {
+        match (trials, &self.request.plan.search) {
+            (Trials::Search(search), Some(plan)) => {
+                let answers = SearchAnswer::of_search(plan, cell, search);
+                answers.into_iter().map(|answer| answer.answer).collect()
+            }
+            (Trials::Search(_), None) => Vec::new(),
+            (Trials::Sweep(sweep), _) => {
+                vec![
+                    SweepAnswer::of_sweep(cell, sweep, self.grid.cards_of(cell, self.request.plan))
+                        .answer,
+                ]
+            }
+        }
+    }
+
+    /// After a trial that counts for nothing. One of a search that was cut off because its load seemed far beyond
+    /// the edge, which its records do not bear out, is followed by trials that are played to their ends. Says
+    /// whether the trials of the cell end: what would be asked for is the same trial again, and one that is
+    /// incomplete for another reason would be so again.
+    fn wait_from_now_on(&mut self, cell: CellPlan, trial: u32) -> bool {
+        let of_search = self.request.plan.search.is_some();
+        let was_cut_off = std::mem::take(&mut self.runner.cut_off) && of_search;
+        let (code, message) = if was_cut_off {
+            let message = format!(
+                "trial {trial} was ended early, but its records do not confirm the result, as can \
+                    happen if outputs are counted after the pass: it is discarded, and no other \
+                    trial is ended early"
+            );
+            (code::SEARCH_TRIAL_LOST, message)
+        } else {
+            let message = format!(
+                "trial {trial} has requests that were not sent, or have no record: it is \
+                    discarded, and the trials of this cell end there"
+            );
+            let code = if of_search { code::SEARCH_TRIAL_LOST } else { code::SWEEP_TRIAL_LOST };
+            (code, message)
+        };
+        self.warn(code, cell, message);
+        !was_cut_off
+    }
+
+    /// Waits until a server works off what a trial that was cut off has left: not every one stops when
+    /// its client is gone, and the next trial would stand in that queue. It is idle again when a short
+    /// request no longer takes less than the one before it.
+    fn settle(&mut self, cell: CellPlan, trial: u32) -> Result<(), RunError> {
+        let mut before: Option<Duration> = None;
+        for probe in 0..MOST_PROBES {
+            if self.is_stopped() {
+                return Ok(());
+            }
+            let name = format!("after trial {trial}, {probe}");
+            let plan = self.request.plan;
+            let took = overhead::latency(&mut self.runner, plan, &self.prompts, &name)?;
+            match (took, before) {
+                (Some(took), Some(before)) if took > before.mul_f64(SETTLED) => return Ok(()),
+                (Some(took), _) => before = Some(took),
+                (None, _) => {
+                    let rested = self.runner.rest(BETWEEN_REFUSALS);
+                    rested.map_err(RunError::Sockets)?;
+                }
+            }
+        }
+        let message = format!(
+            "after trial {trial} was ended early, {MOST_PROBES} short requests were still \
+                rejected, or each was faster than the previous one: the next trial may wait in the \
+                queue of this one"
+        );
+        self.warn(code::SEARCH_NOT_SETTLED, cell, message);
+        Ok(())
+    }
+
+    fn warn(&mut self, code: Code, cell: CellPlan, message: String) {
+        self.request.events.say(&format!("warning: {message}"));
+        let finding = Finding::of(code, message);
+        self.found(finding.at(cell.to_string()));
+    }
+
+    /// Whether a cell that was resumed has trials left to make.
+    pub(super) fn trials_go_on(&self, cell: CellPlan) -> bool {
+        let passes = self.request.plan.passes_of(cell);
+        let next = |of_plan| self.so_far(cell)?.next(of_plan);
+        passes.first().and_then(next).is_some()
+    }
+
+    /// The largest number of a trial so far: it makes the trial's arrivals and prompts.
+    fn last_number(&self, cell: CellPlan) -> u32 {
+        self.grid.passes_of(cell).iter().map(|pass| pass.repeat).max().unwrap_or(0)
+    }
+
+    fn so_far(&self, cell: CellPlan) -> Option<Trials> {
+        let mut trials = Trials::of(self.request.plan)?;
+        self.grid.trials_of(cell).iter().for_each(|tried| trials.tell(tried));
+        Some(trials)
+    }
+}

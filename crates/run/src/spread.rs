@@ -1,0 +1,212 @@
+//! Several equal servers behind one load: they are what the plan says that they are, each has an address of its own,
+//! and a name with several addresses is as many servers. Nothing is measured here.
+
+use inferometer_drive::{Endpoint, Servers, SessionHeaders};
+use inferometer_http::client::Client;
+use inferometer_model::finding::{Finding, code};
+use inferometer_model::target::Target;
+use inferometer_net::Address;
+use inferometer_net::tls::TlsClient;
+use inferometer_plan::{Plan, SpreadPlan, TargetPlan};
+use inferometer_store::PassBegin;
+
+use crate::error::RunError;
+use crate::ready_target::{OtherServer, ReadyTarget};
+
+/// How a pass is spread over several servers.
+#[derive(Default)]
+pub struct Spread {
+    /// Where the others listen, and how their requests are made.
+    pub others: Vec<(Address, Endpoint)>,
+    /// How TLS is spoken to them.
+    pub tls: Vec<(Address, TlsClient)>,
+    /// Who gets the next request, and how sessions are told.
+    pub plan: SpreadPlan,
+    /// What keeps sessions of this run apart from those of others.
+    pub salt: String,
+    /// Which rank this is.
+    pub rank: u32,
+}
+
+impl Spread {
+    /// That of a run.
+    pub(crate) fn of(plan: &Plan, ready: &ReadyTarget, salt: &str, rank: u32) -> Self {
+        let both = |other: &OtherServer| (other.address.clone(), other.endpoint.clone());
+        let secured = |other: &OtherServer| Some((other.address.clone(), other.tls.clone()?));
+        Self {
+            others: ready.others.iter().map(both).collect(),
+            tls: ready.others.iter().filter_map(secured).collect(),
+            plan: match &plan.target {
+                TargetPlan::Server { spread, .. } => spread.clone(),
+                TargetPlan::Embedded { .. } => SpreadPlan::default(),
+            },
+            salt: salt.to_owned(),
+            rank,
+        }
+    }
+
+    /// The servers of a pass, of which the first is at `address`.
+    pub(crate) fn servers(&self, address: &Address) -> Servers {
+        let others = self.others.iter().map(|(address, _)| address.clone());
+        let all = std::iter::once(address.clone()).chain(others).collect();
+        Servers::new(all, self.plan.balance, self.rank)
+    }
+
+    /// How the other servers' requests are made.
+    pub(crate) fn endpoints(&self) -> Vec<Endpoint> {
+        self.others.iter().map(|(_, endpoint)| endpoint.clone()).collect()
+    }
+
+    /// How sessions of a pass are told.
+    pub(crate) fn sessions(&self, begin: &PassBegin) -> SessionHeaders {
+        SessionHeaders {
+            header: self.plan.session_header.clone(),
+            cookie: self.plan.session_cookie.clone(),
+            scope: format!("{} pass {}", self.salt, begin.pass),
+            rank: self.rank,
+        }
+    }
+}
+
+/// The servers of a plan as one target. The first is what questions are asked of.
+///
+/// # Errors
+/// When two of them differ in what a request is, or are one.
+pub(crate) fn together(plan: &Plan, each: Vec<ReadyTarget>) -> Result<ReadyTarget, RunError> {
+    let mut places: Vec<(String, OtherServer)> = Vec::new();
+    let mut findings: Vec<Finding> = Vec::new();
+    for ready in &each {
+        let (found, finding) = places_of(ready);
+        places.extend(found);
+        for finding in ready.findings.iter().cloned().chain(finding) {
+            if !findings.contains(&finding) {
+                findings.push(finding);
+            }
+        }
+    }
+    let mut all = each.into_iter();
+    let Some(mut first) = all.next() else { return Err(RunError::target("there is no server")) };
+    first.findings = findings;
+    if places.len() < 2 {
+        return Ok(first);
+    }
+    for other in all {
+        check_equal(&first, &other)?;
+        first.findings.extend(differences(&first.target, &other.target));
+        first.target.url += ", ";
+        first.target.url += &other.target.url;
+    }
+    if let Some((proxy, _)) = &first.tunnel {
+        return Err(RunError::target(format!(
+            "target (--target): the tunnel of the proxy {proxy} leads to one server; reach several without it, by \
+             --proxy none or NO_PROXY"
+        )));
+    }
+    check_places(&places)?;
+    first.target.facts.insert("balance".to_owned(), balance(plan).to_owned());
+    let (names, mut others): (Vec<_>, Vec<_>) = places.into_iter().unzip();
+    first.target.servers = names;
+    // A name's own first address may be one that took no connection.
+    let own = others.remove(0);
+    (first.address, first.server) = (own.address, own.server);
+    first.others = others;
+    Ok(first)
+}
+
+fn balance(plan: &Plan) -> &'static str {
+    match &plan.target {
+        TargetPlan::Server { spread, .. } => spread.balance.name(),
+        TargetPlan::Embedded { .. } => SpreadPlan::default().balance.name(),
+    }
+}
+
+/// The addresses of a server as servers, each with its name.
+fn places_of(ready: &ReadyTarget) -> (Vec<(String, OtherServer)>, Option<Finding>) {
+    let place = |address: &Address, server: Option<Client>| OtherServer {
+        address: address.clone(),
+        endpoint: ready.endpoint.clone(),
+        tls: ready.tls.clone(),
+        server,
+    };
+    let url = &ready.target.url;
+    let (clients, unreachable) =
+        ready.server.as_ref().map(Client::at_each_address).unwrap_or_default();
+    let finding = (!unreachable.is_empty()).then(|| {
+        let those: Vec<String> =
+            unreachable.iter().map(|(address, why)| format!("{address}: {why}")).collect();
+        let message = format!(
+            "{url}: {} of its {} addresses got no requests, because they took no connection ({})",
+            unreachable.len(),
+            unreachable.len() + clients.len(),
+            those.join("; ")
+        );
+        Finding::of(code::ADDRESS_UNREACHABLE, message)
+    });
+    if clients.len() < 2 {
+        return (vec![(url.clone(), place(&ready.address, ready.server.clone()))], finding);
+    }
+    let named = |client: Client| {
+        (format!("{url} ({})", client.address), place(&client.address.clone(), Some(client)))
+    };
+    (clients.into_iter().map(named).collect(), finding)
+}
+
+/// That a request means the same to two servers.
+fn check_equal(first: &ReadyTarget, other: &ReadyTarget) -> Result<(), RunError> {
+    let (a, b) = (&first.target, &other.target);
+    let differ = |what: &str, of_a: &str, of_b: &str, flag: &str| {
+        Err(RunError::target(format!(
+            "target (--target): servers behind one load are equal, and {} has {what} {of_a}, {} has {of_b}; give \
+             {flag}, or measure them one after the other with [[target]]s",
+            a.url, b.url
+        )))
+    };
+    if a.dialect != b.dialect {
+        return differ("the dialect", &a.dialect, &b.dialect, "--dialect");
+    }
+    if a.model != b.model {
+        return differ("the model", &a.model, &b.model, "--model");
+    }
+    Ok(())
+}
+
+/// What else differs: the servers are measured as they are.
+fn differences(a: &Target, b: &Target) -> Option<Finding> {
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
+    let mut found = Vec::new();
+    let mut compare = |what: &str, a: String, b: String| {
+        if a != b {
+            found.push(format!("{what} {a} and {b}"));
+        }
+    };
+    compare("engine", text(&a.engine), text(&b.engine));
+    compare("version", text(&a.engine_version), text(&b.engine_version));
+    for key in a.facts.keys().chain(b.facts.keys().filter(|key| !a.facts.contains_key(*key))) {
+        let value =
+            |of: &Target| of.facts.get(key).cloned().unwrap_or_else(|| "not stated".to_owned());
+        compare(key, value(a), value(b));
+    }
+    let message = format!("{} and {} differ: {}", a.url, b.url, found.join("; "));
+    (!found.is_empty()).then(|| Finding::of(code::SERVERS_DIFFER, message))
+}
+
+/// That each server has an address of its own. Behind a proxy all have that of the proxy, and the path has theirs.
+fn check_places(places: &[(String, OtherServer)]) -> Result<(), RunError> {
+    for (at, (name, place)) in places.iter().enumerate() {
+        // One address may have several servers by their paths, but not by names under TLS.
+        let same = places[..at].iter().find(|(_, other)| {
+            other.address == place.address
+                && (other.endpoint.path == place.endpoint.path || place.tls.is_some())
+        });
+        if let Some((other, _)) = same {
+            return Err(RunError::target(format!(
+                "target (--target): {other} and {name} lead to one address, {}; each server has one of its own",
+                place.address
+            )));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

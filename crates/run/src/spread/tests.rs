@@ -1,0 +1,90 @@
+//! Servers behind one load: what is one, what differs, what is refused.
+
+use inferometer_plan::Url;
+use inferometer_plan::spec::{Known, Spec, parse_url};
+use inferometer_wire::dialect::dialect;
+
+use super::*;
+
+fn plan(targets: &[&str]) -> Plan {
+    let keys = serde_json::json!({
+        "target": targets, "dialect": "openai-completions", "model": "m", "input_lengths": [8],
+        "output_lengths": [8], "concurrency": [2],
+    });
+    let spec: Spec = serde_json::from_value(keys).unwrap();
+    spec.resolve(&Known { dialects: &["openai-completions"], models: &[] }).unwrap()
+}
+
+/// A server that said what it is, at an address of this machine.
+fn ready(url: &str, address: &str, change: impl FnOnce(&mut Target)) -> ReadyTarget {
+    let parsed: Url = parse_url(url).unwrap();
+    let dialect = dialect("openai-completions").unwrap();
+    let mut target = Target {
+        url: url.to_owned(),
+        dialect: dialect.name.to_owned(),
+        model: "m".to_owned(),
+        engine_version: Some("1".to_owned()),
+        ..Target::default()
+    };
+    change(&mut target);
+    ReadyTarget {
+        address: address.parse::<std::net::SocketAddr>().unwrap().into(),
+        tunnel: None,
+        tls: None,
+        server: None,
+        endpoint: Endpoint {
+            dialect,
+            authority: parsed.host_field(),
+            path: format!("{}/v1/completions", parsed.prefix),
+            headers: Vec::new(),
+            model: target.model.clone(),
+        },
+        target,
+        findings: Vec::new(),
+        embedded: None,
+        others: Vec::new(),
+    }
+}
+
+const A: &str = "http://a:1";
+const B: &str = "http://b:1";
+
+fn both(a: ReadyTarget, b: ReadyTarget) -> Result<ReadyTarget, String> {
+    together(&plan(&[A, B]), vec![a, b]).map_err(|error| error.to_string())
+}
+
+#[test]
+fn equal_servers_are_one_target_that_names_each() {
+    let ready = both(ready(A, "127.0.0.1:1", |_| {}), ready(B, "127.0.0.1:2", |_| {})).unwrap();
+    assert_eq!(ready.target.servers, [A, B]);
+    assert_eq!(ready.target.url, "http://a:1, http://b:1");
+    assert_eq!(ready.target.facts["balance"], "round-robin");
+    assert_eq!((ready.others.len(), ready.findings.len()), (1, 0));
+}
+
+#[test]
+fn servers_to_which_a_request_means_something_else_are_refused_by_name() {
+    let a = || ready(A, "127.0.0.1:1", |_| {});
+    let of = |change: fn(&mut Target)| {
+        both(a(), ready(B, "127.0.0.1:2", change)).map(|_| ()).unwrap_err()
+    };
+    let told = of(|target| target.model = "n".to_owned());
+    assert!(told.contains("http://a:1 has the model m, http://b:1 has n; give --model"), "{told}");
+    let told = of(|target| target.dialect = "tgi".to_owned());
+    assert!(told.contains("http://b:1 has tgi; give --dialect"), "{told}");
+    let told = both(a(), ready(B, "127.0.0.1:1", |_| {})).map(|_| ()).unwrap_err();
+    assert!(told.contains("http://a:1 and http://b:1 lead to one address, 127.0.0.1:1"), "{told}");
+}
+
+#[test]
+fn other_versions_are_measured_and_told() {
+    let other = ready(B, "127.0.0.1:2", |target| target.engine_version = Some("2".to_owned()));
+    let ready = both(ready(A, "127.0.0.1:1", |_| {}), other).unwrap();
+    let [only] = &ready.findings[..] else { panic!("{:?}", ready.findings) };
+    assert!(only.is(code::SERVERS_DIFFER));
+    assert!(
+        only.message.contains("http://a:1 and http://b:1 differ: version 1 and 2"),
+        "{}",
+        only.message
+    );
+}

@@ -1,0 +1,291 @@
+//! This process among those that measure one plan together: alone, rank 0, or another rank.
+
+use std::sync::Arc;
+
+use inferometer_analysis::ranks::{RankClock, RankState, RankSummary};
+use inferometer_cluster::{Lead, Member, Over, PassReport, RankReport, Sent, Sink};
+use inferometer_drive::{Live, StartGate};
+use inferometer_load::{PassKind, PassPlan, Share};
+use inferometer_model::finding::{Finding, code};
+use inferometer_model::outcome::OutcomeCounts;
+use inferometer_model::time::Nanos;
+use inferometer_plan::{Plan, TargetPlan};
+
+use crate::error::PlanError;
+use crate::record_queue::{FromDriver, Message, ToWriter};
+
+/// This process among those of its run.
+#[derive(Clone, Default)]
+pub enum Team {
+    /// It is the only one.
+    #[default]
+    Alone,
+    /// It is rank 0: it decides what is measured, and has the records of all.
+    Lead(Arc<Lead>),
+    /// It is another rank, by its number and that of all ranks. It measures its share of what rank 0 decides.
+    Member(Arc<Member>, (u32, u32)),
+}
+
+impl Team {
+    /// The number of this rank, and that of all ranks.
+    pub fn place(&self) -> (u32, u32) {
+        match self {
+            Self::Alone => (0, 1),
+            Self::Lead(lead) => (0, lead.ranks()),
+            Self::Member(_, place) => *place,
+        }
+    }
+
+    /// This rank's share of a pass.
+    pub fn share(&self, pass: &PassPlan) -> Share {
+        let (rank, ranks) = self.place();
+        Share::of(pass, rank, ranks)
+    }
+
+    /// Rank 0, if this process is that of several.
+    pub fn lead(&self) -> Option<&Lead> {
+        match self {
+            Self::Lead(lead) => Some(lead),
+            Self::Alone | Self::Member(..) => None,
+        }
+    }
+}
+
+/// Refuses what several ranks cannot measure together. `ranks`: how many there are.
+///
+/// # Errors
+/// Every reason.
+pub fn check_ranks(plan: &Plan, ranks: u32) -> Result<(), PlanError> {
+    let mut mistakes = Vec::new();
+    let mut refuse = |is_wrong: bool, why: &str| {
+        if is_wrong {
+            mistakes.push(why.to_owned());
+        }
+    };
+    refuse(
+        matches!(plan.target, TargetPlan::Embedded { .. }),
+        "target (--target): several ranks need the address of a common server: without it, each \
+            would start its own embedded engine",
+    );
+    refuse(
+        plan.launch.is_some(),
+        "server: several ranks need the address of a common server: each would start its own; \
+            start the server first, and give --target",
+    );
+    refuse(plan.ab.is_some(), "ab: a comparison needs a single process; start one");
+    refuse(
+        plan.stop != inferometer_plan::stop::StopPlan::default(),
+        "stop_when_saturated, stop_at_error_rate: each rank would judge its own share of the requests; leave \
+         them out",
+    );
+    for pass in plan.cells.iter().flat_map(|cell| plan.passes_of(*cell)) {
+        let (most, _) = pass.limit();
+        if let Some(most) = most.filter(|most| *most < ranks) {
+            mistakes.push(format!(
+                "max_in_flight (--max-in-flight): {most} is less than the number of ranks \
+                    ({ranks}), so a rank would have none"
+            ));
+            break;
+        }
+        // The share of a rank is of the whole pass, and at a low stage some ranks send nothing.
+        if let PassPlan::Closed { concurrency, bound } = pass
+            && concurrency.constant().is_none()
+            && bound.requests.is_some()
+        {
+            mistakes.push(
+                "requests (--requests): with stages of requests in flight, several ranks would send \
+                    other shares than one process: let the stages' durations end the pass"
+                    .to_owned(),
+            );
+            break;
+        }
+    }
+    if mistakes.is_empty() { Ok(()) } else { Err(mistakes.into()) }
+}
+
+/// Whether the plan says when requests are due, and not what has ended before.
+pub fn is_scheduled(pass: &PassPlan) -> bool {
+    let load = pass.load();
+    (load.is_scheduled() || load.kind() == PassKind::Saturated)
+        && !matches!(pass, PassPlan::Conversations { .. })
+}
+
+/// The start of a pass, as rank 0 sets it for all.
+pub struct LeadGate {
+    /// Rank 0.
+    pub lead: Arc<Lead>,
+    /// The hash over all requests of the run so far.
+    pub workload_hash: String,
+}
+
+impl StartGate for LeadGate {
+    fn start(&mut self, _now: Nanos) -> Option<Nanos> {
+        self.lead.start(&self.workload_hash)
+    }
+}
+
+/// The same, as sent to another rank.
+pub struct MemberGate {
+    /// This rank.
+    pub member: Arc<Member>,
+    /// The hash over all requests of the run so far, as this rank made them.
+    pub workload_hash: String,
+}
+
+impl StartGate for MemberGate {
+    fn start(&mut self, _now: Nanos) -> Option<Nanos> {
+        self.member.start(&self.workload_hash)
+    }
+}
+
+/// Where the records of the other ranks go: to the thread that writes this rank's own. Who looks on sees them in
+/// `live`.
+pub fn sinks(lead: &Lead, to: &ToWriter, live: &Arc<Live>) -> Vec<Sink> {
+    let sink = |rank| -> Sink {
+        let (mut to, live) = (to.clone().of_rank(Some(rank)), Arc::clone(live));
+        Box::new(move |records: Vec<Sent>| {
+            records.iter().for_each(|sent| live.end_elsewhere(&sent.record));
+            to.take(records);
+        })
+    };
+    (1..lead.ranks()).map(sink).collect()
+}
+
+/// The next record on its way to rank 0.
+///
+/// # Errors
+/// After the last one.
+pub fn next_of(from: &FromDriver) -> Result<Option<Sent>, Over> {
+    use std::sync::mpsc::TryRecvError;
+    match from.try_recv() {
+        Ok(Message { record, text, .. }) => Ok(Some(Sent { record, text })),
+        Err(TryRecvError::Empty) => Ok(None),
+        Err(TryRecvError::Disconnected) => Err(Over),
+    }
+}
+
+/// What a pass shows of its ranks: why it is not whole, if it is not. `body_hash` is that of rank 0, where
+/// all ranks have it.
+pub fn not_whole(
+    reports: &[RankReport],
+    body_hash: Option<&str>,
+    interrupted: bool,
+) -> Option<String> {
+    for RankReport { rank, host, report } in reports {
+        let name = format!("rank {rank} ({host})");
+        match report {
+            Err(why) => return Some(format!("{name} {why}")),
+            Ok(report) if report.interrupted && !interrupted => {
+                return Some(format!("{name} was interrupted"));
+            }
+            Ok(report) => {
+                let other = report.body_hash.as_deref().filter(|_| !interrupted);
+                if other.zip(body_hash).is_some_and(|(theirs, ours)| theirs != ours) {
+                    return Some(format!("{name} sends different request bodies than rank 0"));
+                }
+            }
+        }
+    }
+    None
+}
+
+/// The ranks of a run for its results: their machines from rank 0 on, each with how it was lost, if it was; what each
+/// reported of each pass, and what became of its requests.
+pub fn summaries(
+    ranks: &[(String, Option<String>)],
+    reports: &[RankReport],
+    outcomes: impl Fn(u32) -> OutcomeCounts,
+    interrupted: bool,
+) -> Vec<RankSummary> {
+    let of_rank = |(rank, (host, why)): (u32, &(String, Option<String>))| {
+        let own: Vec<_> = reports.iter().filter(|one| one.rank == rank).collect();
+        let done: Vec<&PassReport> =
+            own.iter().filter_map(|one| one.report.as_ref().ok()).collect();
+        let stopped = match rank {
+            0 => interrupted,
+            _ => done.last().is_some_and(|report| report.interrupted),
+        };
+        RankSummary {
+            rank,
+            host: host.clone(),
+            requests: outcomes(rank),
+            clock: clock(&done),
+            state: match (why, stopped) {
+                (Some(_), _) => RankState::Lost,
+                (None, true) => RankState::Interrupted,
+                (None, false) => RankState::Complete,
+            },
+            why: why.clone(),
+        }
+    };
+    (0..).zip(ranks).map(of_rank).collect()
+}
+
+/// The clock of a rank, by what it reported of each pass.
+fn clock(reports: &[&PassReport]) -> Option<RankClock> {
+    let last = reports.last()?.clock;
+    let bound_ns = reports.iter().map(|report| report.clock.bound_ns).max().unwrap_or(0);
+    Some(RankClock {
+        offset_ms: last.offset_ns as f64 / 1e6,
+        bound_ms: bound_ns as f64 / 1e6,
+        drift_ppm: last.drift_ppm.map(|(ppm, _)| ppm),
+        drift_bound_ppm: last.drift_ppm.map(|(_, bound)| bound),
+        round_trip_ms: last.round_trip_ns as f64 / 1e6,
+    })
+}
+
+/// The last word on the ranks of a run, from what each reported of each pass.
+pub fn finding(ranks: u32, reports: &[RankReport]) -> Option<Finding> {
+    if ranks == 1 {
+        return None;
+    }
+    let clocks =
+        reports.iter().filter_map(|one| one.report.as_ref().ok()).map(|report| report.clock);
+    let worst = clocks.map(|clock| clock.bound_ns).max().unwrap_or(0);
+    let message = format!(
+        "{ranks} ranks measured this run together. Times of different ranks are converted to the \
+            clock of rank 0, with an error of at most {}: windows, requests in flight, time \
+            courses and figures from due can be wrong by this much; the latencies of one request \
+            use a single clock{}",
+        in_ms(worst),
+        told_of(ranks, reports)
+    );
+    Some(Finding::of(code::SEVERAL_RANKS, message))
+}
+
+/// The most ranks that are named one by one.
+const MOST_NAMED: u32 = 16;
+
+/// Each rank with its requests and its clock.
+fn told_of(ranks: u32, reports: &[RankReport]) -> String {
+    let mut text = String::new();
+    for rank in 1..ranks.min(MOST_NAMED + 1) {
+        let of_rank: Vec<_> = reports.iter().filter(|one| one.rank == rank).collect();
+        let Some(last) = of_rank.last() else { continue };
+        text += &format!("; rank {rank} ({}): ", last.host);
+        let done: Vec<_> = of_rank.iter().filter_map(|one| one.report.as_ref().ok()).collect();
+        let complete: u64 = done.iter().map(|report| report.outcomes.complete).sum();
+        let failed: u64 = done.iter().map(|report| report.outcomes.failed()).sum();
+        text += &format!("{complete} requests complete, {failed} failed");
+        if let Some(report) = done.last() {
+            let clock = report.clock;
+            let bound = done.iter().map(|report| report.clock.bound_ns).max().unwrap_or(0);
+            let offset_ms = clock.offset_ns as f64 / 1e6;
+            text += &format!(", clock {offset_ms:+.3} ms off, to {}", in_ms(bound));
+            if let Some((ppm, bound)) = clock.drift_ppm {
+                text += &format!(", drift {ppm:+.1} ppm, to {bound:.1}");
+            }
+        }
+        if let Err(why) = &last.report {
+            text += &format!(", {why}");
+        }
+    }
+    if ranks > MOST_NAMED + 1 {
+        text += "; the others are alike";
+    }
+    text
+}
+
+fn in_ms(ns: u64) -> String {
+    format!("{:.3} ms", ns as f64 / 1e6)
+}

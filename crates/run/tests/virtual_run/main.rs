@@ -1,0 +1,298 @@
+//! Whole runs over a network in memory, against the embedded engine, in virtual time: the plan, the
+//! passes, the log, the store and the report are those of a real run. No socket is opened.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use inferometer_analysis::cell::Cell;
+use inferometer_analysis::summary::Summary;
+use inferometer_analysis::sweep::Outcome;
+use inferometer_plan::spec::{Spec, TargetSpec};
+use inferometer_run::resume::EarlierRun;
+use inferometer_run::{
+    Event, Events, Finished, Group, Host, Interrupt, ReportFiles, RunError, RunRequest, Servers,
+    Shortfall, Strictness, judge, summarise_log, variants,
+};
+use inferometer_store::{RunState, Store};
+use serde_json::{Value, json};
+
+mod loops;
+mod measured;
+
+use measured::{measure, planned};
+
+/// The two passes of the published tables.
+fn table() -> Value {
+    json!({ "one_by_one": 2, "requests": 6 })
+}
+
+/// The figures of a run without what the client's process went through, which no two runs share.
+fn figures(summary: &Summary) -> Vec<Cell> {
+    let mut cells = summary.cells.clone();
+    for pass in cells.iter_mut().flat_map(|cell| &mut cell.passes) {
+        pass.instrument.process = None;
+    }
+    cells
+}
+
+fn state(store: &Path, finished: &Finished) -> RunState {
+    Store::open_existing(store)
+        .expect("valid in this test")
+        .run(finished.run.as_str())
+        .expect("valid in this test")
+        .row
+        .state
+}
+
+#[test]
+fn a_run_over_a_network_in_memory_has_a_log_a_row_and_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, mut context) = planned(&folder, table());
+    context.files = ReportFiles::All;
+    let events = Events::none();
+    let finished = measure(&plan, &context, &events, &[]).unwrap();
+    let passes = &finished.summary.cells[0].passes;
+    assert_eq!(passes.iter().map(|pass| pass.outcomes.complete).collect::<Vec<_>>(), [2, 6]);
+    assert_eq!(judge(&plan, &context, &finished, Strictness::Lenient), Ok(()));
+    let totals = events.live().look(|state| state.totals());
+    assert_eq!((totals.outcomes.complete, totals.counts.ended), (8, 8));
+    for file in ["report.html", "report.md", "summary.json", "cells.csv", "table.md"] {
+        assert!(folder.path().join("report").join(file).exists(), "{file}");
+    }
+    assert_eq!(state(&context.store, &finished), RunState::Complete);
+    let stored = Store::open_existing(&context.store).unwrap().run(finished.run.as_str()).unwrap();
+    let again = summarise_log(&stored, &plan).unwrap();
+    assert!(again.cut.is_none());
+    assert_eq!(again.summary, finished.summary, "the results follow from the log");
+}
+
+#[test]
+fn the_events_of_a_run_come_in_the_order_of_its_steps() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, context) = planned(&folder, table());
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&heard);
+    let events = Events::to(move |event: &Event<'_>| {
+        hears.lock().unwrap().push(match event {
+            Event::Connecting => "connecting",
+            Event::RunStarted(_) => "run started",
+            Event::WarmUpStarted(_) => "warm-up started",
+            Event::WarmUpEnded => "warm-up ended",
+            Event::PassStarted(_) => "pass started",
+            Event::Record(_) => "record",
+            Event::PassEnded(_) => "pass ended",
+            Event::RunEnded(_) => "run ended",
+            Event::Closed => "closed",
+            _ => return,
+        });
+    });
+    measure(&plan, &context, &events, &[]).unwrap();
+    let pass =
+        |records| [&["pass started"][..], &vec!["record"; records], &["pass ended"]].concat();
+    let begin = ["connecting", "run started", "warm-up started", "warm-up ended"];
+    let expected = [&begin[..], &pass(2), &pass(6), &["run ended", "closed"]].concat();
+    assert_eq!(*heard.lock().unwrap(), expected);
+}
+
+#[test]
+fn two_runs_of_one_plan_have_the_same_figures_to_the_last_digit() {
+    let measured = || {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = json!({ "rate": ["40"], "requests": 30, "repeat": 2 });
+        let (plan, context) = planned(&folder, keys);
+        let summary = measure(&plan, &context, &Events::none(), &[]).unwrap().summary;
+        (figures(&summary), summary.workload_hash, summary.body_hash)
+    };
+    assert_eq!(measured(), measured());
+}
+
+#[test]
+fn failed_requests_are_outcomes_and_too_many_of_them_are_a_shortfall() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, context) = planned(&folder, table());
+    // Two requests find out what the server adds to prompts, one is the warm-up, two go one by one.
+    let faults = ["status=503@6", "cut@7", "reset@8"];
+    let finished = measure(&plan, &context, &Events::none(), &faults).unwrap();
+    let outcomes = finished.summary.cells[0].passes[1].outcomes;
+    assert_eq!((outcomes.complete, outcomes.failed(), outcomes.rejected), (3, 3, 1), "{outcomes}");
+    let shortfall = judge(&plan, &context, &finished, Strictness::Lenient).unwrap_err();
+    let Shortfall::Failed(why) = shortfall else { panic!("{shortfall:?}") };
+    assert!(why.contains("3 of 6 requests failed, more than --max-failures 1%"), "{why}");
+}
+
+#[test]
+fn a_run_that_was_interrupted_is_resumed_with_the_figures_of_one_that_was_not() {
+    let keys = json!({ "one_by_one": 2, "requests": 6, "output_lengths": [8, 16] });
+    let whole = tempfile::tempdir().unwrap();
+    let (plan, context) = planned(&whole, keys.clone());
+    let expected = measure(&plan, &context, &Events::none(), &[]).unwrap().summary;
+
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, mut context) = planned(&folder, keys);
+    let interrupt = context.host.interrupt.clone();
+    let events = Events::to(move |event: &Event<'_>| match event {
+        Event::PassStarted(pass) if pass.begin.pass == 2 => {
+            interrupt.request();
+        }
+        _ => {}
+    });
+    let finished = measure(&plan, &context, &events, &[]).unwrap();
+    assert!(finished.interrupted);
+    assert_eq!(state(&context.store, &finished), RunState::Interrupted);
+    let shortfall = judge(&plan, &context, &finished, Strictness::Lenient).unwrap_err();
+    assert!(matches!(&shortfall, Shortfall::Interrupted(why) if why.contains("run --resume")));
+
+    let earlier = EarlierRun::find(&context.store, finished.run.as_str()).unwrap();
+    context.host.interrupt = Interrupt::default();
+    context.resumed = earlier.completed_cells(&plan).unwrap();
+    assert_eq!(context.resumed.len(), 1, "one cell of two was completed");
+    let resumed = measure(&plan, &context, &Events::none(), &[]).unwrap().summary;
+    assert_eq!(resumed.workload_hash, expected.workload_hash);
+    let speeds = |summary: &Summary| -> Vec<Option<f64>> {
+        summary.cells.iter().map(|cell| cell.output_tokens_per_s).collect()
+    };
+    assert_eq!(speeds(&resumed), speeds(&expected));
+}
+
+#[test]
+fn a_caller_that_refuses_knows_the_estimate_and_nothing_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, mut context) = planned(&folder, table());
+    context.host.confirm = Some(Arc::new(|estimate| {
+        assert!(estimate.is_some(), "the embedded engine's time is known");
+        Err("not begun".to_owned())
+    }));
+    let error = measure(&plan, &context, &Events::none(), &[]).unwrap_err();
+    assert!(matches!(&error, RunError::Refused(why) if why == "not begun"), "{error}");
+    assert!(Store::open_existing(&context.store).unwrap().runs().unwrap().is_empty());
+}
+
+#[test]
+fn a_plan_with_two_servers_is_measured_on_both_with_the_same_requests_in_each_round() {
+    let folder = tempfile::tempdir().unwrap();
+    let spec: Spec = serde_json::from_value(json!({
+        "input_lengths": [64], "output_lengths": [8], "one_by_one": 2, "requests": 6,
+        "salt": "virtual", "store": folder.path().join("runs.db"),
+        "out": folder.path().join("group"),
+    }))
+    .unwrap();
+    let targets: Vec<TargetSpec> =
+        serde_json::from_value(json!([{ "name": "one" }, { "name": "two" }])).unwrap();
+    let variants = variants(&spec, &targets).unwrap();
+    let mut group = Group::resolve(variants, 2, None, &Host::default(), &|_| None).unwrap();
+    for member in group.members_mut() {
+        member.context.files = ReportFiles::Figures;
+    }
+    let mut run = |request: RunRequest<'_>, _: &mut Servers| {
+        measure(request.plan, request.context, request.events, &[])
+    };
+    let finished = group.run_with(&Events::none(), Strictness::Lenient, &mut run).unwrap();
+    assert!(finished.failures.is_empty(), "{:?}", finished.failures);
+    let of_runs = |fact: &str| -> Vec<String> {
+        finished.comparison.runs.iter().map(|run| run.target.facts[fact].clone()).collect()
+    };
+    assert_eq!(of_runs("variant"), ["one", "two", "two", "one"]);
+    assert_eq!(of_runs("round"), ["1", "1", "2", "2"]);
+    let hashes: Vec<&Option<String>> =
+        finished.comparison.runs.iter().map(|run| &run.workload_hash).collect();
+    assert!(hashes[0] == hashes[1] && hashes[2] == hashes[3] && hashes[1] != hashes[2]);
+    assert!(finished.folder.join("comparison.md").exists());
+}
+
+#[test]
+fn a_search_over_a_network_in_memory_finds_the_highest_load_that_was_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = json!({
+        "goodput": "ttft<5s",
+        "search": { "over": "concurrency", "to": "4", "max_requests": 4000 },
+    });
+    let (plan, context) = planned(&folder, keys);
+    let finished = measure(&plan, &context, &Events::none(), &[]).unwrap();
+    let answer = &finished.summary.searches[0];
+    assert_eq!(answer.low, Some(4.0), "{answer:?}");
+    assert_eq!(judge(&plan, &context, &finished, Strictness::Lenient), Ok(()));
+}
+
+#[test]
+fn a_sweep_over_a_network_in_memory_ends_by_itself_and_its_report_is_made_again_from_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = json!({ "sweep": { "max_concurrency": 4, "max_requests": 4000 } });
+    let (plan, context) = planned(&folder, keys);
+    let finished = measure(&plan, &context, &Events::none(), &[]).unwrap();
+    let answer = &finished.summary.sweeps[0];
+    assert_eq!(answer.outcome, Outcome::NotSaturated, "{answer:?}");
+    assert_eq!(answer.levels.iter().map(|level| level.load).collect::<Vec<_>>(), [1.0, 2.0, 4.0]);
+    assert!(answer.answer.starts_with("No saturation up to 4 in flight"));
+    assert_eq!(judge(&plan, &context, &finished, Strictness::Lenient), Ok(()));
+    let stored = Store::open_existing(&context.store).unwrap().run(finished.run.as_str()).unwrap();
+    assert_eq!(summarise_log(&stored, &plan).unwrap().summary, finished.summary);
+}
+
+#[test]
+fn an_interrupted_sweep_answers_as_far_as_it_came_and_goes_on_when_it_is_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = json!({ "sweep": { "max_concurrency": 4 } });
+    let (plan, mut context) = planned(&folder, keys);
+    let passes = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&passes);
+    let interrupt = context.host.interrupt.clone();
+    let events = Events::to(move |event: &Event<'_>| {
+        if matches!(event, Event::PassEnded(_)) {
+            *count.lock().unwrap() += 1;
+            if *count.lock().unwrap() == 2 {
+                interrupt.request();
+            }
+        }
+    });
+    let broken_off = measure(&plan, &context, &events, &[]).unwrap();
+    assert!(broken_off.interrupted);
+    let answer = &broken_off.summary.sweeps[0];
+    assert_eq!((answer.trials, answer.outcome), (2, Outcome::Unfinished));
+    assert!(answer.answer.starts_with("So far, no saturation up to"), "{answer:?}");
+    let earlier = EarlierRun::find(&context.store, broken_off.run.as_str()).unwrap();
+    context.resumed = earlier.completed_cells(&plan).unwrap();
+    context.host.interrupt = Interrupt::default();
+    let resumed = measure(&plan, &context, &Events::none(), &[]).unwrap();
+    let answer = &resumed.summary.sweeps[0];
+    assert_eq!((answer.trials, answer.outcome), (3, Outcome::NotSaturated));
+}
+
+#[test]
+fn a_pass_that_is_ended_early_has_a_verdict_that_says_why_and_an_exit_of_its_own() {
+    for (keys, faults, is_objective, why) in [
+        (
+            json!({ "rate": ["400"], "requests": 6000, "stop_when_saturated": true }),
+            &[][..],
+            true,
+            "requests arrived faster than they ended (--stop-when-saturated)",
+        ),
+        (
+            json!({ "concurrency": [1], "requests": 40, "stop_at_error_rate": "5%" }),
+            &["status=503@6", "status=503@7", "status=503@8"][..],
+            false,
+            "more requests had failed than --stop-at-error-rate allows",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (plan, context) = planned(&folder, keys);
+        let finished = measure(&plan, &context, &Events::none(), faults).unwrap();
+        let pass = &finished.summary.cells[0].passes[0];
+        assert!(pass.stopped.as_ref().is_some_and(|told| told.contains(why)), "{pass:?}");
+        assert!(pass.outcomes.skipped > 0 && !finished.interrupted, "{}", pass.outcomes);
+        assert_eq!(pass.outcomes.total(), pass.planned);
+        let verdict = &finished.summary.verdict;
+        assert!(verdict.reasons.iter().any(|reason| reason.contains(why)), "{verdict:?}");
+        let codes: Vec<&str> =
+            finished.summary.findings.iter().map(|finding| finding.code.as_str()).collect();
+        assert!(codes.contains(&"pass_stopped"), "{codes:?}");
+        assert_eq!(codes.contains(&"over_saturated"), is_objective, "{codes:?}");
+        match judge(&plan, &context, &finished, Strictness::Lenient) {
+            Err(Shortfall::Objective(told)) => assert!(is_objective && told.contains(why)),
+            Err(Shortfall::Failed(told)) => assert!(!is_objective && told.contains(why)),
+            other => panic!("{other:?}"),
+        }
+        let stored = Store::open_existing(&context.store).unwrap();
+        let stored = stored.run(finished.run.as_str()).unwrap();
+        assert_eq!(summarise_log(&stored, &plan).unwrap().summary, finished.summary);
+    }
+}
