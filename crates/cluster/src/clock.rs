@@ -15,6 +15,8 @@ pub const MAX_DRIFT_PPM: u64 = 100;
 
 /// Exchanges further away than this from an instant say less of it than nearer ones.
 const WINDOW_NS: u64 = 30_000_000_000;
+/// Exchanges within this time of each other can stand for each other.
+const NEAR_NS: u64 = 1_000_000_000;
 
 /// One question about the time, and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +69,12 @@ impl Known {
         let drifted = (self.at.abs_diff(at) as u128 * u128::from(MAX_DRIFT_PPM) / 1_000_000) as i64;
         (self.low - drifted, self.high + drifted)
     }
+
+    /// Whether it bounds the offset as well as another one does, at every instant near them.
+    fn says_all_of(&self, other: &Self) -> bool {
+        let (low, high) = self.at(other.at);
+        self.at.abs_diff(other.at) < NEAR_NS && low >= other.low && high <= other.high
+    }
 }
 
 /// A clock that is compared with a reference.
@@ -85,7 +93,12 @@ impl Clock {
         let at = sent.0 + exchange.round_trip_ns() / 2;
         let drifted = (exchange.round_trip_ns() * MAX_DRIFT_PPM / 1_000_000) as i64;
         let (low, high) = (between(received) - drifted, between(sent) + drifted);
-        self.known.push(Known { at, low, high });
+        let new = Known { at, low, high };
+        // What says nothing more than its neighbour is left out: a run of days asks a million times.
+        while self.known.pop_if(|last| new.says_all_of(last)).is_some() {}
+        if !self.known.last().is_some_and(|last| last.says_all_of(&new)) {
+            self.known.push(new);
+        }
     }
 
     /// The offset at an instant of this clock; absent before the first exchange.
@@ -247,6 +260,21 @@ mod tests {
         let after = clock.offset(Nanos(later + step)).unwrap();
         assert!(after.ns.abs_diff(-(step as i64)) <= after.bound_ns);
         assert!(after.bound_ns > step / 2, "{after:?}");
+    }
+
+    #[test]
+    fn a_day_of_questions_keeps_a_bounded_part_of_them_and_the_same_bounds() {
+        let ways = |random: &mut ChaCha8Rng| (jitter(random, 20_000, 80_000), 30_000);
+        let clock = held(Off { ns: 9, ppm: 20.0 }, 3_600, ways);
+        assert!(clock.known.len() < 3_600 * 4 * 3 / 4, "{}", clock.known.len());
+        let mut idle = Clock::default();
+        for asked in 0..100_000 {
+            let sent = Nanos(asked * 20_000_000);
+            let received = Nanos(sent.0 + 40_000 + asked % 7 * 10_000);
+            idle.add(Exchange { sent, reference: Nanos(sent.0 + 20_000), received });
+        }
+        assert!(idle.known.len() < 100_000 / 5, "{}", idle.known.len());
+        assert!(idle.offset(Nanos(1_000 * SECOND)).unwrap().bound_ns < 25_000);
     }
 
     #[test]

@@ -116,12 +116,16 @@ pub fn find(variables: Variables<'_>) -> Result<Found, String> {
             None => Ok(Found::Alone),
         };
     };
-    match ["INFEROMETER_RANKS", "WORLD_SIZE"].into_iter().find_map(|name| Some((name, set(name)?)))
-    {
-        Some((name, size)) => {
+    let sizes = ["INFEROMETER_RANKS", "WORLD_SIZE"].map(|name| Some((name, set(name)?)));
+    match sizes {
+        [Some((one, size)), Some((other, other_size))] if size != other_size => Err(format!(
+            "{one} is {size}, but {other} is {other_size}: set both to the job's `completions`, or \
+                only {one}"
+        )),
+        [Some((name, size)), _] | [None, Some((name, size))] => {
             among(Launcher::Kubernetes, ("JOB_COMPLETION_INDEX", &index), (name, &size), &set)
         }
-        None => Ok(Found::SizeUnknown {
+        [None, None] => Ok(Found::SizeUnknown {
             note: "JOB_COMPLETION_INDEX is set, but INFEROMETER_RANKS is not: this pod measures \
                 the whole plan alone. To share the plan among the pods of the job, set \
                 INFEROMETER_RANKS to the job's `completions`",
@@ -153,7 +157,9 @@ fn among(
     if ranks == 1 {
         return Ok(Found::Alone);
     }
-    let port = match set("MASTER_PORT") {
+    // torchrun's own agent listens at MASTER_PORT, unless it is told not to.
+    let is_taken = set("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|is| is == "True");
+    let port = match set("MASTER_PORT").filter(|_| !is_taken) {
         None => None,
         Some(text) => {
             let port = text.parse::<u16>().ok().filter(|port| *port > 0);

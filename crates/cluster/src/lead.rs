@@ -22,8 +22,6 @@ pub(crate) use board::{Board, Shared};
 #[cfg(test)]
 pub(crate) use serve::reply;
 
-/// How long after the last rank was prepared a pass starts: until then all have asked again.
-pub(crate) const START_AFTER: Duration = Duration::from_millis(150);
 /// How often what waits for others looks whether it is interrupted.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How long members are waited for when the run is over.
@@ -153,7 +151,7 @@ impl Lead {
     pub fn start(&self, workload_hash: &str) -> Option<Nanos> {
         let mut board = self.shared.lock();
         if board.start.is_none() && board.are_prepared(workload_hash)? {
-            board.start = Some(monotonic_now() + START_AFTER);
+            board.announce(monotonic_now());
         }
         let start = board.start;
         drop(board);

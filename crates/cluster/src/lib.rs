@@ -16,6 +16,7 @@ pub mod launcher;
 mod host_list;
 mod link;
 mod message;
+mod pace;
 mod token;
 
 mod meeting;

@@ -63,7 +63,8 @@ impl Member {
             let why = match try_to_join(meeting, me, left.clamp(RETRY, TRY)) {
                 Ok((link, salt)) => {
                     let at = Arc::clone(&desk);
-                    spawn(move || carry(link, &at))
+                    let ranks = me.ranks;
+                    spawn(move || carry(link, &at, ranks))
                         .map_err(|error| JoinError::Failed(format!("{}: {error}", me.name())))?;
                     return Ok(Self { desk, salt });
                 }

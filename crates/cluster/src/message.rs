@@ -1,5 +1,7 @@
 //! What ranks say to each other.
 
+use std::time::Duration;
+
 use inferometer_model::cell::CellPlan;
 use inferometer_model::outcome::OutcomeCounts;
 use inferometer_model::process::Process;
@@ -9,7 +11,7 @@ use inferometer_store::PassBegin;
 use serde::{Deserialize, Serialize};
 
 /// The version of what stands in this file. Ranks of other versions are refused before it matters.
-pub(crate) const PROTOCOL: u32 = 1;
+pub(crate) const PROTOCOL: u32 = 2;
 
 /// Who a process says that it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +76,8 @@ pub enum Order {
     Pass {
         /// The pass.
         begin: PassBegin,
+        /// The time limit of the pass, if it has one: all ranks end it then.
+        most_time: Option<Duration>,
     },
     /// A pass is that of an earlier run: its prompts are used.
     TakenOver {
@@ -132,8 +136,13 @@ pub(crate) enum Progress {
     Waiting,
     /// It works on it.
     Busy,
-    /// A pass can start: the hash over all requests of the run so far.
-    Prepared(String),
+    /// A pass can start.
+    Prepared {
+        /// The hash over all requests of the run so far.
+        workload_hash: String,
+        /// The longest round trip since the order, in nanoseconds.
+        round_trip_ns: u64,
+    },
     /// It is done with it. Of a pass all records were sent.
     Done(Option<Box<PassReport>>),
 }

@@ -15,7 +15,7 @@ use inferometer_net::monotonic_now;
 use inferometer_net::thread::spawn;
 use inferometer_store::PassBegin;
 
-use crate::lead::{Board, START_AFTER, Shared, Sink, reply};
+use crate::lead::{Board, Shared, Sink, reply};
 use crate::member::carry;
 use crate::message::{Down, Order, Progress, Sent, Up};
 
@@ -182,11 +182,9 @@ impl Scheduler {
                     let merged = Arc::clone(&self.merged);
                     Box::new(move |records| merged.lock().unwrap().take(rank, ranks, records))
                 };
-                board.give(Order::Pass { begin }, (1..ranks).map(sink).collect());
+                board.give(Order::Pass { begin, most_time: None }, (1..ranks).map(sink).collect());
             } else if board.are_prepared("hash") == Some(true) {
-                let start = now + START_AFTER.as_nanos() as u64;
-                board.start = Some(Nanos(start));
-                self.started = Some(start);
+                self.started = Some(board.announce(Nanos(now)).0);
             }
         } else if self.done.is_none() && board.is_done() {
             self.done = Some(now);
@@ -240,7 +238,7 @@ fn play(scene: Scene) -> Outcome {
         let line = VirtualLine { clock, at: 0, wishes: wishes_of, go, rank, script, coding };
         let sender = sender.clone();
         let thread = spawn(move || {
-            carry(line, &Arc::default());
+            carry(line, &Arc::default(), scene.ranks);
             let _ = sender.send((rank, Wish::Over));
         });
         ranks.push(Some((to, thread.expect("a thread"))));

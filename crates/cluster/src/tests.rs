@@ -65,7 +65,7 @@ fn members_do_each_order_and_their_records_come_before_their_report() {
     // Four orders at once, then a pass, then the end.
     let orders: Vec<Order> = (1..=4)
         .map(|input_length| Order::WarmUp { cell: CellPlan { input_length, ..cell } })
-        .chain([Order::Pass { begin: pass }, Order::End { failed: None }])
+        .chain([Order::Pass { begin: pass, most_time: None }, Order::End { failed: None }])
         .collect();
     std::thread::scope(|scope| {
         let members: Vec<_> = [1, 2]
@@ -123,6 +123,29 @@ fn members_do_each_order_and_their_records_come_before_their_report() {
         for member in members {
             assert_eq!(member.join().unwrap(), orders);
         }
+    });
+}
+
+#[test]
+fn a_run_that_fails_at_rank_0_ends_the_pass_of_the_others() {
+    let at = meeting();
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let member = member(&at, introduction(1, 2)).unwrap();
+            member.next_order().unwrap();
+            let (tell, told) = std::sync::mpsc::channel();
+            member.when_stopped(move || tell.send(()).unwrap());
+            assert!(member.start("hash").is_none());
+            // Nothing else ends the pass here.
+            told.recv().unwrap();
+            member.next_order().unwrap()
+        });
+        let lead = lead(&at, 2).unwrap();
+        lead.order(Order::WarmUp { cell: CellPlan::OWN }, Vec::new());
+        lead.wait_for_work();
+        let why = Some("the disk is full".to_owned());
+        lead.end(why.clone());
+        assert_eq!(other.join().unwrap(), Order::End { failed: why });
     });
 }
 

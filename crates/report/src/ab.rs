@@ -36,14 +36,11 @@ pub fn json(document: &AbDocument) -> String {
         + "\n"
 }
 
-/// The figures for a terminal. The answer is what a command prints last.
-pub fn text(document: &AbDocument) -> String {
-    let lines = table(&document.ab).to_terminal(14);
-    let table = lines.heading.into_iter().chain([lines.rule]).chain(lines.rows);
+/// The figures for a terminal so many columns wide. The answer is what a command prints last.
+pub fn text(document: &AbDocument, columns: Option<usize>) -> String {
     let mut out: Vec<String> = vec![facts(document)];
     out.push(String::new());
-    out.extend(table);
-    out.push(String::new());
+    out.push(table(&document.ab).to_text(14, columns, 1));
     out.push(explanation(&document.ab));
     for finding in &document.ab.findings {
         out.push(format!("{}: {}", finding.code, finding.message));

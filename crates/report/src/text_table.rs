@@ -90,10 +90,14 @@ impl Table {
         out
     }
 
-    /// Lines for a terminal, each with its end.
-    pub fn to_text(&self) -> String {
-        let TerminalTable { heading, rule, rows } = self.to_terminal(18);
-        heading.into_iter().chain([rule]).chain(rows).map(|line| line + "\n").collect()
+    /// Lines for a terminal so many columns wide, each with its end; headings are wrapped at `heading_width`. A table that is wider stands in parts below
+    /// each other, each with the first `keys` columns.
+    pub fn to_text(&self, heading_width: usize, columns: Option<usize>, keys: usize) -> String {
+        let part = |TerminalTable { heading, rule, rows }| -> String {
+            heading.into_iter().chain([rule]).chain(rows).map(|line: String| line + "\n").collect()
+        };
+        let parts = self.fitted(heading_width, columns, keys);
+        parts.into_iter().map(part).collect::<Vec<_>>().join("\n")
     }
 
     /// The table in parts that are at most `columns` wide, if that can be: each has the first `keys`

@@ -124,7 +124,10 @@ fn merge(at: &Meeting, ranks: u32, records: u64, per_request: u32) -> Result<(),
     let (to, from) = record_queue(0);
     let (live, over, first) =
         (Arc::new(Live::default()), AtomicBool::new(false), AtomicU64::new(0));
-    lead.order(Order::Pass { begin: begin.clone() }, team::sinks(&lead, &to, &live));
+    lead.order(
+        Order::Pass { begin: begin.clone(), most_time: None },
+        team::sinks(&lead, &to, &live),
+    );
     drop(to);
     lead.wait_for_work();
     while lead.start("hash").is_none() {

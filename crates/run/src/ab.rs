@@ -319,7 +319,9 @@ fn both(mut variants: Vec<Variant>) -> Result<([Variant; 2], [bool; 2]), RunErro
     let is_same = a.spec == Spec { target, ..b.spec.clone() };
     for (variant, name) in both.iter_mut().zip(NAMES) {
         if count == 1 || variant.name.is_empty() || variant.name.contains("://") {
-            name.clone_into(&mut variant.name);
+            let place = url(variant).filter(|url| !is_one_place && url.unix.is_none());
+            let place = place.map(|url| format!(" ({})", url.authority())).unwrap_or_default();
+            variant.name = format!("{name}{place}");
         }
     }
     Ok((both, [is_same, is_one_place]))

@@ -273,7 +273,7 @@ fn told_of(ranks: u32, reports: &[RankReport]) -> String {
             let offset_ms = clock.offset_ns as f64 / 1e6;
             text += &format!(", clock {offset_ms:+.3} ms off, to {}", in_ms(bound));
             if let Some((ppm, bound)) = clock.drift_ppm {
-                text += &format!(", drift {ppm:+.1} ppm, to {bound:.1}");
+                text += &format!(", drift {ppm:+.1} ppm, to {bound:.1} ppm");
             }
         }
         if let Err(why) = &last.report {

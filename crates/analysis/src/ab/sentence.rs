@@ -11,15 +11,23 @@ pub(super) fn sentence(answer: &AbAnswer) -> String {
     if of.iter().all(|[complete, planned]| complete == planned) {
         return found;
     }
-    let [a, b] = answer.sides.each_ref().map(|side| side.name.as_str());
+    let [a, b] = short_names(answer);
     let [[of_a, all_a], [of_b, all_b]] = of;
     format!(
         "{found} Not all requests completed: {of_a} of {all_a} for {a}, {of_b} of {all_b} for {b}."
     )
 }
 
+/// The names without what stands in brackets behind them, such as `B` for `B (speed=0.95)`, where these differ.
+fn short_names(answer: &AbAnswer) -> [&str; 2] {
+    let names = answer.sides.each_ref().map(|side| side.name.as_str());
+    let short = names.map(|name| name.split(" (").next().unwrap_or(name));
+    if short[0] == short[1] { names } else { short }
+}
+
 fn found(answer: &AbAnswer) -> String {
-    let [a, b] = answer.sides.each_ref().map(|side| side.name.as_str());
+    let [full_a, full_b] = answer.sides.each_ref().map(|side| side.name.as_str());
+    let [a, b] = short_names(answer);
     let pairs = match answer.pairs {
         1 => "1 pair of blocks".to_owned(),
         pairs => format!("{pairs} pairs of blocks"),
@@ -35,8 +43,8 @@ fn found(answer: &AbAnswer) -> String {
         AbDecision::NoDifference => {
             let of = if answer.one_server { "between the server and itself" } else { "of the two" };
             format!(
-                "There is no difference {of} of {smallest} % or more: for {b}, {found} than for \
-                    {a}, by {spent}."
+                "There is no difference {of} of {smallest} % or more: for {full_b}, {found} than for \
+                    {full_a}, by {spent}."
             )
         }
         AbDecision::Undecided => {
@@ -55,10 +63,14 @@ fn found(answer: &AbAnswer) -> String {
                     format!("; about {pairs} pairs ({requests} requests) are needed")
                 },
             );
-            format!("Undecided, because {why}: for {b}, {found} than for {a}, by {spent}{more}.")
+            format!(
+                "Undecided, because {why}: for {full_b}, {found} than for {full_a}, by \
+                    {spent}{more}."
+            )
         }
         decision => {
-            let (faster, slower) = if decision == AbDecision::BFaster { (b, a) } else { (a, b) };
+            let (faster, slower) =
+                if decision == AbDecision::BFaster { (full_b, full_a) } else { (full_a, full_b) };
             let small = match figure.ratio_ci {
                 Some(ends) if is_within(ends, answer.minimal_effect) => {
                     format!(", less than the relevant {smallest} %")

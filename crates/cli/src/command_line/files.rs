@@ -1,6 +1,6 @@
 //! Files that a flag names and other programs read: what a CI shows of a result.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
@@ -13,6 +13,17 @@ use crate::command_line::exit::Failure;
 /// When it cannot be written.
 pub fn write(flag: &str, file: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(file, text).map_err(|error| refused(flag, file, &error))
+}
+
+/// Checks that a file can be made before the work for it begins; leaves none.
+///
+/// # Errors
+/// When it cannot, or is there.
+pub fn check_new(flag: &str, file: &Path) -> Result<(), Failure> {
+    let made = File::create_new(file).and_then(|_| std::fs::remove_file(file));
+    made.map_err(|error| {
+        Failure::usage(format!("{flag}: {} cannot be written: {error}", file.display()))
+    })
 }
 
 /// Refuses `-`, which other programs take for standard output: that has its own document.

@@ -38,7 +38,7 @@ fn two_settings_in_virtual_time_differ_and_the_report_answers_again_from_the_log
     assert_eq!(found["ab"]["ended_by"], "known");
     let sentence = found["ab"]["sentence"].as_str().expect("a sentence");
     assert!(
-        sentence.starts_with("A is faster than B: for B, output_tokens_per_s is "),
+        sentence.starts_with("A is faster than B (max-num-seqs=2): for B, output_tokens_per_s is "),
         "{sentence}"
     );
     let pairs = found["ab"]["pairs"].as_u64().expect("a count");
@@ -55,7 +55,7 @@ fn two_settings_in_virtual_time_differ_and_the_report_answers_again_from_the_log
         assert!(folder.path().join("again").join(file).is_file(), "{file}");
     }
     let page = fs::read_to_string(folder.path().join("again/ab.md")).expect("a page");
-    assert!(page.contains("A is faster than B"), "{page}");
+    assert!(page.contains("A is faster than B (max-num-seqs=2)"), "{page}");
     // Its runs are runs: compared as ever, they were measured in turn.
     let runs: Vec<&str> =
         (0..2).filter_map(|at| found["ab"]["sides"][at]["run_id"].as_str()).collect();

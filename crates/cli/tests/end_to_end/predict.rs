@@ -159,6 +159,9 @@ fn a_run_is_predicted_with_as_many_requests_as_it_sent_and_only_what_was_measure
     assert_eq!(calibrate("latest", &[]), "");
     let profile = std::fs::read_to_string(folder.path().join("profile.toml")).expect("written");
     assert!(profile.contains("requests = [6, 1]"), "{profile}");
+    // Told before anything is read or fitted.
+    let told = calibrate("no such run", &["--out", "no/such/folder.toml"]);
+    assert!(told.contains("--out: no/such/folder.toml cannot be written"), "{told}");
 }
 
 #[test]

@@ -150,6 +150,31 @@ fn a_search_is_decided_by_rank_0_and_measured_by_all() {
 }
 
 #[test]
+fn the_time_limit_of_a_search_ends_the_trial_of_all_ranks() {
+    let engine = Engine::start(&[]);
+    let folder = folder();
+    // The first trial alone would take minutes.
+    let search = [
+        "search",
+        "--target",
+        &engine.url,
+        "--slo",
+        "ttft_p50<10s",
+        "--start",
+        "2",
+        "--to",
+        "4",
+        "--max-requests",
+        "600",
+        "--max-time",
+        "2s",
+    ];
+    let ended = all(folder.path(), 2, &[&search[..], &CELL].concat());
+    assert!(told(&ended[0]).contains("--max-time is reached"), "{}", told(&ended[0]));
+    assert_eq!(ended[1].status.code(), Some(0), "{}", told(&ended[1]));
+}
+
+#[test]
 fn what_does_not_fit_together_is_told_by_each_rank() {
     let engine = Engine::start(&[]);
     let plan = [&["run", "--target", &engine.url, "--requests", "4"], &CELL[..]].concat();

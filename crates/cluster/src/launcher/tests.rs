@@ -51,6 +51,11 @@ fn each_launcher_says_which_process_this_is_and_where_the_first_one_is() {
         ),
         ([&pmi[..], &address].concat(), (Launcher::Pmi, 3, 4, Some("10.0.0.9"), Some(29_500))),
         ([&torch[..], &address].concat(), (Launcher::Torch, 1, 2, Some("10.0.0.9"), Some(29_500))),
+        // The agent of torchrun listens at its port itself.
+        (
+            [&torch[..], &address, &[("TORCHELASTIC_USE_AGENT_STORE", "True")]].concat(),
+            (Launcher::Torch, 1, 2, Some("10.0.0.9"), None),
+        ),
         (
             [&INDEXED[..], &[("INFEROMETER_RANKS", "3")]].concat(),
             (Launcher::Kubernetes, 1, 3, Some("bench-0.ranks"), None),
@@ -97,9 +102,18 @@ fn a_process_without_a_launcher_or_alone_under_one_is_alone() {
 
 #[test]
 fn wrong_variables_are_named() {
-    let cases: [(&[(&str, &str)], &str); 10] = [
+    let cases: [(&[(&str, &str)], &str); 11] = [
         (&[("INFEROMETER_RANKS", "3")], "INFEROMETER_RANK is not"),
         (&[("PMI_RANK", "1")], "PMI_SIZE is not"),
+        (
+            &[
+                ("JOB_COMPLETION_INDEX", "1"),
+                ("HOSTNAME", "bench-1"),
+                ("INFEROMETER_RANKS", "3"),
+                ("WORLD_SIZE", "24"),
+            ],
+            "INFEROMETER_RANKS is 3, but WORLD_SIZE is 24",
+        ),
         (&[("OMPI_COMM_WORLD_SIZE", "2")], "OMPI_COMM_WORLD_RANK is not"),
         (&[("PMI_RANK", "x"), ("PMI_SIZE", "2")], "PMI_RANK: `x` is not a whole number"),
         (&[("PMI_RANK", "-1"), ("PMI_SIZE", "2")], "PMI_RANK: `-1` is not a whole number"),

@@ -10,6 +10,7 @@ use inferometer_model::time::Nanos;
 use super::RankReport;
 use crate::meeting::JoinError;
 use crate::message::{Order, PassReport, Progress, Sent};
+use crate::pace;
 
 /// Takes the records of a rank; dropped after the last one.
 pub type Sink = Box<dyn FnMut(Vec<Sent>) + Send>;
@@ -23,6 +24,8 @@ pub struct Rank {
     works: bool,
     /// The hash of its requests, once it is prepared for the pass of the order that holds.
     prepared: Option<String>,
+    /// The longest round trip that it had before, in nanoseconds.
+    round_trip_ns: u64,
     /// What it reports, once it is done with the order that holds.
     done: Option<Option<Box<PassReport>>>,
     lost: Option<String>,
@@ -89,6 +92,18 @@ impl Board {
         Some(true)
     }
 
+    /// Sets the start of the pass, which all ranks are prepared for.
+    pub fn announce(&mut self, now: Nanos) -> Nanos {
+        let longest = self.ranks.iter().map(|rank| rank.round_trip_ns).max().unwrap_or(0);
+        let ranks = self.ranks.len() as u32 + 1;
+        *self.start.insert(now + pace::announced(ranks, Duration::from_nanos(longest)))
+    }
+
+    /// Whether the pass of the order that a rank works on is to end now.
+    pub fn stops(&self) -> bool {
+        self.is_any_lost || matches!(self.orders.last(), Some(Order::End { failed: Some(_) }))
+    }
+
     /// The number of the order that holds; 0: none was given yet.
     pub fn order(&self) -> u64 {
         self.orders.len() as u64
@@ -152,8 +167,9 @@ impl Board {
                 rank.works = true;
                 None
             }
-            Progress::Prepared(hash) => {
-                rank.prepared = Some(hash);
+            Progress::Prepared { workload_hash, round_trip_ns } => {
+                rank.prepared = Some(workload_hash);
+                rank.round_trip_ns = round_trip_ns;
                 None
             }
             Progress::Done(report) => {

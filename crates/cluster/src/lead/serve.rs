@@ -74,7 +74,7 @@ pub fn reply(shared: &Shared, number: u32, up: Up, clock: Nanos) -> (Down, bool)
             order: has + u64::from(what.is_some()),
             what,
             start: board.start.filter(|_| board.order() == has),
-            stop: shared.is_interrupted() || board.trouble().is_some(),
+            stop: shared.is_interrupted() || board.stops(),
         }
     };
     (down, is_last)

@@ -17,6 +17,8 @@ use crate::token::{Token, TokenError, nonce};
 
 /// How long a process may take to say who it is.
 const INTRODUCTION: Duration = Duration::from_secs(10);
+/// How long to wait after a connection that could not be accepted.
+const BEFORE_NEXT: Duration = Duration::from_millis(50);
 /// The most processes that may be about to say who they are, beside the ranks.
 const STRANGERS: usize = 64;
 
@@ -60,7 +62,10 @@ pub fn accept(
             return;
         }
         // A connection that ended before it was accepted, or no descriptor for it: the process tries again.
-        let Ok((stream, _)) = stream else { continue };
+        let Ok((stream, _)) = stream else {
+            drop(shared.wait(shared.lock(), BEFORE_NEXT));
+            continue;
+        };
         if open.fetch_add(1, Ordering::Relaxed) >= most {
             open.fetch_sub(1, Ordering::Relaxed);
             continue;

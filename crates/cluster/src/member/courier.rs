@@ -13,15 +13,10 @@ use super::desk::{Desk, State};
 use crate::clock::{Clock, Exchange};
 use crate::link::{Link, in_words};
 use crate::message::{ClockReport, Down, Order, Sent, Up};
+use crate::pace::{self, WaitsFor};
 
 /// Rank 0 is lost when it does not answer for so long.
 const LOST_AFTER: Duration = Duration::from_secs(30);
-/// How often rank 0 is asked while nothing waits for its answer.
-const PERIOD: Duration = Duration::from_millis(250);
-/// How often it is asked while there is nothing to do.
-const WHILE_IDLE: Duration = Duration::from_millis(20);
-/// How often it is asked for the start of a pass.
-const WHILE_PREPARED: Duration = Duration::from_millis(5);
 /// Exchanges in a row when the clocks are first compared with each other, and after each pass.
 const BURST: u32 = 16;
 /// The most records of a message, and the most of their reads and events.
@@ -62,10 +57,17 @@ impl Line for Link {
     }
 }
 
-/// Talks with rank 0 until the run is over.
-pub fn carry<L: Line>(line: L, desk: &Arc<Desk>) {
-    let mut courier =
-        Courier { line, clock: Clock::default(), least: u64::MAX, bound: 0, start: None };
+/// Talks with rank 0 until the run is over, for one of so many ranks.
+pub fn carry<L: Line>(line: L, desk: &Arc<Desk>, ranks: u32) {
+    let mut courier = Courier {
+        line,
+        ranks,
+        clock: Clock::default(),
+        least: u64::MAX,
+        longest: 0,
+        bound: 0,
+        start: None,
+    };
     let ended = courier.run(desk);
     let mut state = desk.lock();
     if let Err(error) = ended {
@@ -91,9 +93,12 @@ struct PassStart {
 
 struct Courier<L> {
     line: L,
+    ranks: u32,
     clock: Clock,
     /// The least round trip so far, in nanoseconds.
     least: u64,
+    /// The longest round trip since the order, in nanoseconds.
+    longest: u64,
     /// The largest bound of a record of the pass.
     bound: u64,
     /// The start of the pass.
@@ -136,15 +141,15 @@ impl<L: Line> Courier<L> {
                 return Ok(());
             }
             let waits_for_start = state.prepared.is_some() && state.start.is_none();
-            let span = match (waits_for_start, state.told || state.order == 0) {
-                (true, _) => WHILE_PREPARED,
-                (false, true) => WHILE_IDLE,
-                (false, false) => PERIOD,
+            let waits_for = match (waits_for_start, state.told || state.order == 0) {
+                (true, _) => WaitsFor::Start,
+                (false, true) => WaitsFor::Order,
+                (false, false) => WaitsFor::Nothing,
             };
             let has_news = state.has_news();
             drop(state);
             if !has_news {
-                self.line.wait(desk, span);
+                self.line.wait(desk, pace::period(waits_for, self.ranks));
             }
         }
     }
@@ -174,13 +179,14 @@ impl<L: Line> Courier<L> {
     fn ask(&mut self, desk: &Desk) -> io::Result<()> {
         let (order, progress) = {
             let state = desk.lock();
-            (state.order, state.progress())
+            (state.order, state.progress(self.longest))
         };
         let is_done = matches!(progress, crate::message::Progress::Done(_));
         let sent = self.line.now();
         let down = self.line.ask(&Up::Ping { order, progress })?;
         let exchange = Exchange { sent, reference: down.clock, received: self.line.now() };
         self.least = self.least.min(exchange.round_trip_ns());
+        self.longest = self.longest.max(exchange.round_trip_ns());
         self.clock.add(exchange);
         let mut state = desk.lock();
         state.told |= is_done && state.order == order;
@@ -193,7 +199,7 @@ impl<L: Line> Courier<L> {
     fn hear(&mut self, state: &mut State, Down { order, what, start, stop, .. }: Down) {
         if let Some(what) = what.filter(|_| order != state.order) {
             state.take_order(order, what);
-            (self.bound, self.start) = (0, None);
+            (self.bound, self.longest, self.start) = (0, 0, None);
         }
         if let Some(at) = start.filter(|_| order == state.order && state.start.is_none()) {
             state.start = self.clock.to_local(at);

@@ -45,11 +45,11 @@ pub struct State {
 }
 
 impl State {
-    /// Messages to rank 0.
-    pub fn progress(&self) -> Progress {
+    /// How far this rank is. `round_trip_ns`: the longest round trip since the order.
+    pub fn progress(&self, round_trip_ns: u64) -> Progress {
         match (&self.done, &self.prepared) {
             (Some(report), _) => Progress::Done(report.clone()),
-            (None, Some(hash)) => Progress::Prepared(hash.clone()),
+            (None, Some(hash)) => Progress::Prepared { workload_hash: hash.clone(), round_trip_ns },
             (None, None) if self.taken => Progress::Busy,
             (None, None) => Progress::Waiting,
         }

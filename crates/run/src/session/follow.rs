@@ -109,7 +109,10 @@ impl<'a> Follower<'a> {
                 Order::TakenOver { begin } => {
                     self.supply(&self.known(begin))?;
                 }
-                Order::Pass { begin } => self.pass(&self.known(begin))?,
+                Order::Pass { begin, most_time } => {
+                    self.runner.most_time = most_time;
+                    self.pass(&self.known(begin))?;
+                }
                 Order::End { failed: None } => return Ok(()),
                 Order::End { failed: Some(why) } => {
                     return Err(RunError::other_rank(format!("the run failed at rank 0: {why}")));
@@ -163,6 +166,7 @@ impl<'a> Follower<'a> {
             && !begin.plan.may_end_before_its_count()
             && !matches!(begin.plan, PassPlan::Conversations { .. })
             && share.owns_any()
+            && self.runner.most_time.is_none()
             && !interrupted;
         let body_hash = has_all.then_some(body_hash);
         let report =

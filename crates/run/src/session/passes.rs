@@ -99,7 +99,10 @@ impl<N: Network> Session<'_, N> {
         let live = Arc::new(Live::default());
         if let Some(lead) = self.request.context.team.lead() {
             let sinks = team::sinks(lead, &recorder, &live);
-            lead.order(Order::Pass { begin: begin.clone() }, sinks);
+            lead.order(
+                Order::Pass { begin: begin.clone(), most_time: self.runner.most_time },
+                sinks,
+            );
         }
         let queue = (recorder.of_rank(self.request.context.team.lead().map(|_| 0)), records);
         let PassRequests { source, error: source_error, .. } = self.requests(&begin, &label)?;

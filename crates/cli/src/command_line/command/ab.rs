@@ -19,7 +19,7 @@ use super::ranks;
 use super::run::{expose, form};
 use super::run_flags::{RunArgs, given};
 use super::settings::{Applied, Settings};
-use crate::command_line::console::{tell, variable};
+use crate::command_line::console::{screen, tell, variable};
 use crate::command_line::exit::{Failure, first_of, print};
 use crate::command_line::files;
 use crate::command_line::terminal::show;
@@ -248,7 +248,11 @@ impl AbArgs {
                 let other: Spec = serde_json::from_value(Value::Object(keys))
                     .map_err(|error| Failure::usage(format!("--b: {error}")))?;
                 let none: &[TargetSpec] = &[];
-                [variants(&spec, none)?, variants(&other, none)?].concat()
+                let mut sides = [variants(&spec, none)?, variants(&other, none)?].concat();
+                if let Some(side) = sides.get_mut(1).filter(|_| second.is_none()) {
+                    side.name = format!("B ({})", self.b.join(", "));
+                }
+                sides
             }
             _ => variants(&spec, &multi.targets)?,
         };
@@ -330,7 +334,7 @@ pub(super) fn text(document: &AbDocument, folder: &Path, again: &str) -> String 
     };
     format!(
         "{}{gate}\nreport: {1}/ab.html, {1}/ab.md; plots: {1}/*.png{again}\nanswer: {2}\n",
-        ab::text(document),
+        ab::text(document, screen().columns),
         folder.display(),
         document.ab.sentence
     )

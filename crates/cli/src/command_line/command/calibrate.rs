@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::engine_flags::{EngineFlags, config};
 use crate::command_line::exit::{Failure, print};
+use crate::command_line::files;
 
 /// The flags of `calibrate`.
 #[derive(Args)]
@@ -47,6 +48,7 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
     if arguments.out.exists() {
         return Err(Failure::usage(format!("--out: {out} exists already; use another name")));
     }
+    files::check_new("--out", &arguments.out)?;
     let config = config(Some(&arguments.model), arguments.profile.as_deref(), &arguments.engine)?;
     let Calibrated { profile, text } = fit(&Request {
         measured: &arguments.measured,
@@ -57,8 +59,7 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
         store: arguments.store.as_deref(),
     })?;
     let toml = toml::to_string(&profile).map_err(Failure::run_failed)?;
-    std::fs::write(&arguments.out, toml)
-        .map_err(|error| Failure::usage(format!("--out: {out}: cannot be written: {error}")))?;
+    files::write("--out", &arguments.out, &toml)?;
     // The engine and the card are the profile's own.
     let flags = arguments.engine.given().into_iter();
     let flags: String = flags

@@ -17,8 +17,8 @@ pub struct ExportArgs {
     /// A run: its name or a part of it, a tag, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
-    /// Output format
-    #[arg(long, value_name = "FORMAT", value_parser = formats(), required_unless_present = "columns")]
+    /// Output format [default: by the ending of --out: .parquet, .csv, .jsonl, .json]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
     format: Option<String>,
     /// Rows to write: one for each request, for each stream event, or for each pass with all its
     /// metrics [default: requests]
@@ -47,8 +47,7 @@ pub fn export(arguments: &ExportArgs) -> Result<(), Failure> {
     if arguments.columns {
         return print(&columns_text(arguments.what.unwrap_or(What::Requests)));
     }
-    let name = arguments.format.as_deref().expect("invariant: required without --columns");
-    let format = format(name).expect("invariant: the parser takes no other");
+    let format = format_of(arguments)?;
     let what = rows(format, arguments)?;
     let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
     let run = store.run(&arguments.run).map_err(Failure::usage)?;
@@ -62,6 +61,19 @@ pub fn export(arguments: &ExportArgs) -> Result<(), Failure> {
         say: &tell,
     })?;
     Ok(())
+}
+
+/// The format that is named, or that the output file's ending is the name of.
+fn format_of(arguments: &ExportArgs) -> Result<&'static Format, Failure> {
+    let ending = || arguments.out.as_ref()?.extension()?.to_str();
+    let name = arguments.format.as_deref().or_else(ending);
+    name.and_then(format).ok_or_else(|| {
+        let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+        Failure::usage(format!(
+            "--format: give one of {}, or an output file with such an ending: --out requests.csv",
+            names.join(", ")
+        ))
+    })
 }
 
 /// The rows that are asked for, which the format must have.

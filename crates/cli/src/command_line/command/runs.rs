@@ -10,7 +10,7 @@ use inferometer_report::{Align, Table};
 use inferometer_store::{LoadsRow, RunFilter, RunKind, RunRow, RunState, Store};
 use serde_json::{Value, json};
 
-use crate::command_line::console::tell;
+use crate::command_line::console::{screen, tell};
 use crate::command_line::exit::{Failure, print};
 use crate::stored::row_json;
 
@@ -74,7 +74,7 @@ pub fn runs(arguments: &RunsArgs) -> Result<(), Failure> {
     if rows.is_empty() {
         return Ok(());
     }
-    print(&table(&rows).to_text())
+    print(&table(&rows).to_text(18, screen().columns, 1))
 }
 
 impl RunsArgs {

@@ -6,10 +6,12 @@ mod findings;
 mod metrics;
 mod models;
 mod presets;
+mod profiles;
 mod scenarios;
 
 use std::ffi::OsString;
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use inferometer_model::suggest::did_you_mean;
 
@@ -18,9 +20,9 @@ use crate::command_line::exit::{Failure, print};
 /// The flags of `list`.
 #[derive(Args)]
 pub struct ListArgs {
-    /// What to list
+    /// What to list [default: what can be listed]
     #[arg(value_name = "WHAT")]
-    what: What,
+    what: Option<What>,
     /// Names of the entries to print [default: all]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
@@ -37,10 +39,12 @@ enum What {
     Findings,
     /// Metrics with definition, formula, unit and source
     Metrics,
-    /// Models and profiles of the embedded engine
+    /// Models that the embedded engine knows by name, for --model
     Models,
     /// Servers that a plan can start; with a name, print its TOML file
     Presets,
+    /// Profiles of the embedded engine: an engine version on a card, for --profile
+    Profiles,
     /// Kinds of applications, for --scenario
     Scenarios,
 }
@@ -48,15 +52,27 @@ enum What {
 /// Prints the list.
 pub fn list(arguments: &ListArgs) -> Result<(), Failure> {
     let names = &arguments.names;
-    print(&match arguments.what {
+    let Some(what) = arguments.what else { return print(&overview()) };
+    print(&match what {
         What::Cards => cards::cards(names)?,
         What::Dialects => dialects::dialects(names)?,
         What::Findings => findings::findings(names)?,
         What::Metrics => metrics::metrics(names)?,
         What::Models => models::models(names)?,
         What::Presets => presets::presets(names)?,
+        What::Profiles => profiles::profiles(names)?,
         What::Scenarios => scenarios::scenarios(names)?,
     })
+}
+
+/// What can be listed, one to a line.
+fn overview() -> String {
+    let values = What::value_variants().iter().filter_map(What::to_possible_value);
+    let line = |value: PossibleValue| {
+        let about = value.get_help().map(ToString::to_string).unwrap_or_default();
+        format!("inferometer list {:<10} {about}\n", value.get_name())
+    };
+    values.map(line).collect()
 }
 
 /// The same arguments, with `list` before what were commands of their own before there was `list`:
