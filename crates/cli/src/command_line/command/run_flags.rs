@@ -60,9 +60,9 @@ pub struct RunArgs {
     /// metrics. The measurement does not change
     #[arg(long, conflicts_with_all = ["quiet", "no_progress"], help_heading = "Output")]
     pub tui: bool,
-    /// Serve metrics of the run in progress for Prometheus (GET /metrics) at this address, or at
-    /// this port of the loopback address; port 0 chooses a free port. The measurement does not
-    /// change
+    /// Serve metrics of the run in progress for Prometheus (GET /metrics) at this address
+    /// (IP:PORT), or at this port of 127.0.0.1; port 0 chooses a free port. The measurement does
+    /// not change
     #[arg(long, value_name = "ADDRESS", value_parser = prometheus::address, help_heading = "Output")]
     pub metrics_listen: Option<SocketAddr>,
     /// Start without confirmation. By default, a run of more than ten minutes must be confirmed if
@@ -200,7 +200,7 @@ struct SpecArgs {
     #[arg(long, value_name = "N", help_heading = "Load")]
     repeat: Option<u32>,
     /// Repeat passes until metrics have this precision, such as 'ttft_p50±2%' (or +-). Precision is
-    /// half the width of the 95 % confidence interval over the repeats
+    /// half the width of the 95 % confidence interval over the repeats, relative to the mean
     #[arg(long, value_name = "FIGURE±SHARE,...", help_heading = "Load")]
     until: Option<String>,
     /// Maximum repeats with --until [default: 20]
