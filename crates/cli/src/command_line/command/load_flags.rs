@@ -14,7 +14,7 @@ pub struct LoadFlags {
     /// Number of requests of the one_by_one pass [default: 10]
     #[arg(long, value_name = "N", help_heading = "Load")]
     one_by_one: Option<u32>,
-    /// Number of requests of each other pass [default: 399]
+    /// Number of requests of every pass except one_by_one [default: 399]
     #[arg(long, value_name = "N", help_heading = "Load")]
     requests: Option<u32>,
     /// Closed loops with this many requests in flight, instead of --passes; or stages, such as
