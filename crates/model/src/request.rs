@@ -35,7 +35,7 @@ pub fn message(role: &str, text: &str) -> Message {
 /// How output is chosen and how it is delivered; the same for all requests of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sampling {
-    /// Softmax temperature.
+    /// Sampling temperature.
     pub temperature: f64,
     /// Ask the server to go on after end-of-text, so that outputs have the length asked for.
     pub ignore_eos: bool,

@@ -66,15 +66,21 @@ fn values(argument: &Arg) -> String {
         .filter(|it| !it.is_hide_set())
         .map(clap::builder::PossibleValue::get_name)
         .collect();
-    if argument.get_action().takes_values() && !named.is_empty() {
+    if takes_a_value(argument) && !named.is_empty() {
         let _ = write!(text, " [values: {}]", named.join(", "));
     }
     let default: Vec<_> =
         argument.get_default_values().iter().map(|it| it.to_string_lossy()).collect();
-    if argument.get_action().takes_values() && !default.is_empty() {
+    if takes_a_value(argument) && !default.is_empty() {
         let _ = write!(text, " [default: {}]", default.join(","));
     }
     text
+}
+
+/// Whether a value follows a flag. A switch sets a value, and none follows it.
+fn takes_a_value(argument: &Arg) -> bool {
+    let count = argument.get_num_args();
+    argument.get_action().takes_values() && count.is_none_or(|it| it.takes_values())
 }
 
 /// A flag with its value, or the name of a positional argument.
@@ -83,7 +89,7 @@ fn flag(argument: &Arg) -> String {
     let value = names.first().map(ToString::to_string).unwrap_or_default();
     match argument.get_long() {
         Some(long) if argument.is_require_equals_set() => format!("--{long}[={value}]"),
-        Some(long) if argument.get_action().takes_values() => format!("--{long} {value}"),
+        Some(long) if takes_a_value(argument) => format!("--{long} {value}"),
         Some(long) => format!("--{long}"),
         None => value,
     }

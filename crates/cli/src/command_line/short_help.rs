@@ -16,10 +16,10 @@ const OF_EACH: [(&str, &[&str]); 5] = [
 
 /// What flags of `ab` say in place of what those of `run` do: a block has one pair of lengths and one load.
 const OF_AB: [(&str, &str); 4] = [
-    ("input_lengths", "Input length in tokens, one [default: 256]"),
-    ("output_lengths", "Output length in tokens, one [default: 64]"),
-    ("requests", "Requests of a block [default: 4 times the requests in flight]"),
-    ("concurrency", "Closed loop: so many requests in flight, one number [default: 8]"),
+    ("input_lengths", "Input length in tokens; a single value [default: 256]"),
+    ("output_lengths", "Output length in tokens; a single value [default: 64]"),
+    ("requests", "Number of requests of each block [default: 4 times the requests in flight; 64 with --rate]"),
+    ("concurrency", "Closed loop with this many requests in flight; a single value [default: 8]"),
 ];
 
 /// The same commands, of which those with many flags show few with `-h`.

@@ -55,10 +55,10 @@ pub struct Spec {
     /// were several; the same holds for the two below.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub balance: Option<String>,
-    /// Name of a header that carries the session of each request.
+    /// Name of a header in which each request states its session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_header: Option<String>,
-    /// Name of a cookie that does.
+    /// Name of a cookie in which each request states its session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_cookie: Option<String>,
     /// The server under test, where the run starts it itself.
@@ -115,7 +115,7 @@ pub struct Spec {
     pub max_in_flight: Option<u32>,
     /// What happens to requests that are due beyond it: `queue`, `drop`.
     pub over_limit: Option<String>,
-    /// Time after which closed and open loops send no further request.
+    /// Time after which a pass (closed or open loop) sends no further requests.
     pub duration: Option<Value>,
     /// What is sent before each cell and not reported: a number of requests, or a time.
     pub warmup: Option<Value>,
@@ -170,7 +170,7 @@ pub struct Spec {
     pub header: Option<Vec<String>>,
     /// Further fields of the body.
     pub extra_body: Option<serde_json::Map<String, serde_json::Value>>,
-    /// Softmax temperature.
+    /// Sampling temperature.
     pub temperature: Option<f64>,
     /// Ask the server to go on after end-of-text.
     pub ignore_eos: Option<bool>,

@@ -42,12 +42,12 @@ pub struct AbArgs {
     /// code 3 if one is missed, and with --strict also if one is undecided
     #[arg(long, value_name = "CONDITIONS", help_heading = "Comparison")]
     gate: Option<String>,
-    /// Write the answer and the tables as Markdown; append them if the file is that of
-    /// GITHUB_STEP_SUMMARY
+    /// Write the answer and the tables to this file as Markdown; append to the file that the
+    /// variable GITHUB_STEP_SUMMARY names
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     markdown: Option<PathBuf>,
-    /// Compare settings of the embedded engine in virtual time: no server is contacted, and it
-    /// takes seconds. Takes --model, --profile, --noise and the flags under Engine
+    /// Compare settings of the embedded engine in virtual time, which takes seconds and contacts no
+    /// server. --model, --profile, --noise and the flags under Engine describe the engine
     #[arg(long, help_heading = "Comparison")]
     predict: bool,
     #[command(flatten)]
@@ -71,7 +71,7 @@ struct AbFlags {
     #[arg(long, value_name = "N")]
     uncounted: Option<u32>,
     /// Maximum requests of all blocks of both servers; at least 8 pairs of blocks are measured
-    /// [default: 10000, or 40 pairs if they have more]
+    /// [default: 10000, or the requests of 40 pairs of blocks if these are more]
     #[arg(long, value_name = "N")]
     max_requests: Option<u64>,
     /// Maximum time since the first block, including pauses between blocks, such as 10m; a block

@@ -76,17 +76,18 @@ struct OwnFlags {
     /// PEM file with additional certificate authorities to trust
     #[arg(long, value_name = "FILE")]
     ca_cert: Option<String>,
-    /// Event loops of the client, each on a thread of its own [default: as many as the load needs and the cores have
-    /// room for]
+    /// Number of event loops of the client, each on its own thread [default: as many as the load
+    /// needs and the cores have room for]
     #[arg(long, value_name = "N")]
     loops: Option<u32>,
     /// Print only errors on stderr
     #[arg(long, short)]
     quiet: bool,
-    /// Start a run of more than ten minutes without confirmation; only a terminal asks for it
+    /// Start without confirmation. By default, a run of more than ten minutes must be confirmed if
+    /// a terminal is attached
     #[arg(long, short)]
     yes: bool,
-    /// Exit with 4 when the run is suspect
+    /// Exit with code 4 if the run is suspect (some of its figures cannot be trusted)
     #[arg(long)]
     strict: bool,
 }

@@ -15,15 +15,15 @@ use crate::command_line::files;
 /// The flags of `bundle`.
 #[derive(Args)]
 pub struct BundleArgs {
-    /// A run: its name or a part of it, a tag, or `latest`. Several runs count as repeats of one:
-    /// RUN,RUN, all runs with a tag (TAG), or all rounds of a server (GROUP/SERVER)
+    /// A run: its name, a part of the name, a tag, or `latest`. Several runs count as repeats:
+    /// RUN,RUN (a list), TAG (all runs with this tag) or GROUP/SERVER (all rounds of one server)
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
     /// Output file [default: inferometer-RUN.tar.gz]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Include all input files (data set, tokenizer, ...) of any size; the default is files up to 1
-    /// MiB. Everyone with the bundle can read them
+    /// Include all input files (data set, tokenizer, ...), whatever their size; by default, files
+    /// of up to 1 MiB are included. Everyone who has the bundle can read these files
     #[arg(long, conflicts_with = "without_data")]
     with_data: bool,
     /// Include no input files, only their checksums

@@ -12,15 +12,15 @@ use crate::command_line::files;
 /// The flags of `calibrate`.
 #[derive(Args)]
 pub struct CalibrateArgs {
-    /// Measured results: a published table (Markdown, optionally one #SECTION) or a stored run; for
-    /// current engines also runs as CSV, or a result file that `import` reads (vLLM, SGLang,
-    /// AIPerf, GuideLLM, ...)
+    /// Measured results: a published table (Markdown, optionally one #SECTION) or a stored run.
+    /// With an --engine of vLLM 0.8 or later, also a CSV file with one run in each row, or a result
+    /// file that `import` reads (vLLM, SGLang, AIPerf, GuideLLM, ...)
     #[arg(value_name = "FILE.md[#SECTION]|RUN|FILE")]
     measured: String,
     /// The measured model: a name, or the path of a config.json
     #[arg(long, value_name = "NAME|FILE")]
     model: String,
-    /// Profile to start the fit from: a name or a file [default: that of the model]
+    /// Profile from which the fit starts: a name or a file [default: the profile of the model]
     #[arg(long, value_name = "NAME|FILE")]
     profile: Option<String>,
     #[command(flatten)]
@@ -28,7 +28,8 @@ pub struct CalibrateArgs {
     /// Use only these rows, as INPUTxOUTPUT, such as 128x128,2048x512 [default: all]
     #[arg(long, value_name = "INxOUT,...", value_delimiter = ',')]
     rows: Vec<String>,
-    /// Requests of the measured saturated pass [default: those of the run; 399 for a table]
+    /// Number of requests in the saturated pass (all at once) that was measured [default: that of
+    /// the run; 399 for a table]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     requests: Option<u32>,
     /// Name of the new profile [default: calibrated-MODEL]

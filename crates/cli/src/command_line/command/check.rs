@@ -15,20 +15,22 @@ pub struct CheckArgs {
     /// Print one JSON document on stdout, and nothing else
     #[arg(long)]
     json: bool,
-    /// Take some seconds instead of two minutes: enough to see that it works, not to judge
+    /// Run for some seconds instead of two minutes; this shows that the client works, but is too
+    /// short to judge its accuracy
     #[arg(long)]
     quick: bool,
     /// Print only errors on stderr
     #[arg(long)]
     quiet: bool,
-    /// Instead, report the prediction errors of the embedded engine's profiles over all measured
-    /// runs in the store with known engine, card and model
+    /// Do not check the client; compare predictions with all measured runs in the store whose
+    /// engine, card and model are known, and report the errors of each profile
     #[arg(long, conflicts_with = "quick")]
     predictions: bool,
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db", requires = "predictions")]
     store: PathBuf,
-    /// Profile, by name or file [default: that of each run's engine and card]
+    /// Profile to predict with, by name or file [default: for each run, the profile of its engine
+    /// and card]
     #[arg(long, value_name = "NAME|FILE", requires = "predictions")]
     profile: Option<String>,
 }

@@ -18,25 +18,27 @@ const STDOUT: &str = "-";
 /// The flags of `compare`.
 #[derive(Args)]
 pub struct CompareArgs {
-    /// The baseline: a stored run (imported ones too), a summary.json, the result file of another
-    /// tool, or a published table (FILE.md, FILE.md#SECTION). Several runs count as repeats of one:
-    /// RUN,RUN, all runs with a tag (TAG), or all rounds of a server (GROUP/SERVER)
+    /// The baseline: a stored run (measured or imported), a summary.json, a bundle, the result file
+    /// of another tool, or a published table (FILE.md, FILE.md#SECTION). It can have several runs,
+    /// which count as repeats: RUN,RUN (a list), TAG (all runs with this tag) or GROUP/SERVER (all
+    /// rounds of one server)
     baseline: String,
-    /// Runs to compare with it: stored runs or files, as for the baseline. Only runs measured in
-    /// turn with the baseline (A,B,A,B,...) can tell a change from a drift of the machine
+    /// Runs to compare with the baseline: stored runs or files, as above. A change of the server
+    /// can be distinguished from a drift of the machine only if both were measured in turn
+    /// (A,B,A,B,...)
     #[arg(required = true, value_name = "RUN")]
     contenders: Vec<String>,
-    /// Conditions on the differences, such as 'output_tokens_per_s>-3%,ttft_p99<+5%'; exit code 3
-    /// when one is not met. The interval over repeats decides. With fewer than 3 repeats there is
-    /// no interval, and the difference itself decides. If the runs were measured one after the
-    /// other, a condition that is not met shows a difference, but not its cause: the server may
-    /// have changed, or the machine may have become slower
+    /// Conditions on the differences, such as 'output_tokens_per_s>-3%,ttft_p99<+5%'; the exit code
+    /// is 3 if one is missed. The confidence interval over repeats decides; with fewer than 3
+    /// repeats, the difference itself decides. If the runs were not measured in turn, a missed
+    /// condition shows a difference, but not its cause: the server may have changed, or the machine
+    /// may have become slower
     #[arg(long, value_name = "CONDITIONS")]
     gate: Option<String>,
     /// Treat undecided gate conditions as missed
     #[arg(long)]
     strict: bool,
-    /// Differences within this share are irrelevant: 5, or 5%
+    /// Treat differences of up to this percentage as irrelevant: 5, or 5%
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     margin: f64,
     /// Seed of the random resampling
@@ -48,8 +50,8 @@ pub struct CompareArgs {
     /// Print one JSON document on stdout, and nothing else
     #[arg(long)]
     json: bool,
-    /// Print the answer and the tables as Markdown; with =FILE, write them to this file, or append
-    /// them if it is that of GITHUB_STEP_SUMMARY
+    /// Print the answer and the tables as Markdown. With =FILE, write them to this file instead;
+    /// append to the file that the variable GITHUB_STEP_SUMMARY names
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "-")]
     markdown: Option<PathBuf>,

@@ -22,32 +22,35 @@ pub struct EngineArgs {
     /// Model by name, or the path of a config.json
     #[arg(long, value_name = "NAME", default_value = "chatglm3-6b")]
     model: String,
-    /// Profile by name or file [default: that of the model]
+    /// Profile (fitted constants) of the embedded engine, by name or file [default: the profile of
+    /// the model]
     #[arg(long, value_name = "NAME|FILE")]
     profile: Option<String>,
     /// Speed relative to real time: 2 is twice as fast
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     speed: f64,
     /// Random variation of step times, any of: step=SD (independent for each step), drift=SD:TIME
-    /// (slow, common to all steps), warmup=SHARE:TIME, burst=PROBABILITY:FACTOR, pause=TIME:EVERY,
+    /// (slow, common to all steps), warmup=SHARE:TIME (first steps slower by up to SHARE),
+    /// burst=PROBABILITY:FACTOR (some steps slower by FACTOR), pause=TIME:EVERY (random pauses),
     /// seed=N [default: none; a new seed at each start, which is printed]
     #[arg(long, value_name = "PART,...")]
     noise: Option<String>,
     /// Model name that requests must contain [default: the name of the model]
     #[arg(long, value_name = "NAME")]
     served_model_name: Option<String>,
-    /// Fault to inject: error-event, cut, reset, stall, status=N, garbage, malformed, bundle=N,
-    /// comments, halves, close, slow-headers=MS, spike=MS, refuse, die; @N for the Nth request
-    /// only. May be repeated
+    /// Fault to inject into answers: error-event, cut, reset, stall, status=N, garbage, malformed,
+    /// bundle=N, comments, halves, close, slow-headers=MS, spike=MS, refuse or die. FAULT@N affects
+    /// only the Nth request. May be given several times
     #[arg(long, value_name = "FAULT")]
     fault: Vec<String>,
     /// Tokens that the chat template adds to each chat prompt
     #[arg(long, value_name = "N", default_value_t = 8)]
     chat_overhead_tokens: u32,
-    /// Draw output lengths at random up to this many tokens, for requests without `ignore_eos`
+    /// End the output of each request without `ignore_eos` at a random length, from 1 to this many
+    /// tokens
     #[arg(long, value_name = "N")]
     end_of_text_within: Option<u32>,
-    /// Add the send time to each stream event: `sent_ns`, in ns of the monotonic clock
+    /// Add a field `sent_ns` to each stream event: its send time, in ns of the monotonic clock
     #[arg(long)]
     send_instants: bool,
     /// Exit when standard input is closed

@@ -16,34 +16,36 @@ use super::run_flags::given;
 #[derive(Args, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EngineFlags {
-    /// Engine and version, such as vllm-0.23; together with --card it selects the profile [default:
-    /// that of the profile]
+    /// Engine and version to simulate, such as vllm-0.23; with --card, it selects the profile
+    /// [default: the engine of the profile]
     #[arg(long, value_name = "NAME-VERSION", help_heading = "Engine")]
     engine: Option<String>,
-    /// Card, by name or file: h100-sxm, l40s, my-card.toml [default: that of the profile]
+    /// Card (GPU) to simulate, by name or file: h100-sxm, l40s, my-card.toml [default: the card of
+    /// the profile]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
     card: Option<String>,
-    /// Quantization of the linear layers: fp16, gptq, awq, fp8; uncalibrated: squeezellm, fp32
-    /// [default: that of the model]
+    /// Quantization of the linear layers: fp16, gptq, awq or fp8; squeezellm and fp32 are accepted,
+    /// but uncalibrated [default: that of the model]
     #[serde(alias = "quantization")]
     #[arg(long, alias = "quantization", value_name = "KIND", help_heading = "Engine")]
     weights: Option<String>,
-    /// Data type of activations and of unquantized weights; float32 is uncalibrated
+    /// Data type of activations and of unquantized weights: auto, half, float16, bfloat16, float or
+    /// float32; float32 is uncalibrated
     #[arg(long, help_heading = "Engine")]
     dtype: Option<String>,
     /// Data type of the KV cache: auto, fp8 (vLLM since 0.8; uncalibrated)
     #[arg(long, value_name = "TYPE", help_heading = "Engine")]
     kv_cache_dtype: Option<String>,
-    /// Maximum tokens of one prompt in a step (vLLM since 0.8) [default: 0, no limit]
+    /// Maximum tokens of one prompt in a scheduler step (vLLM since 0.8) [default: 0, no limit]
     #[arg(long, value_name = "N", help_heading = "Engine")]
     long_prefill_token_threshold: Option<u32>,
     /// Maximum tokens of a prompt plus its output
     #[arg(long, value_name = "N", help_heading = "Engine")]
     max_model_len: Option<u32>,
-    /// Maximum tokens in a step
+    /// Maximum tokens in a scheduler step, over all sequences
     #[arg(long, value_name = "N", help_heading = "Engine")]
     max_num_batched_tokens: Option<u32>,
-    /// Maximum sequences in a step
+    /// Maximum sequences in a scheduler step
     #[arg(long, value_name = "N", help_heading = "Engine")]
     max_num_seqs: Option<u32>,
     /// Maximum padding tokens in a prefill step (vLLM 0.2)
@@ -65,7 +67,8 @@ pub struct EngineFlags {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     #[arg(help_heading = "Engine")]
     enable_prefix_caching: Option<bool>,
-    /// Do not reuse them: the same as --enable-prefix-caching false
+    /// Do not reuse the KV blocks of shared prompt prefixes; the same as --enable-prefix-caching
+    /// false
     #[arg(long, conflicts_with = "enable_prefix_caching", help_heading = "Engine")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     no_enable_prefix_caching: bool,

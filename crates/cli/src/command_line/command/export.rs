@@ -14,7 +14,7 @@ use crate::command_line::exit::{Failure, print};
 /// The flags of `export`.
 #[derive(Args)]
 pub struct ExportArgs {
-    /// A run: its name or a part of it, a tag, or `latest`
+    /// A run: its name, a part of the name, a tag, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
     /// Output format [default: by the ending of --out: .parquet, .csv, .jsonl, .json]
@@ -24,7 +24,8 @@ pub struct ExportArgs {
     /// metrics [default: requests]
     #[arg(long, value_name = "ROWS")]
     what: Option<What>,
-    /// Index of the pass, from 0 through all cells, for formats that contain one pass
+    /// Index of the pass to write, for formats that hold one pass; passes of all cells are numbered
+    /// from 0
     #[arg(long, value_name = "N")]
     pass: Option<u32>,
     /// Output file, or folder if the format needs one [default: standard output]

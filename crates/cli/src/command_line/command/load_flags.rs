@@ -6,14 +6,15 @@ use serde::Serialize;
 /// Each is the key of the same name.
 #[derive(Args, Serialize)]
 pub struct LoadFlags {
-    /// Passes of each cell: one_by_one, saturated, or table for both [default: table, if no other load
-    /// is given]
+    /// Passes of each cell (pair of input and output length): one_by_one (one request at a time),
+    /// saturated (all requests at once), or table (both) [default: table, if no other load is
+    /// given]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', help_heading = "Load")]
     passes: Option<Vec<String>>,
-    /// Requests of the one_by_one pass [default: 10]
+    /// Number of requests of the one_by_one pass [default: 10]
     #[arg(long, value_name = "N", help_heading = "Load")]
     one_by_one: Option<u32>,
-    /// Requests of every pass but one_by_one [default: 399]
+    /// Number of requests of every pass except one_by_one [default: 399]
     #[arg(long, value_name = "N", help_heading = "Load")]
     requests: Option<u32>,
     /// Closed loops with this many requests in flight, instead of --passes; or stages, such as
@@ -45,11 +46,11 @@ pub struct LoadFlags {
     /// Maximum requests in flight in an open loop [default: no limit]
     #[arg(long, value_name = "N", help_heading = "Load")]
     max_in_flight: Option<u32>,
-    /// What to do with a request that is due while --max-in-flight is reached: queue (its wait
-    /// counts), drop [default: queue]
+    /// What to do with a request that is due while --max-in-flight is reached: queue (the wait
+    /// counts in latencies from the due time) or drop [default: queue]
     #[arg(long, value_name = "queue|drop", help_heading = "Load")]
     over_limit: Option<String>,
-    /// Time after which closed and open loops send no further request
+    /// Time after which a pass (closed or open loop) sends no further requests
     #[arg(long, value_name = "TIME", help_heading = "Load")]
     duration: Option<String>,
 }

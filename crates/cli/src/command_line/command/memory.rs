@@ -22,13 +22,14 @@ pub struct MemoryArgs {
     /// Model by name, or the path of a config.json
     #[arg(long, value_name = "NAME|FILE")]
     model: String,
-    /// Profile by name or file [default: that of the model]
+    /// Profile (fitted constants) of the embedded engine, by name or file [default: the profile of
+    /// the model]
     #[arg(long, value_name = "NAME|FILE")]
     profile: Option<String>,
     #[command(flatten)]
     engine: EngineFlags,
-    /// Sequence lengths (prompt plus output tokens) for which to count the sequences that fit
-    /// [default: from 128 up to the longest]
+    /// Sequence lengths in tokens (prompt plus output); for each length, the number of sequences
+    /// that fit is printed [default: from 128 up to the longest]
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     lengths: Vec<u32>,

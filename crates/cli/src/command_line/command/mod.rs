@@ -51,13 +51,14 @@ pub enum Command {
     /// Find the highest request rate or concurrency that meets the objectives, with a confidence
     /// interval.
     Search(Box<search::SearchArgs>),
-    /// Raise the load from one request in flight until the server is saturated; find the knee.
+    /// Raise the load from one request in flight until the server is saturated, and find the knee
+    /// of the throughput curve.
     Sweep(Box<sweep::SweepArgs>),
     /// Compare two servers, or a server with itself, in alternating blocks until the answer is
     /// certain.
     Ab(Box<ab::AbArgs>),
-    /// Show what fits into a card's memory: weights, KV cache, longest sequence, number of
-    /// sequences.
+    /// Show what fits into the memory of a card (GPU): weights, KV cache, longest sequence, number
+    /// of sequences.
     Memory(Box<memory::MemoryArgs>),
     /// Fit a profile of the embedded engine to measured rows.
     Calibrate(Box<calibrate::CalibrateArgs>),
@@ -82,18 +83,18 @@ pub enum Command {
     Note(tag::NoteArgs),
     /// Remove stored runs with their records.
     Rm(rm::RmArgs),
-    /// Export a stored run for other programs: Parquet, CSV, JSON, ...
+    /// Export a stored run for other programs, such as Parquet, CSV or JSON.
     Export(export::ExportArgs),
     /// Write a stored run to one file: plan, request hashes, server, environment, records.
     Bundle(bundle::BundleArgs),
-    /// Repeat the run of a bundle on this machine, and compare: do the results agree, and if not,
-    /// what differs.
+    /// Repeat the run of a bundle on this machine, and report whether the results agree and what
+    /// differs.
     Reproduce(Box<reproduce::ReproduceArgs>),
     /// Show stored runs and runs in progress in a browser.
     Web(web::WebArgs),
     /// Download data sets and tokenizers, or list the available ones.
     Fetch(fetch::FetchArgs),
-    /// List the built-in dialects, findings, metrics, models, presets or scenarios.
+    /// List the built-in cards, dialects, findings, metrics, models, presets or scenarios.
     List(list::ListArgs),
     /// Print the completion script of a shell.
     Completions(completions::CompletionsArgs),

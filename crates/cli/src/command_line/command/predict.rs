@@ -35,8 +35,8 @@ pub struct PredictArgs {
     #[command(flatten)]
     engine: EngineFlags,
     /// Measured results to compare the prediction with: a published table (Markdown, optionally one
-    /// #SECTION) or a stored run. Without --input-lengths and --output-lengths, its rows are the
-    /// grid
+    /// #SECTION) or a stored run. Without --input-lengths and --output-lengths, the lengths in
+    /// these results are predicted
     #[arg(long, value_name = "FILE.md[#SECTION]|RUN", help_heading = "Comparison")]
     against: Option<String>,
     /// Print one JSON document on stdout, and nothing else
@@ -56,12 +56,14 @@ struct SpecArgs {
     /// Model by name, or the path of a config.json [default: chatglm3-6b]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
     model: Option<String>,
-    /// Profile by name or file [default: that of the model]
+    /// Profile (fitted constants) of the embedded engine, by name or file [default: the profile of
+    /// the model]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Engine")]
     profile: Option<String>,
     /// Random variation of step times, any of: step=SD (independent for each step), drift=SD:TIME
-    /// (slow, common to all steps), warmup=SHARE:TIME, burst=PROBABILITY:FACTOR, pause=TIME:EVERY,
-    /// seed=N [default: none; the seed follows --seed and --salt]
+    /// (slow, common to all steps), warmup=SHARE:TIME (first steps slower by up to SHARE),
+    /// burst=PROBABILITY:FACTOR (some steps slower by FACTOR), pause=TIME:EVERY (random pauses),
+    /// seed=N [default: none; the seed follows from --seed and --salt]
     #[arg(long, value_name = "PART,...", help_heading = "Engine")]
     noise: Option<String>,
     /// Prompt lengths in tokens [default: 128,512]
@@ -86,8 +88,8 @@ struct SpecArgs {
     #[command(flatten)]
     #[serde(flatten)]
     load: LoadFlags,
-    /// Warm-up requests that `run` would send before each cell. They are not simulated, but prompts
-    /// of a data set that they would use are skipped [default: 1]
+    /// Number of warm-up requests that `run` would send before each cell. They are not simulated;
+    /// the rows of a data set that `run` would use for them are skipped [default: 1]
     #[arg(long, value_name = "N|TIME", help_heading = "Load")]
     warmup: Option<String>,
     /// End a pass with an arrival rate once it is certain that requests arrive faster than the

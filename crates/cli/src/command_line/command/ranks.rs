@@ -18,8 +18,9 @@ use crate::command_line::interrupt;
 /// How the processes that a launcher (srun, mpirun, a Kubernetes Job) started find each other.
 #[derive(Args)]
 pub struct RankFlags {
-    /// Address of rank 0, with or without a port, for a run that a launcher started as several
-    /// processes (ranks) [default: from Slurm, Kubernetes, MPI, or MASTER_ADDR and MASTER_PORT]
+    /// Address of rank 0, with or without a port; needed if a launcher starts several processes
+    /// (ranks) and does not state this address [default: from Slurm, Kubernetes, MPI, or
+    /// MASTER_ADDR and MASTER_PORT]
     #[arg(long, value_name = "HOST:PORT", help_heading = "Several processes")]
     rendezvous: Option<Rendezvous>,
     /// How long ranks wait for each other at the start [default: 120s]

@@ -21,8 +21,8 @@ use crate::command_line::exit::{Failure, print};
 /// The flags of `report`.
 #[derive(Args)]
 pub struct ReportArgs {
-    /// A run: its name or a part of it, a tag, or `latest`. With several runs, each has its table,
-    /// and the plots show all of them
+    /// A run: its name, a part of the name, a tag, or `latest`. With several runs, one table is
+    /// written for each, and the plots show all of them
     #[arg(value_name = "RUN", default_value = "latest")]
     runs: Vec<String>,
     /// The database
@@ -34,12 +34,12 @@ pub struct ReportArgs {
     /// Colours of the plot files; the page itself follows the browser's setting
     #[arg(long, value_name = "THEME", value_enum, default_value_t = Colours::Light)]
     theme: Colours,
-    /// Print the table that another tool would have printed for each pass, with that tool's
+    /// For each pass, print the table that another tool would have printed, by that tool's
     /// definitions (`inferometer list metrics`); write no file
     #[arg(long, value_name = "TOOL", value_parser = tools(), conflicts_with_all = ["out", "theme"])]
     dialect: Option<String>,
-    /// Also report percentiles of TTFT and E2E over all planned requests, with failed requests as
-    /// +inf
+    /// Also report percentiles of TTFT and E2E over all planned requests, in which each failed
+    /// request counts as infinity
     #[arg(long, conflicts_with = "dialect")]
     failures_as_inf: bool,
     /// Print one JSON document on stdout, and nothing else; for one run only

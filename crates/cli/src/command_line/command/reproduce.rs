@@ -50,15 +50,15 @@ pub struct ReproduceArgs {
     /// prefix cache
     #[arg(long, help_heading = "Work")]
     new_salt: bool,
-    /// A file that the bundle names but does not contain; it is identified by its checksum. May be
-    /// given several times
+    /// A file that the bundle names but does not contain; the file is recognised by its checksum.
+    /// May be given several times
     #[arg(long, value_name = "FILE", help_heading = "Work")]
     data: Vec<PathBuf>,
-    /// Differences within this share are irrelevant: 5, or 5%
+    /// Treat differences of up to this percentage as irrelevant: 5, or 5%
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     #[arg(help_heading = "Comparison")]
     margin: f64,
-    /// Conditions on the differences, as for `compare`; exit code 3 when one is not met
+    /// Conditions on the differences, as for `compare`; the exit code is 3 if one is missed
     #[arg(long, value_name = "CONDITIONS", help_heading = "Comparison")]
     gate: Option<String>,
     /// Treat undecided gate conditions as missed
@@ -83,7 +83,8 @@ pub struct ReproduceArgs {
     /// No progress bars
     #[arg(long)]
     no_progress: bool,
-    /// Start a run of more than ten minutes without confirmation; only a terminal asks for it
+    /// Start without confirmation. By default, a run of more than ten minutes must be confirmed if
+    /// a terminal is attached
     #[arg(long, short)]
     yes: bool,
 }

@@ -49,8 +49,8 @@ pub struct RunArgs {
     /// for each pass and objective
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub junit: Option<PathBuf>,
-    /// Print less on stderr: only errors, the verdict on objectives (PASS), the port of
-    /// --metrics-listen, and a warning if other users can read its page
+    /// Print less on stderr: only errors, the verdict on objectives (such as PASS), the port of
+    /// --metrics-listen, and a warning if other users can read the page of --metrics-listen
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
     /// No progress bars
@@ -60,15 +60,16 @@ pub struct RunArgs {
     /// metrics. The measurement does not change
     #[arg(long, conflicts_with_all = ["quiet", "no_progress"], help_heading = "Output")]
     pub tui: bool,
-    /// Serve metrics of the run in progress for Prometheus (GET /metrics) at this address, or at
-    /// this port of the loopback address; port 0 chooses a free port. The measurement does not
-    /// change
+    /// Serve metrics of the run in progress for Prometheus (GET /metrics) at this address
+    /// (IP:PORT), or at this port of 127.0.0.1; port 0 chooses a free port. The measurement does
+    /// not change
     #[arg(long, value_name = "ADDRESS", value_parser = prometheus::address, help_heading = "Output")]
     pub metrics_listen: Option<SocketAddr>,
-    /// Start a run of more than ten minutes without confirmation; only a terminal asks for it
+    /// Start without confirmation. By default, a run of more than ten minutes must be confirmed if
+    /// a terminal is attached
     #[arg(long, short)]
     yes: bool,
-    /// Exit with 4 when the run is suspect
+    /// Exit with code 4 if the run is suspect (some of its figures cannot be trusted)
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
@@ -78,8 +79,9 @@ pub struct RunArgs {
 /// The flags that are keys of a plan, by the same names.
 #[derive(Args, Serialize)]
 struct SpecArgs {
-    /// Server under test, such as http://127.0.0.1:8000 or unix:/path/to.sock; given several times, equal
-    /// servers that share one load [default: OPENAI_BASE_URL, else the embedded engine]
+    /// Server under test, such as http://127.0.0.1:8000 or unix:/path/to.sock. Given several times,
+    /// it names equal servers, over which one load is spread [default: OPENAI_BASE_URL, else the
+    /// embedded engine]
     #[arg(long, value_name = "URL", help_heading = "Target")]
     #[serde(serialize_with = "first_of_targets")]
     target: Option<Vec<String>>,
@@ -87,10 +89,11 @@ struct SpecArgs {
     /// conversation, and prompts with the same prefix, go to one server) [default: round-robin]
     #[arg(long, value_name = "WAY", help_heading = "Target")]
     balance: Option<String>,
-    /// Name of a header that carries the session of each request, for a router that keeps sessions at one server
+    /// Name of a header in which each request states its session, for a router that sends all
+    /// requests of a session to one server
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     session_header: Option<String>,
-    /// Name of a cookie that does the same
+    /// Name of a cookie in which each request states its session, for such a router
     #[arg(long, value_name = "NAME", help_heading = "Target")]
     session_cookie: Option<String>,
     /// API of the server (`inferometer list dialects`); `auto` asks the server
@@ -109,16 +112,16 @@ struct SpecArgs {
     #[arg(long, value_name = "FACTOR", help_heading = "Target")]
     speed: Option<String>,
     /// Random variation of the embedded engine's step times, any of: step=SD (independent for each
-    /// step), drift=SD:TIME (slow, common to all steps), warmup=SHARE:TIME,
-    /// burst=PROBABILITY:FACTOR, pause=TIME:EVERY, seed=N [default: none; the seed follows --seed
-    /// and --salt]
+    /// step), drift=SD:TIME (slow, common to all steps), warmup=SHARE:TIME (first steps slower by
+    /// up to SHARE), burst=PROBABILITY:FACTOR (some steps slower by FACTOR), pause=TIME:EVERY
+    /// (random pauses), seed=N [default: none; the seed follows from --seed and --salt]
     #[arg(long, value_name = "PART,...", help_heading = "Target")]
     noise: Option<String>,
     /// Additional header of each request; may be given several times
     #[arg(long, value_name = "'NAME: VALUE'", help_heading = "Target")]
     header: Option<Vec<String>>,
-    /// URL of the server's metrics, or their path on the server; for several pools, such as prefill and decode,
-    /// one URL each [default: /metrics, if the server has it]
+    /// URL of the server's metrics, or their path on the server. For several pools, such as prefill
+    /// and decode, give the flag once for each pool [default: /metrics, if the server has it]
     #[arg(long, value_name = "URL|PATH", help_heading = "Target")]
     metrics_url: Option<Vec<String>>,
     /// Interval at which metrics of the server and its cards are read [default: 1s]
@@ -129,7 +132,7 @@ struct SpecArgs {
     #[arg(long, value_name = "URL", help_heading = "Target")]
     dcgm_url: Option<String>,
     /// Indices of the cards that the server uses, such as 0,1; other cards are not read. Without
-    /// it, no energy per token or per request is reported
+    /// this flag, energy per token and per request are not reported
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Target")]
     cards: Option<Vec<u32>>,
     /// Environment variable that contains the API key [default: OPENAI_API_KEY]
@@ -173,7 +176,7 @@ struct SpecArgs {
     /// Send prompts as token ids, so that input lengths are exact
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Workload")]
     token_ids: Option<bool>,
-    /// Softmax temperature [default: 1]
+    /// Sampling temperature [default: 1]
     #[arg(long, value_parser = super::number::finite, value_name = "T", help_heading = "Workload")]
     temperature: Option<f64>,
     /// Seed of all random choices [default: 0]
@@ -196,15 +199,16 @@ struct SpecArgs {
     /// Number of repeats of the passes of each cell, each with new prompts [default: 1]
     #[arg(long, value_name = "N", help_heading = "Load")]
     repeat: Option<u32>,
-    /// Repeat until metrics have this precision, such as 'ttft_p50±2%' (or +-): half the width of
-    /// the 95 % confidence interval over the repeats
+    /// Repeat passes until metrics have this precision, such as 'ttft_p50±2%' (or +-). Precision is
+    /// half the width of the 95 % confidence interval over the repeats, relative to the mean
     #[arg(long, value_name = "FIGURE±SHARE,...", help_heading = "Load")]
     until: Option<String>,
     /// Maximum repeats with --until [default: 20]
     #[arg(long, value_name = "N", help_heading = "Load")]
     max_repeats: Option<u32>,
-    /// Event loops of the client, each on a thread of its own: connections and requests are split among them. What
-    /// is sent, and when, does not depend on it [default: as many as the load needs and the cores have room for]
+    /// Number of event loops of the client, each on its own thread; connections and requests are
+    /// split among them. The number does not change what is sent, or when [default: as many as the
+    /// load needs and the cores have room for]
     #[arg(long, value_name = "N", help_heading = "Load")]
     loops: Option<u32>,
     /// Time limit of one request [default: 6h]
@@ -239,8 +243,8 @@ struct SpecArgs {
     /// Objectives on each single request, such as 'ttft<500ms,tpot<50ms'
     #[arg(long, value_name = "OBJECTIVES", help_heading = "Limits")]
     goodput: Option<String>,
-    /// Also report percentiles of TTFT and E2E over all planned requests, with failed requests as
-    /// +inf
+    /// Also report percentiles of TTFT and E2E over all planned requests, in which each failed
+    /// request counts as infinity
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Output")]
     failures_as_inf: Option<bool>,
     /// The database [default: inferometer.db]

@@ -17,7 +17,7 @@ use crate::stored::row_json;
 /// The flags of `runs`.
 #[derive(Args)]
 pub struct RunsArgs {
-    /// Only runs whose model name contains this text; upper and lower case are equal
+    /// Only runs whose model name contains this text, in upper or lower case
     #[arg(long, value_name = "TEXT")]
     model: Option<String>,
     /// Only runs whose engine and version contain this text, such as 'vllm 0.2'
@@ -36,10 +36,11 @@ pub struct RunsArgs {
     /// Only runs that began at this time or earlier; a date includes its whole day
     #[arg(long, value_name = "DATE", value_parser = instant)]
     until: Option<String>,
-    /// Only runs in this state; `killed` means that the process ended without recording how
+    /// Only runs in this state; `killed` means that the process ended before it could store a final
+    /// state
     #[arg(long, value_parser = PossibleValuesParser::new(RunState::ALL.map(RunState::name)))]
     state: Option<String>,
-    /// Only runs with results of this origin
+    /// Only runs of this kind: results were measured, predicted, or imported from elsewhere
     #[arg(long, value_parser = PossibleValuesParser::new(RunKind::ALL.map(RunKind::name)))]
     kind: Option<String>,
     /// Only the last N runs

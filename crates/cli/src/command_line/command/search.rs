@@ -32,13 +32,13 @@ pub struct SearchArgs {
     run: RunArgs,
     #[command(flatten)]
     search: SearchFlags,
-    /// Search with the embedded engine in virtual time: no server is contacted, and it takes
-    /// seconds. Takes --model, --profile and the flags under Engine
+    /// Search with the embedded engine in virtual time, which takes seconds and contacts no server.
+    /// --model, --profile and the flags under Engine describe the engine
     #[arg(long, help_heading = "Search")]
     predict: bool,
     /// Choose the first load from the answer of a stored search, or from a prediction with this
-    /// profile (and --model). It saves trials and does not bias the answer [default: a prediction,
-    /// if the target is the embedded engine]
+    /// profile (and --model). This saves trials and does not bias the answer [default: a
+    /// prediction, if the target is the embedded engine]
     #[arg(long, value_name = "RUN|PROFILE", help_heading = "Search")]
     bracket_from: Option<String>,
     #[command(flatten)]
@@ -62,7 +62,7 @@ struct SearchFlags {
     /// Width of the interval at which the search ends, relative to the load [default: 5%]
     #[arg(long, value_name = "SHARE")]
     precision: Option<String>,
-    /// Lowest load to try [default: a thousandth of the first rate; 1 request in flight]
+    /// Lowest load to try [default: a thousandth of the first rate, or 1 request in flight]
     #[arg(long, value_name = "LOAD")]
     from: Option<String>,
     /// Highest load to try [default: no limit]
@@ -75,15 +75,15 @@ struct SearchFlags {
     /// [default: 2]
     #[arg(long, value_name = "FACTOR")]
     stride: Option<String>,
-    /// Maximum requests of all trials of a cell; at this limit the interval may be wider than
-    /// --precision [default: 20000]
+    /// Maximum requests of all trials of a cell; a search that ends at this limit may give an
+    /// interval wider than --precision [default: 20000]
     #[arg(long, value_name = "N")]
     max_requests: Option<u64>,
     /// Maximum trials of a cell [default: 40]
     #[arg(long, value_name = "N")]
     max_trials: Option<u32>,
-    /// Maximum time of all trials of a cell, such as 10m; at this limit the interval may be wider
-    /// than --precision [default: no limit]
+    /// Maximum time of all trials of a cell, such as 10m; a search that ends at this limit may give
+    /// an interval wider than --precision [default: no limit]
     #[arg(long, value_name = "SPAN")]
     max_time: Option<String>,
     /// Additional set of objectives, answered separately from the same trials; may be given several

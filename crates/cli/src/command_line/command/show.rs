@@ -21,14 +21,14 @@ use crate::stored::row_json;
 /// The flags of `show`.
 #[derive(Args)]
 pub struct ShowArgs {
-    /// A run: its name or a part of it, a tag, or `latest`
+    /// A run: its name, a part of the name, a tag, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
     store: PathBuf,
     /// Compute the results again from the records, and also report percentiles of TTFT and E2E over
-    /// all planned requests, with failed requests as +inf
+    /// all planned requests, in which each failed request counts as infinity
     #[arg(long, conflicts_with = "plan")]
     failures_as_inf: bool,
     /// Print one JSON document on stdout, and nothing else

@@ -19,8 +19,8 @@ pub struct SweepArgs {
     run: RunArgs,
     #[command(flatten)]
     sweep: SweepFlags,
-    /// Sweep with the embedded engine in virtual time: no server is contacted, and it takes
-    /// seconds. Takes --model, --profile and the flags under Engine
+    /// Sweep with the embedded engine in virtual time, which takes seconds and contacts no server.
+    /// --model, --profile and the flags under Engine describe the engine
     #[arg(long, help_heading = "Sweep")]
     predict: bool,
     #[command(flatten)]
@@ -41,8 +41,8 @@ struct SweepFlags {
     /// Confidence level of all intervals [default: 95%]
     #[arg(long, value_name = "SHARE")]
     confidence: Option<String>,
-    /// Width of the knee's interval at which the sweep ends, relative to the load [default: 25%; by
-    /// rate 5%]
+    /// Width of the knee's interval at which the sweep ends, relative to the load [default: 25%; 5%
+    /// with --by rate]
     #[arg(long, value_name = "SHARE")]
     precision: Option<String>,
     /// Highest concurrency to try [default: 1024]

@@ -14,10 +14,10 @@ pub struct TagArgs {
     /// The database
     #[arg(long, value_name = "FILE", default_value = "inferometer.db")]
     store: PathBuf,
-    /// A run: its name or a part of it, a tag, or `latest`
+    /// A run: its name, a part of the name, a tag, or `latest`
     #[arg(value_name = "RUN")]
     run: String,
-    /// Tags to add (+a, or a) and to remove (-b); without any, the run's tags are printed
+    /// Tags to add (+a, or a) and to remove (-b); without tags, those of the run are printed
     #[arg(value_name = "+TAG|-TAG", allow_hyphen_values = true, trailing_var_arg = true)]
     tags: Vec<String>,
 }
@@ -47,10 +47,10 @@ pub fn tag(arguments: &TagArgs) -> Result<(), Failure> {
 /// The flags of `note`.
 #[derive(Args)]
 pub struct NoteArgs {
-    /// A run: its name or a part of it, a tag, or `latest`
+    /// A run: its name, a part of the name, a tag, or `latest`
     #[arg(value_name = "RUN")]
     run: String,
-    /// Text of the note; without it, the notes of the run are printed
+    /// Text of the note; without a text, the notes of the run are printed
     #[arg(value_name = "TEXT")]
     text: Option<String>,
     /// The database

@@ -19,15 +19,15 @@ const DEFAULT_STORE: &str = "inferometer.db";
 /// The flags of `web`.
 #[derive(Args)]
 pub struct WebArgs {
-    /// Address to listen on; port 0 chooses a free port. On any address but loopback, readers need
-    /// a token
+    /// Address to listen on; port 0 chooses a free port. On any address other than loopback,
+    /// readers need a token
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
     listen: SocketAddr,
-    /// The database; it is only read [default: inferometer.db, created if it does not exist]
+    /// The database, which is only read; the default file is created if it does not exist
     #[arg(long, value_name = "FILE", default_value = DEFAULT_STORE)]
     store: PathBuf,
-    /// Environment variable with a token of your own choice, of at least 16 characters. With it,
-    /// readers on loopback need the token too
+    /// Environment variable that contains a token of your own choice, of at least 16 characters. If
+    /// it is set, readers on loopback need the token too
     #[arg(long, value_name = "NAME", default_value = "INFEROMETER_WEB_TOKEN")]
     token_env: String,
     /// Exit when standard input is closed

@@ -6,16 +6,17 @@ use serde::Serialize;
 /// Each is the key of the same name.
 #[derive(Args, Serialize)]
 pub struct WorkloadFlags {
-    /// Where prompts come from: random, prefix, sharegpt, jsonl, csv, parquet, replay,
-    /// trace, conversation, blocks
+    /// Where prompts come from: random, prefix, sharegpt, jsonl, csv, parquet, replay, trace,
+    /// conversation or blocks. Other flags name in parentheses the workloads that they apply to
+    /// [default: random]
     #[arg(long, value_name = "NAME", help_heading = "Workload")]
     workload: Option<String>,
     /// Typical lengths and prefixes of an application: rag, classifier, rewriting, chat,
     /// summarising, code-completion, agent (`inferometer list scenarios` lists them)
     #[arg(long, value_name = "NAME", help_heading = "Workload")]
     scenario: Option<String>,
-    /// Draw lengths uniformly within this share of those of the grid, as vLLM's
-    /// --random-range-ratio does: 0.5 with 1024 gives 512 to 1536 (random)
+    /// Draw each length uniformly around its value in the grid, up to this share below and above,
+    /// as vLLM's --random-range-ratio does: with 0.5, 1024 becomes 512 to 1536 (random)
     #[arg(long, value_parser = super::number::finite, value_name = "SHARE", help_heading = "Workload")]
     range_ratio: Option<f64>,
     /// Distribution of input lengths in tokens, instead of --input-lengths: uniform:LEAST..MOST,
@@ -26,9 +27,9 @@ pub struct WorkloadFlags {
     /// Distribution of output lengths, in the same form (random)
     #[arg(long, value_name = "DISTRIBUTION", help_heading = "Workload")]
     output_distribution: Option<String>,
-    /// Length of the shared prefix in tokens: shared by all prompts of a pass (random) or of a
-    /// group (prefix). It is part of the input length; only lengths of --input-distribution do not
-    /// include it
+    /// Length in tokens of the prefix that prompts share: all prompts of a pass (random), or all
+    /// prompts of a group (prefix). The prefix is part of --input-lengths, but comes in addition to
+    /// lengths drawn from --input-distribution
     #[arg(long, value_name = "N", help_heading = "Workload")]
     prefix_length: Option<u32>,
     /// Groups of prompts in each pass; prompts of a group share a prefix [default: 8] (prefix)
@@ -48,23 +49,24 @@ pub struct WorkloadFlags {
     /// Reset the server's prefix cache before each pass, if the server supports it (vLLM, SGLang)
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Workload")]
     reset_prefix_cache: Option<bool>,
-    /// Columns of your file that contain these fields: prompt, messages, token_ids, output_tokens,
-    /// body, timestamp (jsonl, csv, parquet)
+    /// Names of the columns in your file, for the fields prompt, messages, token_ids,
+    /// output_tokens, body and timestamp (jsonl, csv, parquet)
     #[arg(long, value_name = "FIELD=COLUMN,...", help_heading = "Workload")]
     columns: Option<String>,
-    /// Output length in tokens: of rows without one (jsonl, csv, parquet), or of all answers
+    /// Output length in tokens, for rows that state none (jsonl, csv, parquet) or for all answers
     /// (sharegpt without --input-lengths)
     #[arg(long, value_name = "N", help_heading = "Workload")]
     output_length: Option<u32>,
-    /// Send each row at its own time, relative to the first row: a column `timestamp` in seconds or
-    /// as date and time; --replay-speed changes the speed (jsonl, csv, parquet)
+    /// Send each row at the time in its column `timestamp` (seconds, or date and time), relative to
+    /// the first row; --replay-speed changes the speed (jsonl, csv, parquet)
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = "Workload")]
     replay_rows: Option<bool>,
     /// Write all requests to a file; `--workload replay` sends them again
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     dump_workload: Option<String>,
     /// File of the data set, or name of a downloaded one (`inferometer fetch`). For blocks: a text
-    /// file, a JSONL file or a folder [default: shipped-zh, or shipped-en for English templates]
+    /// file, a JSONL file or a folder [default for blocks: shipped-zh, or shipped-en with an
+    /// English template]
     #[arg(long, value_name = "FILE", help_heading = "Workload")]
     dataset: Option<String>,
     /// Format of the trace: auto (recognised by its first line), mooncake, azure, burstgpt, plain
@@ -74,8 +76,9 @@ pub struct WorkloadFlags {
     /// Part of the trace to send, in time since its first row: 10m..20m, ..1h, 30s..
     #[arg(long, value_name = "FROM..TO", help_heading = "Workload")]
     trace_window: Option<String>,
-    /// Multiplies the trace's requests in the same time: 2 sends twice as many, and bursts stay
-    /// where they are. --replay-speed shortens the time instead [default: 1]
+    /// Multiply the number of requests, and keep the duration of the trace and the times of its
+    /// bursts: 2 sends twice as many requests. --replay-speed shortens the duration instead
+    /// [default: 1]
     #[arg(long, value_name = "FACTOR", help_heading = "Workload")]
     trace_scale: Option<String>,
     /// Skip rows of the trace with more tokens (input plus output); the report counts them
@@ -84,8 +87,8 @@ pub struct WorkloadFlags {
     /// Conversations in each pass [default: 32]
     #[arg(long, value_name = "N", help_heading = "Workload")]
     conversations: Option<u32>,
-    /// Turns of each conversation, or their maximum if a data set has its own: 4, uniform:2..8,
-    /// geometric:4 [default: 4, or those of the data set]
+    /// Number of turns of each conversation, or the maximum number if a data set has its own turns:
+    /// 4, uniform:2..8, geometric:4 [default: 4, or the turns of the data set]
     #[arg(long, value_name = "N|DISTRIBUTION", help_heading = "Workload")]
     turns: Option<String>,
     /// Time from the end of an answer to the next turn: 2s, exponential:2s, uniform:1s..5s,
@@ -116,24 +119,26 @@ pub struct WorkloadFlags {
 /// Text blocks.
 #[derive(Args, Serialize)]
 pub struct BlockFlags {
-    /// Block sizes in characters [default: 100,500,1000,2000,4000]
+    /// Sizes in characters of the text blocks in prompts (blocks) [default: 100,500,1000,2000,4000]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Text blocks")]
     block_sizes: Option<Vec<u32>>,
     /// Output sizes that the prompt asks for, in characters [default: 100,500,1000,2000,4000]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Text blocks")]
     wanted_lengths: Option<Vec<u32>>,
-    /// Requests in flight, one number for each block size [default: 32 up to 100 characters, 25 up
-    /// to 500, 16 beyond]
+    /// Requests in flight, one number for each block size [default: 32 for blocks of up to 100
+    /// characters, 25 up to 500, 16 for longer ones]
     #[arg(long, value_name = "N,...", value_delimiter = ',', help_heading = "Text blocks")]
     block_concurrency: Option<Vec<u32>>,
-    /// Instruction about each block: continue-zh, continue-en, repeat-, summarise- or translate-
-    /// followed by zh or en, or a file with {text} and {num_completion} [default: continue-zh]
+    /// What the prompt asks the model to do with a block: continue-zh, continue-en, repeat-,
+    /// summarise- or translate- followed by zh or en, or a file with {text} and {num_completion}
+    /// [default: continue-zh]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Text blocks")]
     template: Option<String>,
     /// Text before the template in every prompt
     #[arg(long, value_name = "TEXT", help_heading = "Text blocks")]
     preamble: Option<String>,
-    /// Maximum output tokens of a request [default: 4 x the wanted characters + 256, at most 4096]
+    /// Maximum output tokens of a request [default: 4 x characters of --wanted-lengths + 256, at
+    /// most 4096]
     #[arg(long, value_name = "N", help_heading = "Text blocks")]
     max_output_tokens: Option<u32>,
 }

@@ -26,7 +26,7 @@ pub struct Exposed {
     thread: Option<JoinHandle<()>>,
 }
 
-/// An address to listen on: `HOST:PORT`, or a port alone, which is one of this machine's own.
+/// An address to listen on: `IP:PORT`, or a port alone, which is a port of 127.0.0.1.
 ///
 /// # Errors
 /// What is expected.

@@ -39,7 +39,7 @@ fn argument(flag: &'static Flag) -> Arg {
     let argument = argument.allow_negative_numbers(flag.values != Values::None);
     match flag.answer {
         Answer::Same if flag.here.starts_with("--") => {
-            argument.help(format!("as in vLLM; `run` has {}", flag.here))
+            argument.help(format!("as in vLLM; with `run`, use {}", flag.here))
         }
         Answer::Same => argument.help("as in vLLM"),
         Answer::Near(words) => argument.help(words),
