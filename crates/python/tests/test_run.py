@@ -267,7 +267,7 @@ def test_mistakes_in_arguments_of_the_engine_are_told_with_all_others(small):
         (dict(quantization="none"), "^weights: `none` is not known"),
         (dict(dtype="int3"), "^dtype: `int3` is not a type"),
         (dict(max_model_len=10**6), "^max_model_len"),
-        (dict(weights="awq", quantization="awq"), "weights, quantization: say the same"),
+        (dict(weights="awq", quantization="awq"), "weights, quantization: have the same meaning"),
     ]:
         with pytest.raises(im.PlanError, match=words):
             im.predict(**keys, **_files(small))
