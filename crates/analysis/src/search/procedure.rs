@@ -276,13 +276,14 @@ impl Search {
         Some((load, (TIMES_ASIDE * aside).max(PROBE)))
     }
 
-    /// Up by the stride, which grows with each trial.
+    /// Up by the stride. One below 2 grows to that with each trial.
     fn up(&self, good: f64) -> (f64, u64) {
         match self.settings.highest {
             Some(highest) if good >= highest => (highest, self.long_trial(highest)),
             highest => {
                 let doublings = self.trials().saturating_sub(1).min(10);
-                let stride = self.settings.stride.powi(1 << doublings).min(2.0);
+                let asked = self.settings.stride;
+                let stride = asked.powi(1 << doublings).min(asked.max(2.0));
                 let up = self.rounded(good * stride, f64::ceil);
                 let up = highest.map_or(up, |highest| up.min(highest));
                 // As many at once as the lower load has in flight show little of a higher one.

@@ -294,3 +294,16 @@ fn a_load_of_which_each_trial_was_too_short_meets_nothing() {
     assert_eq!(answers[0].loads[0].claim, Claim::Open);
     assert!(answers[0].loads[0].is_too_short);
 }
+
+#[test]
+fn the_factor_between_the_first_loads_is_the_one_that_was_given() {
+    for (stride, loads) in [(4.0, [16.0, 64.0, 256.0]), (2.0, [16.0, 32.0, 64.0])] {
+        let mut search = Search::new(Settings { stride, ..settings("ttft_p95<1s") });
+        for load in loads {
+            let asked = search.next().expect("a trial");
+            assert_eq!(asked.load, load, "{stride}");
+            let met = trial(&search, asked, 0.0, 1);
+            search.tell(met);
+        }
+    }
+}
