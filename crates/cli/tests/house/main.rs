@@ -14,7 +14,8 @@ use serde_json::Value;
 use modules::Modules;
 
 /// Which crates of the workspace each crate may depend on.
-const MAY_DEPEND_ON: [(&str, &[&str]); 25] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 26] = [
+    ("book", &[]),
     ("model", &[]),
     ("stats", &[]),
     ("load", &["model", "stats"]),
