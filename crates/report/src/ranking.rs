@@ -52,8 +52,8 @@ fn answer(rankings: &[&Ranking]) -> String {
     parts.join("; ")
 }
 
-/// How far the best is ahead of another one: `1.6 times that of B, 1.5 to 1.7`, `38 % below B, 20 to 51
-/// %`.
+/// How far the best is ahead of another one: `1.6 times that of B, 1.5 to 1.7`,
+/// `38 % below B, 20 to 51 %`.
 fn before(ranking: &Ranking, other: &Behind) -> String {
     if ranking.higher_is_better {
         let interval = other.ratio_ci.map_or(String::new(), |[low, high]| {

@@ -60,8 +60,8 @@ pub fn estimate(differences: &[f64], rate: f64) -> Option<Estimate> {
     Some(Estimate { mean, half, autocorrelation })
 }
 
-/// The largest square of Student's t, per degree of freedom, at which the Bayes factor stays below `1 /
-/// rate`; absent if it does so for every t.
+/// The largest square of Student's t, per degree of freedom, at which the Bayes factor stays below
+/// `1 / rate`; absent if it does so for every t.
 fn limit(n: f64, rate: f64) -> Option<f64> {
     let weight = 1.0 + n * PRIOR;
     let root = (weight.sqrt() / rate).powf(2.0 / n);
