@@ -108,7 +108,7 @@ pub fn differences(
     COMPARED.into_iter().filter_map(move |metric| {
         let (of_part, of_whole) = (part.get(metric)?, whole.get(metric)?);
         let half = |of: &Distribution| of.mean_ci.map(|[low, high]| (high - low) / 2.0);
-        // The part is contained in the whole: only the rest of the whole varies independently of it.
+        // As for independent means. The part is contained in the whole, so the true error is smaller.
         let error = (half(of_part)?.powi(2) + half(of_whole)?.powi(2)).sqrt() / usual;
         let (of_part, of_whole) = (of_part.mean, of_whole.mean);
         ((of_part - of_whole).abs() > farthest * error).then_some(Difference {

@@ -31,7 +31,7 @@ pub struct AnsweredAgain {
 pub fn answered_again(store: &Store, name: &str) -> Result<AnsweredAgain, RunError> {
     let mut sides: [Option<StoredRun>; 2] = [None, None];
     for row in store.runs()? {
-        // A run that cannot be read belongs to another comparison; if it does not, it is missed below.
+        // A run that cannot be read is skipped: if it is one of these two, an error below says so.
         let Ok(run) = store.run(row.id.as_str()) else { continue };
         let fact = |key: &str| run.target.facts.get(key).map(String::as_str);
         if fact("group") == Some(name) {

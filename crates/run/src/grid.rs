@@ -81,8 +81,8 @@ impl Grid {
         self.cells.iter().filter_map(of).collect()
     }
 
-    /// How many cards were busy in the passes of a cell; absent unless the plan says that these cards are
-    /// the server's.
+    /// How many cards were observed in the passes of a cell; absent unless the plan names the server's
+    /// cards.
     pub fn cards_of(&self, cell: CellPlan, plan: &Plan) -> Option<u32> {
         let known = self.cells.iter().find(|known| known.cell == cell);
         known.and_then(|known| known.cards_of(plan))

@@ -64,9 +64,9 @@ fn neighbours(values: &[f64]) -> f64 {
     values.windows(2).map(|pair| pair[0] * pair[1]).sum()
 }
 
-/// The largest plausible correlation of neighbours of the baseline: the estimate around its line over
-/// time, plus the known bias for this number of values (Marriott and Pope, Biometrika 41, 1954), plus
-/// 1.645 standard errors.
+/// The largest plausible correlation of neighbours of the baseline: the estimate, plus the known bias for
+/// this number of values (Marriott and Pope, Biometrika 41, 1954), plus 1.645 standard errors. It is
+/// computed around the mean and around the line over time, and the larger result counts.
 pub(super) fn alike_at_most(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();

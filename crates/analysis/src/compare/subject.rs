@@ -202,8 +202,8 @@ impl Subject {
         subject
     }
 
-    /// Whether the prompts are different but of the same kind: one plan with two salts asks for no prompt
-    /// twice, and neither do two plans that differ elsewhere.
+    /// Whether the prompts are different but of the same kind: the salts differ, and the plans are equal
+    /// or ask for the same prompts apart from that.
     fn has_the_same_kind_of_prompts(&self, other: &Self) -> bool {
         let differs = |key: &str| self.facts.get(key) != other.facts.get(key);
         let same_kind =

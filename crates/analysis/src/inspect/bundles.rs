@@ -7,8 +7,8 @@ use inferometer_metrics::{Bundles, Gaps};
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::{Read, Record};
 
-/// The delay of an acknowledgement, including what a busy machine adds: Linux waits 40 ms, others up to
-/// 200 ms.
+/// The delay of an acknowledgement on Linux, which waits 40 ms, including what a busy machine adds. Other
+/// systems wait up to 200 ms.
 pub(super) const DELAYED_ACK: std::ops::Range<Duration> =
     Duration::from_millis(39)..Duration::from_millis(48);
 /// If at least this share of the bundles has such a distance, delayed acknowledgements are the likely

@@ -11,8 +11,8 @@ use super::saturation::most_beyond;
 use super::sentence::sentence;
 
 impl SweepAnswer {
-    /// The answer of a sweep so far. `cards`: how many were seen to be busy, if the plan does not state
-    /// their number.
+    /// The answer of a sweep so far. `cards`: how many cards were observed; used if the plan does not state
+    /// how many there are.
     pub fn of_sweep(cell: CellPlan, sweep: &Sweep, cards: Option<u32>) -> Self {
         let plan = sweep.plan();
         let gpus = plan.gpus.or(cards).filter(|cards| *cards > 0);
