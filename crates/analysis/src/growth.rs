@@ -70,9 +70,9 @@ impl Growth {
 }
 
 /// The growth of the number in flight, as known at the instant `until`: requests that end later are in
-/// flight. Requests are in the order of their due times. Absent if less than six latencies have passed,
-/// if fewer than 64 requests were due, or if none has completed: requests that are refused at once do not
-/// show how long an answer takes.
+/// flight. Requests are in the order of their due times. Absent if less than six latencies have passed
+/// (unless a queue formed from the start), if fewer than 64 requests were due, or if none has completed:
+/// requests that are refused at once do not show how long an answer takes.
 pub(crate) fn growth(stays: &[Stay], until: Nanos, confidence: f64) -> Option<Growth> {
     let stays = &stays[..stays.partition_point(|stay| stay.due <= until)];
     let first = stays.first()?.due;

@@ -7,7 +7,7 @@
 //! among all rows. Correlated figures do not make it stricter.
 //!
 //! A permutation test would exchange the labels of two repeats. Four rounds allow 16 exchanges, so that
-//! no probability is below about 5 %. Rotations (Langsrud, Rotation tests, 2005) have no such limit: if
+//! no result is significant at 5 %. Rotations (Langsrud, Rotation tests, 2005) have no such limit: if
 //! the noise is independent and normal, every direction of the contrasts is equally likely. The test is
 //! then exact for any number of rounds.
 //!
