@@ -12,7 +12,7 @@ use crate::prediction::{CellPrediction, Columns};
 /// One cell of the grid: an input length and an output length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Prompt tokens asked for; 0 where the requests of the workload have lengths of their own.
+    /// Prompt tokens asked for; 0 if the requests of the workload have lengths of their own.
     pub input_length: u32,
     /// Output tokens asked for; 0 likewise.
     pub output_length: u32,
@@ -20,16 +20,18 @@ pub struct Cell {
     pub requests_per_s: Option<f64>,
     /// Output tokens per second, from the pass that loads the server.
     pub output_tokens_per_s: Option<f64>,
-    /// Mean of latency / (input + output tokens), from the one_by_one pass, else from that one.
+    /// Mean of latency / (input + output tokens), from the one_by_one pass; without one, from the pass
+    /// that loads the server.
     pub latency_per_token_ms: Option<f64>,
-    /// Mean of latency / output tokens, from the one_by_one pass, else from that one.
+    /// Mean of latency / output tokens, from the same pass.
     pub latency_per_output_token_ms: Option<f64>,
-    /// The four figures over the repeats, of which they are the means; absent for one repeat.
+    /// The spread of the four figures over the repeats; the figures are their means. Absent for one
+    /// repeat.
     #[serde(default)]
     pub over_repeats: Option<CellSpread>,
     /// Every pass of the cell, in the order in which they were carried out.
     pub passes: Vec<PassSummary>,
-    /// What a prediction says beside its figures; nothing where a server was measured.
+    /// What a prediction states besides its figures; empty if a server was measured.
     #[serde(flatten)]
     pub prediction: CellPrediction,
 }
@@ -58,13 +60,13 @@ impl Cell {
         }
     }
 
-    /// The pass that the throughput of the cell comes from, of several repeats the first.
+    /// The pass that the throughput of the cell comes from; the first of several repeats.
     pub fn loading(&self) -> Option<&PassSummary> {
         loading_passes(&self.passes).first().copied()
     }
 
-    /// The pass that the latencies of the cell come from, of several repeats the first: one by
-    /// one, else that of the throughput.
+    /// The pass that the latencies of the cell come from: the one_by_one pass, else that of the
+    /// throughput; the first of several repeats.
     pub fn alone(&self) -> Option<&PassSummary> {
         latency_passes(&self.passes).first().copied()
     }
@@ -74,7 +76,7 @@ impl Cell {
         CellPlan { input_length: self.input_length, output_length: self.output_length }
     }
 
-    /// How people call one of its passes: `128 x 32, one by one`.
+    /// The name of one of its passes for people: `128 x 32, one by one`.
     pub fn place(&self, pass: &PassSummary) -> String {
         format!("{}, {}", self.plan(), pass.label())
     }
@@ -82,11 +84,11 @@ impl Cell {
 
 /// A cell of the grid, from its passes.
 ///
-/// Throughput is that of the pass that loads the server; of several, the one with the most
-/// requests per second. A cell that was only measured one by one has none. Latencies are those
-/// of the one_by_one pass, else of the pass that the throughput is from. Over repeats each is the
-/// mean of the repeats. A pass whose outputs are longer than asked gives the cell no figure, and neither
-/// does one that the user interrupted or that the plan had ended early.
+/// Throughput is that of the pass that loads the server; of several passes, the one with the most
+/// requests per second. A cell that was only measured one by one has no throughput. Latencies are those
+/// of the one_by_one pass, else of the pass that the throughput is from. Over repeats, each figure is the
+/// mean of the repeats. A pass whose outputs are longer than asked gives the cell no figure. Neither does
+/// a pass that the user interrupted or that the plan ended early.
 pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> Cell {
     let repeats = passes.iter().map(|pass| pass.repeat).max().unwrap_or(1);
     let (loading, alone) = (loading_passes(&passes), latency_passes(&passes));
@@ -121,16 +123,16 @@ pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> 
     }
 }
 
-/// A pass with a larger share of outputs that are longer than asked gives its cell no figure: it is
-/// measured at another output length.
+/// The largest share of outputs that may be longer than asked. A pass with a larger share gives its cell
+/// no figure: it is measured at another output length.
 const LONGER_SHARE: f64 = 0.01;
 
 pub(crate) fn is_longer(pass: &PassSummary) -> bool {
     pass.longer_than_asked as f64 > LONGER_SHARE * pass.outcomes.complete as f64
 }
 
-/// The passes that the throughput of a cell comes from, one of each repeat: of those that load
-/// the server, the load with the most requests per second over the repeats.
+/// The passes that the throughput of a cell comes from, one for each repeat: the load with the most
+/// requests per second over its repeats, among those that load the server.
 pub(crate) fn loading_passes(passes: &[PassSummary]) -> Vec<&PassSummary> {
     loads(passes, |pass| pass.kind != PassKind::OneByOne)
         .into_iter()
@@ -138,23 +140,23 @@ pub(crate) fn loading_passes(passes: &[PassSummary]) -> Vec<&PassSummary> {
         .unwrap_or_default()
 }
 
-/// The passes that the latencies of a cell come from, one of each repeat.
+/// The passes that the latencies of a cell come from, one for each repeat.
 pub(crate) fn latency_passes(passes: &[PassSummary]) -> Vec<&PassSummary> {
     let alone = loads(passes, |pass| pass.kind == PassKind::OneByOne).into_iter().next();
     alone.unwrap_or_else(|| loading_passes(passes))
 }
 
-/// The loads that the columns of a table come from: of the throughput, and of the latencies.
+/// The loads that the columns of a table come from: for the throughput, and for the latencies.
 pub(crate) fn table_loads(passes: &[PassSummary]) -> [Option<String>; 2] {
     [loading_passes(passes), latency_passes(passes)]
         .map(|passes| passes.first().map(|pass| pass.load.clone()))
 }
 
-/// The passes of a kind, gathered by load, in the order in which loads were first met.
+/// The passes of a kind, grouped by load. Loads are in the order in which they first occur.
 fn loads(passes: &[PassSummary], of: fn(&PassSummary) -> bool) -> Vec<Vec<&PassSummary>> {
     let mut loads: Vec<Vec<&PassSummary>> = Vec::new();
     for pass in passes.iter().filter(|pass| of(pass) && pass.is_whole()) {
-        // A plan may hold the same load twice: each is one of every repeat then.
+        // If a plan has the same load twice, each of them is a repeat of its own.
         let is_of = |load: &&mut Vec<&PassSummary>| {
             load.iter().all(|known| known.load == pass.load && known.repeat != pass.repeat)
         };
@@ -166,7 +168,7 @@ fn loads(passes: &[PassSummary], of: fn(&PassSummary) -> bool) -> Vec<Vec<&PassS
     loads
 }
 
-/// For comparison only: a pass in which nothing was sent is the slowest.
+/// For comparisons only: a pass in which nothing was sent counts as the slowest.
 fn requests_per_s(pass: &PassSummary) -> f64 {
     pass.requests_per_s.unwrap_or(0.0)
 }

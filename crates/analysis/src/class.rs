@@ -1,5 +1,5 @@
-//! The classes of a pass: requests of several kinds in one workload (`turn 2`, `cold`), each with
-//! figures of its own beside those of the whole pass.
+//! The classes of a pass: requests of several kinds in one workload (`turn 2`, `cold`). Each has figures
+//! of its own besides those of the whole pass.
 
 use inferometer_metrics::Timeline;
 use inferometer_model::finish_reason::{FILTERED_CLASS, FinishReason};
@@ -18,13 +18,13 @@ pub struct ClassSummary {
     pub figures: PartFigures,
 }
 
-/// Folds the records of a pass by class.
+/// Collects the records of a pass by class.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClassFold(Vec<(Box<str>, PartFold)>);
 
 impl ClassFold {
-    /// Takes in a record; one of no class is in the figures of the whole pass only. An answer that a
-    /// filter ended is in the class of these, and in its own.
+    /// Adds a record; a record without a class is in the figures of the whole pass only. An answer that a
+    /// filter ended is in the class of such answers and in its own.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>, at: Option<u32>) {
         let record = timeline.record;
         if let Some(class) = &record.class {
@@ -45,7 +45,7 @@ impl ClassFold {
         self.0[at].1.add(timeline, place);
     }
 
-    /// The classes in the order in which people count: `turn 2` before `turn 10`.
+    /// The classes with their numbers in numeric order: `turn 2` before `turn 10`.
     pub(crate) fn finish(mut self, layout: Option<&Layout>) -> Vec<ClassSummary> {
         self.0.sort_by(|(a, _), (b, _)| in_order(a).cmp(&in_order(b)));
         let summary = |(class, fold): (Box<str>, PartFold)| ClassSummary {
@@ -56,7 +56,7 @@ impl ClassFold {
     }
 }
 
-/// A name without the number that it ends with, and the number.
+/// A name without the number at its end, and the number.
 fn in_order(name: &str) -> (&str, u64) {
     let words = name.trim_end_matches(|c: char| c.is_ascii_digit());
     (words, name[words.len()..].parse().unwrap_or(0))
@@ -107,7 +107,7 @@ mod tests {
         let second = &classes[0].figures;
         assert_eq!((second.planned, second.outcomes.complete), (3, 2));
         assert_eq!((second.input_tokens, second.output_tokens), (Some(16), 8));
-        // Three at the same time, the longest for 100 ms, of which two count.
+        // Three requests at the same time, the longest for 100 ms; two of them count.
         assert_eq!(second.requests_per_s.map(f64::round), Some(20.0));
         let mean = |of: Option<inferometer_stats::Distribution>| of.map(|of| (of.mean, of.n));
         assert_eq!(mean(second.latencies.get(&ttft::FROM_SENT).copied()), Some((50.0, 2)));

@@ -1,21 +1,21 @@
-//! The values of one metric over requests, gathered into a distribution.
+//! Collects the values of one metric over requests into a distribution.
 
 use inferometer_metrics::{Definition, Timeline, Value};
 use inferometer_stats::{Distribution, Pool, Sample, Weighted, weighted_percentile};
 
 use crate::interval::{Layout, Part, Series};
 
-/// The values of one metric, and which requests they are of.
+/// The values of one metric, and the requests that they belong to.
 #[derive(Clone, Debug)]
 pub(crate) enum Column {
-    /// One value per request, and where each is in the course of the pass.
+    /// One value per request, and the place of each request in the course of the pass.
     Requests(Sample, Vec<u32>),
-    /// Several values per request; of each request what it brought, and how many samples.
+    /// Several values per request. For each request: what it contributes, and its number of samples.
     Pooled(Pool, Vec<(Part, u32)>),
 }
 
 impl Column {
-    /// An empty one; none for a metric of whole passes.
+    /// An empty column; absent for a metric of whole passes.
     pub(crate) fn of(metric: &Definition) -> Option<Self> {
         match metric.value {
             Value::Request(_) => Some(Self::Requests(Sample::default(), Vec::new())),
@@ -24,7 +24,7 @@ impl Column {
         }
     }
 
-    /// Takes in the values of a request, which is `at` this place in the course of its pass.
+    /// Adds the values of a request; `at` is its place in the course of its pass.
     pub(crate) fn add(&mut self, metric: &Definition, timeline: &Timeline<'_>, at: Option<u32>) {
         match (metric.value, self) {
             (Value::Request(value), Self::Requests(sample, places)) => {
@@ -43,7 +43,7 @@ impl Column {
         }
     }
 
-    /// The same values, without which requests they are of.
+    /// The same values, without the requests that they belong to.
     pub(crate) fn values_alone(&self) -> Self {
         match self {
             Self::Requests(sample, _) => Self::Requests(sample.clone(), Vec::new()),
@@ -51,7 +51,7 @@ impl Column {
         }
     }
 
-    /// Takes in the values of one request of which it is not asked which it is.
+    /// Adds the values of one request without its place.
     pub(crate) fn extend(&mut self, values: impl Iterator<Item = Weighted>) {
         match self {
             Self::Requests(sample, _) => sample.extend(values.map(|of| of.value)),
@@ -61,7 +61,7 @@ impl Column {
         }
     }
 
-    /// The distribution, with intervals where the pass has a layout that carries them.
+    /// The distribution, with intervals if the pass has a layout that allows them.
     pub(crate) fn finish(self, layout: Option<&Layout>) -> Option<Distribution> {
         match self {
             Self::Requests(mut sample, places) => {
@@ -110,14 +110,14 @@ impl Column {
     }
 }
 
-/// The parts of values that are one per request; none where there are more than are kept.
+/// The parts of values that are one per request; absent if there are too many to keep.
 fn of_requests(sample: &Sample, places: &[u32]) -> Option<Vec<Part>> {
     let values = sample.values().filter(|values| values.len() == places.len())?;
     let part = |(&total, &at): (&f64, &u32)| Part { at, total, weight: 1.0 };
     Some(values.iter().zip(places).map(part).collect())
 }
 
-/// How much weight of each request's samples is not above a value.
+/// For each request, the weight of its samples that are not above a value.
 fn weights_below(samples: &[Weighted], counts: &[usize], value: f64) -> Vec<f64> {
     let mut rest = samples;
     let each = counts.iter().map(|&count| {
@@ -128,8 +128,8 @@ fn weights_below(samples: &[Weighted], counts: &[usize], value: f64) -> Vec<f64>
     each.collect()
 }
 
-/// Adds the intervals of mean and percentiles. `below` gives how much of each part is not above a
-/// value, `between` the values at two shares, if they are among those known up to the largest share.
+/// Adds the intervals of mean and percentiles. `below` gives for each part the weight that is not above a
+/// value. `between` gives the values at two shares, if the values up to the largest share are known.
 fn add_intervals(
     found: &mut Distribution,
     layout: &Layout,

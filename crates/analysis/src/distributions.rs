@@ -8,20 +8,20 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The distribution of each metric that results hold, or nothing where it was not measured. In JSON
-/// each stands under its metric's `result_key`; bounds of the client's error under their own keys.
+/// The distribution of each metric in results, absent if it was not measured. In JSON each has its
+/// metric's `result_key`; bounds of the client's error have keys of their own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distributions(Vec<(&'static str, Option<Distribution>)>);
 
 impl Default for Distributions {
-    /// Nothing measured, of every metric that results of a pass hold.
+    /// No distribution for any metric in the results of a pass.
     fn default() -> Self {
         Self(registry::in_results().map(|(key, _)| (key, None)).collect())
     }
 }
 
 impl Distributions {
-    /// Those of these metrics, in this order; metrics that results do not hold are left out.
+    /// The distributions of these metrics, in this order; metrics that are not in results are left out.
     pub fn of(
         values: impl IntoIterator<Item = (&'static Definition, Option<Distribution>)>,
     ) -> Self {
@@ -29,7 +29,7 @@ impl Distributions {
         Self(keyed.collect())
     }
 
-    /// The bounds of the client's error of each metric that has one, in the registry's order.
+    /// For each metric that has one, the bounds of the client's error, in the registry's order.
     pub(crate) fn of_bounds(mut of: impl FnMut(&Definition) -> Option<Distribution>) -> Self {
         Self(registry::bounded().map(|(metric, key)| (key, of(metric))).collect())
     }
@@ -48,10 +48,10 @@ impl Distributions {
         self.0.iter().find(|(known, _)| *known == key)?.1.as_ref()
     }
 
-    /// The distribution of a metric that results hold, to be changed.
+    /// A mutable reference to the distribution of a metric in results.
     ///
     /// # Panics
-    /// If results do not hold it.
+    /// If the metric is not in results.
     pub fn entry(&mut self, metric: &Definition) -> &mut Option<Distribution> {
         let key = metric.result_key.expect("invariant: results hold the metric");
         let at = self.0.iter().position(|(known, _)| *known == key);
@@ -96,7 +96,7 @@ impl<'de> Deserialize<'de> for Distributions {
                     let mut keys = results.chain(registry::bounded().map(|(_, key)| key));
                     match keys.find(|known| *known == key) {
                         Some(key) => found.push((key, map.next_value()?)),
-                        // The other fields of the document that these stand among.
+                        // Other fields of the document are next to these.
                         None => drop(map.next_value::<IgnoredAny>()?),
                     }
                 }

@@ -1,4 +1,4 @@
-//! What an argument of a server does to a figure, from runs that differ in it. Never compares
+//! The effect of a server argument on a figure, from runs that differ in that argument. Never compares
 //! runs that differ in anything else.
 
 use std::collections::BTreeMap;
@@ -13,18 +13,18 @@ use inferometer_stats::{Spread, spread};
 pub struct Tried<'a> {
     /// The arguments with their values.
     pub settings: &'a BTreeMap<String, String>,
-    /// Which round it was, from 1.
+    /// Its round, from 1.
     pub round: u32,
     /// What was measured.
     pub cells: &'a [Cell],
 }
 
-/// A figure of a cell of which effects are computed.
+/// A figure of a cell for which effects are computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
     /// Its name in results.
     pub name: &'static str,
-    /// In words, with its unit.
+    /// Its name for people, with its unit.
     pub words: &'static str,
     /// Its value in a cell.
     pub of: fn(&Cell) -> Option<f64>,
@@ -50,7 +50,7 @@ pub const FIGURES: [Figure; 4] = [
     },
 ];
 
-/// A figure of a cell at one value of an argument.
+/// The effect of one value of an argument on a figure of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
     /// The argument.
@@ -67,12 +67,12 @@ pub struct Effect {
     pub over_runs: Option<Spread>,
     /// The value that it is compared with: the first that was tried.
     pub baseline: String,
-    /// How much larger the figure is than with the baseline, as a share: the geometric mean over
-    /// pairs of runs of one round that differ in this argument only. 0 for the baseline itself.
+    /// How much larger the figure is than with the baseline, as a share: the geometric mean over pairs of
+    /// runs of the same round that differ in this argument only. 0 for the baseline itself.
     pub change: Option<f64>,
-    /// The 95 % interval of the change: Student's t over the logarithms of the pairs' ratios;
-    /// absent for one pair. It holds what differs between rounds, and how the effect differs with
-    /// the other arguments.
+    /// The 95 % interval of the change: Student's t over the logarithms of the pairs' ratios; absent for
+    /// one pair. It includes the variation between rounds, and how the effect depends on the other
+    /// arguments.
     pub change_ci: Option<[f64; 2]>,
     /// How many pairs there are.
     pub pairs: u64,
@@ -95,7 +95,7 @@ pub fn effects(runs: &[Tried<'_>]) -> Vec<Effect> {
                     };
                     run.cells.iter().find(is_it).and_then(figure.of)
                 };
-                // Runs that no other differs from in this argument only say nothing of it.
+                // A run without a partner that differs in this argument only shows nothing about it.
                 let paired: Vec<&Tried<'_>> =
                     runs.iter().filter(|run| has_partner(runs, run, argument, baseline)).collect();
                 for value in &values {
@@ -131,8 +131,7 @@ pub fn effects(runs: &[Tried<'_>]) -> Vec<Effect> {
     found
 }
 
-/// Whether another run of its round differs from it in this argument only, one of the two at the
-/// baseline.
+/// Whether a run of the same round differs in this argument only, and one of the two has the baseline.
 fn has_partner(runs: &[Tried<'_>], run: &Tried<'_>, argument: &str, baseline: &str) -> bool {
     let value = |run: &Tried<'_>| run.settings.get(argument).cloned();
     let rest = |run: &Tried<'_>| {
@@ -150,7 +149,7 @@ fn has_partner(runs: &[Tried<'_>], run: &Tried<'_>, argument: &str, baseline: &s
         })
 }
 
-/// The logarithms of the ratios of pairs of one round that differ in this argument only.
+/// The logarithms of the ratios of pairs of the same round that differ in this argument only.
 fn log_ratios(
     runs: &[Tried<'_>],
     argument: &str,
@@ -231,7 +230,8 @@ mod tests {
 
     #[test]
     fn an_effect_is_the_geometric_mean_over_pairs_that_differ_in_nothing_else() {
-        // b doubles what a leaves alone; a = 2 gives 3 and 12 times as much: 6 in the mean.
+        // b doubles the figure and a leaves it; a = 2 gives 3 and 12 times as much: 6 in the geometric
+        // mean.
         let plan = [("1", "x", 1.0), ("1", "y", 2.0), ("2", "x", 3.0), ("2", "y", 24.0)];
         let tried: Vec<_> =
             plan.iter().map(|&(a, b, figure)| (settings(a, b), cell(figure))).collect();

@@ -9,20 +9,19 @@ use inferometer_metrics::{Definition, Timeline, Value, e2e, ttft};
 use inferometer_stats::{Distribution, Sample};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The latencies that a failed request has, though they never ended.
+/// The latencies that a failed request has, although it never ended.
 const METRICS: [&Definition; 4] =
     [&ttft::FROM_SENT, &ttft::FROM_DUE, &e2e::FROM_SENT, &e2e::FROM_DUE];
 
-/// What stands for a request that never ended while values are sorted: beyond all that is measured.
+/// The value of a request that never ended while values are sorted: larger than any measured value.
 const NEVER_MS: f64 = 1e12;
 
 /// The latencies of a pass with every failed request as infinite.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FailuresAsInf {
-    /// Requests that did not complete, whatever became of them.
+    /// Requests that did not complete, whatever their outcome.
     pub failed: u64,
-    /// The percentiles, by the key that the metric has in results; a metric without any value is
-    /// absent.
+    /// The percentiles, by the metric's key in results; a metric without any value is absent.
     #[serde(flatten)]
     pub latencies: BTreeMap<String, Tail>,
 }
@@ -36,7 +35,7 @@ impl FailuresAsInf {
     }
 }
 
-/// Percentiles of which some may be infinite, in milliseconds.
+/// Percentiles in milliseconds, some of which may be infinite.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tail {
     /// Median.
@@ -51,7 +50,7 @@ pub struct Tail {
     pub p999: Latency,
     /// Largest value.
     pub max: Latency,
-    /// Number of values, the infinite ones among them.
+    /// Number of values, including the infinite ones.
     pub n: u64,
 }
 
@@ -90,7 +89,7 @@ impl<'de> Deserialize<'de> for Latency {
     }
 }
 
-/// Gathers the latencies of a pass.
+/// Collects the latencies of a pass.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FailuresAsInfFold {
     failed: u64,
@@ -99,7 +98,7 @@ pub(crate) struct FailuresAsInfFold {
 }
 
 impl FailuresAsInfFold {
-    /// Takes in a request, whatever became of it.
+    /// Adds a request, whatever its outcome.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>) {
         if !timeline.record.outcome.is_complete() {
             self.failed += 1;
@@ -120,7 +119,7 @@ impl FailuresAsInfFold {
         let nothing_completed = counts.iter().all(|count| *count == 0);
         let values = METRICS.into_iter().zip(completed).zip(counts);
         let tails = values.filter_map(|((metric, mut sample), count)| {
-            // Without streaming there is no first token, failures or not.
+            // Without streaming there is no first token, also for requests that completed.
             if count == 0 && !nothing_completed {
                 return None;
             }
@@ -132,10 +131,10 @@ impl FailuresAsInfFold {
     }
 }
 
-/// The percentiles of a distribution of which only the lowest `finite` values are finite.
+/// The percentiles of a distribution in which only the lowest `finite` values are finite.
 fn tail(all: &Distribution, finite: u64) -> Tail {
     let at = |quantile: f64, value: f64| {
-        // Interpolated between two ranks, of which the upper one must be finite as well.
+        // Interpolated between two ranks; the upper one must be finite as well.
         let rank = (quantile * (all.n.saturating_sub(1)) as f64).ceil() as u64;
         Latency(if rank < finite { value } else { f64::INFINITY })
     };
@@ -157,8 +156,8 @@ mod tests {
     use inferometer_model::record::{Event, EventKind, Read, Record};
     use inferometer_model::time::Nanos;
 
-    /// `completed` requests, of which the first token came after 1, 2, 3, ... ms and the last one ms
-    /// later, and `failed` ones that were turned away at once.
+    /// `completed` requests with the first token after 1, 2, 3, ... ms and the last one 1 ms later, and
+    /// `failed` requests that were rejected at once.
     fn folded(completed: u32, failed: u32) -> FailuresAsInf {
         let ms = |ms: u32| Nanos(u64::from(ms) * 1_000_000);
         let mut fold = FailuresAsInfFold::default();
@@ -189,7 +188,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_of_all_requests_and_infinite_where_the_failed_ones_are() {
-        // 101 values: the percentile of rank 100 x q is a value itself.
+        // 101 values: the percentile of rank 100 x q is one of the values.
         let found = folded(100, 1);
         assert_eq!(found.failed, 1);
         let tail = found.latencies["ttft_ms"];
@@ -199,9 +198,9 @@ mod tests {
         // Two of 101 are more than one percent.
         let tail = folded(99, 2).latencies["ttft_ms"];
         assert_eq!((tail.p50.0, tail.p99.0), (51.0, f64::INFINITY));
-        // Without a failure they are the ordinary ones.
+        // Without a failure they are the ordinary percentiles.
         assert_eq!(folded(101, 0).latencies["e2e_from_due_ms"].max.0, 102.0);
-        // Where nothing came through, nothing is finite.
+        // If no request completed, no value is finite.
         assert_eq!(folded(0, 3).latencies["e2e_ms"].p50.0, f64::INFINITY);
     }
 

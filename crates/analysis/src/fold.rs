@@ -1,6 +1,7 @@
-//! Records to summaries: one pass, then one cell. Every figure is a pure re-computation.
+//! Computes summaries from records: of one pass, then of one cell. Every figure depends on the records
+//! only.
 //!
-//! Never here: a formula (those are in [`inferometer_metrics`]), a judgement, a default count.
+//! Never here: a formula (see [`inferometer_metrics`]), a verdict, a default count.
 
 use crate::blocks::BlockFold;
 use crate::class::ClassFold;
@@ -24,11 +25,11 @@ use inferometer_model::sample::Observed;
 use inferometer_model::time::Nanos;
 use inferometer_plan::template::BlockPass;
 
-/// Folds the records of one pass, in any order, into its summary.
+/// Collects the records of one pass, in any order, into its summary.
 ///
-/// Memory is bounded: gaps between tokens are kept up to [`inferometer_stats::SAMPLES_KEPT`], values of requests
-/// up to [`inferometer_stats::VALUES_KEPT`], and sketched beyond; requests in flight up to
-/// [`inferometer_metrics::SPANS_KEPT`], and counted on a grid of time beyond.
+/// Memory is limited. Gaps between tokens are kept up to [`inferometer_stats::SAMPLES_KEPT`] and values
+/// of requests up to [`inferometer_stats::VALUES_KEPT`]; beyond that, a sketch replaces them. Requests in
+/// flight are kept up to [`inferometer_metrics::SPANS_KEPT`]; beyond that, a grid of time counts them.
 #[derive(Clone, Debug)]
 pub struct PassFold {
     kind: PassKind,
@@ -64,7 +65,7 @@ enum Dialect {
 }
 
 impl PassFold {
-    /// A fold that has seen nothing.
+    /// A fold without records.
     pub fn new(pass: &PassPlan) -> Self {
         let load = pass.load();
         let plateau = match (load.kind(), load.concurrency(), load.rate()) {
@@ -116,7 +117,7 @@ impl PassFold {
         self
     }
 
-    /// Names the servers behind the load, where there are several.
+    /// Names the servers behind the load, if there are several.
     #[must_use]
     pub fn of_servers(mut self, names: &[String]) -> Self {
         self.servers = names.to_vec();
@@ -131,36 +132,37 @@ impl PassFold {
         self
     }
 
-    /// Says whether to give the latencies with each failed request as infinite too.
+    /// Says whether to compute the latencies with failed requests as infinite, too.
     #[must_use]
     pub fn with_failures_as_inf(mut self, is_wanted: bool) -> Self {
         self.failures_as_inf = is_wanted.then(Box::default);
         self
     }
 
-    /// Gives the figures of the published text-block log too.
+    /// Also computes the figures of the published text-block log.
     #[must_use]
     pub fn over_blocks(mut self, pass: BlockPass) -> Self {
         self.dialect = Dialect::Blocks(Box::new(BlockFold::new(pass)));
         self
     }
 
-    /// Gives the six figures of the published serving script too.
+    /// Also computes the six figures of the published serving script.
     #[must_use]
     pub fn as_serving_run(mut self) -> Self {
         self.dialect = Dialect::ServingRun(Box::default());
         self
     }
 
-    /// Takes in what the server and the cards said of themselves.
+    /// Adds the metrics of the server and the cards.
     pub fn observe(&mut self, observed: Observed) {
         self.observed.extend(observed);
     }
 
-    /// Takes in the record of one planned request, whatever became of it.
+    /// Adds the record of one planned request, whatever its outcome.
     ///
     /// # Panics
-    /// If an event names a read that the record does not have: such a record cannot be decoded.
+    /// If an event names a read that the record does not have: such a record cannot be decoded from a
+    /// log.
     pub fn add(&mut self, record: &Record) {
         let timeline = Timeline::new(record);
         self.outcomes.add(record.outcome);
@@ -189,8 +191,8 @@ impl PassFold {
         }
     }
 
-    /// Takes in so many requests that never began, all with the record of this one but for its index: they
-    /// have nothing but an outcome.
+    /// Adds `count` requests that never began. All have this record except for its index: they have
+    /// nothing but an outcome.
     pub fn add_never_begun(&mut self, record: &Record, count: u32) {
         let timeline = Timeline::new(record);
         self.outcomes.add_times(record.outcome, u64::from(count));
@@ -219,7 +221,7 @@ impl PassFold {
             let all = self.objectives.iter().all(|objective| objective.is_met(timeline));
             *met += u64::from(all);
         }
-        // Where nobody counted a prompt or an output, a finding says so: see `crate::inspect`.
+        // If a prompt or an output was not counted, a finding says so: see `crate::inspect`.
         self.window.output_tokens += u64::from(timeline.output_tokens);
         self.longer_than_asked += u64::from(timeline.record.is_longer_than_asked());
         self.window.uncounted += u64::from(timeline.tokens_from.is_none());
@@ -228,7 +230,7 @@ impl PassFold {
             self.tokens_from.into_iter().chain(timeline.tokens_from).max_by_key(weakness);
     }
 
-    /// The summary of what was taken in.
+    /// The summary of the records so far.
     pub fn finish(mut self) -> PassSummary {
         let ranges = self.latencies.take_ranges();
         let layout = self.course.layout(&self.holds);
@@ -245,7 +247,7 @@ impl PassFold {
             Dialect::Blocks(fold) => (Some(fold.finish(self.concurrency)), None),
             Dialect::ServingRun(fold) => (None, Some(fold.finish())),
         };
-        // Where times between tokens are not known, nobody can say who met an objective on them.
+        // If times between tokens are unknown, it is also unknown who met an objective on them.
         let of_gaps = |objective: &RequestObjective| objective.metric.definition().of_gaps;
         let is_judged = self.latencies.has_gaps() || !self.objectives.iter().any(of_gaps);
         let met = self.window.met.filter(|_| is_judged);
@@ -301,7 +303,7 @@ impl PassFold {
     }
 }
 
-/// What was said between the first send and the last end of a pass.
+/// The metrics from between the first send and the last end of a pass.
 fn observed(window: &Window, observed: &Observed) -> (Option<ServerSays>, Option<HardwareUse>) {
     let in_flight = &window.in_flight;
     let (Some(first), Some(end)) = (in_flight.first_send(), in_flight.last_end()) else {
@@ -316,7 +318,7 @@ fn observed(window: &Window, observed: &Observed) -> (Option<ServerSays>, Option
     )
 }
 
-/// The same of each of several servers that were asked one by one.
+/// The same for each of several servers that were asked separately.
 fn sources(window: &Window, observed: &Observed) -> Vec<SourceSays> {
     let in_flight = &window.in_flight;
     let Some(span) = in_flight.first_send().zip(in_flight.last_end()) else { return Vec::new() };
@@ -327,7 +329,7 @@ fn sources(window: &Window, observed: &Observed) -> Vec<SourceSays> {
     observed.sources.iter().enumerate().filter_map(says).collect()
 }
 
-/// How little a count of tokens can be relied on.
+/// How unreliable a source of token counts is; larger is less reliable.
 fn weakness(from: &TokensFrom) -> u8 {
     match from {
         TokensFrom::Usage => 0,

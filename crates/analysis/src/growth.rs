@@ -1,11 +1,11 @@
-//! Whether requests keep coming faster than they end: the slope of the number in flight over the later
+//! Whether requests keep arriving faster than they end: the slope of the number in flight over the later
 //! half of the arrivals, with an interval. A server that keeps up has a slope of zero in the long run.
 //!
-//! The number in flight is a series whose values depend on each other: a queue that is long now is long a
-//! moment later. So the error of the slope is taken from the slow fluctuations of the same series, by its
-//! projections on a few cosines that are orthogonal to a trend (Y. Sun, "Robust trend inference with series
-//! variance estimator and testing-optimal smoothing parameter", Journal of Econometrics 164, 2011); with so
-//! few degrees of freedom the quantile is that of Student's t.
+//! The values of this series depend on each other: a queue that is long now is still long a moment later.
+//! So the error of the slope is estimated from the slow fluctuations of the same series, by its
+//! projections on a few cosines that are orthogonal to a trend (Y. Sun, "Robust trend inference with
+//! series variance estimator and testing-optimal smoothing parameter", Journal of Econometrics 164,
+//! 2011). With so few degrees of freedom the quantile is that of Student's t.
 
 use std::time::Duration;
 
@@ -17,49 +17,50 @@ use crate::startup::{Stay, median_latency_s};
 
 /// Parts of equal time over which the number in flight is averaged.
 const PARTS: usize = 64;
-/// Cosines that the error of the slope is taken from.
+/// The number of cosines from which the error of the slope is estimated.
 const COSINES: usize = 4;
-/// Before so many latencies have passed the number in flight rises under every load.
+/// Until this many latencies have passed, the number in flight rises under every load.
 const SETTLED_LATENCIES: f64 = 3.0;
-/// Where fewer than this share of what arrives ends, a queue forms from the start.
+/// If fewer than this share of the arriving requests end, a queue forms from the start.
 const FAR_BEYOND: f64 = 0.8;
-/// There so many of the first latencies have to pass: of answers of any length most have ended then.
+/// In that case this many of the first latencies must pass: most answers have ended then, whatever their
+/// length.
 const LATENCIES_FAR_BEYOND: f64 = 2.0;
-/// The fewest requests that were due.
+/// The fewest requests that must have been due.
 const FEWEST: usize = 64;
-/// Less than this share of what arrives is no growth that matters.
+/// A growth below this share of the arrivals does not matter.
 const LEAST_SHARE: f64 = 0.05;
-/// In the window so many standard deviations of a difference of two Poisson counts more come than end.
+/// Arrivals must exceed ends by this many standard deviations of a difference of two Poisson counts.
 const DEVIATIONS: f64 = 2.0;
 
 /// How fast the number in flight grows, over the later half of the arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Growth {
-    /// Requests in flight more, per second.
+    /// By how many the requests in flight increase per second.
     pub per_s: f64,
-    /// The lower end of its interval.
+    /// The lower end of the interval of `per_s`.
     pub low: f64,
     /// The upper end.
     pub high: f64,
     /// Requests that were due per second.
     pub arrived_per_s: f64,
-    /// Requests that ended per second, whatever became of them.
+    /// Requests that ended per second, whatever their outcome.
     pub ended_per_s: f64,
-    /// Those of them that did not complete.
+    /// Requests that ended per second without completing.
     #[serde(default)]
     pub failed_per_s: f64,
-    /// Seconds that it is taken over.
+    /// Seconds over which it is measured.
     pub span_s: f64,
     /// Requests in flight in the first sixteenth of that time.
     pub before: f64,
-    /// And in the last.
+    /// Requests in flight in the last sixteenth of that time.
     pub after: f64,
 }
 
 impl Growth {
-    /// Whether requests arrive faster than the server completes them: the interval lies above zero,
-    /// the growth is at least a twentieth of what arrives, and more came than chance alone would
-    /// bring.
+    /// Whether requests arrive faster than the server completes them: the interval lies above zero, the
+    /// growth is at least a twentieth of the arrivals, and more requests arrived than chance alone
+    /// explains.
     pub fn is_shown(&self) -> bool {
         let (arrived, ended) = (self.arrived_per_s * self.span_s, self.ended_per_s * self.span_s);
         self.low > 0.0
@@ -68,9 +69,10 @@ impl Growth {
     }
 }
 
-/// The growth of the number in flight, of requests in the order of their dues, as it was known at an
-/// instant: what ends later is in flight. None where less than six latencies have passed, fewer than 64
-/// requests were due, or none had completed: what is refused at once says nothing of how long an answer takes.
+/// The growth of the number in flight, as known at the instant `until`: requests that end later are in
+/// flight. Requests are in the order of their due times. Absent if less than six latencies have passed
+/// (unless a queue formed from the start), if fewer than 64 requests were due, or if none has completed:
+/// requests that are refused at once do not show how long an answer takes.
 pub(crate) fn growth(stays: &[Stay], until: Nanos, confidence: f64) -> Option<Growth> {
     let stays = &stays[..stays.partition_point(|stay| stay.due <= until)];
     let first = stays.first()?.due;
@@ -82,14 +84,15 @@ pub(crate) fn growth(stays: &[Stay], until: Nanos, confidence: f64) -> Option<Gr
     if !stays.iter().any(|stay| stay.complete && stay.ended <= until) {
         return None;
     }
-    // What is in flight takes at least as long as it has taken.
+    // A request in flight takes at least as long as it has already taken.
     let has_failed = |stay: &Stay| !stay.complete && stay.ended <= until;
     let known = |stay: &Stay| Stay { ended: stay.ended.min(until), complete: true, ..*stay };
     let early = stays.iter().take_while(|stay| stay.due < half);
     let early: Vec<Stay> = early.filter(|stay| !has_failed(stay)).map(known).collect();
     let sixteenth = first + Duration::from_secs_f64(half_s / 8.0);
     let earliest = &early[..early.partition_point(|stay| stay.due < sixteenth)];
-    // Where a queue forms from the start latencies grow with it, and only the first ones are the server's own.
+    // If a queue forms from the start, latencies grow with it, and only the first ones are the server's
+    // own.
     let has_filled = half_s >= SETTLED_LATENCIES * median_latency_s(&early);
     let is_far_beyond = || half_s >= LATENCIES_FAR_BEYOND * median_latency_s(earliest);
     let part_s = half_s / PARTS as f64;
@@ -98,7 +101,7 @@ pub(crate) fn growth(stays: &[Stay], until: Nanos, confidence: f64) -> Option<Gr
     let along = dot(&in_flight, &trend);
     let squares = (2..2 + COSINES).map(|k| dot(&in_flight, &beside(k, &trend)).powi(2));
     let error = (squares.sum::<f64>() / COSINES as f64).sqrt();
-    // The trend has length 1: its value changes by so much from one part to the next.
+    // The trend has length 1; this is its change from one part to the next.
     let per_s = (trend[1] - trend[0]) / part_s;
     let t = student_above((1.0 - confidence) / 2.0, COSINES as f64);
     let within = |at: Nanos| at >= half && at <= until;
@@ -148,7 +151,7 @@ fn trend() -> [f64; PARTS] {
     unit(std::array::from_fn(|part| part as f64 - middle))
 }
 
-/// A cosine without what it has of the trend, of length 1.
+/// A cosine without its component along the trend, of length 1.
 fn beside(k: usize, trend: &[f64; PARTS]) -> [f64; PARTS] {
     let step = std::f64::consts::PI * k as f64 / PARTS as f64;
     let cosine: [f64; PARTS] = std::array::from_fn(|part| libm::cos(step * (part as f64 + 0.5)));
@@ -169,7 +172,7 @@ fn dot(a: &[f64; PARTS], b: &[f64; PARTS]) -> f64 {
 mod tests {
     use super::*;
 
-    /// A server that ends one request each second, in order; so many come per second, evenly.
+    /// A server that ends one request each second, in order; this many arrive per second, evenly spaced.
     fn stays(arrivals_per_s: f64, count: u32) -> Vec<Stay> {
         let at = |seconds: f64| Nanos::ZERO + Duration::from_secs_f64(seconds);
         let mut free = 0.0_f64;
@@ -198,7 +201,7 @@ mod tests {
         let until = kept_up.last().unwrap().due;
         assert!(!growth(&kept_up, until, 0.95).unwrap().is_shown());
         assert_eq!(growth(&kept_up[..63], until, 0.95), None);
-        // All at once: there is no later half of the arrivals.
+        // All at once: the arrivals have no later half.
         let at_once: Vec<Stay> =
             kept_up.iter().map(|stay| Stay { due: Nanos::ZERO, ..*stay }).collect();
         assert_eq!(growth(&at_once, Nanos::ZERO, 0.95), None);

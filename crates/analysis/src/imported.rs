@@ -1,5 +1,5 @@
-//! Where results come from that this program did not measure, and what their source says beside
-//! what our definitions have a word for. Never a judgement.
+//! The source of results that this program did not measure, and what it states beyond our own
+//! definitions. Never a verdict.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::table_import::TableForm;
 
-/// The form of results that this program made itself, in another store.
+/// The format of results that this program made itself, in another store.
 pub const OURS: &str = "summary.json";
 
 /// The source of imported results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Imported {
-    /// The form of the source: `published table`, `vllm bench serve`, ...
+    /// The format of the source: `published table`, `vllm bench serve`, ...
     pub format: String,
     /// The name of its file, without a folder.
     pub file: String,
@@ -22,7 +22,7 @@ pub struct Imported {
     /// The headings above the results, or the name of the results within the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub section: Vec<String>,
-    /// When it was measured, in the words of the source.
+    /// When it was measured, as the source states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_at: Option<String>,
     /// The tables of a page, as numbers.
@@ -33,23 +33,24 @@ pub struct Imported {
     pub passes: Vec<Stated>,
 }
 
-/// What a source states of a pass.
+/// What a source states about a pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stated {
-    /// Figures of ours that it states without the distribution behind them, such as `ttft_p99`, in
-    /// the unit of the metric.
+    /// Figures with our definition that the source states without their distribution, such as `ttft_p99`,
+    /// in the unit of the metric.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agreeing: BTreeMap<String, f64>,
-    /// Its numbers under its own names, all of them.
+    /// All its numbers, by its own names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub numbers: BTreeMap<String, f64>,
-    /// Its words under its own names.
+    /// Its texts, by its own names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub words: BTreeMap<String, String>,
 }
 
 impl Imported {
-    /// Whether this program made the results, so that it knows how, and judged them then.
+    /// Whether this program made the results. Then it knows how they were measured, and has already
+    /// judged them.
     pub fn is_ours(&self) -> bool {
         self.format == OURS
     }

@@ -1,7 +1,7 @@
 //! Findings from the records of a pass: what a reader must know before using its figures.
 //!
-//! Never here: a record kept, or a finding per request. Each finding gathers a whole pass, so
-//! that their number is bounded however many requests there are.
+//! Never here: a stored record, or one finding per request. Each finding is on the whole pass, so that
+//! their number is limited however many requests there are.
 
 mod arrivals;
 mod bundles;
@@ -40,7 +40,7 @@ use saturated::over_saturated;
 
 use crate::stop::GrowthFold;
 
-/// Looks through the records of one pass, in any order.
+/// Checks the records of one pass, in any order.
 #[derive(Clone, Debug)]
 pub struct Inspector {
     place: String,
@@ -51,7 +51,7 @@ pub struct Inspector {
     arrivals: ArrivalRate,
     failures: Failures,
     cut_off: CutOff,
-    /// Of a pass at a rate.
+    /// Only for a pass at a rate.
     growth: Option<GrowthFold>,
     inputs: InputLengths,
     reasons: UnknownReasons,
@@ -66,7 +66,7 @@ pub struct Inspector {
 }
 
 impl Inspector {
-    /// An inspector that has seen nothing.
+    /// An inspector without records.
     pub fn new(cell: &CellPlan, pass: &PassPlan, sampling: &Sampling) -> Self {
         Self {
             place: format!("{cell}, {pass}"),
@@ -91,7 +91,7 @@ impl Inspector {
         }
     }
 
-    /// Says which repeat of the cell's passes it looks through, from 1.
+    /// Says which repeat of the cell's passes it checks, from 1.
     #[must_use]
     pub fn of_repeat(mut self, repeat: u32) -> Self {
         if repeat > 1 {
@@ -100,37 +100,37 @@ impl Inspector {
         self
     }
 
-    /// Says which trial of a search it looks through, from 1.
+    /// Says which trial of a search it checks, from 1.
     #[must_use]
     pub fn of_trial(mut self, trial: u32) -> Self {
         self.place = format!("{}, trial {trial}", self.place);
-        // That a trial is at more than the server can do is what it is to find out.
+        // A trial may ask for more than the server can handle: that is what a search wants to find out.
         self.growth = None;
         self
     }
 
-    /// Says how many tokens a chat template adds that the input length does not count: that much
-    /// more is no difference.
+    /// Says how many tokens a chat template adds that the input length does not count: such an excess is
+    /// not a difference.
     #[must_use]
     pub fn with_template(mut self, tokens: u32) -> Self {
         self.inputs.template = tokens;
         self
     }
 
-    /// Says whether the server goes on after end-of-text when it is asked to, as far as that is known.
+    /// Says whether the server continues after end-of-text when a request asks for it, if that is known.
     #[must_use]
     pub fn with_ignore_eos(mut self, is_honoured: bool) -> Self {
         self.honours_ignore_eos = is_honoured;
         self
     }
 
-    /// What its findings are about: `128 x 32, saturated`.
+    /// The cell and load of its findings: `128 x 32, saturated`.
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// Cached prompt tokens that each request has because of the chat template. The server's counts say
-    /// how many; where it counts none, they are all tokens that it adds to a prompt.
+    /// Cached prompt tokens that each request has because of the chat template, as the server counts
+    /// them. If the server counts none, all tokens that it adds to a prompt.
     pub fn cached_in_common(&self) -> u32 {
         match self.cached.in_common() {
             0 => self.inputs.template,
@@ -138,7 +138,7 @@ impl Inspector {
         }
     }
 
-    /// Takes in the record of one planned request, whatever became of it.
+    /// Adds the record of one planned request, whatever its outcome.
     pub fn add(&mut self, record: &Record) {
         let is_cut = self.cut_off.takes(record);
         if let (Some(growth), true) = (&mut self.growth, record.send_start.is_some()) {
@@ -169,7 +169,7 @@ impl Inspector {
         self.streamed |= record.streamed;
     }
 
-    /// What was found: at most a dozen findings and one per kind of failure.
+    /// The findings: at most a dozen, and one per kind of failure.
     pub fn finish(mut self) -> Vec<Finding> {
         let mut findings = Vec::new();
         if self.completed == 0 {

@@ -1,5 +1,5 @@
-//! The client's own error, from the reads of records: how late data was read, and how wide the
-//! interval is in which an event may have arrived. Never a judgement: see [`crate::validity`].
+//! The client's own error, from the reads of records: how late data was read, and how wide the interval
+//! is in which an event may have arrived. Never a verdict: see [`crate::validity`].
 
 use std::time::Duration;
 
@@ -14,37 +14,38 @@ use crate::column::Column;
 use crate::distributions::Distributions;
 use crate::range::Ranges;
 
-/// The client's own error: what it adds to the figures above it.
+/// The client's own error: its effect on the figures of the pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instrument {
     /// Socket reads with data.
     pub reads: u64,
-    /// Reads that bore the kernel's stamp.
+    /// Reads with a timestamp of the kernel.
     pub kernel_stamped_reads: u64,
-    /// The program's stamp after the kernel's.
+    /// How much later the program's timestamp is than the kernel's.
     pub receive_lateness_us: Option<Distribution>,
     /// Width of the interval in which an event may have arrived.
     pub arrival_width_us: Option<Distribution>,
-    /// How far from the truth the client can be with each metric that has such a bound: per completed
-    /// request, or per gap between tokens.
+    /// How far the client can be from the truth for each metric with such a bound: per completed request,
+    /// or per gap between tokens.
     #[serde(flatten, deserialize_with = "bounds")]
     pub bounds: Distributions,
-    /// Between which ends the figures of the pass lie for the client's own error, by metric and statistic. A
-    /// metric is absent where every arrival that it rests on was exact.
+    /// The ends between which the figures of the pass lie because of the client's own error, by metric
+    /// and statistic. A metric is absent if every arrival that it depends on was exact.
     #[serde(default, skip_serializing_if = "Ranges::is_empty")]
     pub ranges: Ranges,
-    /// How much earlier than measured the last request can have ended; left out where that is exact.
+    /// By how much earlier than measured the last request may have ended; left out if its end is exact.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub end_width_us: f64,
     /// Events that shared their read with a later token event.
     pub coalesced_events: u64,
-    /// What no record shows; absent where nothing was measured, and in logs of earlier versions.
+    /// What the process did, which no record shows; absent if nothing was measured, and in logs of
+    /// earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
 }
 
 impl Default for Instrument {
-    /// Nothing was read.
+    /// The error without any reads.
     fn default() -> Self {
         InstrumentFold::default().finish()
     }
@@ -60,7 +61,7 @@ fn bounds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Distributions, D
     Ok(Distributions::of_bounds(|metric| found.bound(metric).copied()))
 }
 
-/// Folds the records of a pass into its [`Instrument`].
+/// Collects the records of a pass into its [`Instrument`].
 #[derive(Clone, Debug)]
 pub(crate) struct InstrumentFold {
     reads: u64,
@@ -69,11 +70,11 @@ pub(crate) struct InstrumentFold {
     widths_us: Pool,
     bounds_us: Vec<(&'static Definition, Column)>,
     coalesced: u64,
-    /// When the last request ended, as measured and at the earliest.
+    /// When the last request ended: the measured time and the earliest possible one.
     last_end: Option<(Nanos, Nanos)>,
-    /// Widths of one record's arrivals, kept to use their memory again.
+    /// Widths of one record's arrivals; the memory is reused.
     widths: Widths,
-    /// Bounds of one request, kept to use their memory again.
+    /// Bounds of one request; the memory is reused.
     bounds: Vec<Slack>,
 }
 
@@ -82,7 +83,8 @@ impl Default for InstrumentFold {
         Self {
             reads: 0,
             stamped: 0,
-            // Every read is late by a little: fewer are kept than of widths, nearly all zero.
+            // Nearly all widths are zero, but every read is late by a little: so fewer values of lateness
+            // are kept.
             lateness_us: Pool::keeping(VALUES_KEPT),
             widths_us: Pool::default(),
             bounds_us: registry::bounded()
@@ -97,7 +99,7 @@ impl Default for InstrumentFold {
 }
 
 impl InstrumentFold {
-    /// Takes in one record. A body that came as a whole has reads but no arrivals of tokens.
+    /// Adds one record. A body that came as a whole has reads but no arrivals of tokens.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>) {
         let record = timeline.record;
         self.reads += record.reads.len() as u64;
@@ -194,8 +196,8 @@ mod tests {
 
     #[test]
     fn only_the_last_event_of_a_read_is_exact() {
-        // The socket was empty at 10.02 ms; then three tokens and a usage lay in one read, and its stamp
-        // may be that of the usage.
+        // The socket was empty at 10.02 ms; then one read had three tokens and a usage, and its stamp may
+        // be that of the usage.
         let events =
             [(10.0, Text), (40.0, Text), (40.0, Text), (40.0, Text), (40.0, Usage), (50.0, Text)];
         let record = stream(0.0, &events.map(|(at, kind)| (at, kind, None)));
@@ -227,7 +229,7 @@ mod tests {
         assert_eq!((lateness.n, lateness.max.round()), (5, 1e3 * LATENESS_MS));
         let widths = got.arrival_width_us.expect("tokens");
         assert_eq!((widths.n, widths.max.round()), (7, 14_980.0));
-        // One stream shows its first token in a shared read, the other in the last of one.
+        // One stream shows its first token in a shared read, the other as the last event of a read.
         let bound = got.bounds.bound(&ttft::FROM_SENT).expect("complete requests");
         assert_eq!((bound.n, bound.max.round(), bound.p50.round()), (2, 14_980.0, 7_490.0));
     }
@@ -245,7 +247,7 @@ mod tests {
 
     #[test]
     fn latencies_are_off_by_no_more_than_the_wider_of_their_two_intervals() {
-        // The first token shared a read, 9.98 ms wide; the last one's read bore no kernel stamp.
+        // The first token shared a read, 9.98 ms wide; the read of the last one has no kernel stamp.
         let at = [(10.0, Role), (20.0, Text), (20.0, Text), (30.0, Text), (40.0, Text)];
         let mut record = stream(0.0, &at.map(|(at, kind)| (at, kind, None)));
         record.usage.completion = Some(4);

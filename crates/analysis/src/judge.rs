@@ -1,4 +1,4 @@
-//! Objectives judged on the passes of a run.
+//! Judges objectives on the passes of a run.
 
 use inferometer_load::PassKind;
 use inferometer_metrics::slo::{JudgedMetric, Objective, Statistic};
@@ -9,10 +9,10 @@ use crate::range::Trust;
 use crate::trust;
 use crate::verdict::SloResult;
 
-/// Judges each objective on each pass of each cell that it speaks of.
+/// Judges each objective on each pass of each cell that it applies to.
 ///
-/// An objective on throughput speaks of the passes that load the server, and of a one_by_one
-/// pass only where the cell has no other; all others speak of every pass. Nothing to measure is
+/// An objective on throughput applies to the passes that load the server, and to a one_by_one pass only
+/// if the cell has no other. All others apply to every pass. If nothing was measured, the objective is
 /// not met.
 pub fn judge(objectives: &[Objective], cells: &[Cell]) -> Vec<SloResult> {
     let mut results = Vec::new();
@@ -42,7 +42,8 @@ fn judge_pass(objective: &Objective, cell: &Cell, pass: &PassSummary) -> SloResu
     }
 }
 
-/// A sentence where the pass was ended early, or where the figure is not trusted and the limit lies among what the truth can be.
+/// A sentence if the pass was ended early, or if the figure is not trusted and the limit lies within the
+/// range of its true value.
 fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
     if pass.stopped.is_some() {
         let why = "the pass was ended early: this covers the requests that had completed by then";
@@ -60,7 +61,7 @@ fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
     };
     let range = range.filter(|range| range.trust != Trust::Trusted)?;
     let holds = |end| objective.comparison.holds(end, objective.limit);
-    // Without two ends nothing is known of how far the truth may lie away.
+    // Without two different ends it is unknown how far away the true value may be.
     let is_open = range.low == range.high || holds(range.low) != holds(range.high);
     let ends = match range.low == range.high {
         true => String::new(),
@@ -78,7 +79,7 @@ fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
     })
 }
 
-/// A sentence where there are so few values that the percentile is hardly more than their largest.
+/// A sentence if there are so few values that the percentile is hardly more than the largest of them.
 fn too_few(objective: &Objective, pass: &PassSummary) -> Option<String> {
     let values = pass.latency(objective.metric.definition())?;
     let statistic = objective.statistic?;
@@ -93,7 +94,7 @@ fn too_few(objective: &Objective, pass: &PassSummary) -> Option<String> {
     })
 }
 
-/// What was measured of a pass, in the metric's unit.
+/// The measured value of a pass, in the metric's unit.
 pub(crate) fn measure(
     metric: JudgedMetric,
     statistic: Option<Statistic>,
@@ -105,8 +106,8 @@ pub(crate) fn measure(
     }
 }
 
-/// Whether a metric speaks of how much a pass brings, which one by one says nothing of where
-/// there is a pass that loads the server.
+/// Whether a metric applies to a pass. A metric of throughput does not apply to a one_by_one pass if
+/// another pass loads the server.
 pub(crate) fn speaks_of(metric: JudgedMetric, pass: &PassSummary, cell_is_loaded: bool) -> bool {
     !(cell_is_loaded && metric.is_throughput() && pass.kind == PassKind::OneByOne)
 }

@@ -1,6 +1,6 @@
-//! From records to figures, and from figures to findings, verdicts, comparisons and searches.
+//! Computes figures from records, and findings, verdicts, comparisons and searches from figures.
 //!
-//! Every figure is a pure re-computation from stored records: no I/O and no clock.
+//! Every figure depends on stored records only: no I/O and no clock.
 
 pub mod blocks;
 pub mod class;

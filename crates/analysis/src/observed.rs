@@ -1,5 +1,5 @@
-//! What the server and the cards say of themselves while a pass runs: samples on the run's time
-//! axis, as they are stored, and what a summary makes of them. Nothing is asked for here.
+//! What the server and the cards report about themselves during a pass: stored samples on the run's
+//! clock, and their summaries. Asks for nothing itself.
 
 mod cards;
 mod server;

@@ -1,5 +1,5 @@
-//! The figures of a part of the requests of a pass: of a class, of one of several servers, of one rank. Each is a
-//! re-computation from the records of the part.
+//! The figures of a part of the requests of a pass: of a class, of one of several servers, of one rank.
+//! They depend on the records of the part only.
 
 use inferometer_metrics::Timeline;
 use inferometer_model::outcome::OutcomeCounts;
@@ -16,30 +16,31 @@ use crate::range::Ranges;
 pub struct PartFigures {
     /// Requests planned.
     pub planned: u64,
-    /// What became of them.
+    /// Their outcomes.
     pub outcomes: OutcomeCounts,
     /// Completed requests per second, from the part's first send to its last end.
     #[serde(default)]
     pub requests_per_s: Option<f64>,
-    /// Prompt tokens of the completed requests; absent where nobody counted one of them.
+    /// Prompt tokens of the completed requests; absent if one of them was not counted.
     pub input_tokens: Option<u64>,
     /// Output tokens of the completed requests.
     pub output_tokens: u64,
     /// The distribution of each metric that classes have.
     #[serde(flatten)]
     pub latencies: Distributions,
-    /// Between which ends they lie for the client's own error; nothing where every arrival was exact.
+    /// The ends between which they lie because of the client's own error; empty if every arrival was
+    /// exact.
     #[serde(default, skip_serializing_if = "Ranges::is_empty")]
     pub ranges: Ranges,
 }
 
-/// Folds the records of a part.
+/// Collects the records of a part.
 #[derive(Clone, Debug)]
 pub(crate) struct PartFold {
     outcomes: OutcomeCounts,
     /// The first send and the last end.
     window: Option<(Nanos, Nanos)>,
-    /// Unknown from the first request on whose prompt nobody counted.
+    /// Unknown once a request has an uncounted prompt.
     input_tokens: Option<u64>,
     output_tokens: u64,
     latencies: PerRequest,
@@ -58,7 +59,7 @@ impl Default for PartFold {
 }
 
 impl PartFold {
-    /// Takes in a record, which is at this place in the course of its pass, or nowhere.
+    /// Adds a record; `place` is its place in the course of its pass, if it has one.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>, place: Option<u32>) {
         let record = timeline.record;
         self.outcomes.add(record.outcome);

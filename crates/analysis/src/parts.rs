@@ -1,4 +1,5 @@
-//! The figures of a pass by server and by rank, and which of them differ from the whole by more than chance.
+//! The figures of a pass by server and by rank, and which of them differ from the whole by more than
+//! chance.
 
 use std::collections::BTreeMap;
 
@@ -30,14 +31,14 @@ pub struct RankFigures {
     pub figures: PartFigures,
 }
 
-/// The most ranks whose figures results keep, of those that differ.
+/// The most ranks that results contain, among those that differ.
 const MOST_RANKS: usize = 16;
-/// How rarely equal parts may be told to differ: once in so many passes.
+/// The probability of reporting a difference between equal parts, per pass.
 const WRONG: f64 = 0.01;
-/// What parts are compared by.
+/// The metrics by which parts are compared.
 const COMPARED: [&Definition; 3] = [&ttft::FROM_SENT, &tpot::DEFINITION, &e2e::FROM_SENT];
 
-/// Folds the records of a pass by server and by rank.
+/// Collects the records of a pass by server and by rank.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PartsFold {
     servers: BTreeMap<u32, PartFold>,
@@ -45,7 +46,8 @@ pub(crate) struct PartsFold {
 }
 
 impl PartsFold {
-    /// Takes in a record; one of the only server, or of the only process, is in the figures of the whole alone.
+    /// Adds a record; a record of the only server, or of the only process, is in the figures of the whole
+    /// alone.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>, place: Option<u32>) {
         let of =
             [(&mut self.servers, timeline.record.server), (&mut self.ranks, timeline.record.rank)];
@@ -56,7 +58,7 @@ impl PartsFold {
         }
     }
 
-    /// Those of each server, and of the ranks that differ from all together.
+    /// The figures of each server, and of the ranks that differ from the whole.
     pub(crate) fn finish(
         self,
         names: &[String],
@@ -82,19 +84,19 @@ impl PartsFold {
     }
 }
 
-/// A mean of a part that is another one than that of the whole.
+/// A mean of a part that differs from that of the whole.
 #[derive(Clone, Copy, Debug)]
 pub struct Difference {
-    /// Of which metric.
+    /// The metric.
     pub metric: &'static Definition,
     /// The mean of the part, in the metric's unit.
     pub of_part: f64,
-    /// That of the whole.
+    /// The mean of the whole.
     pub of_whole: f64,
 }
 
-/// The means of a part that differ from those of the whole by more than chance makes of one of `parts` equal parts in
-/// one of a hundred passes. Where no interval is known nothing differs.
+/// The means of a part that differ from those of the whole by more than chance: among `parts` equal
+/// parts, one pass of a hundred has such a difference. Without an interval nothing differs.
 pub fn differences(
     part: &Distributions,
     whole: &Distributions,
@@ -106,7 +108,7 @@ pub fn differences(
     COMPARED.into_iter().filter_map(move |metric| {
         let (of_part, of_whole) = (part.get(metric)?, whole.get(metric)?);
         let half = |of: &Distribution| of.mean_ci.map(|[low, high]| (high - low) / 2.0);
-        // The part is in the whole: only what it has beyond it varies by itself.
+        // As for independent means. The part is contained in the whole, so the true error is smaller.
         let error = (half(of_part)?.powi(2) + half(of_whole)?.powi(2)).sqrt() / usual;
         let (of_part, of_whole) = (of_part.mean, of_whole.mean);
         ((of_part - of_whole).abs() > farthest * error).then_some(Difference {

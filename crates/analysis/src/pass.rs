@@ -1,4 +1,4 @@
-//! The figures of one pass, as results hold them. They are computed by [`crate::fold`].
+//! The figures of one pass, as results contain them. [`crate::fold`] computes them.
 
 use inferometer_load::PassKind;
 use inferometer_metrics::{Definition, SteadyState, failures, throughput};
@@ -21,30 +21,30 @@ use crate::serving_run::ServingRun;
 /// The figures of one pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PassSummary {
-    /// How it loaded the server.
+    /// The kind of its load.
     pub kind: PassKind,
-    /// The same in the words of its load model; empty in results of a version without it.
+    /// The same in the words of its load model; empty in results of versions without it.
     #[serde(default)]
     pub load: String,
     /// Which repeat of the cell's passes it is, from 1.
     #[serde(default = "first")]
     pub repeat: u32,
-    /// Which trial of a search it is, from 1; absent for a pass that is none.
+    /// Which trial of a search it is, from 1; absent if it is not a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<u32>,
-    /// Requests in flight that it asked for; closed passes with one level only.
+    /// The requested number in flight; only for closed passes with one level.
     pub concurrency: Option<u32>,
-    /// Requests per second that it asked for; open passes with one level only.
+    /// The requested rate, in requests per second; only for open passes with one level.
     pub rate: Option<f64>,
     /// Requests planned.
     pub planned: u64,
-    /// What became of them.
+    /// Their outcomes.
     pub outcomes: OutcomeCounts,
-    /// When its first request was sent, in seconds; in the results of a run after the first request of
-    /// the run. Absent where that is not known, as in results of earlier versions.
+    /// When its first request was sent, in seconds. In the results of a run, the time counts from the
+    /// first request of the run. Absent if unknown, as in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_s: Option<f64>,
-    /// Why the plan had it ended early; absent where it was not.
+    /// Why the plan ended it early; absent if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
     /// From the first send to the last end.
@@ -58,7 +58,7 @@ pub struct PassSummary {
     pub input_tokens: u64,
     /// Output tokens of the completed requests.
     pub output_tokens: u64,
-    /// Completed requests with more output tokens than were asked for; left out where there is none.
+    /// Completed requests with more output tokens than were asked for; left out if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub longer_than_asked: u64,
     /// `output_tokens` per second over `duration_s`.
@@ -66,51 +66,50 @@ pub struct PassSummary {
     /// 95 % interval of `output_tokens_per_s`; see `intervals`.
     #[serde(default)]
     pub output_tokens_per_s_ci: Option<[f64; 2]>,
-    /// Where the counts of output tokens come from; the weakest source of any request.
+    /// The source of the output token counts; the least reliable source of any request.
     pub tokens_from: Option<TokensFrom>,
-    /// The most requests in flight at any instant, from send to end; absent where no request is
-    /// known by itself, as in most imported passes.
+    /// The most requests in flight at any instant, from send to end; absent if no single request is
+    /// known, as in most imported passes.
     pub peak_concurrency: Option<u64>,
     /// Requests in flight, averaged over `duration_s`.
     pub mean_concurrency: Option<f64>,
-    /// The part of the pass at its plateau; absent where there was none, and for passes that ask
-    /// for none.
+    /// The part of the pass at its plateau; absent if there was none, and for loads without a plateau.
     #[serde(default)]
     pub steady_state: Option<SteadyState>,
-    /// Requests that met every objective on requests; absent where the plan has none.
+    /// Requests that met every objective on requests; absent if the plan has none.
     #[serde(default)]
     pub goodput: Option<Goodput>,
-    /// Latencies with each failed request as infinite; absent where nobody asked for them.
+    /// Latencies with failed requests as infinite; absent unless the plan asks for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures_as_inf: Option<FailuresAsInf>,
     /// The distribution of each metric that has one value per request or token.
     #[serde(flatten)]
     pub latencies: Distributions,
-    /// What the intervals of the pass are of, or why it has none.
+    /// What the intervals of the pass describe, or why it has none.
     #[serde(default)]
     pub intervals: Intervals,
-    /// Figures of each class of requests, where the workload has several.
+    /// Figures of each class of requests, if the workload has several.
     #[serde(default)]
     pub classes: Vec<ClassSummary>,
-    /// Figures by server, where several are behind one load.
+    /// Figures by server, if several are behind one load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<ServerFigures>,
-    /// Figures of the ranks that differ from all together by more than chance; of several processes only.
+    /// Figures of the ranks that differ from the whole by more than chance; only with several processes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankFigures>,
-    /// The figures of the published text-block log; absent where the workload is another.
+    /// The figures of the published text-block log; absent for other workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockFigures>,
-    /// The six figures of the published serving script; absent where the workload is another.
+    /// The six figures of the published serving script; absent for other workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serving_run: Option<ServingRun>,
-    /// What the server said of itself; absent where it was not asked.
+    /// What the server reported about itself; absent if it was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerSays>,
-    /// What each of several servers said of itself.
+    /// What each of several servers reported about itself.
     #[serde(default, rename = "server_metrics", skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceSays>,
-    /// What the cards of the server's machine did; absent where none was seen.
+    /// What the cards of the server's machine did; absent if none was observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware: Option<HardwareUse>,
     /// The client's own error in this pass.
@@ -142,8 +141,8 @@ impl PassSummary {
         self.trial.is_some() && self.outcomes.cancelled + self.outcomes.skipped > 0
     }
 
-    /// Whether the user interrupted it, so that its figures are those of a part. A trial of a search is
-    /// cut off instead.
+    /// Whether the user interrupted it, so that its figures are those of a part of the pass. A trial of a
+    /// search counts as cut off instead.
     pub fn is_interrupted(&self) -> bool {
         self.trial.is_none() && self.stopped.is_none() && self.outcomes.cancelled > 0
     }
@@ -153,15 +152,14 @@ impl PassSummary {
         self.stopped.is_none() && !self.is_interrupted()
     }
 
-    /// Whether its requests were sent at once and are too few to show what a saturated server can
-    /// do: start and end are much of such a pass. From 200 requests on, published tables hardly
+    /// Whether its requests were sent at once and are too few to show what a saturated server can do:
+    /// start-up and drain are a large part of such a pass. From 200 requests on, published tables hardly
     /// differ.
     pub fn is_few_at_once(&self) -> bool {
         self.kind == PassKind::Saturated && self.planned < 200
     }
 
-    /// How people call it: its load, and which trial of a search, or which repeat from the second
-    /// on, it is.
+    /// Its name for people: its load, and its trial number in a search, or its repeat from the second on.
     pub fn label(&self) -> String {
         format!("{}{}", self.load, which(self.trial.is_some(), self.trial.unwrap_or(self.repeat)))
     }
@@ -180,7 +178,7 @@ pub struct Goodput {
     pub attainment: Option<f64>,
 }
 
-/// Results of versions without repeats are of the first.
+/// Results of versions without repeats are those of the first repeat.
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

@@ -1,4 +1,4 @@
-//! The values of metrics that requests and tokens have, gathered over a pass or a class.
+//! Collects the values of metrics of requests and tokens, over a pass or a class.
 
 use inferometer_metrics::{Definition, Gaps, Over, Timeline, registry};
 
@@ -7,7 +7,7 @@ use crate::distributions::Distributions;
 use crate::interval::Layout;
 use crate::range_fold::RangeFold;
 
-/// A column for each metric whose distribution results hold.
+/// A column for each metric whose distribution is in results.
 #[derive(Clone, Debug)]
 pub(crate) struct PerRequest {
     columns: Vec<(&'static Definition, Column)>,
@@ -16,15 +16,15 @@ pub(crate) struct PerRequest {
 }
 
 impl PerRequest {
-    /// Columns for those of the metrics that are wanted.
+    /// Columns for the metrics that are wanted.
     pub(crate) fn new(is_wanted: impl Fn(&Definition) -> bool) -> Self {
         let wanted = registry::in_results().map(|(_, metric)| metric).filter(|it| is_wanted(it));
         let columns = wanted.filter_map(|metric| Some((metric, Column::of(metric)?))).collect();
         Self { columns, gaps: Gaps::default(), ranges: RangeFold::default() }
     }
 
-    /// Takes in a request, by each metric that counts it; it is `at` this place in the course of its
-    /// pass, or nowhere.
+    /// Adds a request to each metric that counts it; `at` is its place in the course of its pass, if it
+    /// has one.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>, at: Option<u32>) {
         let is_complete = timeline.record.outcome.is_complete();
         if is_complete {
@@ -43,12 +43,12 @@ impl PerRequest {
         self.gaps.are_known()
     }
 
-    /// What is known of the ends between which the figures lie, apart from the figures.
+    /// Takes out the ends between which the figures lie.
     pub(crate) fn take_ranges(&mut self) -> RangeFold {
         std::mem::take(&mut self.ranges)
     }
 
-    /// The distributions, with intervals where the pass has a layout that carries them.
+    /// The distributions, with intervals if the pass has a layout that allows them.
     pub(crate) fn finish(self, layout: Option<&Layout>) -> Distributions {
         let are_known = self.has_gaps();
         Distributions::of(self.columns.into_iter().map(|(metric, column)| {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The four columns of a published table; absent is not stated.
+/// The four columns of a published table; an absent value is not stated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Columns {
     /// Completed requests per second.
@@ -50,7 +50,7 @@ impl Columns {
         ]
     }
 
-    /// Signed errors of these figures in percent of those measured, where both are stated.
+    /// Signed errors of these figures in percent of the measured ones, if both are stated.
     pub fn error_pct(&self, measured: &Self) -> Self {
         let (own, theirs) = (self.values(), measured.values());
         Self::from_values(std::array::from_fn(|at| match (own[at], theirs[at]) {
@@ -62,7 +62,7 @@ impl Columns {
     }
 }
 
-/// The range in which nine of ten measurements are expected to lie, per column.
+/// The range in which nine of ten measurements are expected to lie, for each column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Intervals {
     /// Completed requests per second.
@@ -75,34 +75,34 @@ pub struct Intervals {
     pub latency_per_output_token_ms: Option<[f64; 2]>,
 }
 
-/// What a prediction says of one cell beside its figures.
+/// What a prediction states about one cell besides its figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellPrediction {
-    /// How sure it is.
+    /// Its uncertainty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Intervals>,
-    /// What errors the interval is made of, in words; absent where it is a guess.
+    /// The errors that the interval is based on, as text; absent if it is a guess.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_of: Option<String>,
-    /// Why the interval is only a guess; absent where the model's own measured errors back it.
+    /// Why the interval is only a guess; absent if it is based on the model's own measured errors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncalibrated: Option<String>,
     /// The published or measured figures that it is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Columns>,
-    /// Signed errors in percent; absent where the two do not mean the same.
+    /// Signed errors in percent; absent if the two do not mean the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_pct: Option<Columns>,
-    /// The same of each pass and its quantiles, in the order of the passes; empty for engines of 2023, of which
-    /// only the columns are predicted.
+    /// The same for each pass and its quantiles, in the order of the passes; empty for engines of 2023,
+    /// because only their columns are predicted.
     #[serde(default, rename = "predicted_passes", skip_serializing_if = "Vec::is_empty")]
     pub passes: Vec<PassPrediction>,
 }
 
-/// What a prediction says of one pass: of each figure, by name.
+/// What a prediction states about one pass: each figure by its name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PassPrediction {
-    /// Its load, in words.
+    /// Its load, as text.
     pub load: String,
     /// Completed requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,12 +145,13 @@ pub struct FigurePrediction {
     pub predicted: f64,
     /// The range in which nine of ten measurements are expected.
     pub interval: [f64; 2],
-    /// Whether errors of measured rows stand behind the range; else it is a factor of two either way.
+    /// Whether the range is based on errors of measured rows; else it is a factor of two in both
+    /// directions.
     pub calibrated: bool,
-    /// What was measured, where that is known.
+    /// The measured value, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<f64>,
-    /// The signed error in percent of what was measured.
+    /// The signed error in percent of the measured value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_pct: Option<f64>,
 }
@@ -165,7 +166,7 @@ impl FigurePrediction {
         Self { measured, error_pct, ..self }
     }
 
-    /// Whether what was measured lies in the range; absent where nothing was.
+    /// Whether the measured value lies in the range; absent without a measured value.
     pub fn holds(&self) -> Option<bool> {
         let [low, high] = self.interval;
         self.measured.map(|measured| (low..=high).contains(&measured))

@@ -1,4 +1,4 @@
-//! How far predicted figures are from measured ones, column by column over all cells.
+//! How far predicted figures are from measured ones: for each column, over all cells.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use inferometer_stats::percentile;
 use crate::cell::Cell;
 use crate::prediction::{Columns, ErrorSummary};
 
-/// The distribution of absolute errors per column, over the cells that have any; absent where
-/// nothing was compared with the cells.
+/// The distribution of absolute errors of each column, in percent, over the cells that have errors; absent
+/// if no cell is compared with measured values.
 pub fn error_summaries(cells: &[Cell]) -> Option<BTreeMap<String, ErrorSummary>> {
     cells.iter().any(|cell| cell.prediction.measured.is_some()).then(|| errors(cells))
 }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_that_was_measured_says_nothing_of_predictions_in_json() {
+    fn the_json_of_a_measured_cell_has_no_keys_of_predictions() {
         let text = serde_json::to_string(&cell::cell(1, 2, Vec::new())).unwrap();
         assert!(!text.contains("interval") && !text.contains("measured"), "{text}");
     }

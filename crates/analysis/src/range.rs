@@ -1,29 +1,29 @@
-//! Between which ends the truth of a figure lies, for all that the client knows of its arrivals,
-//! and whether the figure is trusted, bounded or unreliable. The server's speed does not matter:
-//! figures of a slow server are as valid.
+//! The ends between which the true value of a figure lies, from what the client knows about its arrivals;
+//! and whether the figure is trusted, bounded or unreliable. The server's speed does not matter: figures
+//! of a slow server are as valid.
 
 use std::collections::BTreeMap;
 
 use inferometer_metrics::{Definition, Statistic};
 use serde::{Deserialize, Serialize};
 
-/// The largest share of a mean, a median or a rate by which the client may be off for it to be trusted.
+/// The largest relative error of a trusted mean, median or rate.
 pub const TRUSTED_SHARE: f64 = 0.01;
-/// The same of every percentile above the median, and of a maximum.
+/// The same for every percentile above the median, and for a maximum.
 pub const TRUSTED_SHARE_OF_TAIL: f64 = 0.05;
-/// The largest relative error of a bounded figure. Beyond, a figure and its bound say less than a
-/// second measurement with a client that keeps up.
+/// The largest relative error of a bounded figure. Above it, a second measurement with a client that
+/// keeps up shows more than the figure and its bound.
 pub const VOUCHED_SHARE: f64 = 0.20;
 
-/// What the client says of its own error in a figure.
+/// How far a figure can be trusted, by the client's own error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// It is small beside the figure.
+    /// The error is small compared with the figure.
     Trusted,
-    /// It is not, but it is known.
+    /// The error is not small, but its bound is known.
     Bounded,
-    /// It may be so large that the figure says nothing.
+    /// The error may be so large that the figure shows nothing.
     NotVouchedFor,
 }
 
@@ -31,38 +31,38 @@ inferometer_model::names!(Trust {
     Trusted => "trusted", Bounded => "bounded", NotVouchedFor => "not_vouched_for",
 });
 
-/// The ends between which the truth of a figure lies.
+/// The ends between which the true value of a figure lies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Range {
-    /// The smallest that the truth can be.
+    /// The smallest possible true value.
     pub low: f64,
-    /// The largest.
+    /// The largest possible true value.
     pub high: f64,
-    /// What that says of the figure.
+    /// How far the figure can be trusted.
     pub trust: Trust,
 }
 
 impl Range {
-    /// The range of a figure; `trusted_share` is the share of it by which the truth may differ.
+    /// The range of a figure; `trusted_share` is the largest relative error of a trusted one.
     pub fn of(figure: f64, low: f64, high: f64, trusted_share: f64) -> Self {
         let (low, high) = (low.min(figure), high.max(figure));
         let off = (figure - low).max(high - figure);
         let trust = match off {
             _ if off <= trusted_share * figure.abs() => Trust::Trusted,
             _ if off <= VOUCHED_SHARE * figure.abs() => Trust::Bounded,
-            // Also where it is no number.
+            // Also if it is not a number.
             _ => Trust::NotVouchedFor,
         };
         Self { low, high, trust }
     }
 
-    /// How far the truth can lie from the figure on the farther side.
+    /// The distance from the figure to the farther end.
     pub fn off(&self, figure: f64) -> f64 {
         (figure - self.low).max(self.high - figure)
     }
 }
 
-/// The share of a statistic by which the client may be off for it to be trusted.
+/// The largest relative error of a trusted statistic.
 pub fn trusted_share(statistic: Statistic) -> f64 {
     match statistic {
         Statistic::Mean | Statistic::P50 => TRUSTED_SHARE,
@@ -73,7 +73,7 @@ pub fn trusted_share(statistic: Statistic) -> f64 {
 }
 
 /// The ranges of a pass or a class: by the key of a metric's distribution, then by statistic. A metric is
-/// absent where every arrival that it rests on was exact.
+/// absent if every arrival that it depends on was exact.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ranges(BTreeMap<String, BTreeMap<String, Range>>);
@@ -84,12 +84,12 @@ impl Ranges {
         self.0.is_empty()
     }
 
-    /// The range of a statistic; absent where every arrival that it rests on was exact.
+    /// The range of a statistic; absent if every arrival that it depends on was exact.
     pub fn get(&self, metric: &Definition, statistic: Statistic) -> Option<Range> {
         self.0.get(metric.result_key?)?.get(statistic.name()).copied()
     }
 
-    /// Notes the range of a statistic of a metric that results hold.
+    /// Sets the range of a statistic of a metric that results contain.
     pub fn set(&mut self, metric: &Definition, statistic: Statistic, range: Range) {
         let Some(key) = metric.result_key else { return };
         self.0.entry(key.to_owned()).or_default().insert(statistic.name().to_owned(), range);
@@ -110,7 +110,7 @@ mod tests {
             (100.0, 80.0, 119.0, TRUSTED_SHARE_OF_TAIL, Trust::Bounded),
             (100.0, 79.0, 100.0, TRUSTED_SHARE_OF_TAIL, Trust::NotVouchedFor),
             (0.0, 0.0, 0.0, TRUSTED_SHARE, Trust::Trusted),
-            // All tokens in one read: that is no measurement of the time between them.
+            // All tokens in one read: the time between them was not measured.
             (0.0, 0.0, 2.1, TRUSTED_SHARE, Trust::NotVouchedFor),
             (1.501, 1.5, f64::INFINITY, TRUSTED_SHARE, Trust::NotVouchedFor),
         ] {

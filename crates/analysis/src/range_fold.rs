@@ -1,5 +1,5 @@
-//! From the widths of arrivals to the ranges of figures: each value of a request lies between two ends,
-//! so each statistic lies between that of the lower ends and that of the upper ones.
+//! Computes the ranges of figures from the widths of arrivals: each value of a request lies between two
+//! ends, so each statistic lies between that of the lower ends and that of the upper ends.
 
 use inferometer_metrics::{Definition, Slack, Statistic, Widths};
 use inferometer_metrics::{Over, Timeline};
@@ -9,12 +9,12 @@ use crate::column::Column;
 use crate::distributions::Distributions;
 use crate::range::{Range, Ranges, trusted_share};
 
-/// The ends of the values of metrics. It holds nothing until an arrival is inexact; from then on it holds,
-/// of each metric that rests on one, two columns beside that of the values.
+/// The ends of the values of metrics. It is empty until an arrival is inexact. From then on it has two
+/// columns, besides that of the values, for each metric that depends on an inexact arrival.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RangeFold {
     ends: Vec<Ends>,
-    /// Those of one request, kept to use their memory again.
+    /// The widths of one request; the memory is reused.
     widths: Widths,
     slacks: Vec<Slack>,
     values: Vec<Weighted>,
@@ -28,7 +28,7 @@ struct Ends {
 }
 
 impl RangeFold {
-    /// Takes in a request, before the columns take in its values.
+    /// Adds a request, before the columns get its values.
     pub(crate) fn add(
         &mut self,
         timeline: &Timeline<'_>,
@@ -71,7 +71,7 @@ impl RangeFold {
         }
     }
 
-    /// The ranges of the figures that were computed of the same requests.
+    /// The ranges of the figures that were computed from the same requests.
     pub(crate) fn finish(self, figures: &Distributions) -> Ranges {
         let mut ranges = Ranges::default();
         for Ends { metric, low, high } in self.ends {
@@ -93,7 +93,8 @@ impl RangeFold {
     }
 }
 
-/// A statistic of one side's ends. That of a sketch has an error of its own, which is added outwards.
+/// A statistic of the lower or the upper ends. A sketch has an error of its own, which makes the range
+/// wider.
 fn end(ends: &Distribution, statistic: Statistic, outwards: f64) -> Option<f64> {
     let of_sketch = !ends.exact && statistic.share().is_some();
     let error = if of_sketch { RELATIVE_ERROR } else { 0.0 };

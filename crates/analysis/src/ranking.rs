@@ -1,4 +1,4 @@
-//! Which of several servers is best, figure by figure, and how far the others are behind it. The differences
+//! Which of several servers is best in each figure, and how far the others are behind it. The differences
 //! and their intervals are those of [`mod@crate::compare`].
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::{Options, Row, Subject, compare};
 
-/// The figures that are ranked, in the order in which people ask for them.
+/// The figures that are ranked, the most requested first.
 pub const FIGURES: [&str; 8] = [
     "requests_per_s",
     "output_tokens_per_s",
@@ -19,7 +19,7 @@ pub const FIGURES: [&str; 8] = [
     "e2e_p99",
 ];
 
-/// The servers by one figure at one load.
+/// The servers ranked by one figure at one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ranking {
     /// Cell and load, such as `128 x 32, closed loop, 8 in flight`.
@@ -36,7 +36,7 @@ pub struct Ranking {
     pub others: Vec<Behind>,
 }
 
-/// A server beside the best one.
+/// A server that is not the best one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Behind {
     /// The server.
@@ -47,14 +47,14 @@ pub struct Behind {
     pub ratio: f64,
     /// 95 % interval of the ratio; absent below three runs of each.
     pub ratio_ci: Option<[f64; 2]>,
-    /// Whether that interval leaves out 1.
+    /// Whether that interval excludes 1.
     pub told_apart: bool,
 }
 
 /// The rankings of all figures at all loads that every server has. Empty for a single server.
 pub fn rankings(servers: &[Subject]) -> Vec<Ranking> {
     let [first, _, ..] = servers else { return Vec::new() };
-    // The rows of the others beside a server are made when it is the best by some figure.
+    // The rows of a server against the others are computed when it is the best in some figure.
     let mut beside: BTreeMap<usize, Vec<Vec<Row>>> = BTreeMap::new();
     let mut found = Vec::new();
     for figure in FIGURES {
@@ -78,7 +78,7 @@ pub fn rankings(servers: &[Subject]) -> Vec<Ranking> {
             let row = |at: usize| beside[at].iter().find(is_same);
             let place = order.iter().find_map(|&at| Some(row(at)?.place()));
             let others = order.iter().map(|&at| Some(behind(&servers[at].name, row(at)?)));
-            // Where one cannot be compared, no other one is the best of all.
+            // If one server cannot be compared, no server is the best of all.
             let others = others.collect::<Option<Vec<Behind>>>();
             let Some((place, others)) = place.zip(others) else { continue };
             found.push(Ranking {
@@ -94,7 +94,7 @@ pub fn rankings(servers: &[Subject]) -> Vec<Ranking> {
     found
 }
 
-/// The rows of a server beside another one; none where they have nothing in common.
+/// The rows of one server against another; empty if they have nothing in common.
 fn rows(best: &Subject, other: &Subject) -> Vec<Row> {
     compare(best, other, Options::default()).map_or_else(|_| Vec::new(), |found| found.rows)
 }
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::compare::Series;
 
-    /// A server with these figures in rounds, which begin so many seconds after one another.
+    /// A server with these figures in rounds. The first round is at `from_s` seconds, the others 100 s apart.
     fn server(name: &str, from_s: f64, rates: &[f64], ttft_p99: &[f64]) -> Subject {
         let series = |figure: &str, higher_is_better, values: &[f64]| Series {
             cell: Some(CellPlan { input_length: 64, output_length: 16 }),
@@ -167,7 +167,7 @@ mod tests {
         assert!(a.told_apart && (a.ratio - 2.0).abs() < 0.02, "{a:?}");
         let [low, high] = a.ratio_ci.unwrap();
         assert!(low > 1.9 && low < a.ratio && a.ratio < high && high < 2.1, "{a:?}");
-        // Of a latency the best is the lowest, and the ratio is below one.
+        // For a latency the best value is the lowest, and the ratio is below one.
         assert_eq!((ttft.best.as_str(), ttft.others[0].name.as_str()), ("a", "b"));
         assert!((ttft.others[0].ratio - 50.0 / 80.0).abs() < 0.01, "{ttft:?}");
     }

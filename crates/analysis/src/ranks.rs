@@ -10,29 +10,29 @@ pub struct RankSummary {
     pub rank: u32,
     /// Its machine.
     pub host: String,
-    /// What became of its requests, as far as rank 0 has their records.
+    /// Outcomes of its requests, as far as rank 0 has their records.
     pub requests: OutcomeCounts,
-    /// Its clock against that of rank 0; absent for rank 0, and for a rank that reported no pass.
+    /// Its clock, compared with that of rank 0; absent for rank 0, and for a rank that reported no pass.
     pub clock: Option<RankClock>,
     /// How it ended.
     pub state: RankState,
-    /// Why, where it did not complete.
+    /// Why it did not complete; absent if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// How a rank's clock was held against that of rank 0.
+/// The clock of a rank, compared with that of rank 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankClock {
-    /// What the clock of rank 0 showed more at the end of the last pass, in milliseconds.
+    /// By how much the clock of rank 0 was ahead at the end of the last pass, in milliseconds.
     pub offset_ms: f64,
-    /// By how much instants of any pass are wrong at most on the axis of rank 0, in milliseconds.
+    /// The largest error of an instant of any pass on the clock of rank 0, in milliseconds.
     pub bound_ms: f64,
-    /// By how much it is slower, in millionths; absent where the run was too short to tell.
+    /// By how much it is slower, in millionths; absent if the run was too short for an estimate.
     pub drift_ppm: Option<f64>,
-    /// By how much that is wrong at most.
+    /// The largest error of that.
     pub drift_bound_ppm: Option<f64>,
-    /// The least round trip, in milliseconds.
+    /// The shortest round trip, in milliseconds.
     pub round_trip_ms: f64,
 }
 
@@ -40,7 +40,7 @@ pub struct RankClock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankState {
-    /// It did all that it was told.
+    /// It did everything that rank 0 ordered.
     Complete,
     /// Its user interrupted it.
     Interrupted,

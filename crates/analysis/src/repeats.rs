@@ -1,5 +1,5 @@
-//! Whether enough repeats were measured: whether each figure that the plan names is known as well as
-//! it asks for. Never here: carrying out another repeat.
+//! Whether enough repeats were measured: whether each figure that the plan names is as precise as the
+//! plan asks. Never here: carrying out another repeat.
 
 use inferometer_load::PassKind;
 use inferometer_plan::precision::Precision;
@@ -8,9 +8,8 @@ use inferometer_stats as stats;
 use crate::judge::{measure, speaks_of};
 use crate::pass::PassSummary;
 
-/// Whether it is reached for every load of a cell, by the summaries of all of its passes. A
-/// load that it does not speak of does not count; two repeats are the fewest that can say
-/// anything.
+/// Whether the precision is reached for every load of a cell, from the summaries of all of its passes. A
+/// load that it does not apply to does not count. At least two repeats are needed.
 pub fn is_reached(precision: &Precision, passes: &[PassSummary]) -> bool {
     let loaded = passes.iter().any(|pass| pass.kind != PassKind::OneByOne);
     let spoken_of = |pass: &&PassSummary| speaks_of(precision.metric, pass, loaded);

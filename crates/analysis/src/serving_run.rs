@@ -1,6 +1,6 @@
-//! The six figures of vLLM 0.2's `benchmark_serving.py`, over requests that have lengths of their
-//! own: by the outputs that came, and beside them as the script counts, which takes the data set's
-//! lengths for those that came. Never a word of a report.
+//! The six figures of vLLM 0.2's `benchmark_serving.py`, for requests with lengths of their own. They are
+//! computed twice: from the actual outputs, and as the script does, which takes the data set's lengths
+//! for the actual ones. Never the words of a report.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,14 +16,14 @@ pub struct ServingRun {
     pub total_time_s: Option<f64>,
     /// Mean E2E from the send.
     pub mean_latency_s: Option<f64>,
-    /// What depends on lengths, by the tokens that came.
+    /// The figures that depend on lengths, from the actual tokens.
     pub measured: ByTokens,
-    /// The same by the lengths of the data set, as the script has it.
+    /// The same from the lengths of the data set, as the script computes them.
     pub script: ByTokens,
 }
 
-/// The figures that depend on how tokens are counted. A figure is absent where one of its requests
-/// was not counted.
+/// The figures that depend on how tokens are counted. A figure is absent if one of its requests was not
+/// counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ByTokens {
     /// Mean of E2E / (prompt + output tokens).
@@ -52,7 +52,7 @@ pub struct Field {
     pub name: &'static str,
     /// Its unit, likewise.
     pub unit: &'static str,
-    /// Decimals with which the script prints it; all there are where absent.
+    /// Decimals with which the script prints it; absent: all digits.
     pub decimals: Option<usize>,
     /// How it is computed.
     pub formula: &'static str,
@@ -106,7 +106,7 @@ pub static FIELDS: [Field; 6] = [
     },
 ];
 
-/// Folds the records of a pass, in any order.
+/// Collects the records of a pass, in any order.
 #[derive(Clone, Debug, Default)]
 pub struct ServingRunFold {
     completed: u64,
@@ -130,7 +130,7 @@ impl Mean {
         }
     }
 
-    /// The mean, if it is one over all of so many.
+    /// The mean, if it covers all of `count` requests.
     fn of_all(self, count: u64) -> Option<f64> {
         (count > 0 && self.n == count).then(|| self.sum / count as f64)
     }
@@ -167,7 +167,7 @@ impl ByTokensFold {
 }
 
 impl ServingRunFold {
-    /// Takes in a record.
+    /// Adds a record.
     pub fn add(&mut self, timeline: &Timeline<'_>) {
         let record = timeline.record;
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn both_columns_are_those_computed_by_hand() {
-        // Two requests: 1.1 s for 11 tokens of 20 that the data set has, 2.1 s for 20 of 20.
+        // Two requests: 1.1 s for 11 of the 20 tokens in the data set, 2.1 s for 20 of 20.
         let mut records = [steady(0.0, 1_000.0, 10.0, 11), steady(500.0, 1_910.0, 10.0, 20)];
         for record in &mut records {
             record.asked_input = 10;
@@ -220,7 +220,7 @@ mod tests {
         }
         let run = fold.finish();
         let column = |by: &ByTokens| FIELDS.map(|field| (field.value)(&run, by).unwrap());
-        // Eight prompt tokens by the server, ten by the data set.
+        // Eight prompt tokens by the server's count, ten by the data set.
         let measured = [5.0, 0.4, 1.6, (1.1 / 19.0 + 2.1 / 28.0) / 2.0, 0.1025, 31.0 / 5.0];
         let script = [5.0, 0.4, 1.6, (1.1 / 30.0 + 2.1 / 30.0) / 2.0, 0.08, 8.0];
         for (by, expected) in [(&run.measured, measured), (&run.script, script)] {

@@ -1,5 +1,5 @@
-//! Live statistics of a pass in progress: counts and histograms in bounded memory, updated with
-//! each record. Never a figure of a report: those come from [`crate::fold`], and are exact.
+//! Live statistics of a pass in progress: counts and histograms in limited memory, updated with each
+//! record. Never a figure of a report: those come from [`crate::fold`], and are exact.
 
 use std::time::Duration;
 
@@ -12,31 +12,30 @@ use inferometer_model::time::Nanos;
 use inferometer_stats::Weighted;
 use inferometer_stats::histogram::Histogram;
 
-/// Requests in flight that are kept as they are; beyond, a grid of time counts them.
+/// Requests in flight up to this number are stored one by one; beyond that, a grid of time counts them.
 const SPANS_KEPT: usize = 1 << 14;
 
 /// The records of a pass so far.
 #[derive(Clone, Debug)]
 pub struct SoFar {
-    /// What became of requests that are over.
+    /// Outcomes of the requests that have ended.
     pub outcomes: OutcomeCounts,
-    /// Output tokens of those that completed.
+    /// Output tokens of the completed requests.
     pub output_tokens: u64,
-    /// The metrics that are watched while a pass goes on, in the registry's order, of those that
-    /// completed.
+    /// The metrics that are shown during a pass, over completed requests, in the registry's order.
     pub watched: Vec<(&'static Definition, &'static Live, Histogram)>,
-    /// The same and others between fixed bounds, and how late the instrument was.
+    /// These and other latencies in histograms with fixed bounds, and how late the client was.
     pub spans: Spans,
     /// Output tokens over time.
     pub tokens: TokenCurve,
     /// Requests in flight over time.
     pub in_flight: InFlight,
-    /// What the server said of itself last.
+    /// The last metrics of the server.
     pub server: Option<ServerSample>,
     values: Vec<Weighted>,
 }
 
-/// Nothing yet.
+/// Statistics without records.
 impl Default for SoFar {
     fn default() -> Self {
         Self {
@@ -57,7 +56,7 @@ impl Default for SoFar {
 }
 
 impl SoFar {
-    /// Takes in the record of a request that is over.
+    /// Adds the record of a request that has ended.
     pub fn add(&mut self, record: &Record) {
         let timeline = Timeline::new(record);
         self.outcomes.add(record.outcome);
@@ -85,7 +84,7 @@ impl SoFar {
         drawn.map(|(metric, _, histogram)| (*metric, histogram))
     }
 
-    /// From the first send to the last end, of requests that are over.
+    /// From the first send to the last end of the requests that have ended.
     pub fn window(&self) -> Option<(Nanos, Nanos)> {
         self.in_flight.first_send().zip(self.in_flight.last_end())
     }

@@ -1,13 +1,13 @@
-//! Which requests of a trial count: those that meet the state which the load holds, by when they were due and
-//! never by what became of them.
+//! Which requests of a trial count: those that met the steady state of the load. Their due times decide
+//! it, never their outcome.
 
 use inferometer_model::time::Nanos;
 
-/// How long a request was there.
+/// The time of a request in flight, and how it ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stay {
     pub due: Nanos,
-    /// Not before it was due.
+    /// Never before `due`.
     pub ended: Nanos,
     pub complete: bool,
 }
@@ -18,7 +18,7 @@ impl Stay {
     }
 }
 
-/// What has a stay.
+/// A value with a stay.
 pub(crate) trait HasStay {
     fn stay(&self) -> Stay;
 }
@@ -29,33 +29,32 @@ impl HasStay for Stay {
     }
 }
 
-/// The part of a trial that counts, by the places of its requests in the order of their dues.
+/// The part of a trial that counts, by the indices of its requests in the order of their due times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted {
-    /// The first one that counts.
+    /// The first request that counts.
     pub startup: usize,
-    /// The first one of the drain.
+    /// The first request of the drain.
     pub end: usize,
     /// The median time from due to end, in seconds.
     pub latency_s: f64,
-    /// Whether the trial was long enough for requests to meet what the load holds.
+    /// Whether the trial was long enough for a steady state.
     pub is_settled: bool,
 }
 
-/// A trial begins with an idle server: in so many latencies it comes to hold what it does under the load,
-/// at the earliest.
+/// A trial begins with an idle server. It takes at least this many latencies to reach its steady state.
 const STARTUP_LATENCIES: f64 = 3.0;
-/// After the last arrival the number in flight falls. Requests that were due less than so many
-/// latencies before the last arrival run beside fewer others than the load holds.
+/// After the last arrival the number in flight falls. Requests due less than this many latencies before
+/// the last arrival run with fewer others than in the steady state.
 const DRAIN_LATENCIES: f64 = 1.0;
-/// At most this part of a trial is start-up.
+/// The start-up is at most one part in this many of a trial.
 const MOST_STARTUP: usize = 2;
-/// Latencies that are larger by this factor than those of a quarter of the trial before still grow.
+/// Latencies still grow if they are larger by this factor than those one quarter of the trial earlier.
 const GROWS: f64 = 1.1;
-/// At least this part of a trial that settled counts.
+/// In a settled trial, at least one part in this many counts.
 const SETTLED_PART: usize = 4;
 
-/// Which requests of a trial count. They stand in the order of their dues.
+/// Which requests of a trial count. `rows` are in the order of their due times.
 pub(crate) fn counted<R: HasStay>(rows: &[R]) -> Counted {
     let latency_s = median_latency_s(rows);
     let due = |row: Option<&R>| row.map_or(Nanos::ZERO, |row| row.stay().due);
@@ -65,7 +64,7 @@ pub(crate) fn counted<R: HasStay>(rows: &[R]) -> Counted {
     let filled = rows.partition_point(|row| at(row) < STARTUP_LATENCIES * latency_s);
     let startup = filled.max(settled_after(rows)).min(rows.len() / MOST_STARTUP);
     let end = rows.partition_point(|row| at(row) <= until);
-    // Where latencies exceed the time over which requests came, its later half stands for it.
+    // If latencies exceed the time over which requests arrived, the later half counts.
     let steady = end.saturating_sub(startup);
     Counted {
         startup,
@@ -76,7 +75,8 @@ pub(crate) fn counted<R: HasStay>(rows: &[R]) -> Counted {
     }
 }
 
-/// Whether latencies still grow at the end: those of the last quarter beside those of the one before.
+/// Whether latencies still grow at the end: those of the last quarter compared with those of the quarter
+/// before.
 fn grows<R: HasStay>(rows: &[R]) -> bool {
     let quarter = rows.len() / 4;
     let sum = |rows: &[R]| rows.iter().map(|row| row.stay().seconds()).sum::<f64>();
@@ -84,9 +84,9 @@ fn grows<R: HasStay>(rows: &[R]) -> bool {
     sum(&rows[last..]) > GROWS * sum(&rows[last - quarter..last])
 }
 
-/// After how many requests latencies are those of the rest: where the mean of what follows is known
-/// best (K. P. White, "An effective truncation heuristic for bias reduction in simulation output",
-/// Simulation 69, 1997, by means over five).
+/// After how many requests latencies are like those of the rest: the point after which the mean has the
+/// smallest error (K. P. White, "An effective truncation heuristic for bias reduction in simulation
+/// output", Simulation 69, 1997, by means over five).
 fn settled_after<R: HasStay>(rows: &[R]) -> usize {
     const TOGETHER: usize = 5;
     let means: Vec<f64> = rows
@@ -102,14 +102,15 @@ fn settled_after<R: HasStay>(rows: &[R]) -> usize {
             best = (error, at);
         }
     }
-    // An idle server is quick: what is slower than the rest is an excursion, and counts.
+    // An idle server is fast: requests at the beginning that are slower than the rest are a fluctuation,
+    // and count.
     let (before, after) = means.split_at(best.1);
     let mean = |means: &[f64]| means.iter().sum::<f64>() / means.len().max(1) as f64;
     if mean(before) < mean(after) { best.1 * TOGETHER } else { 0 }
 }
 
-/// The median time from due to end, in seconds; of those that completed, where any did: what is refused
-/// at once says nothing of how long an answer takes.
+/// The median time from due to end, in seconds. If any request completed, only completed ones count:
+/// requests that are refused at once do not show how long an answer takes.
 pub(crate) fn median_latency_s<R: HasStay>(rows: &[R]) -> f64 {
     let any_complete = rows.iter().any(|row| row.stay().complete);
     let taken = rows.iter().map(HasStay::stay).filter(|stay| stay.complete || !any_complete);

@@ -1,6 +1,6 @@
-//! What ends an ordinary pass early: requests that arrive faster than they end, or too many that
-//! fail. It receives requests in any order, and decides at instants that follow from the requests
-//! alone, so that a simulated pass ends at the same point as one against a server.
+//! Ends an ordinary pass early if requests arrive faster than they end, or if too many fail. It receives
+//! requests in any order. It decides at instants that depend only on the requests, so that a simulated
+//! pass ends at the same point as one on a server.
 
 use std::time::Duration;
 
@@ -14,28 +14,29 @@ use inferometer_stats::VALUES_KEPT;
 use crate::growth::{Growth, growth};
 use crate::startup::Stay;
 
-/// The growth is looked at when so many requests have been sent, and whenever they are half as many again.
+/// Growth is first checked when this many requests have been sent, and again whenever their number has
+/// grown by half.
 const FIRST_LOOK: usize = 128;
 
 fn next_look(look: usize) -> usize {
     look + look / 2
 }
 
-/// Of each look. There are several, and each may be wrong.
+/// The confidence of each check. There are several, and each may be wrong.
 const LOOK_CONFIDENCE: f64 = 0.99;
-/// The finding on a pass as a whole is looked for once.
+/// The confidence of the finding on a pass as a whole, which is checked once.
 const CONFIDENCE: f64 = 0.95;
-/// What ended by the instant of a look may not have been read before so much later.
+/// By how much later a request may be read than it ended.
 const READ_MARGIN: Duration = Duration::from_millis(100);
-/// Of a pass whose number of requests is not known, failures are a share of at least so many.
+/// In a pass with an unknown number of requests, failures are a share of at least this many.
 const FEWEST_JUDGED: u64 = 100;
 
-/// Whether requests of a pass come at a rate that stays the same.
+/// Whether the requests of a pass arrive at a constant rate.
 fn is_at_a_rate(pass: &PassPlan) -> bool {
     matches!(pass, PassPlan::Open { .. }) && pass.constant_load().is_some_and(f64::is_finite)
 }
 
-/// A request as far as growth is concerned.
+/// The times of a request that growth depends on.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
     index: u32,
@@ -45,7 +46,7 @@ struct Begun {
     complete: bool,
 }
 
-/// The growth of the number in flight over a whole pass at a rate; up to so many requests as values are kept of.
+/// The growth of the number in flight over a whole pass at a rate; it uses a limited number of requests.
 #[derive(Clone, Debug)]
 pub struct GrowthFold {
     begun: Vec<Stay>,
@@ -53,12 +54,12 @@ pub struct GrowthFold {
 }
 
 impl GrowthFold {
-    /// Nothing seen yet; none of a pass that holds no rate.
+    /// A fold without requests; absent for a pass without a constant rate.
     pub fn of(pass: &PassPlan) -> Option<Self> {
         is_at_a_rate(pass).then(|| Self { begun: Vec::new(), is_full: false })
     }
 
-    /// Takes in a request that was sent: when it was due, when it ended, if that is known, and whether it completed.
+    /// Adds a request that was sent: when it was due, when it ended (if known), and whether it completed.
     pub fn add(&mut self, due: Nanos, ended: Option<Nanos>, complete: bool) {
         self.is_full |= self.begun.len() >= VALUES_KEPT;
         if !self.is_full {
@@ -87,7 +88,7 @@ pub struct StopWatch {
 }
 
 impl StopWatch {
-    /// A watch of a pass; none where nothing ends it early.
+    /// A watch of a pass; absent if nothing ends it early.
     pub fn of(rule: StopPlan, pass: &PassPlan) -> Option<Self> {
         let rule = StopPlan { when_saturated: rule.when_saturated && is_at_a_rate(pass), ..rule };
         (!rule.is_never()).then(|| Self {
@@ -100,14 +101,14 @@ impl StopWatch {
         })
     }
 
-    /// Takes in a request that ended.
+    /// Adds a request that ended.
     pub fn ended(&mut self, figures: &RequestFigures) {
         if figures.fate == Fate::NeverSent {
             return;
         }
         self.ended += 1;
         self.failed += u64::from(!figures.complete);
-        // Requests beyond these are not looked at: a pass of so many has long shown what it shows.
+        // Further requests are not checked: after so many, saturation would have shown.
         if self.rule.when_saturated && self.begun.len() < VALUES_KEPT {
             self.begun.extend(figures.sent.map(|sent| Begun {
                 index: figures.index,
@@ -119,8 +120,8 @@ impl StopWatch {
         }
     }
 
-    /// Why the pass is to end now, if it is. `in_flight`: place, due and sent of each request that has begun and
-    /// not ended.
+    /// Why the pass should end now, if it should. `in_flight`: index, due time and send time of each
+    /// request that has begun and not ended.
     pub fn stops(
         &mut self,
         now: Nanos,
@@ -159,8 +160,8 @@ impl StopWatch {
         self.rule.at_error_rate.is_some_and(|most| self.failed as f64 > most * of as f64)
     }
 
-    /// When and why the pass ends early, of requests of which it is known how each would end, as in virtual
-    /// time; none where it does not.
+    /// When and why the pass ends early if the end of each request is known, as in virtual time; absent
+    /// if it does not.
     pub fn stops_at(&self, requests: &[RequestFigures]) -> Option<(Nanos, &'static str)> {
         let mut watch = self.clone();
         let mut by_end: Vec<&RequestFigures> =
@@ -185,7 +186,7 @@ impl StopWatch {
     }
 }
 
-/// So many of the requests that were due first, in no order.
+/// The `count` requests with the earliest due times, in no order.
 fn first_due(begun: &mut [Begun], count: usize) -> &mut [Begun] {
     if count < begun.len() {
         begun.select_nth_unstable_by_key(count, |one| (one.due, one.index));
@@ -193,8 +194,8 @@ fn first_due(begun: &mut [Begun], count: usize) -> &mut [Begun] {
     &mut begun[..count]
 }
 
-/// When it can be known what these requests show: all of them have been sent, and what had ended by then has been
-/// read.
+/// The instant at which the result of these requests can be known: all of them have been sent, and all
+/// ends before that have been read.
 fn known_at(first: &[Begun]) -> Nanos {
     first.iter().map(|one| one.sent).max().unwrap_or(Nanos::ZERO) + READ_MARGIN
 }
@@ -215,7 +216,8 @@ mod tests {
 
     use super::*;
 
-    /// 50 requests per second, of which three of five are refused in a millisecond and the others take some time.
+    /// 50 requests per second; three of five are refused within a millisecond, and the others take some
+    /// time.
     fn refusing(seconds: f64) -> Vec<RequestFigures> {
         let one = |index: u32| {
             let due = Nanos::ZERO + Duration::from_secs_f64(f64::from(index) / 50.0);
@@ -241,11 +243,11 @@ mod tests {
         };
         let requests = refusing(20.0);
         assert_eq!((stops_at(&requests), growth_of(&requests)), (None, None));
-        // Answers of a second are long over their start-up, and keep up.
+        // With answers of one second the start-up is long over, and the server keeps up.
         let growth = growth_of(&refusing(1.0)).expect("a growth");
         assert!(!growth.is_shown(), "{growth:?}");
         assert!((growth.failed_per_s - 30.0).abs() < 0.5, "{growth:?}");
-        // Where none completes nothing is known of how long an answer takes.
+        // If none completes, it is unknown how long an answer takes.
         let none: Vec<RequestFigures> =
             requests.iter().map(|one| RequestFigures { complete: false, ..*one }).collect();
         assert_eq!((stops_at(&none), growth_of(&none)), (None, None));

@@ -37,16 +37,16 @@ pub struct Summary {
     /// SHA-256 over the canonical requests; absent where they are not known.
     #[serde(with = "empty_or_hash")]
     pub workload_hash: Option<String>,
-    /// SHA-256 over the bytes that the dialect made of them; absent where not all were made.
+    /// SHA-256 over the request bodies that the dialect made; absent if not all were made.
     #[serde(with = "empty_or_hash")]
     pub body_hash: Option<String>,
-    /// True when no server was measured: every figure is a model's.
+    /// True if no server was measured: a model predicted every figure.
     pub predicted: bool,
     /// What was measured.
     pub target: Target,
     /// Where it was measured.
     pub environment: Environment,
-    /// Can it be trusted, and were the objectives met.
+    /// Whether the results can be trusted, and whether the objectives were met.
     pub verdict: Verdict,
     /// What a reader must know before using the figures.
     pub findings: Vec<Finding>,
@@ -55,21 +55,22 @@ pub struct Summary {
     /// Where the results come from, if this program did not measure them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
-    /// What a search found out, cell by cell; nothing where none was asked for.
+    /// The answers of a search, cell by cell; empty without a search.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<SearchAnswer>,
-    /// What a sweep found out, cell by cell; nothing where none was asked for.
+    /// The answers of a sweep, cell by cell; empty without a sweep.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepAnswer>,
-    /// The processes that measured it together; nothing where there was one.
+    /// The processes that measured the plan together; empty for a single process.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankSummary>,
-    /// Absolute errors per column, of a prediction that is compared with what was measured.
+    /// Absolute errors per column, in percent; only of a prediction that is compared with measured values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<BTreeMap<String, ErrorSummary>>,
 }
 
-/// A hash in a document: empty where it is absent. Version 0.1.0 wrote there why it is.
+/// A hash in a document; an absent one is an empty string. Version 0.1.0 wrote the reason instead, in
+/// several words.
 mod empty_or_hash {
     use super::{Deserialize, Deserializer, Serializer};
 

@@ -1,5 +1,5 @@
-//! A plan whose passes are trials, at loads that follow from those before: a search or a sweep.
-//! Code that measures or simulates trials needs to know no more than this.
+//! A search or a sweep: a plan whose passes are trials, at loads that depend on the trials before. Code
+//! that measures or simulates trials needs nothing else.
 
 use std::time::Duration;
 
@@ -16,22 +16,22 @@ use crate::sweep::{LevelFold, LevelTrial, Sweep};
 pub enum Trials {
     /// The highest load that meets the objectives.
     Search(Search),
-    /// Up to saturation.
+    /// The load up to saturation.
     Sweep(Sweep),
 }
 
-/// What became of the requests of a trial.
+/// The result of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tried {
     /// Of a search.
     Search(Trial),
     /// Of a sweep.
     Sweep(LevelTrial),
-    /// It was ended because the time of all trials was over: it counts for nothing, and no other follows.
+    /// The time limit ended it: it is ignored, and no other trial follows.
     OutOfTime,
 }
 
-/// Gathers the requests of a trial, in any order.
+/// Collects the requests of a trial, in any order.
 #[derive(Clone, Debug)]
 pub enum TriedFold {
     /// Of a search.
@@ -41,7 +41,7 @@ pub enum TriedFold {
 }
 
 impl Trials {
-    /// That of a plan; none where its passes are what they are.
+    /// The trials of a plan; absent if its passes are not trials.
     pub fn of(plan: &Plan) -> Option<Self> {
         match (&plan.search, &plan.sweep) {
             (Some(plan), _) => Some(Self::Search(Search::new(search::settings(plan)))),
@@ -50,7 +50,7 @@ impl Trials {
         }
     }
 
-    /// The pass of the next trial, from that of the plan; none when all is known.
+    /// The pass of the next trial, derived from that of the plan; absent when the answer is known.
     pub fn next(&self, of_plan: &PassPlan) -> Option<PassPlan> {
         match self {
             Self::Search(found) => found.next().map(|asked| search::trial_pass(of_plan, asked)),
@@ -58,7 +58,7 @@ impl Trials {
         }
     }
 
-    /// Takes in a trial. One whose records are not whole may count for nothing.
+    /// Adds a trial. A trial with incomplete records may be ignored.
     pub fn tell(&mut self, tried: &Tried) {
         match (self, tried) {
             (Self::Search(found), Tried::Search(trial)) => found.tell(trial.clone()),
@@ -69,7 +69,7 @@ impl Trials {
         }
     }
 
-    /// How long the next trial may take, where the time of all trials is limited.
+    /// How long the next trial may take, if the time of all trials is limited.
     pub fn time_left(&self) -> Option<Duration> {
         let (most, taken_s) = match self {
             Self::Search(found) => (
@@ -91,14 +91,15 @@ impl Trials {
 }
 
 impl Tried {
-    /// Whether it was ended early because its claim was certain: a server may still work off what it left.
+    /// Whether it was ended early because its result was certain: the server may still work on its
+    /// requests.
     pub fn was_cut_off(&self) -> bool {
         matches!(self, Self::Search(trial) if trial.cut_off > 0)
     }
 }
 
 impl TriedFold {
-    /// Nothing seen yet of a trial of a plan; none of a plan without trials.
+    /// A trial of a plan without requests yet; absent for a plan without trials.
     pub fn of(plan: &Plan, pass: &PassPlan) -> Option<Self> {
         match (&plan.search, &plan.sweep) {
             (Some(plan), _) => TrialFold::of(pass, &plan.criteria).map(Self::Search),
@@ -107,7 +108,7 @@ impl TriedFold {
         }
     }
 
-    /// Takes in a request.
+    /// Adds a request.
     pub fn add(&mut self, figures: &RequestFigures) {
         match self {
             Self::Search(fold) => fold.add(figures),

@@ -1,5 +1,5 @@
-//! Which figures are trusted, bounded or unreliable: of passes, classes and cells, each statistic
-//! by itself. Every output and the verdict use this. Where the ends come from: [`crate::range`].
+//! Which figures are trusted, bounded or unreliable: of passes, classes and cells, each statistic by
+//! itself. Every output and the verdict use this. [`crate::range`] defines the ranges.
 
 use inferometer_load::PassKind;
 use inferometer_metrics::{Definition, Statistic, latency_per_output_token, latency_per_token};
@@ -14,23 +14,23 @@ use crate::pass::PassSummary;
 use crate::prediction::Columns;
 use crate::range::{Range, Ranges, TRUSTED_SHARE, Trust};
 
-/// The share of a pass that the event loop may have stood still, and the time of stalls, below which
-/// they do not count in rates.
+/// The share of a pass for which the event loop was stalled, and the total time of stalls. Below either
+/// of them, stalls do not count in rates.
 const SMALLEST_SHARE_STALLED: f64 = 0.05;
 const SMALLEST_STALLS_US: u64 = 100_000;
-/// The share of a pass above which the event loop was always at work, and the length of a pass below
-/// which nothing is said.
+/// Above this share of a pass, the event loop counts as always busy. A pass shorter than this length is
+/// not judged.
 const LARGEST_SHARE_BUSY: f64 = 0.95;
 const SHORTEST_PASS_US: u64 = 500_000;
 
 /// How many figures there are of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FigureCounts {
-    /// The client's error is small beside them.
+    /// The client's error is small compared with them.
     pub trusted: u64,
-    /// It is not, and stands beside them.
+    /// The error is not small, and is stated with them.
     pub bounded: u64,
-    /// It may be so large that they say nothing.
+    /// The error may be so large that they show nothing.
     pub not_vouched_for: u64,
     /// They were not measured.
     pub absent: u64,
@@ -82,18 +82,19 @@ impl FigureCounts {
     }
 }
 
-/// The range of a statistic of a pass; absent where every arrival that it rests on was exact.
+/// The range of a statistic of a pass; absent if every arrival that it depends on was exact.
 pub fn latency(pass: &PassSummary, metric: &Definition, statistic: Statistic) -> Option<Range> {
     pass.instrument.ranges.get(metric, statistic)
 }
 
-/// The range of a statistic of a class, or of another part; absent where every arrival that it rests on was exact.
+/// The range of a statistic of a class, or of another part; absent if every arrival that it depends on
+/// was exact.
 pub fn of_part(part: &PartFigures, metric: &Definition, statistic: Statistic) -> Option<Range> {
     part.ranges.get(metric, statistic)
 }
 
-/// The range of a rate of a pass: the pass can have ended before the stamp of its last read, and would
-/// have ended sooner with a client that takes no time. `None` if neither can have happened.
+/// The range of a rate of a pass. The pass may have ended before the stamp of its last read, and with a
+/// client that takes no time it would have ended earlier. `None` if neither is possible.
 pub fn rate(pass: &PassSummary, figure: Option<f64>) -> Option<Range> {
     let (figure, seconds) = figure.zip(pass.duration_s)?;
     if is_busy(pass) {
@@ -102,7 +103,7 @@ pub fn rate(pass: &PassSummary, figure: Option<f64>) -> Option<Range> {
     let shorter_s = pass.instrument.end_width_us * 1e-6 + own_time_s(pass);
     (shorter_s > 0.0).then(|| {
         let fastest = figure * seconds / (seconds - shorter_s).max(0.0);
-        // No number: nothing would be left of the pass.
+        // Not a number: no time of the pass would remain.
         if !fastest.is_finite() {
             return Range { low: figure, high: figure, trust: Trust::NotVouchedFor };
         }
@@ -110,15 +111,16 @@ pub fn rate(pass: &PassSummary, figure: Option<f64>) -> Option<Range> {
     })
 }
 
-/// The part of a pass that the client may have added to it.
+/// The time that the client may have added to a pass.
 fn own_time_s(pass: &PassSummary) -> f64 {
     let stalled_s = stalled(pass).map_or(0.0, |(seconds, _)| seconds);
-    // Where each request waits for one before, all that the client takes in between is its own.
+    // If each request waits for one before it, all time that the client takes between them is the
+    // client's own.
     let places = match pass.kind {
         PassKind::Open => return 0.0,
         PassKind::Saturated => return stalled_s,
         PassKind::OneByOne => 1.0,
-        // Of a level that changes, as many as there were on average.
+        // For a level that changes, the mean number in flight.
         PassKind::Closed => {
             let mean = || pass.mean_concurrency.map(|mean| mean.max(1.0));
             pass.concurrency.map(f64::from).or_else(mean).unwrap_or(1.0)
@@ -129,7 +131,7 @@ fn own_time_s(pass: &PassSummary) -> f64 {
     stalled_s.max(between_s)
 }
 
-/// How long the client stood still, in seconds and as a share of the pass, if that is a large part of it.
+/// How long the client was stalled, in seconds and as a share of the pass, if that is a large part of it.
 fn stalled(pass: &PassSummary) -> Option<(f64, f64)> {
     let process = pass.instrument.process?;
     let share = process.stalled_us as f64 / process.wall_us as f64;
@@ -190,7 +192,7 @@ pub struct CellFigure {
     pub name: &'static str,
     /// The figure.
     pub value: Option<f64>,
-    /// Where the truth lies; absent where every arrival that it rests on was exact.
+    /// The range of its true value; absent if every arrival that it depends on was exact.
     pub range: Option<Range>,
 }
 
@@ -199,7 +201,7 @@ pub fn columns(cell: &Cell) -> [CellFigure; 4] {
     let values = cell.columns().values();
     std::array::from_fn(|at| {
         let (name, value) = (Columns::NAMES[at], values[at]);
-        // The figures of a search are not those of all its passes.
+        // The figures of a search do not cover all its passes.
         let of_passes = over(&passes_of(cell, at), |pass| of_pass(pass, at));
         let of_it = of_passes
             .zip(value)
@@ -236,7 +238,7 @@ fn of_pass(pass: &PassSummary, column: usize) -> Option<(f64, Option<Range>)> {
     }
 }
 
-/// The mean of a figure over passes, and its range, if one of them has one.
+/// The mean of a figure over passes, and its range, if one of them has a range.
 fn over(
     passes: &[&PassSummary],
     of: impl Fn(&PassSummary) -> Option<(f64, Option<Range>)>,
@@ -256,7 +258,7 @@ fn over(
     Some((figure, range))
 }
 
-/// What can be done about figures that are not trusted.
+/// What the user can do about figures that are not trusted.
 pub fn advice(cells: &[Cell]) -> &'static str {
     let mut passes = cells.iter().flat_map(|cell| &cell.passes);
     let unstamped = passes.any(|pass| pass.instrument.reads > pass.instrument.kernel_stamped_reads);
@@ -279,7 +281,8 @@ mod tests {
     use crate::cell::cell;
     use crate::fold::PassFold;
 
-    /// Ten requests of 100 ms each one after the other, each sent so long after the one before.
+    /// Ten requests of 100 ms each, one after the other; each is sent `delay_ms` after the end of the one
+    /// before.
     fn one_after_the_other(pass: &PassPlan, delay_ms: f64) -> PassSummary {
         let mut fold = PassFold::new(pass);
         for index in 0..10 {
@@ -308,7 +311,7 @@ mod tests {
         }
         let pass = one_after_the_other(&closed, 5.0);
         let range = rate(&pass, pass.requests_per_s).expect("a range");
-        // Without the client's 5 ms before each it would be ten requests within 0.995 s.
+        // Without the client's 5 ms before each, ten requests would have taken 0.995 s.
         assert_eq!((range.high * 1e3).round(), 10_050.0);
     }
 
@@ -333,7 +336,7 @@ mod tests {
         pass.instrument.process =
             Some(Process { wall_us: 1_000_000, busy_us: 999_000, ..Process::default() });
         let counts = FigureCounts::of(&[cell(8, 5, vec![pass])]);
-        // The rates of the pass and of the cell, for the client may have been the bottleneck.
+        // The rates of the pass and of the cell, because the client may have been the bottleneck.
         let expected = FigureCounts { trusted: 56, bounded: 1, not_vouched_for: 5, absent: 7 };
         assert_eq!(counts, expected);
     }

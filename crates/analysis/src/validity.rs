@@ -1,7 +1,7 @@
-//! The verdict of a run: whether the client's own error is small enough for the figures that the
-//! run is made for. The trust of single figures: [`crate::trust`].
+//! The verdict of a run: whether the client's own error is small enough for the main figures of the run.
+//! For the trust in single figures see [`crate::trust`].
 //!
-//! Never here: a figure of the server's. A run on a slow server is as valid as on a fast one.
+//! Never here: a figure of the server. A run on a slow server is as valid as on a fast one.
 
 use crate::cell::{self, Cell};
 use crate::pass::PassSummary;
@@ -18,13 +18,13 @@ const LARGEST_SHARE_OF_GAP: f64 = 0.05;
 /// The largest 99th percentile of send_delay in any case, in milliseconds.
 const LARGEST_SEND_DELAY_MS: f64 = 10.0;
 
-/// Judges every pass of a run, and its objectives. One reason for each rule that was broken, however
-/// often: a sentence with the place that broke it most and the number of places that broke it.
+/// Judges every pass of a run, and its objectives. Each broken rule has one reason, however often it is
+/// broken: a sentence with the worst place and the number of places.
 ///
-/// The rules: something completed; the four figures of each cell are trusted or bounded, and the
-/// client's error leaves no objective open; in open loops the 99th percentile of send_delay stays
-/// within 5 % of the mean gap between arrivals and within 10 ms; nothing was dropped. A rule whose
-/// figure is absent is not broken. Other unreliable figures have a mark.
+/// The rules: a request completed; the four figures of each cell are trusted or bounded, and the client's
+/// error leaves no objective open; in open loops the 99th percentile of send_delay stays within 5 % of
+/// the mean gap between arrivals and within 10 ms; nothing was dropped. A rule whose figure is absent is
+/// not broken. Other unreliable figures get a mark.
 pub fn judge(cells: &[Cell], objectives: &[SloResult]) -> (Validity, Vec<String>) {
     let rules: [fn(&PassSummary) -> Option<Breach>; 2] = [send_delay, dropped];
     let columns = Columns::NAMES.into_iter();
@@ -42,8 +42,8 @@ pub fn judge(cells: &[Cell], objectives: &[SloResult]) -> (Validity, Vec<String>
     (validity, reasons)
 }
 
-/// Why the client is suspect in the passes of a cell at one load, in the words of the first reason; none where it
-/// is not.
+/// Why the client is suspect in the passes of a cell at one load, as in the first reason; absent if it is
+/// not.
 pub(crate) fn suspect_at(cell: &Cell, over: Over, load: f64) -> Option<String> {
     let is_of_load = |pass: &&PassSummary| match over {
         Over::Rate => pass.rate == Some(load),
@@ -54,20 +54,20 @@ pub(crate) fn suspect_at(cell: &Cell, over: Over, load: f64) -> Option<String> {
     reasons.into_iter().next()
 }
 
-/// A rule that a pass broke: by how much of what is allowed, and a sentence.
+/// A broken rule of a pass: the value divided by what is allowed, and a sentence.
 struct Breach {
     times_allowed: f64,
     sentence: String,
 }
 
-/// The sentence of the worst breach of one rule of passes.
+/// The sentence on the worst breach of one rule of passes.
 fn worst(cells: &[Cell], rule: impl Fn(&PassSummary) -> Option<Breach>) -> Option<String> {
     let passes = cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
     let breaches = passes.filter_map(|(cell, pass)| Some((cell.place(pass), rule(pass)?)));
     told(breaches.collect(), "pass")
 }
 
-/// The sentence of the worst breach, and in how many other places the rule is broken.
+/// The sentence on the worst breach, and in how many other places the rule is broken.
 fn told(breaches: Vec<(String, Breach)>, kind: &str) -> Option<String> {
     let others = match (breaches.len(), kind) {
         (0 | 1, _) => String::new(),
@@ -110,13 +110,13 @@ fn not_vouched_for(cells: &[Cell], name: &str) -> Option<String> {
 }
 
 fn send_delay(pass: &PassSummary) -> Option<Breach> {
-    // In the other loops a request is due when another ends: there is no schedule to be late on.
+    // In other loops a request is due when another ends: there is no schedule, so nothing can be late.
     if pass.kind != PassKind::Open {
         return None;
     }
     let delay_ms = pass.latency(&send_delay::DEFINITION)?.p99;
-    // All at once has no gaps to keep: only the delay itself is judged.
-    // A replay has the rate at which its requests came due.
+    // Requests that are sent all at once have no gaps: only the delay itself is judged. A replay has the
+    // rate at which its requests were due.
     let replayed = || pass.duration_s.map(|seconds| pass.planned as f64 / seconds);
     let rate = pass.rate.or_else(replayed).filter(|rate| rate.is_finite());
     let gap_ms = rate.map_or(f64::INFINITY, |rate| 1e3 / rate);

@@ -1,4 +1,4 @@
-//! Can the run be trusted, and were its objectives met.
+//! Whether the run can be trusted, and whether its objectives were met.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub enum Validity {
     /// Every figure of the main table and of the objectives is trusted or bounded.
     #[default]
     Valid,
-    /// It is not; the reasons say where.
+    /// One of these figures is not; the reasons say which.
     Suspect,
 }
 
@@ -20,39 +20,39 @@ pub enum Validity {
 pub struct SloResult {
     /// The objective as it was written: `ttft_p99<500ms`.
     pub objective: String,
-    /// The cell and pass that it was judged on.
+    /// The cell and pass on which it was judged.
     pub place: String,
-    /// What was measured, in the objective's unit; absent when nothing could be measured.
+    /// The measured value, in the objective's unit; absent if nothing could be measured.
     pub measured: Option<f64>,
-    /// Whether it was met. Nothing to measure is not met.
+    /// Whether it was met. If nothing was measured, it was not.
     pub met: bool,
-    /// Why the client's own error leaves open whether it was met; absent where it does not.
+    /// Why it is undecided because of the client's own error; absent if it is decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
-    /// Why so few values cannot decide it; absent where they can.
+    /// Why too few values cannot decide it; absent if there are enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub too_few: Option<String>,
 }
 
 impl SloResult {
-    /// What has to be said beside whether it was met.
+    /// Notes on the result.
     pub fn notes(&self) -> impl Iterator<Item = &str> {
         self.undecided.iter().chain(&self.too_few).map(String::as_str)
     }
 }
 
-/// The verdict that stands at the top of every report.
+/// The verdict at the top of every report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The verdict of the run.
     pub validity: Validity,
-    /// Why not, one sentence each.
+    /// Why it is suspect, one sentence for each reason.
     pub reasons: Vec<String>,
     /// The numbers of trusted, bounded and unreliable figures; absent if no client was involved,
     /// and in results of a version without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<FigureCounts>,
-    /// What can be done about figures that are not trusted; absent where all are.
+    /// What the user can do about figures that are not trusted; absent if all are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
     /// The plan's objectives.

@@ -1,4 +1,4 @@
-//! The width of the arrival interval of each token event. It does not judge a width.
+//! The width of the arrival interval of each token event. Judges no width.
 
 use std::time::Duration;
 
@@ -21,27 +21,27 @@ pub fn arrival_widths(record: &Record) -> impl Iterator<Item = Duration> {
     })
 }
 
-/// How long before its stamp each arrival of a request may have been, in milliseconds.
+/// For each arrival of a request: how much earlier than its stamp it may have been, in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Widths {
-    /// Of its token events, in their order; empty where nothing was streamed.
+    /// The widths of its token events, in their order; empty if nothing was streamed.
     pub events: Vec<f64>,
-    /// Of its end.
+    /// The width of its end.
     pub end: f64,
 }
 
 impl Widths {
-    /// Takes those of another record.
+    /// Replaces the widths by those of another record.
     pub fn read(&mut self, record: &Record) {
         self.events.clear();
         if record.streamed {
             self.events.extend(arrival_widths(record).map(|width| width.as_secs_f64() * 1e3));
         }
-        // The client ended these itself, and read the clock then.
+        // The client ended these requests itself, and read the clock at that instant.
         let is_own = matches!(record.outcome, Outcome::TimedOut { .. } | Outcome::Cancelled);
         let last = record.reads.last().filter(|_| !is_own);
         self.end = last.zip(record.ended).map_or(0.0, |(last, ended)| {
-            // The end of a connection bears no stamp: it came after the last read.
+            // The end of a connection has no stamp: it came after the last read.
             let earliest = if last.kernel.is_some() { last.arrival() } else { last.empty_before };
             ended.since(earliest).as_secs_f64() * 1e3
         });

@@ -2,23 +2,23 @@
 
 use inferometer_model::record::Record;
 
-/// Most token events per read, on average, of a stream whose tokens can be told apart in time. A step of
-/// speculative decoding brings this many tokens, each perhaps in an event of its own.
+/// The most token events per read, on average, of a stream whose tokens have separate arrival times. A
+/// step of speculative decoding brings this many tokens, each perhaps in an event of its own.
 const MOST_PER_READ: usize = 4;
 
-/// How the token events of a stream are spread over reads of the socket.
+/// How the token events of a stream are distributed over reads of the socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bundles {
     /// Token events.
     pub events: usize,
-    /// Reads that brought at least one of them.
+    /// Reads with at least one of them.
     pub reads: usize,
-    /// Whether all events from the first visible one on came in one read, and there are several.
+    /// Whether all events from the first visible one on came in one read, and they are at least two.
     pub ends_with_first: bool,
 }
 
 impl Bundles {
-    /// Those of a record.
+    /// The bundles of a record.
     pub fn of(record: &Record) -> Self {
         let mut bundles = Self::default();
         let (mut last, mut first) = (None, None);
@@ -35,8 +35,8 @@ impl Bundles {
         bundles
     }
 
-    /// Whether times between its tokens are not known: they came all at once, or many in each read, so
-    /// that most of the times between them would be 0.
+    /// Whether times between its tokens are unknown: its tokens came all at once, or many in each read,
+    /// so that most of the times between them would be 0.
     pub fn hide_gaps(&self) -> bool {
         self.ends_with_first || self.events > MOST_PER_READ * self.reads
     }
@@ -47,16 +47,16 @@ impl Bundles {
 pub struct Gaps {
     /// Completed streams with two token events or more.
     pub streams: u64,
-    /// Those of them that hide their gaps.
+    /// Streams among them that hide their gaps.
     pub hidden: u64,
 }
 
 impl Gaps {
-    /// A pass with a larger share of streams that hide their gaps has no figure of gaps. Such streams are
-    /// not left out one by one: those that are left would be the slow ones.
+    /// If a larger share of the streams of a pass hides its gaps, the pass has no figure of gaps. Such
+    /// streams are not left out one by one, because the remaining ones would be the slow ones.
     const MOST_HIDDEN: f64 = 0.1;
 
-    /// Takes in a completed request.
+    /// Adds a completed request.
     pub fn add(&mut self, record: &Record) {
         let bundles = Bundles::of(record);
         if record.streamed && bundles.events > 1 {
@@ -65,13 +65,13 @@ impl Gaps {
         }
     }
 
-    /// Takes in what was counted of other requests.
+    /// Adds the counts of other requests.
     pub fn join(&mut self, others: Self) {
         self.streams += others.streams;
         self.hidden += others.hidden;
     }
 
-    /// Whether they are known in so many streams that their figures stand.
+    /// Whether gaps are known in so many streams that their figures are valid.
     pub fn are_known(&self) -> bool {
         self.hidden as f64 <= Self::MOST_HIDDEN * self.streams as f64
     }
@@ -83,7 +83,7 @@ mod tests {
     use inferometer_model::fixture::stream;
     use inferometer_model::record::EventKind::{EmptyText, Text};
 
-    /// Whether gaps are hidden, if so many token events come in each read.
+    /// Whether gaps are hidden with this many token events in each read.
     fn hides(per_read: &[usize]) -> bool {
         let arrivals = per_read.iter().enumerate().flat_map(|(read, &events)| {
             std::iter::repeat_n((10.0 * read as f64, Text, None), events)

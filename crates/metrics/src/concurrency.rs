@@ -26,7 +26,7 @@ pub static MEAN: Definition = Definition {
     ..PEAK
 };
 
-/// The most requests in flight at any instant; 0 when none was sent.
+/// The most requests in flight at any instant; 0 if no request was sent.
 pub fn peak(window: &Window) -> u64 {
     window.in_flight.steps().into_iter().map(|(_, in_flight)| in_flight).max().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! The form of a metric's definition. Never a formula itself: those stand in the metrics' files.
+//! The form of a metric's definition. Never a formula itself: the formulas are in the metrics' files.
 
 use std::fmt;
 
@@ -14,21 +14,21 @@ use super::{Origin, Statistic, Timeline, Widths, Window};
 pub struct Definition {
     /// The stable name, such as `ttft_from_due`.
     pub name: &'static str,
-    /// The formula, in the words of the record.
+    /// The formula, in the terms of a record.
     pub formula: &'static str,
-    /// The unit of its values: of those that results hold milliseconds, or milliseconds per token.
+    /// The unit of its values. The metrics in results have milliseconds, or milliseconds per token.
     pub unit: Unit,
-    /// The instant from which it counts; absent where it counts from none.
+    /// The instant from which it counts; absent if there is none.
     pub origin: Option<Origin>,
-    /// Which way is better; absent where neither is.
+    /// Which direction is better; absent if neither is.
     pub direction: Option<Direction>,
     /// The requests that it covers.
     pub over: Over,
-    /// What a reader has to know, and when it is absent.
+    /// What a reader must know, and when it is absent.
     pub notes: &'static str,
     /// Where the definition comes from.
     pub source: &'static str,
-    /// Raised whenever the same records would give another value.
+    /// Increased whenever the same records would give another value.
     pub version: u32,
     /// The formula, as a function.
     #[serde(skip)]
@@ -36,36 +36,37 @@ pub struct Definition {
     /// The name in tables and plots, such as `TTFT`.
     #[serde(skip)]
     pub title: &'static str,
-    /// The key of its distribution in the results of a pass, such as `ttft_ms`; absent where
-    /// results hold none. `schema/summary.schema.json` names it too, and is written by hand.
+    /// The key of its distribution in the results of a pass, such as `ttft_ms`; absent if it is not in
+    /// results. `schema/summary.schema.json` has the key too, and is written by hand.
     #[serde(skip)]
     pub result_key: Option<&'static str>,
-    /// Whether the results of each class of requests hold its distribution too. If so, its columns in
+    /// Whether the results of each class of requests have its distribution too. If so, its columns in
     /// tables are also drawn over loads and compared between runs.
     #[serde(skip)]
     pub of_classes: bool,
-    /// Whether it is a time between tokens, which a pass does not have where its streams came in bundles
+    /// Whether it is a time between tokens. A pass does not have it if its streams came in bundles
     /// ([`crate::Gaps`]).
     #[serde(skip)]
     pub of_gaps: bool,
     /// Whether objectives may name it.
     #[serde(skip)]
     pub judged: Judged,
-    /// The columns that tables of passes have of it. A metric with such a column is drawn as a whole too.
+    /// Its columns in tables of passes. A metric with such a column is drawn as a distribution too.
     #[serde(skip)]
     pub in_tables: &'static [Statistic],
-    /// How far the client can be off with it; absent where it is of the client's own instants alone.
+    /// By how much the client can be wrong about it; absent if it depends on the client's own instants
+    /// only.
     #[serde(skip)]
     pub bound: Option<ErrorBound>,
     /// Its column in exported rows of requests.
     #[serde(skip)]
     pub exported: Option<Exported>,
-    /// How it is shown while a pass goes on.
+    /// How it is shown during a pass; absent if it is not.
     #[serde(skip)]
     pub live: Option<Live>,
 }
 
-/// The name says which it is.
+/// Two definitions are equal if their names are.
 impl PartialEq for Definition {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -75,7 +76,8 @@ impl PartialEq for Definition {
 impl Eq for Definition {}
 
 impl Definition {
-    /// What definitions leave out: a latency in milliseconds over completed requests, in no results.
+    /// The defaults of a definition: a latency in milliseconds over completed requests, which is not in
+    /// results.
     pub const DEFAULT: Self = Self {
         name: "",
         formula: "",
@@ -99,35 +101,36 @@ impl Definition {
     };
 }
 
-/// How far the client can be off with a metric, for no arrival is later than its stamp.
+/// By how much the client can be wrong about a metric: an arrival may be earlier than its stamp, but
+/// never later.
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorBound {
-    /// The key under which results hold how far off single values can be, in microseconds:
-    /// `ttft_bound_us`; absent where another metric's says it.
+    /// The key under which results have the error bounds of single values, in microseconds:
+    /// `ttft_bound_us`; absent if another metric has the same bounds.
     pub key: Option<&'static str>,
-    /// Appends, for each value of a completed request in their order, how far from it the truth can
-    /// lie.
+    /// For each value of a completed request, in their order: appends how far the true value can be from
+    /// it.
     pub of: fn(&Timeline<'_>, &Widths, &mut Vec<Slack>),
 }
 
-/// How far from a value the truth can lie, in the value's unit.
+/// How far the true value can be from a measured one, in its unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Slack {
-    /// How much smaller the truth can be.
+    /// By how much the true value can be smaller.
     pub below: f64,
-    /// How much larger.
+    /// By how much it can be larger.
     pub above: f64,
     /// How many tokens or events the value stands for.
     pub weight: f64,
 }
 
 impl Slack {
-    /// That of one value of a request, which can only be too large.
+    /// The slack of a single value of a request, which can only be too large.
     pub fn below(below: f64) -> Self {
         Self { below, above: 0.0, weight: 1.0 }
     }
 
-    /// How far from the value the truth can lie on either side.
+    /// The larger of both distances.
     pub fn larger(self) -> f64 {
         self.below.max(self.above)
     }
@@ -136,24 +139,24 @@ impl Slack {
 /// The column of a metric in exported rows of requests, under its `result_key`.
 #[derive(Clone, Copy, Debug)]
 pub struct Exported {
-    /// Its place among the columns of metrics. Columns are never moved: a new one comes last.
+    /// Its index among the columns of metrics. Columns never move: a new one comes last.
     pub place: u8,
     /// What it means, in a sentence.
     pub about: &'static str,
 }
 
-/// How a metric is shown while a pass goes on.
+/// How a metric is shown during a pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Live {
-    /// Its place among the metrics that are shown.
+    /// Its index among the shown metrics.
     pub place: u8,
-    /// The name of its family for monitors, in seconds: `time_to_first_token_seconds`.
+    /// The name of its Prometheus metric family, in seconds: `time_to_first_token_seconds`.
     pub family: &'static str,
     /// What the family counts, in a sentence.
     pub help: &'static str,
-    /// The upper bounds between which monitors count, in seconds.
+    /// The upper bounds of the family's histogram buckets, in seconds.
     pub bounds_s: &'static [f64],
-    /// The statistics that views show; of a metric with several its distribution is drawn too.
+    /// The statistics that views show. A metric with several of them has its distribution drawn too.
     pub watched: &'static [Statistic],
 }
 
@@ -173,27 +176,27 @@ pub enum Judged {
 pub struct OnRequests {
     /// The value of a completed request; a request without one does not meet an upper limit.
     pub value: fn(&Timeline<'_>) -> Option<f64>,
-    /// The least that the value of a request in flight can come to; 0 where nothing is known of it.
+    /// The least possible value of a request in flight; 0 if nothing is known of it.
     pub at_least: fn(&Pending) -> f64,
     /// Whether it can only be judged on a stream.
     pub needs_stream: bool,
 }
 
-/// A request in flight at an instant, at best: as if its first token, where none had come, and its
-/// end came then.
+/// A request in flight at an instant, in the best case: as if its end, and its first token if there was
+/// none, came at this instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending {
     /// When it was due.
     pub due: Nanos,
-    /// When it was sent; absent where it had not been.
+    /// When it was sent; absent if it was not.
     pub sent: Option<Nanos>,
-    /// When its first token came, or would have to come now.
+    /// When its first token came; if there was none, the instant itself.
     pub first: Nanos,
     /// The instant.
     pub at: Nanos,
 }
 
-/// Which way is better.
+/// Which direction is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -207,9 +210,9 @@ pub enum Direction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
-    /// Requests that completed; failed ones are counted beside.
+    /// Requests that completed; failed ones are counted separately.
     Completed,
-    /// Every request that was sent, whatever became of it.
+    /// Every request that was sent, whatever its outcome.
     Sent,
 }
 
@@ -269,7 +272,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The value of a request; none where requests have several values or none.
+    /// The value of a request; absent if requests have several values or none.
     pub fn of_request(&self, timeline: &Timeline<'_>) -> Option<f64> {
         match self {
             Self::Request(of) => of(timeline),

@@ -1,4 +1,4 @@
-//! Duration of a pass: the window of its rates. Never the time that was planned.
+//! Duration of a pass: the window of its rates. Never the planned time.
 
 use super::{Definition, Over, Unit, Value, Window};
 

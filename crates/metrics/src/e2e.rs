@@ -1,4 +1,4 @@
-//! E2E: end-to-end latency. Never stretched by a late usage event.
+//! E2E: end-to-end latency. A late usage event never makes it longer.
 
 use inferometer_stats::buckets::REQUEST_S;
 
@@ -7,7 +7,7 @@ use super::{
     Value, Widths,
 };
 
-/// E2E from the send: what the published tables call latency.
+/// E2E from the send: the published tables call it latency.
 pub static FROM_SENT: Definition = Definition {
     name: "e2e",
     formula: "last token event - send_start; without streaming: ended - send_start",
@@ -76,7 +76,7 @@ fn slack(timeline: &Timeline<'_>, widths: &Widths, slacks: &mut Vec<Slack>) {
     slacks.extend(width_of_last(timeline, widths).map(Slack::below));
 }
 
-/// How much shorter than measured E2E can have been, in milliseconds.
+/// By how much E2E may be shorter than measured, in milliseconds.
 pub(crate) fn width_of_last(timeline: &Timeline<'_>, widths: &Widths) -> Option<f64> {
     match timeline.record.streamed {
         true => widths.events.last().copied(),

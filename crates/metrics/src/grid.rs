@@ -1,23 +1,23 @@
-//! Time in bins that double their width as often as the span of time asks for it, so that memory
-//! does not grow with it. What is in a bin is the caller's business.
+//! A grid of time whose bins double their width when the span of time needs it, so that memory does not
+//! grow with the span. The caller decides what a bin contains.
 
 use std::collections::VecDeque;
 use std::ops::AddAssign;
 
 use inferometer_model::time::Nanos;
 
-/// Bins of one width over a span of time; each ends at a whole multiple of the width.
+/// Bins of equal width over a span of time; each ends at a whole multiple of the width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Grid<T> {
     most_bins: u64,
     pub width_ns: u64,
-    /// The bins' position on the axis, in widths.
+    /// The position of the first bin on the time axis, in widths.
     pub first: u64,
     pub bins: VecDeque<T>,
 }
 
 impl<T: Copy + Default + AddAssign> Grid<T> {
-    /// No bins yet; they begin with the width `finest_ns`, and never become more than `most_bins`.
+    /// No bins yet. They begin with the width `finest_ns`, and there are never more than `most_bins`.
     pub fn new(finest_ns: u64, most_bins: u64) -> Self {
         Self { most_bins, width_ns: finest_ns, first: 0, bins: VecDeque::new() }
     }
@@ -27,13 +27,13 @@ impl<T: Copy + Default + AddAssign> Grid<T> {
         at.0.saturating_sub(1) / self.width_ns
     }
 
-    /// Adds to the bin of an instant, which must have been reached.
+    /// Adds to the bin of an instant; the grid must reach the instant.
     pub fn add(&mut self, at: Nanos, what: T) {
         let bin = self.bin_of(at) - self.first;
         self.bins[bin as usize] += what;
     }
 
-    /// Makes room for a span of time.
+    /// Extends the grid to a span of time.
     pub fn reach(&mut self, from: Nanos, until: Nanos) {
         loop {
             let (mut low, mut high) = (self.bin_of(from), self.bin_of(until));
@@ -56,8 +56,8 @@ impl<T: Copy + Default + AddAssign> Grid<T> {
         }
     }
 
-    /// Joins bins in pairs. A pair begins at an even position, so the result is what bins of that
-    /// width would have held from the start.
+    /// Joins bins in pairs. A pair begins at an even position, so the result is the same as with bins of
+    /// double width from the start.
     fn double(&mut self) {
         if self.first % 2 == 1 {
             self.bins.push_front(T::default());

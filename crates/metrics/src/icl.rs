@@ -1,4 +1,4 @@
-//! ICL: inter-chunk latency, the gaps as they came. Never per token.
+//! ICL: inter-chunk latency, the gaps between token events as they arrived. Never divided by tokens.
 
 use inferometer_stats::Weighted;
 

@@ -1,5 +1,6 @@
-//! Requests in flight over time, from each one's first byte sent to its end: exact for as many
-//! requests as are kept, on a grid of time beyond, so that memory does not grow with a run.
+//! Requests in flight over time, from each request's first sent byte to its end. They are exact up to a
+//! number of stored requests; beyond that, a grid of time counts them, so that memory does not grow with
+//! a run.
 
 use std::ops::AddAssign;
 use std::time::Duration;
@@ -16,9 +17,9 @@ pub struct Span {
     pub ended: Nanos,
 }
 
-/// How many requests are kept as they are: 16 MiB of them.
+/// The most requests that are stored one by one: 16 MiB.
 pub const SPANS_KEPT: usize = 1 << 20;
-/// The finest resolution of the grid, a microsecond, and the most bins: an hour has 14 ms each.
+/// The finest resolution of the grid, one microsecond, and the most bins: in one hour a bin has 14 ms.
 const FINEST_NS: u64 = 1_000;
 const MOST_BINS: u64 = 1 << 18;
 
@@ -31,13 +32,13 @@ pub struct InFlight {
     kept: usize,
     spans: Vec<Span>,
     beyond: Option<Grid<Changes>>,
-    /// First and last send, last end.
+    /// First send, last send, and last end.
     edges: Option<(Nanos, Nanos, Nanos)>,
-    /// The time of all requests together.
+    /// The sum of the times of all requests.
     total: Duration,
 }
 
-/// What changes within a bin. Ends count before sends, as at one instant.
+/// The changes within a bin. Ends count before sends, as if at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Changes {
     sent: u32,
@@ -58,12 +59,12 @@ impl Default for InFlight {
 }
 
 impl InFlight {
-    /// None yet; so many are kept as they are.
+    /// No request yet; up to `kept` of them are stored one by one.
     pub fn keeping(kept: usize) -> Self {
         Self { kept, spans: Vec::new(), beyond: None, edges: None, total: Duration::ZERO }
     }
 
-    /// Takes in a request, in any order.
+    /// Adds a request, in any order.
     pub fn add(&mut self, span: Span) {
         let Span { send_start, ended, .. } = span;
         let (first, last, end) = self.edges.unwrap_or((send_start, send_start, ended));
@@ -96,7 +97,7 @@ impl InFlight {
         self.edges.map(|(.., end)| end)
     }
 
-    /// The time of all requests together, in seconds.
+    /// The sum of the times of all requests, in seconds.
     pub fn total_s(&self) -> f64 {
         self.total.as_secs_f64()
     }
@@ -131,7 +132,7 @@ fn edges(grid: &Grid<Changes>) -> impl Iterator<Item = (Nanos, Changes)> {
     grid.bins.iter().enumerate().map(move |(at, &changes)| (end(at), changes))
 }
 
-/// Sums changes up; those of one instant are one step.
+/// Adds changes up; those at the same instant are one step.
 fn swept(changes: impl Iterator<Item = (Nanos, i64)>) -> Steps {
     let mut steps: Steps = Vec::new();
     let mut count = 0_i64;
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_an_hour_in_a_closed_loop_keeps_its_level() {
-        // 8 places, each with a request of 100 ms after the other.
+        // 8 places, each with one request of 100 ms after another.
         let mut in_flight = InFlight::keeping(1_000);
         for round in 0..36_000_u64 {
             for place in 0..8 {

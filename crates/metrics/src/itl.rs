@@ -1,4 +1,5 @@
-//! ITL: inter-token latency, right under bundled chunks and speculation. Never a chunk gap.
+//! ITL: inter-token latency, correct for bundled chunks and speculative decoding. Never a gap between
+//! chunks.
 
 use inferometer_stats::Weighted;
 use inferometer_stats::buckets::FURTHER_TOKEN_S;
@@ -30,8 +31,8 @@ pub static DEFINITION: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Appends each gap in milliseconds per token, weighted by the tokens it was spread over. The
-/// sum of value x weight is the time from the first token event to the last with tokens.
+/// Appends each gap in milliseconds per token, weighted by the tokens that it is spread over. The sum of
+/// value x weight is the time from the first token event to the last event with tokens.
 pub fn itl_ms(timeline: &Timeline<'_>, gaps: &mut Vec<Weighted>) {
     let Some((first, later)) = timeline.events.split_first() else { return };
     let mut previous = first.arrival;
@@ -42,7 +43,7 @@ pub fn itl_ms(timeline: &Timeline<'_>, gaps: &mut Vec<Weighted>) {
     }
 }
 
-/// A gap is smaller if its later event was earlier, and larger if its earlier one was.
+/// A gap is smaller if its later event was earlier, and larger if its earlier event was.
 fn slack(timeline: &Timeline<'_>, widths: &Widths, slacks: &mut Vec<Slack>) {
     let Some((&first, later)) = widths.events.split_first() else { return };
     let mut before = first;

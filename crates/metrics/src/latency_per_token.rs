@@ -1,4 +1,4 @@
-//! Latency per token, as the published tables print it: prompt and output tokens alike.
+//! Latency per token, as the published tables print it: prompt tokens and output tokens count the same.
 
 use super::{Definition, ErrorBound, Exported, Origin, Slack, Timeline, Unit, Value, Widths, e2e};
 

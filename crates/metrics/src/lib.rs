@@ -1,9 +1,9 @@
-//! What every number means: one file per metric, its definition as data beside its formula.
+//! The meaning of every figure: one file per metric, with its definition as data next to its formula.
 //!
-//! A metric is a pure function of recorded instants and token counts. Words such as "ITL" mean
-//! different things in different tools, so that a name without a definition is worth nothing:
-//! the definitions are printed by `inferometer list metrics` and stored beside the numbers. To add a
-//! metric, write its file and name its definitions in [`registry`].
+//! A metric is a pure function of recorded instants and token counts. Words such as "ITL" mean different
+//! things in different tools, so a name needs a definition: `inferometer list metrics` prints the
+//! definitions, and they are stored with the figures. To add a metric, write its file and name its
+//! definitions in [`registry`].
 //!
 //! Never here: a clock, a histogram, a decision about what is good.
 

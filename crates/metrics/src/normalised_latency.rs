@@ -1,4 +1,4 @@
-//! Normalised latency: the name under which papers print latency per output token.
+//! Normalised latency: the name that papers use for latency per output token.
 
 use super::{Definition, Value, latency_per_output_token};
 

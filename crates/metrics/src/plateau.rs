@@ -1,13 +1,13 @@
-//! What the load of a pass says of its plateau: the requests in flight that it holds.
+//! The plateau of a pass by its load: the requests in flight that the load keeps constant.
 
-/// What a load says of its plateau.
+/// The plateau that a load has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Plateau {
-    /// It holds no level: there is none.
+    /// The load keeps nothing constant: there is no plateau.
     #[default]
     None,
-    /// It holds this many in flight.
+    /// The load keeps this many requests in flight.
     Of(u32),
-    /// It holds a rate: requests in flight vary around a number.
+    /// The load keeps a rate: the number in flight varies around a mean.
     Around,
 }

@@ -1,9 +1,9 @@
-//! Every metric, in one list: a further one is its file, its `mod` line in `lib.rs`, and a line
-//! here. Schemas and the store name keys of their own: ARCHITECTURE.md, "The key of a metric".
+//! Every metric, in one list. A new metric needs its file, its `mod` line in `lib.rs`, and a line here.
+//! Schemas and the store have keys of their own: ARCHITECTURE.md, "The key of a metric".
 //!
-//! What a metric is used for stands in its [`Definition`]: whether results hold its distribution,
+//! The [`Definition`] of a metric says what it is used for: whether its distribution is in results,
 //! whether objectives may name it, where it is shown. Folding, objectives, goodput, searches,
-//! comparisons, results, tables, charts, exports, live views and lists go through this list.
+//! comparisons, results, tables, charts, exports, live views and lists use this list.
 
 use crate::definition::{Definition, Exported, Judged, Live, OnRequests};
 use crate::statistic::Statistic;
@@ -47,7 +47,7 @@ pub fn definitions() -> &'static [&'static Definition] {
     &DEFINITIONS
 }
 
-/// The metrics whose distribution the results of a pass hold, each with its key there.
+/// The metrics whose distribution is in the results of a pass, each with its key.
 pub fn in_results() -> impl Iterator<Item = (&'static str, &'static Definition)> {
     DEFINITIONS.iter().filter_map(|metric| Some((metric.result_key?, *metric)))
 }
@@ -65,22 +65,22 @@ pub fn judged_on_requests() -> impl Iterator<Item = (&'static Definition, &'stat
     })
 }
 
-/// The columns that tables of passes have, in their order.
+/// The columns of tables of passes, in their order.
 pub fn in_tables() -> impl Iterator<Item = (&'static Definition, Statistic)> {
     DEFINITIONS.iter().flat_map(|metric| metric.in_tables.iter().map(|of| (*metric, *of)))
 }
 
-/// The metrics whose distributions are drawn as a whole.
+/// The metrics whose distributions are drawn.
 pub fn drawn() -> impl Iterator<Item = &'static Definition> {
     DEFINITIONS.iter().copied().filter(|metric| !metric.in_tables.is_empty())
 }
 
-/// The metrics of which results hold how far off single values can be, each with its key there.
+/// The metrics whose error bounds are in results, each with its key.
 pub fn bounded() -> impl Iterator<Item = (&'static Definition, &'static str)> {
     DEFINITIONS.iter().filter_map(|metric| Some((*metric, metric.bound?.key?)))
 }
 
-/// The metrics that exported rows of requests have, in the order of their columns.
+/// The metrics in exported rows of requests, in the order of their columns.
 pub fn exported() -> Vec<(&'static Definition, &'static Exported)> {
     let columns =
         DEFINITIONS.iter().filter_map(|metric| Some((*metric, metric.exported.as_ref()?)));
@@ -89,7 +89,7 @@ pub fn exported() -> Vec<(&'static Definition, &'static Exported)> {
     columns
 }
 
-/// The metrics that are shown while a pass goes on, in their order.
+/// The metrics that are shown during a pass, in their order.
 pub fn live() -> Vec<(&'static Definition, &'static Live)> {
     let shown = DEFINITIONS.iter().filter_map(|metric| Some((*metric, metric.live.as_ref()?)));
     let mut shown: Vec<_> = shown.collect();

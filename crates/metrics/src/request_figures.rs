@@ -1,4 +1,4 @@
-//! The figures of one request, with which objectives are judged. Never a statistic over requests.
+//! The figures of one request, by which objectives are judged. Never a statistic over requests.
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::time::Nanos;
@@ -15,7 +15,7 @@ pub const MOST_JUDGED: usize = 12;
 /// How far a request came in a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
-    /// To its end, whatever that was.
+    /// To its end, whatever its outcome.
     #[default]
     Ended,
     /// It was in flight when the trial was cut off.
@@ -27,30 +27,30 @@ pub enum Fate {
 /// What a search needs to know of one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RequestFigures {
-    /// Its place in the order of starts.
+    /// Its index in the order of starts.
     pub index: u32,
     /// How far it came.
     pub fate: Fate,
     /// When it was due.
     pub due: Nanos,
-    /// When it ended, whatever became of it; absent where it was never sent.
+    /// When it ended, whatever its outcome; absent if it was never sent.
     pub ended: Option<Nanos>,
     /// Whether it completed.
     pub complete: bool,
-    /// When it was sent; absent where it was not.
+    /// When it was sent; absent if it was not.
     pub sent: Option<Nanos>,
     /// When its first visible output came.
     pub first: Option<Nanos>,
     /// Whether times between its tokens are known.
     pub gaps: Gaps,
-    /// Its output tokens; 0 where they are not known.
+    /// Its output tokens; 0 if unknown.
     pub output_tokens: u32,
-    /// What it is judged by, in the order of [`registry::judged_on_requests`].
+    /// The values by which it is judged, in the order of [`registry::judged_on_requests`].
     pub values: [Option<f64>; MOST_JUDGED],
 }
 
 impl RequestFigures {
-    /// Those of a record.
+    /// The figures of a record.
     pub fn of(timeline: &Timeline<'_>) -> Self {
         let record = timeline.record;
         let mut gaps = Gaps::default();
@@ -76,8 +76,8 @@ impl RequestFigures {
         }
     }
 
-    /// Those of a request that was in flight at an instant, at best: as if its first token, where
-    /// none had come, and its end came then. Gaps between tokens may still become short.
+    /// The figures of a request in flight at an instant, in the best case: as if its end, and its first
+    /// token if there was none, came at this instant. Gaps between tokens may still become short.
     pub fn in_flight(
         index: u32,
         due: Nanos,
@@ -102,7 +102,7 @@ impl RequestFigures {
         }
     }
 
-    /// The same with another value of a metric.
+    /// The same figures with another value of a metric.
     ///
     /// # Panics
     /// If requests are not judged by the metric.
@@ -113,24 +113,24 @@ impl RequestFigures {
         self
     }
 
-    /// Its value of a metric; absent where it has none, or where requests have none.
+    /// Its value of a metric; absent if it has none, or if requests have none.
     pub fn value(&self, metric: JudgedMetric) -> Option<f64> {
         self.value_of(metric.definition())
     }
 
-    /// The same of a metric by its definition.
+    /// Its value of a metric, by the metric's definition.
     pub fn value_of(&self, metric: &Definition) -> Option<f64> {
         let mut judged = registry::judged_on_requests();
         self.values[judged.position(|(known, _)| known.name == metric.name)?]
     }
 
-    /// The same request as it was at an instant before its end, at best.
+    /// The same request at an instant before its end, in the best case.
     pub fn cut_off(&self, at: Nanos) -> Self {
         let sent = self.sent.filter(|sent| *sent <= at);
         Self::in_flight(self.index, self.due, sent, self.first, at)
     }
 
-    /// What a trial that is cut off at an instant knows of it.
+    /// What is known of it if its trial is cut off at an instant.
     pub fn as_of(&self, at: Nanos) -> Self {
         if self.due > at {
             Self { ended: None, fate: Fate::NeverSent, ..*self }

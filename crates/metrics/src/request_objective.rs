@@ -11,11 +11,11 @@ use inferometer_model::suggest::did_you_mean;
 /// An objective that each request meets or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestObjective {
-    /// As it was written.
+    /// The text as it was written.
     pub text: String,
     /// The metric, which has one value per request.
     pub metric: JudgedMetric,
-    /// Which side of the limit is met.
+    /// Which side of the limit meets it.
     pub comparison: Comparison,
     /// The limit in milliseconds.
     pub limit: f64,
@@ -23,7 +23,7 @@ pub struct RequestObjective {
     pub unit: LimitUnit,
 }
 
-/// Why a text is no list of objectives on requests.
+/// Why a text is not a list of objectives on requests.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GoodputError {
     /// There is nothing between two commas, or nothing at all.
@@ -84,9 +84,9 @@ fn objective(text: &str) -> Result<RequestObjective, GoodputError> {
 }
 
 impl RequestObjective {
-    /// Whether a request met it. One that did not complete meets nothing. A complete stream whose
-    /// tokens all came in the first event has no time between tokens that could be too long; any
-    /// other value that is absent is not met.
+    /// Whether a request met it. A request that did not complete meets nothing. A complete stream whose
+    /// tokens all came in the first event has no time between tokens that could be too long. Any other
+    /// absent value does not meet the limit.
     pub fn is_met(&self, timeline: &Timeline<'_>) -> bool {
         let value = self.metric.on_requests().and_then(|how| (how.value)(timeline));
         timeline.record.outcome.is_complete()

@@ -1,4 +1,4 @@
-//! Send delay: the client's own share of a latency. Never the server's.
+//! Send delay: the client's own part of a latency. Never the server's.
 
 use inferometer_stats::buckets::INSTRUMENT_S;
 

@@ -19,21 +19,21 @@ pub use parse::{limit_of, quantity, split};
 /// One objective: a statistic of a metric that must stay below or above a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Objective {
-    /// As it was written.
+    /// The text as it was written.
     pub text: String,
     /// The metric that is judged.
     pub metric: JudgedMetric,
-    /// The statistic of it; only metrics with one value per request have one.
+    /// Its statistic; only metrics with one value per request have one.
     pub statistic: Option<Statistic>,
-    /// Which side of the limit is met.
+    /// Which side of the limit meets it.
     pub comparison: Comparison,
     /// The limit in the metric's unit: milliseconds, a percentage, or 1/s.
     pub limit: f64,
-    /// The unit in which it was written, and in which its result is given.
+    /// The unit in which it was written, and in which its result is stated.
     pub unit: LimitUnit,
 }
 
-/// A metric that objectives may name. It is written by its name.
+/// A metric that objectives may name. It serialises as its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JudgedMetric(&'static Definition);
 
@@ -52,7 +52,7 @@ impl JudgedMetric {
         Self(metric)
     }
 
-    /// The names of all of them, in the order in which messages list them.
+    /// The names of all these metrics, in the order of messages.
     pub fn names() -> impl Iterator<Item = &'static str> {
         registry::judged().map(|metric| metric.name)
     }
@@ -67,7 +67,7 @@ impl JudgedMetric {
         self.0
     }
 
-    /// How a request is judged by it; absent where requests have no value of their own.
+    /// How a request is judged by it; absent if requests have no value of their own.
     pub fn on_requests(self) -> Option<&'static OnRequests> {
         match &self.0.judged {
             Judged::OnRequests(how) => Some(how),
@@ -100,7 +100,7 @@ impl<'de> Deserialize<'de> for JudgedMetric {
     }
 }
 
-/// Which side of the limit is met.
+/// Which side of the limit meets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Comparison {
     /// Below.
@@ -150,7 +150,7 @@ pub enum LimitUnit {
 }
 
 impl LimitUnit {
-    /// As it is written.
+    /// Its text in objectives.
     pub fn name(self) -> &'static str {
         match self {
             Self::Microseconds => "us",
@@ -161,7 +161,7 @@ impl LimitUnit {
         }
     }
 
-    /// How many of the metric's own unit it is.
+    /// Its size in the metric's own unit.
     pub fn in_metric_units(self) -> f64 {
         match self {
             Self::Microseconds => 1e-3,

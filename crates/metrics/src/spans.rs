@@ -1,5 +1,5 @@
-//! The spans of requests that are over, counted between fixed bounds: what a scraper of a run in
-//! progress reads. Never a figure of a report: those are exact, and come from the crate `analysis`.
+//! Histograms of the latencies of ended requests, with fixed bounds: a scraper reads them during a run.
+//! Never a figure of a report: those are exact, and come from the crate `analysis`.
 
 use inferometer_stats::Weighted;
 use inferometer_stats::buckets::{Buckets, INSTRUMENT_S};
@@ -7,16 +7,16 @@ use inferometer_stats::buckets::{Buckets, INSTRUMENT_S};
 use crate::definition::{Definition, Live, Over};
 use crate::{Timeline, arrival_widths, registry};
 
-/// Spans by what they are.
+/// The histograms of a run.
 #[derive(Clone, Debug)]
 pub struct Spans {
-    /// Those of each metric that is shown while a pass goes on, in the registry's order.
+    /// One histogram for each metric that is shown during a pass, in the registry's order.
     pub metrics: Vec<(&'static Definition, &'static Live, Buckets)>,
-    /// How late reads were made that the kernel had stamped.
+    /// How late reads with a kernel stamp were made.
     pub receive_lateness: Buckets,
-    /// How far before its stamp each token event may have arrived.
+    /// How much earlier than its stamp each token event may have arrived.
     pub arrival_width: Buckets,
-    /// Values of one request, kept to use its memory again.
+    /// Values of one request; the memory is reused.
     values: Vec<Weighted>,
 }
 
@@ -33,7 +33,7 @@ impl Default for Spans {
 }
 
 impl Spans {
-    /// Takes in a request that is over.
+    /// Adds a request that has ended.
     pub fn add(&mut self, timeline: &Timeline<'_>) {
         let is_complete = timeline.record.outcome.is_complete();
         for (metric, _, buckets) in &mut self.metrics {
@@ -54,7 +54,7 @@ impl Spans {
         }
     }
 
-    /// Takes in all that another one has.
+    /// Adds all counts of another value.
     pub fn add_all(&mut self, other: &Self) {
         for ((_, _, mine), (_, _, theirs)) in self.metrics.iter_mut().zip(&other.metrics) {
             mine.add_all(theirs);

@@ -1,4 +1,4 @@
-//! The statistics of a distribution, by the names that tables and objectives give them.
+//! The statistics of a distribution, by their names in tables and objectives.
 
 use inferometer_stats::Distribution;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ inferometer_model::names!(Statistic {
 });
 
 impl Statistic {
-    /// The share of values that are not above it; absent for what is no percentile.
+    /// The share of values that are not above it; absent if it is not a percentile.
     pub fn share(self) -> Option<f64> {
         match self {
             Self::P50 => Some(0.50),
@@ -41,7 +41,7 @@ impl Statistic {
         }
     }
 
-    /// The 95 % interval of the statistic; absent where the distribution has none of it.
+    /// The 95 % interval of the statistic; absent if the distribution has none.
     pub fn interval(self, values: &Distribution) -> Option<[f64; 2]> {
         match self {
             Self::Mean => values.mean_ci,
@@ -52,7 +52,7 @@ impl Statistic {
         }
     }
 
-    /// The statistic of a distribution. Absent where the results are of a version that did not have it.
+    /// The statistic of a distribution. Absent in results of a version that did not have it.
     pub fn of(self, values: &Distribution) -> Option<f64> {
         match self {
             Self::Mean => Some(values.mean),

@@ -1,31 +1,31 @@
-//! Steady state: the figures of the interval in which as many requests are in flight as the load
-//! holds. Counts tokens, never chunks, and never a request whole that lies across an edge of the
-//! interval. Never a guess where there is no plateau.
+//! Steady state: the figures of the interval in which the load keeps its number of requests in flight.
+//! Counts tokens, not chunks. A request across an edge of the interval never counts whole. Never guesses
+//! if there is no plateau.
 
 use super::{Definition, Direction, Plateau, Unit, Value, Window};
 use inferometer_model::time::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// The part of a pass in which as many requests were in flight as its load holds: what lies
-/// before it is start-up, what lies after it drain.
+/// The part of a pass in which the load kept its number of requests in flight. The time before it is
+/// start-up, the time after it drain.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteadyState {
     /// Requests in flight at the plateau.
     pub plateau: u64,
-    /// From the first send of the pass to the plateau.
+    /// Seconds from the first send of the pass to the plateau.
     pub startup_s: f64,
-    /// The window.
+    /// The length of the window in seconds.
     pub duration_s: f64,
-    /// From the plateau to the last end of the pass.
+    /// Seconds from the plateau to the last end of the pass.
     pub drain_s: f64,
-    /// Requests per second: `output_tokens_per_s` over the mean output of the completed requests.
+    /// Requests per second: `output_tokens_per_s` divided by the mean output of the completed requests.
     pub requests_per_s: f64,
-    /// Tokens of completed requests that came within the window, per second.
+    /// Tokens of completed requests that arrived within the window, per second.
     pub output_tokens_per_s: f64,
-    /// Tokens of completed requests that came before the window, per second; absent where that is
+    /// Tokens of completed requests that arrived before the window, per second; absent if that time is
     /// shorter than [`SHORTEST_S`].
     pub startup_output_tokens_per_s: Option<f64>,
-    /// Tokens of completed requests that came after the window, per second; absent likewise.
+    /// Tokens of completed requests that arrived after the window, per second; absent likewise.
     pub drain_output_tokens_per_s: Option<f64>,
     /// Requests in flight, averaged over the window.
     pub mean_concurrency: f64,
@@ -63,10 +63,10 @@ pub static REQUESTS: Definition = Definition {
     ..OUTPUT_TOKENS
 };
 
-/// The share of the window in which requests in flight must be at the plateau.
+/// The share of the window for which the number in flight must be at the plateau.
 const SHARE_AT_PLATEAU: f64 = 0.9;
 
-/// The shortest start-up and drain, in seconds, whose tokens per second are reported: shorter ones
+/// The shortest start-up and drain, in seconds, for which tokens per second are reported: shorter ones
 /// are meaningless.
 pub const SHORTEST_S: f64 = 0.005;
 
@@ -96,7 +96,7 @@ pub fn steady_state(window: &Window) -> Option<SteadyState> {
         in_flight_s += held_s * pair[0].1 as f64;
         at_plateau_s += if is_at(window.plateau, pair[0].1, plateau) { held_s } else { 0.0 };
     }
-    // Without streaming nobody knows when tokens came.
+    // Without streaming, the arrival times of tokens are unknown.
     if duration_s <= 0.0 || at_plateau_s < SHARE_AT_PLATEAU * duration_s || !window.streamed {
         return None;
     }
@@ -133,7 +133,7 @@ fn is_at(kind: Plateau, in_flight: u64, plateau: u64) -> bool {
     }
 }
 
-/// The median over time of requests in flight, until an instant.
+/// The median over time of requests in flight, up to an instant.
 fn median(steps: &[(Nanos, u64)], until: Nanos) -> Option<u64> {
     let mut held: Vec<(u64, u64)> = steps
         .windows(2)
@@ -170,7 +170,7 @@ mod tests {
         window
     }
 
-    /// A request every `gap_ms`, each with 10 tokens: the first after 100 ms, then each 100 ms.
+    /// A request every `gap_ms`, each with 10 tokens: the first token after 100 ms, then one each 100 ms.
     fn arrivals(count: u32, gap_ms: f64) -> Vec<Record> {
         (0..count).map(|i| steady(f64::from(i) * gap_ms, 100.0, 100.0, 10)).collect()
     }
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_closed_loop_is_steady_from_the_first_full_instant_to_the_last() {
-        // Two places that start 500 ms apart; each carries five requests of 1 s with 10 tokens.
+        // Two places that start 500 ms apart; each has five requests of 1 s with 10 tokens.
         let mut records = Vec::new();
         for place in [0.0, 500.0] {
             records.extend((0..5).map(|i| steady(place + 1e3 * f64::from(i), 100.0, 100.0, 10)));
@@ -197,8 +197,9 @@ mod tests {
 
     #[test]
     fn requests_that_all_end_just_after_the_window_count_by_their_tokens_within_it() {
-        // Two places; the second is slower by a hair, so that the first one's end at 2 s is the end of
-        // the window, in which only the first wave and one of the second have completed.
+        // Two places. The second is slightly slower, so that the window ends with an end of the first
+        // place at 2 s. Within the window, only the first wave and one request of the second wave have
+        // completed.
         let records = [
             steady(0.0, 100.0, 100.0, 10),
             steady(1_000.0, 100.0, 100.0, 10),
@@ -207,11 +208,12 @@ mod tests {
         ];
         let got = steady_state(&window(Plateau::Of(2), &records)).unwrap();
         assert_eq!((got.duration_s, got.drain_s), (2.0, 0.001));
-        // 3 of 4 completed within it: 1.5/s. By tokens: 20, and 20 less the part of the last token
-        // that came in the last millisecond, over 2 s and 10 a request.
+        // 3 of 4 requests completed within it: 1.5/s. By tokens: 20 of the first place, and 20 of the
+        // second without the part of its last token that arrived in the last millisecond; over 2 s, and
+        // 10 for each request.
         near(got.requests_per_s, (20.0 + 20.0 - 0.01) / 2.0 / 10.0);
         near(got.output_tokens_per_s, 19.995);
-        // 1 ms of drain says nothing of a speed.
+        // 1 ms of drain shows nothing about a rate.
         assert_eq!((got.startup_output_tokens_per_s, got.drain_output_tokens_per_s), (None, None));
     }
 
@@ -231,7 +233,7 @@ mod tests {
             let got = steady_state(&window).unwrap();
             let mean = window.output_tokens as f64 / f64::from(12 * places);
             near(got.requests_per_s * mean / got.output_tokens_per_s, 1.0);
-            // A place makes a request in 40 ms and 10 ms for each of its tokens.
+            // A place takes 40 ms for each request and 10 ms for each of its tokens.
             let expected = f64::from(places) / (0.04 + 0.01 * mean);
             assert!((got.requests_per_s / expected - 1.0).abs() < 0.02, "{got:?} {expected}");
         }
@@ -248,18 +250,18 @@ mod tests {
             })
             .collect();
         let got = steady_state(&window(Plateau::Of(4), &bundled)).unwrap();
-        // At 250 ms apart and 1 s long, 4 are in flight from 750 ms to 2 s; 4 x 10 tokens/s.
+        // One request every 250 ms, each 1 s long: 4 are in flight from 750 ms to 2 s; 4 x 10 tokens/s.
         assert_eq!((got.startup_s, got.duration_s, got.drain_s), (0.75, 1.25, 0.75));
         let single = steady_state(&window(Plateau::Of(4), &arrivals(8, 250.0))).unwrap();
         near(single.output_tokens_per_s, 40.0);
-        // The first bundle of a request stands for tokens that nobody saw coming, so it counts
-        // when it came: over whole requests that is the same.
+        // The first bundle of a request has tokens whose times are unknown, so it counts at its arrival:
+        // over whole requests the result is the same.
         assert!((got.output_tokens_per_s - 40.0).abs() < 5.0, "{}", got.output_tokens_per_s);
     }
 
     #[test]
     fn an_open_loop_that_keeps_up_is_steady_around_its_median() {
-        // 20/s for 10 s, each 1 s: 20 in flight from 0.95 s to the last arrival's time.
+        // 20/s for 10 s, each 1 s long: 20 in flight from 0.95 s to the time of the last arrival.
         let got = steady_state(&window(Plateau::Around, &arrivals(200, 50.0))).unwrap();
         assert_eq!((got.plateau, got.startup_s), (20, 0.95));
         near(got.duration_s, 9.05);
@@ -269,7 +271,7 @@ mod tests {
 
     #[test]
     fn an_open_loop_that_does_not_keep_up_has_no_plateau() {
-        // Each takes longer than the one before: ever more are in flight.
+        // Each request takes longer than the one before, so the number in flight keeps growing.
         let records: Vec<Record> = (0..400)
             .map(|i| steady(f64::from(i) * 10.0, 100.0 + 20.0 * f64::from(i), 10.0, 10))
             .collect();

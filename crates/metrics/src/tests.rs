@@ -1,4 +1,4 @@
-//! Every metric on streams small enough to compute by hand, and laws that hold for all.
+//! Every metric on streams that are small enough to compute by hand, and laws that hold for all streams.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use inferometer_model::record::EventKind::{
 };
 use inferometer_model::record::{EventKind, Record};
 
-/// A metric of one request, in whole nanoseconds or billionths, so that sums of binary fractions
-/// compare as people wrote them.
+/// A metric of one request, in whole nanoseconds or billionths, so that sums of binary fractions equal
+/// the decimal values in the tests.
 fn billionths(value: Option<f64>) -> Option<i64> {
     value.map(|value| (value * 1e9).round() as i64)
 }
@@ -130,8 +130,8 @@ fn a_first_event_without_visible_text_is_not_the_first_token() {
 
 #[test]
 fn the_tokens_up_to_ttft_are_not_in_tpot() {
-    // The token at 10 ms does not complete a character: its text is visible only at 20 ms. So 2 of 4
-    // tokens.
+    // The token at 10 ms does not complete a character: its text is only visible at 20 ms. So 2 of 4
+    // tokens are there.
     let record = stream(
         0.0,
         &[(10.0, EmptyText, None), (20.0, Text, None), (30.0, Text, None), (50.0, Text, None)],
@@ -282,7 +282,8 @@ fn definitions_have_names_of_their_own_and_say_what_they_are() {
 }
 
 prop_compose! {
-    /// A stream with arrivals in whole milliseconds, some shared, some kinds unseen.
+    /// A stream with arrivals in whole milliseconds; some arrivals are equal, and some kinds of events
+    /// are invisible.
     fn any_stream()(
         gaps in prop::collection::vec((0u32..50, 0usize..4, prop::option::of(0u32..6)), 1..60),
         known in any::<bool>(),

@@ -57,7 +57,7 @@ pub fn input_tokens_per_s(window: &Window) -> Option<f64> {
     rate_per_s(window.input_tokens, window)
 }
 
-/// Output tokens of the completed requests per second; none where some were not counted.
+/// Output tokens of the completed requests per second; absent if some were not counted.
 pub fn output_tokens_per_s(window: &Window) -> Option<f64> {
     if window.uncounted > 0 {
         return None;
@@ -65,7 +65,7 @@ pub fn output_tokens_per_s(window: &Window) -> Option<f64> {
     rate_per_s(window.output_tokens, window)
 }
 
-/// Prompt and output tokens of the completed requests per second; none where some were not counted.
+/// Prompt and output tokens of the completed requests per second; absent if some were not counted.
 pub fn total_tokens_per_s(window: &Window) -> Option<f64> {
     if window.uncounted > 0 {
         return None;

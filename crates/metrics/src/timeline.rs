@@ -1,39 +1,39 @@
-//! A record seen as metrics need it: the token events with their arrivals and tokens.
+//! A record in the form that metrics need: the token events with their arrivals and tokens.
 //!
-//! Never here: a metric. Two of them would otherwise count the tokens of an event differently.
+//! Never here: a metric. Otherwise two metrics could count the tokens of an event differently.
 
 use inferometer_model::record::{EventKind, Record, TokensFrom};
 use inferometer_model::time::Nanos;
 
 use super::Origin;
 
-/// A token event: when it arrived, what it is, how many tokens it stands for.
+/// A token event: when it arrived, what it is, how many tokens it counts for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TokenEvent {
     /// The arrival of its read.
     pub arrival: Nanos,
     /// Text, empty text, reasoning or a tool call.
     pub kind: EventKind,
-    /// Tokens; a fraction where the request's tokens are spread over its events.
+    /// Tokens; a fraction if the request's tokens are spread over its events.
     pub tokens: f64,
 }
 
-/// One record, its token events resolved.
+/// One record with its token events.
 #[derive(Clone, Debug)]
 pub struct Timeline<'a> {
     /// The record.
     pub record: &'a Record,
-    /// The token events, in order; empty where nothing was streamed: E2E then runs to the body's end.
+    /// The token events, in order; empty if nothing was streamed: E2E then ends at the body's end.
     pub events: Vec<TokenEvent>,
-    /// Output tokens by the record's best source; 0 where nobody counted them.
+    /// Output tokens by the record's best source; 0 if they were not counted.
     pub output_tokens: u32,
-    /// Where the count comes from; absent where nobody counted: a body that is not streamed has no
-    /// events to count.
+    /// The source of the count; absent if there was none: a body that is not streamed has no events to
+    /// count.
     pub tokens_from: Option<TokensFrom>,
 }
 
 impl<'a> Timeline<'a> {
-    /// Resolves a record.
+    /// The timeline of a record.
     pub fn new(record: &'a Record) -> Self {
         let streamed = record.streamed;
         let (counted, from) = record.output_tokens();
@@ -47,19 +47,19 @@ impl<'a> Timeline<'a> {
     pub fn origin(&self, origin: Origin) -> Option<Nanos> {
         match origin {
             Origin::Sent => self.record.send_start,
-            // A request that was never sent has nothing that could be counted from its due time.
+            // For a request that was never sent, nothing can be counted from its due time.
             Origin::Due => self.record.send_start.map(|_| self.record.due),
         }
     }
 
-    /// The position of the first event that a person could see: a role or an empty text is none.
+    /// The index of the first event that a person could see: a role or an empty text is not visible.
     pub fn first_visible(&self) -> Option<usize> {
         self.events.iter().position(|event| event.kind.is_visible())
     }
 }
 
-/// Tokens of one event: what the events say of themselves where all of them do, else the
-/// request's tokens spread evenly over its token events.
+/// The tokens of each event: as the events state them if all do, else the request's tokens spread evenly
+/// over its token events.
 fn token_events(record: &Record, output_tokens: u32) -> Vec<TokenEvent> {
     let all_known = record.token_events().all(|event| event.tokens.is_some());
     let even = f64::from(output_tokens) / record.token_events().count() as f64;

@@ -1,32 +1,33 @@
-//! Output tokens over time: how many came up to an instant, exact for as many events as are kept, on a
-//! grid of time beyond, so that memory does not grow with them. Never chunks: the tokens of an event
-//! are spread over the time since the event before it, as ITL spreads them, so that no edge of a
-//! window counts a bundle whole.
+//! Output tokens over time: how many arrived up to an instant. It is exact up to a number of stored
+//! events; beyond that, a grid of time counts them, so that memory does not grow. Never chunks: the
+//! tokens of an event are spread over the time since the event before it, as in ITL, so that the edge of
+//! a window can cut through a bundle.
 
 use super::TokenEvent;
 use super::grid::Grid;
 use inferometer_model::time::Nanos;
 
-/// How many events the figures of a pass keep as they are: 6 MiB of them.
+/// The most events that are stored for the figures of a pass: 6 MiB.
 pub const EVENTS_KEPT: usize = 1 << 18;
 /// The finest resolution of the grid: a millisecond.
 const FINEST_NS: u64 = 1_000_000;
-/// The most bins: at a minute a bin is a millisecond, at an hour 64 of them.
+/// The most bins: within a minute a bin is one millisecond wide, within an hour 64 ms.
 const MOST_BINS: u64 = 1 << 16;
-/// Tokens are counted in whole units of this, so that their order changes nothing.
+/// Tokens are counted in whole units of this, so that the order of additions does not matter.
 const UNIT: f64 = 1_048_576.0;
 
-/// Tokens by the time at which they came. On the grid they count as spread evenly between the edges of
-/// a bin; bins double their width as often as the span of time asks for it.
+/// Tokens by the time at which they arrived. On the grid they count as spread evenly between the edges of
+/// a bin; bins double their width when the span of time needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenCurve {
     kept: usize,
     events: Vec<Spread>,
-    /// Tokens of each bin, of all events, once there are more than are kept.
+    /// Tokens of all events in each bin, once there are too many events to store.
     beyond: Option<Grid<u64>>,
 }
 
-/// The tokens of an event, in units, which came evenly over a time; at once where that is none.
+/// The tokens of an event, in units. They arrived evenly over a time, or all at once if that time is
+/// zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Spread {
     from: Nanos,
@@ -35,26 +36,26 @@ struct Spread {
 }
 
 impl Default for TokenCurve {
-    /// On the grid from the first event on, for courses over time.
+    /// A curve that uses the grid from the first event on, for courses over time.
     fn default() -> Self {
         Self::keeping(0)
     }
 }
 
 impl TokenCurve {
-    /// None yet; so many events are kept as they are.
+    /// No events yet; up to `kept` of them are stored.
     pub fn keeping(kept: usize) -> Self {
         Self { kept, events: Vec::new(), beyond: None }
     }
 
-    /// Takes in the token events of a request, in order.
+    /// Adds the token events of a request, in order.
     pub fn add(&mut self, events: &[TokenEvent]) {
         let (mut tokens, mut before) = (0.0, None);
         for event in events {
             let counted = units(tokens);
             tokens += event.tokens;
-            // A read that bore no kernel stamp has the program's, which may lie after the kernel's of
-            // the read behind it: events are in order, their arrivals need not be.
+            // A read without a kernel stamp has the program's stamp, which may be later than the kernel's
+            // stamp of the next read: events are in order, but their arrivals may not be.
             let until = event.arrival;
             let from = before.filter(|before| *before < until).unwrap_or(until);
             self.put(Spread { from, until, units: units(tokens) - counted });
@@ -75,12 +76,12 @@ impl TokenCurve {
         }
     }
 
-    /// Tokens that came after `from` and not after `until`.
+    /// Tokens that arrived after `from` and not after `until`.
     pub fn between(&self, from: Nanos, until: Nanos) -> f64 {
         self.up_to(until) - self.up_to(from)
     }
 
-    /// Tokens that came up to an instant.
+    /// Tokens that arrived up to an instant.
     fn up_to(&self, instant: Nanos) -> f64 {
         let Some(grid) = &self.beyond else {
             let come: u64 = self.events.iter().map(|event| event.up_to(instant)).sum();
@@ -98,19 +99,19 @@ impl TokenCurve {
 }
 
 impl Spread {
-    /// Units that had come at an instant.
+    /// Units that had arrived at an instant.
     fn up_to(&self, instant: Nanos) -> u64 {
         if instant >= self.until {
             return self.units;
         }
         let past_ns = instant.0.saturating_sub(self.from.0);
         let span_ns = self.until.0 - self.from.0;
-        // Before its arrival an event that came at once has brought nothing.
+        // An event that came at once has no tokens before its arrival.
         if past_ns == 0 { 0 } else { part(self.units, past_ns as f64 / span_ns as f64) }
     }
 
-    /// Each bin gets the difference of what has come at its edges, in whole units: two bins together
-    /// get what one of twice the width would.
+    /// Each bin gets the difference between the units at its edges, in whole units: two bins together get
+    /// the same as one bin of double width.
     fn mark(&self, grid: &mut Grid<u64>) {
         grid.reach(self.from, self.until);
         if self.from == self.until {
@@ -137,8 +138,8 @@ fn units(tokens: f64) -> u64 {
     rounded(tokens * UNIT)
 }
 
-/// The nearest whole number, half of one rounded up, of a number from 0 on. `f64::round` says the same and is a call
-/// where the processor may be an old one: this is asked for each millisecond of each token.
+/// The nearest whole number of a number that is not negative; halves are rounded up. `f64::round` gives
+/// the same, but is a function call on old processors, and this runs for each millisecond of each token.
 fn rounded(number: f64) -> u64 {
     let whole = number as u64;
     whole + u64::from(number - whole as f64 >= 0.5)
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn a_bundle_counts_by_the_time_that_it_took() {
         let mut curve = TokenCurve::default();
-        // Five tokens every 50 ms are one every 10 ms, wherever a window cuts.
+        // Five tokens every 50 ms are one every 10 ms, wherever a window begins or ends.
         curve.add(&events(&[(100.0, 5.0), (150.0, 5.0), (200.0, 5.0)]));
         close(curve.between(ms(0.0), ms(100.0)), 5.0);
         close(curve.between(ms(100.0), ms(130.0)), 3.0);
@@ -202,7 +203,7 @@ mod tests {
     #[test]
     fn a_short_window_is_counted_to_its_edges() {
         let mut curve = TokenCurve::keeping(EVENTS_KEPT);
-        // 32 requests of 3 tokens, one each 11.3 ms: their windows cut no bin of a millisecond.
+        // 32 requests of 3 tokens, one each 11.3 ms: their windows do not cut a bin of one millisecond.
         for _ in 0..32 {
             curve.add(&events(&[(11.3, 1.0), (22.6, 1.0), (33.9, 1.0)]));
         }
@@ -242,7 +243,7 @@ mod tests {
             for cut in [0.0, 1_000.0, 50_000.0, 123_456.0] {
                 let (a, b) = (forward.up_to(ms(cut)), backward.up_to(ms(cut)));
                 prop_assert_eq!(a, b);
-                // Within the tokens of one bin of the truth.
+                // It differs from the true value by at most the tokens of one bin.
                 prop_assert!((kept.up_to(ms(cut)) - exact(&streams, cut)).abs() < 1e-3);
                 let (low, high) = (exact(&streams, cut - width_ms), exact(&streams, cut + width_ms));
                 prop_assert!(low - 1e-3 <= a && a <= high + 1e-3, "{} {} {}", low, a, high);
@@ -250,7 +251,7 @@ mod tests {
         }
     }
 
-    /// Tokens up to an instant, by the words of the definition.
+    /// Tokens up to an instant, as the definition says.
     fn exact(streams: &[Vec<TokenEvent>], until_ms: f64) -> f64 {
         let until = until_ms * 1e6;
         let of_pair = |pair: &[TokenEvent]| {

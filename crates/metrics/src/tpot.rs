@@ -45,13 +45,14 @@ pub fn tpot_ms(timeline: &Timeline<'_>) -> Option<f64> {
     Some(last.ms_after(timeline.events[first].arrival) / tokens)
 }
 
-/// TPOT, by which a request is judged: 0 where the whole answer came with its first event, for then no
-/// time between tokens can be too long.
+/// TPOT for judging a request: 0 if the whole answer came with its first event, because no time between
+/// tokens can then be too long.
 fn tpot_or_nothing(timeline: &Timeline<'_>) -> Option<f64> {
     tpot_ms(timeline).or_else(|| timeline.first_visible().map(|_| 0.0))
 }
 
-/// The position of the event at which TTFT ends, and the tokens after it that TPOT is over.
+/// The index of the event at which TTFT ends, and the number of tokens after it, by which TPOT is
+/// divided.
 fn tokens_after_first(timeline: &Timeline<'_>) -> Option<(usize, f64)> {
     let first = timeline.first_visible()?;
     if first + 1 == timeline.events.len() {
@@ -59,12 +60,12 @@ fn tokens_after_first(timeline: &Timeline<'_>) -> Option<(usize, f64)> {
     }
     let before: f64 = timeline.events[..=first].iter().map(|event| event.tokens).sum();
     let tokens = f64::from(timeline.output_tokens) - before;
-    // A server whose usage is smaller than what its events carried leaves nothing to divide by.
+    // If a server's usage is smaller than the tokens of its events, there is nothing to divide by.
     (tokens > 0.0).then_some((first, tokens))
 }
 
-/// A difference of two instants is smaller if the later one was earlier, and larger if the earlier
-/// one was.
+/// A difference of two instants is smaller if the later one was earlier, and larger if the earlier one
+/// was.
 fn slack(timeline: &Timeline<'_>, widths: &Widths, slacks: &mut Vec<Slack>) {
     let Some((first, tokens)) = tokens_after_first(timeline) else { return };
     let last = widths.events.last().copied().unwrap_or(0.0);

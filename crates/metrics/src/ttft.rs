@@ -1,4 +1,4 @@
-//! TTFT: time to first token. Never counted to a role-only or empty first event.
+//! TTFT: time to first token. An event with only a role or an empty text never counts.
 
 use inferometer_stats::buckets::FIRST_TOKEN_S;
 

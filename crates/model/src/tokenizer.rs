@@ -1,25 +1,25 @@
-//! What a tokenizer has to offer. The tokenizers themselves are elsewhere.
+//! The interface of a tokenizer. Other crates implement it.
 
-/// Counts, makes and takes apart tokens.
+/// Counts, encodes and decodes tokens.
 pub trait Tokenizer: Send + Sync {
     /// What it is, for the environment record: a path, a hub id, `embedded`.
     fn name(&self) -> String;
 
-    /// SHA-256 of the file that it was read from, in hexadecimal digits, if the user named one: the same
-    /// tokenizer lies at several paths.
+    /// SHA-256 of its file, in hexadecimal digits; absent if the user named no file. It identifies a
+    /// tokenizer whose file has another path elsewhere.
     fn sha256(&self) -> Option<String> {
         None
     }
 
-    /// Number of tokens of a text, special tokens that a server would add not included.
+    /// Number of tokens of a text, without the special tokens that a server would add.
     ///
     /// # Errors
-    /// When the text cannot be tokenised, or a server that does it cannot be asked.
+    /// When the text cannot be tokenised, or the server that tokenises it cannot be asked.
     fn count(&self, text: &str) -> Result<u32, TokenizerError> {
         Ok(self.encode(text)?.len() as u32)
     }
 
-    /// The token ids of a text, special tokens that a server would add not included.
+    /// The token ids of a text, without the special tokens that a server would add.
     ///
     /// # Errors
     /// As [`Tokenizer::count`].
@@ -28,20 +28,20 @@ pub trait Tokenizer: Send + Sync {
     /// The text of some token ids.
     ///
     /// # Errors
-    /// When an id is none of the vocabulary's, or a server that does it cannot be asked.
+    /// When an id is not in the vocabulary, or the server that decodes it cannot be asked.
     fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError>;
 
     /// Ids of ordinary tokens that make good random prompts.
     fn plain_ids(&self) -> &[u32];
 
-    /// The plain ids as text, where they can be written one behind another. Absent where that is
-    /// not known: text is then what [`Tokenizer::decode`] makes of them.
+    /// The texts of the plain ids, if they can be joined to a prompt. Absent if that is not known:
+    /// [`Tokenizer::decode`] then makes the prompt.
     fn plain_words(&self) -> Option<&PlainWords> {
         None
     }
 
-    /// Calls that are worth making at once; absent: as many as there are processors. One that asks
-    /// a server waits more than it works.
+    /// How many calls to make at the same time; absent: one per processor. A tokenizer that asks a
+    /// server mostly waits, so that more calls are useful.
     fn calls_at_once(&self) -> Option<usize> {
         None
     }
@@ -50,12 +50,12 @@ pub trait Tokenizer: Send + Sync {
 /// The texts of a tokenizer's plain ids, in the order of [`Tokenizer::plain_ids`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlainWords {
-    /// Each as the first word of a text.
+    /// Each word at the beginning of a text.
     pub first: Vec<Box<str>>,
-    /// Each behind another word, the space before it included.
+    /// Each word after another word, with the space before it.
     pub behind: Vec<Box<str>>,
-    /// Whether the tokenizer is known to keep them apart: any sequence of them, written by
-    /// [`PlainWords::text`], is encoded as these very ids. Otherwise each text has to be counted.
+    /// Whether any sequence of them, joined by [`PlainWords::text`], is known to be encoded as exactly
+    /// these ids. If not, the tokens of each text must be counted.
     pub apart: bool,
 }
 
@@ -74,7 +74,7 @@ impl PlainWords {
     }
 }
 
-/// A tokenizer that failed, with what it said.
+/// The failure of a tokenizer, with its message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("tokenizer {tokenizer}: {message}")]
 pub struct TokenizerError {

@@ -1,5 +1,5 @@
-//! What a comparison of two servers in alternating blocks was asked for, resolved: the part of a plan
-//! that is not its blocks.
+//! The resolved options of a comparison of two servers in alternating blocks: the part of a plan besides
+//! its blocks.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use inferometer_metrics::{Direction, throughput};
 use inferometer_model::time::optional_nanoseconds;
 use serde::{Deserialize, Serialize};
 
-/// The fewest pairs of blocks that decide: of fewer nothing is known of what they scatter by.
+/// The fewest pairs of blocks for a decision: with fewer, their variation is unknown.
 pub const FEWEST_PAIRS: u32 = 8;
 
-/// A comparison, as the plan of each of the two servers holds it.
+/// A comparison, as in the plan of each of the two servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AbPlan {
     /// The figures that are compared; at least one. The first one decides when the comparison ends.
@@ -20,9 +20,9 @@ pub struct AbPlan {
     pub minimal_effect: f64,
     /// The first requests of each block, which do not count.
     pub uncounted: u32,
-    /// The most requests of all blocks of both servers.
+    /// The most requests in total, over the blocks of both servers.
     pub max_requests: u64,
-    /// The most time of all blocks of both servers.
+    /// The most time in total, over the blocks of both servers.
     #[serde(default, with = "optional_nanoseconds", skip_serializing_if = "Option::is_none")]
     pub max_time: Option<Duration>,
 }
@@ -32,7 +32,7 @@ pub struct AbPlan {
 pub struct AbFigure {
     /// The metric.
     pub metric: JudgedMetric,
-    /// The statistic of it; only metrics with one value per request have one.
+    /// Its statistic; only metrics with one value per request have one.
     pub statistic: Option<Statistic>,
 }
 
@@ -50,7 +50,7 @@ impl AbFigure {
         self.metric.definition().direction == Some(Direction::Higher)
     }
 
-    /// Whether blocks have it: rates of what was answered, and statistics over requests.
+    /// Whether blocks have it: rates of the answers, and statistics over requests.
     pub fn is_of_blocks(self) -> bool {
         let definition = self.metric.definition();
         let is_rate = [&throughput::REQUESTS, &throughput::OUTPUT_TOKENS].contains(&definition);

@@ -1,7 +1,7 @@
-//! From what a person asked for to what is measured.
+//! Turns what a person asks for into a plan of what is measured.
 //!
-//! A [`spec::Spec`] is a plan file and its flags, most of it left open. Resolving it gives a
-//! [`Plan`] with nothing left open, or every mistake at once. Nothing here does I/O.
+//! A [`spec::Spec`] is a plan file with its flags; most values may be absent. Resolving it gives a
+//! [`Plan`] with no value open, or every mistake at once. Nothing here does I/O.
 
 pub mod ab;
 pub mod precision;

@@ -26,8 +26,8 @@ use crate::sweep::SweepPlan;
 pub struct Plan {
     /// The server under test.
     pub target: TargetPlan,
-    /// How the run starts the server; absent if the run does not start it. If the run is to choose a
-    /// free port, the address in `target` has port 0.
+    /// How the run starts the server; absent if the run does not start it. If the run must choose a free
+    /// port, the address in `target` has port 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch: Option<LaunchPlan>,
     /// The tokenizer that the user named: a file, a folder or a hub id.
@@ -72,31 +72,33 @@ pub struct Plan {
     /// search has one pass; each trial runs it at another load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchPlan>,
-    /// The sweep of load up to saturation; absent if the run is no sweep. It has one pass too, as a search.
+    /// The sweep of load up to saturation; absent if the run is not a sweep. Like a search, it has one
+    /// pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepPlan>,
-    /// When passes are ended early; never, where it is not there.
+    /// When passes are ended early; if absent, never.
     #[serde(default, skip_serializing_if = "StopPlan::is_never")]
     pub stop: StopPlan,
-    /// The comparison with another server in alternating blocks; absent if the run is no part of
-    /// one. Each block runs the only pass of the plan, and is a repeat of it.
+    /// The comparison with another server in alternating blocks; absent if the run is not part of one.
+    /// Each block runs the only pass of the plan, and counts as one of its repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ab: Option<AbPlan>,
     /// The seed of every random choice.
     pub seed: u64,
-    /// The spec that the plan was resolved from, for a reader who wants to measure the same again. It
-    /// has no headers, no keys, no store and no file for a dump.
+    /// The spec that the plan was resolved from, for a reader who wants to measure the same again. It has
+    /// no headers, no keys, no store and no path of a request dump.
     #[serde(default)]
     pub asked: Box<Spec>,
 }
 
 impl Plan {
-    /// Whether it is a search or a sweep, whose passes are trials at loads that follow from those before.
+    /// Whether it is a search or a sweep: its passes are trials at loads that depend on the trials
+    /// before.
     pub fn chooses_loads(&self) -> bool {
         self.search.is_some() || self.sweep.is_some()
     }
 
-    /// The most trials of a cell, where it chooses its loads.
+    /// The most trials of a cell, if the plan chooses its loads.
     pub fn most_trials(&self) -> Option<u32> {
         let search = self.search.as_ref().map(|search| search.max_trials);
         search.or(self.sweep.as_ref().map(|sweep| sweep.max_trials))
@@ -116,7 +118,7 @@ impl Plan {
         passes
     }
 
-    /// The plan's identity: SHA-256 over its JSON.
+    /// The identity of the plan: SHA-256 over its JSON.
     pub fn hash(&self) -> String {
         // Specs that resolve to the same measurement have the same hash.
         let measured = Self { asked: Box::default(), ..self.clone() };

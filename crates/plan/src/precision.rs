@@ -1,30 +1,30 @@
-//! When repeats are enough: `ttft_p50±2%` is known when the interval over the repeats is no wider
-//! than that. Never here: carrying out another repeat.
+//! When there are enough repeats: `ttft_p50±2%` is reached when half the width of the interval over the
+//! repeats is at most 2 % of the mean. Never here: carrying out another repeat.
 
 use serde::{Deserialize, Serialize};
 
 use inferometer_metrics::slo::{JudgedMetric, SloError, Statistic, quantity};
 
-/// How well a figure is to be known.
+/// How precise a figure must be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Precision {
-    /// As it was written.
+    /// The text as it was written.
     pub text: String,
     /// The metric.
     pub metric: JudgedMetric,
-    /// The statistic of it; only metrics with one value per request have one.
+    /// Its statistic; only metrics with one value per request have one.
     pub statistic: Option<Statistic>,
     /// Half the width of the 95 % interval over the repeats, as a share of their mean.
     pub relative: f64,
 }
 
-/// Why a text is no list of precisions.
+/// Why a text is not a list of precisions.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PrecisionError {
     /// There is nothing between two commas, or no share.
     #[error("`{0}` is not a precision; write it like `ttft_p50±2%` (or +-)")]
     NoShare(String),
-    /// What is to be known is not a figure.
+    /// The text does not name a figure.
     #[error("{0}")]
     Quantity(#[from] SloError),
 }
@@ -32,7 +32,7 @@ pub enum PrecisionError {
 /// Reads precisions such as `ttft_p50±2%,requests_per_s+-1%`, separated by commas.
 ///
 /// # Errors
-/// One error for each that cannot be read.
+/// One error for each precision that cannot be read.
 pub fn parse(text: &str) -> Result<Vec<Precision>, Vec<PrecisionError>> {
     let (mut precisions, mut errors) = (Vec::new(), Vec::new());
     for part in text.split(',') {

@@ -1,10 +1,10 @@
-//! Puts values into a line for the shell, quoted so that the shell reads each as text and never as a
-//! part of the command. Runs nothing.
+//! Puts values into a shell command line, quoted so that the shell reads each as text and never as a part
+//! of the command. Runs nothing.
 
-/// What is wrong with a placeholder there.
+/// The mistake if a placeholder is inside backticks.
 pub const IN_BACKTICKS: &str = "is inside backticks; use $(...) instead";
 
-/// Where in a line a value stands.
+/// The context of a value in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Outside of quotes.
@@ -13,19 +13,19 @@ pub enum Place {
     Single,
     /// In double quotes.
     Double,
-    /// In backticks, where quoting follows rules of its own.
+    /// In backticks, which have quoting rules of their own.
     Backticks,
 }
 
-/// Replaces each `placeholder` of a line by a value, quoted for the place where it stands.
+/// Replaces each `placeholder` of a line by a value, quoted for its context.
 pub fn insert(line: &str, placeholder: &str, value: &str) -> String {
     replace(line, placeholder, |place| quoted(value, place))
 }
 
-/// Replaces each `placeholder` of a line by what is made for its place.
+/// Replaces each `placeholder` of a line by the result of `make` for its context.
 pub fn replace(line: &str, placeholder: &str, mut make: impl FnMut(Place) -> String) -> String {
     let mut out = String::with_capacity(line.len());
-    // The place, within those that enclose it: `"$(...)"` begins anew inside of double quotes.
+    // The context and those around it: `"$(...)"` begins a new one inside double quotes.
     let mut places = vec![Place::Bare];
     let mut rest = line;
     let mut begins_word = true;
@@ -37,7 +37,7 @@ pub fn replace(line: &str, placeholder: &str, mut make: impl FnMut(Place) -> Str
             begins_word = false;
             continue;
         }
-        // How many bytes are taken over unread.
+        // How many bytes are copied without a closer look.
         let mut taken = character.len_utf8();
         match (place, character) {
             (Place::Bare | Place::Double | Place::Backticks, '\\') => {
@@ -67,10 +67,10 @@ pub fn replace(line: &str, placeholder: &str, mut make: impl FnMut(Place) -> Str
     out
 }
 
-/// A line with a text in each place of a `placeholder`, and at its end where it has no such place.
+/// Puts a text at each `placeholder` of a line, or at its end if it has no placeholder.
 ///
 /// # Errors
-/// Why the text would not reach the command there: it stands in quotes, in backticks or in a comment.
+/// Why the text would not reach the command: the placeholder is in quotes, in backticks or in a comment.
 pub fn fill_or_append(line: &str, placeholder: &str, text: &str) -> Result<String, &'static str> {
     let fill = |line: &str| {
         let mut places = Vec::new();
@@ -96,7 +96,7 @@ pub fn fill_or_append(line: &str, placeholder: &str, text: &str) -> Result<Strin
     Ok(filled)
 }
 
-/// Whether a `placeholder` of a line stands inside backticks, where no value can be quoted for it.
+/// Whether a `placeholder` of a line is inside backticks, where no value can be quoted for it.
 pub fn is_in_backticks(line: &str, placeholder: &str) -> bool {
     let mut is_in = false;
     replace(line, placeholder, |place| {
@@ -106,8 +106,8 @@ pub fn is_in_backticks(line: &str, placeholder: &str) -> bool {
     is_in
 }
 
-/// Whether a word of a command is a line that a shell reads: what follows `sh -c`, with further
-/// options too, such as `bash -euo pipefail -c` and `bash -lc`.
+/// Whether a word of a command is a line that a shell reads: the word after `sh -c`, also with more
+/// options, such as `bash -euo pipefail -c` and `bash -lc`.
 pub fn is_line(command: &[String], at: usize) -> bool {
     let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     let is_shell = |word: &String| ["sh", "bash", "dash", "ksh", "zsh"].contains(&&*name(word));
@@ -124,7 +124,7 @@ pub fn is_line(command: &[String], at: usize) -> bool {
     (0..at.min(command.len())).any(|shell| is_shell(&command[shell]) && is_line_of(shell))
 }
 
-/// A value as one word of a line.
+/// A value, quoted as one word of a line.
 pub fn word(value: &str) -> String {
     quoted(value, Place::Bare)
 }
@@ -133,7 +133,7 @@ fn quoted(value: &str, place: Place) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     match place {
         Place::Bare if !value.is_empty() && value.chars().all(is_plain) => value.to_owned(),
-        // Nothing is put into backticks: such a line is refused before.
+        // Nothing is put into backticks: such a line is refused earlier.
         Place::Bare | Place::Backticks => format!("'{}'", value.replace('\'', r"'\''")),
         Place::Single => value.replace('\'', r"'\''"),
         Place::Double => value.chars().fold(String::new(), |mut text, character| {
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// What a shell makes of a line.
+    /// The output of a shell for a line.
     fn said(line: &str) -> String {
         let output = Command::new("sh").args(["-c", line]).output().expect("a shell");
         assert!(output.status.success(), "{line}");

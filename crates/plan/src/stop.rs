@@ -1,4 +1,4 @@
-//! When a pass is ended early: what a plan says of it.
+//! When a plan ends a pass early.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct StopPlan {
 }
 
 impl StopPlan {
-    /// Whether passes run to their ends.
+    /// Whether passes always run to their ends.
     pub fn is_never(&self) -> bool {
         *self == Self::default()
     }

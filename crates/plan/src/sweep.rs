@@ -1,4 +1,4 @@
-//! What a sweep was asked for, resolved: the part of a plan that is not its trials.
+//! The resolved options of a sweep: the part of a plan besides its trials.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::search::Over;
 
-/// A sweep, as a plan holds it.
+/// A sweep, as in a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepPlan {
-    /// What is made higher and higher.
+    /// Which load is varied.
     pub by: Over,
     /// The share of the throughput at saturation that is reached at the knee.
     pub knee: f64,
-    /// The probability that an interval holds what it is of.
+    /// The probability that an interval covers the true value.
     pub confidence: f64,
-    /// Ends of the knee's interval are to lie this close together, as a share of the lower one.
+    /// How narrow the knee's interval must be: its width as a share of its lower end.
     pub precision: f64,
     /// The highest load that is tried, if there is a limit.
     pub highest: Option<f64>,
@@ -26,7 +26,7 @@ pub struct SweepPlan {
     /// The most time of all trials of a cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_time: Option<Duration>,
-    /// Cards that the server runs on, where that was said.
+    /// Cards that the server runs on, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpus: Option<u32>,
 }

@@ -1,10 +1,10 @@
-//! What is asked of a model about a block: text with named fields. Opens no file.
+//! The prompt around a block: text with named fields. Opens no file.
 
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-/// A template and what stands in front of it.
+/// A template, and the text before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Template {
     /// The name of one of [`TEMPLATES`], or the file that it was read from.
@@ -12,12 +12,12 @@ pub struct Template {
     /// The text, with the fields `{text}` (the block) and `{num_completion}` (the characters
     /// asked for); `{{` and `}}` are braces.
     pub text: String,
-    /// What stands before it in every prompt, as it is; usually nothing.
+    /// The unchanged text before it in every prompt; usually empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub preamble: String,
 }
 
-/// A template of our own.
+/// A built-in template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wording {
     /// The name that selects it; it ends in its language.
@@ -28,7 +28,7 @@ pub struct Wording {
     pub asks: &'static str,
 }
 
-/// The templates of our own. The first is the published record's, to the character.
+/// The built-in templates. The first one is exactly that of the published record.
 pub static TEMPLATES: [Wording; 8] = [
     Wording {
         name: "continue-zh",
@@ -79,16 +79,16 @@ pub static TEMPLATES: [Wording; 8] = [
 /// What is wrong with a template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// A field that nobody fills in.
+    /// An unknown field.
     #[error(
         "has the unknown field `{{{0}}}`; there are {{text}} and {{num_completion}}, and {{{{ is a \
             brace"
     )]
     UnknownField(String),
-    /// A brace that opens no field, or closes none.
+    /// A brace without its partner.
     #[error("has a single brace at character {0}; write {{{{ or }}}} for a brace")]
     LoneBrace(usize),
-    /// A field that has to be there.
+    /// A required field.
     #[error("has no {{{0}}}: a template must contain the block and the requested length")]
     MissingField(&'static str),
 }
@@ -100,16 +100,16 @@ enum Part {
 }
 
 impl Template {
-    /// One of our own.
+    /// A built-in template by its name.
     pub fn named(name: &str) -> Option<Self> {
         let known = TEMPLATES.iter().find(|template| template.name == name)?;
         Some(Self { name: name.to_owned(), text: known.text.to_owned(), preamble: String::new() })
     }
 
-    /// Whether it can be filled in.
+    /// Checks that it can be filled in.
     ///
     /// # Errors
-    /// When a field is unknown or missing, or a brace is not one of a field.
+    /// When a field is unknown or missing, or a brace does not belong to a field.
     pub fn check(&self) -> Result<(), TemplateError> {
         let parts = parts(&self.text)?;
         if !parts.iter().any(|part| matches!(part, Part::Text)) {
@@ -139,7 +139,7 @@ impl Template {
         Ok(out)
     }
 
-    /// Characters of a prompt with a block of `block_chars`, template and preamble included.
+    /// Characters of a prompt with a block of `block_chars`, including template and preamble.
     ///
     /// # Errors
     /// As [`Template::check`].
@@ -183,15 +183,15 @@ fn parts(text: &str) -> Result<Vec<Part>, TemplateError> {
     Ok(parts)
 }
 
-/// What no record says of a pass over text blocks.
+/// The facts of a pass over text blocks that records do not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockPass {
     /// Characters of a block.
     pub block_chars: u32,
-    /// Characters asked for.
+    /// The requested length in characters.
     pub wanted_chars: u32,
     /// Characters of each prompt: [`Template::prompt_chars`].
     pub prompt_chars: u64,
-    /// Wall time, in nanoseconds since 1970, at which the run's monotonic axis has its origin.
+    /// Wall time, in nanoseconds since 1970, at which the run's monotonic clock has its origin.
     pub origin_unix_ns: i64,
 }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::errors::Error;
 use crate::measure::shortfall_of;
 
-/// Which runs are listed: what is absent fits all.
+/// Which runs are listed. A condition that is absent excludes no run.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Filter {
@@ -67,7 +67,7 @@ impl Filter {
     }
 }
 
-/// The one of all that has this name.
+/// The value with this name; absent without a name. An unknown name is added to the mistakes.
 fn named<T: Copy, const N: usize>(
     key: &str,
     given: Option<String>,
@@ -84,7 +84,7 @@ fn named<T: Copy, const N: usize>(
     found
 }
 
-/// The runs of a store that fit, as a JSON array.
+/// The runs of a store that match the filter, as a JSON array.
 #[pyfunction]
 pub fn runs(py: Python<'_>, store: PathBuf, filter: &str) -> PyResult<String> {
     let filter: Filter =
@@ -96,8 +96,8 @@ pub fn runs(py: Python<'_>, store: PathBuf, filter: &str) -> PyResult<String> {
     Ok(Value::from_iter(rows.iter().map(row_json)).to_string())
 }
 
-/// A stored run: its line of the list, its plan and its results, as a JSON object. Results that were
-/// not written, because the run was killed, are made of its records.
+/// A stored run as a JSON object: its row in the list of runs, its plan and its results. If the run was
+/// killed before its results were written, they are computed from its records.
 #[pyfunction]
 pub fn run_document(py: Python<'_>, store: PathBuf, name: &str) -> PyResult<String> {
     let document = py.detach(|| {
@@ -115,7 +115,7 @@ pub fn run_document(py: Python<'_>, store: PathBuf, name: &str) -> PyResult<Stri
             }
             RunState::Complete => {
                 let most = plan["max_failures"].as_f64();
-                // Of imported results nobody said how many may fail.
+                // Imported results have no limit on failures.
                 let most = most.or_else(|| run.row.imported_from.is_some().then_some(1.0));
                 let unknown = || json!({ "kind": "failed", "message": "its plan cannot be read" });
                 most.map_or_else(unknown, |most| shortfall_of(&summary, most, Strictness::Lenient))
@@ -142,7 +142,7 @@ pub fn table(py: Python<'_>, store: PathBuf, name: &str, markdown: bool) -> PyRe
     Ok(text?)
 }
 
-/// Makes the report of a run from its records, and gives its folder.
+/// Writes the report of a run from its records, and returns the report's folder.
 #[pyfunction]
 #[pyo3(signature = (store, name, out))]
 pub fn write_report(
@@ -158,14 +158,14 @@ pub fn write_report(
     Ok(folder?)
 }
 
-/// A run by its name, a beginning of it, or a tag.
+/// The run that a name refers to, as for [`Store::find`].
 pub fn stored(store: &Path, name: &str) -> Result<StoredRun, Error> {
     let store = Store::open_existing(store)?;
     let id = store.find(name)?;
     Ok(store.run(id.as_str())?)
 }
 
-/// The results of a run, or those that its records give.
+/// The stored results of a run; if there are none, those that its records give.
 pub fn summary_of(run: &StoredRun) -> Result<Summary, Error> {
     match &run.summary {
         Some(summary) => Ok(summary.clone()),

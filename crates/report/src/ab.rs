@@ -1,5 +1,5 @@
-//! The answer of a comparison of two servers in alternating blocks, for people and for programs. Nothing is
-//! judged here.
+//! The answer of a comparison of two servers in alternating blocks, for people and for programs. Judges
+//! nothing.
 
 use inferometer_analysis::ab::{AbAnswer, AbFigureAnswer, Side};
 use inferometer_analysis::compare::GateResult;
@@ -18,11 +18,11 @@ pub const AB_SCHEMA: &str = "inferometer.ab/1";
 pub struct AbDocument {
     /// [`AB_SCHEMA`].
     pub schema: String,
-    /// What both runs have in common in the store.
+    /// The group that both runs have in the store.
     pub group: String,
     /// The answer.
     pub ab: AbAnswer,
-    /// The conditions of a gate with their results; empty where there is none.
+    /// The conditions of a gate with their results; empty without a gate.
     #[serde(default)]
     pub gate: Vec<GateResult>,
     /// The results of both runs, A first.
@@ -36,7 +36,7 @@ pub fn json(document: &AbDocument) -> String {
         + "\n"
 }
 
-/// The figures for a terminal so many columns wide. The answer is what a command prints last.
+/// The figures for a terminal of this width, in columns. The command prints the answer last.
 pub fn text(document: &AbDocument, columns: Option<usize>) -> String {
     let mut out: Vec<String> = vec![facts(document)];
     out.push(String::new());
@@ -73,7 +73,7 @@ pub(crate) fn facts(document: &AbDocument) -> String {
     format!("{names}{one}; {place}: {pairs} pairs of {blocks}")
 }
 
-/// What the intervals hold, and which figure decided.
+/// What the intervals cover, and which figure decided.
 pub(crate) fn explanation(answer: &AbAnswer) -> String {
     let decides = answer.deciding().map_or("", |figure| figure.figure.as_str());
     let others = answer.figures.len().saturating_sub(1);
@@ -130,7 +130,7 @@ pub(crate) fn table(answer: &AbAnswer) -> Table {
     table
 }
 
-/// Completed requests of those that were planned.
+/// Completed requests out of those that were planned.
 fn completed(answer: &AbAnswer, side: Side) -> String {
     let [complete, planned] = answer.completed(side);
     format!("{} of {}", count(complete), count(planned))

@@ -16,7 +16,7 @@ pub fn markdown(document: &AbDocument, charts: &[Chart]) -> String {
     crate::markdown::page(&blocks(document, charts))
 }
 
-/// The report without charts, behind what a gate comes to: what a CI shows of it.
+/// The report without charts, after the result of a gate: a CI system shows it.
 pub fn summary(document: &AbDocument, judged: Option<&Judgement>) -> String {
     let heading = judged.map_or_else(String::new, |Judgement { verdict, sentence }| {
         format!("## {}\n\n{}\n\n", verdict.word(), escape::markdown(sentence))

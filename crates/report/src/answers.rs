@@ -1,4 +1,4 @@
-//! What runs that choose their loads found out, searches and sweeps alike: for each answer a heading, its
+//! The answers of runs that choose their loads, searches and sweeps alike: for each answer a heading, its
 //! sentence and its table.
 
 use inferometer_analysis::summary::Summary;
@@ -6,21 +6,21 @@ use inferometer_analysis::summary::Summary;
 use crate::text_table::Table;
 use crate::{search, sweep};
 
-/// One answer as it is shown.
+/// One answer in the form in which it is shown.
 pub(crate) struct Answer {
-    /// What it is of.
+    /// The kind of the answer, and its cell.
     pub heading: String,
     /// Its cell.
     pub cell: String,
     /// The answer in one sentence.
     pub sentence: String,
-    /// What is known of each load.
+    /// What is known about each load.
     pub table: Table,
     /// How to read the table.
     pub explanation: String,
 }
 
-/// The answers of a run; none of one whose loads were given.
+/// The answers of a run; empty if the plan gave the loads.
 pub(crate) fn of(summary: &Summary) -> Vec<Answer> {
     let searches = summary.searches.iter().map(|answer| Answer {
         heading: format!("Search, {}", answer.cell()),

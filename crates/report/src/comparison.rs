@@ -1,4 +1,4 @@
-//! The results of a plan with several servers: what each argument does, as tables, and which runs are
+//! The results of a plan with several servers: the effect of each argument as tables, which runs are
 //! missing, and which server is best.
 
 use std::fmt::Write as _;
@@ -19,25 +19,25 @@ pub use crate::label::VARIANT;
 /// The name and version of the document.
 pub const COMPARISON_SCHEMA: &str = "inferometer.comparison/1";
 
-/// What came out of a plan with several servers.
+/// The results of a plan with several servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// [`COMPARISON_SCHEMA`].
     pub schema: String,
-    /// What its runs have in common in the store.
+    /// The group that its runs have in the store.
     pub group: String,
     /// The runs that were carried out.
     pub runs: Vec<Summary>,
-    /// What went wrong, run by run, in words.
+    /// What went wrong, run by run, as text.
     pub failed: Vec<String>,
-    /// What a reader must know of all of them, such as that their prompts differ.
+    /// What a reader must know about all of them, such as that their prompts differ.
     pub remarks: Vec<String>,
     /// The effect of each argument of the sweep.
     pub effects: Vec<Effect>,
-    /// Which server is best, figure by figure at each load; empty for one server.
+    /// Which server is best, figure by figure at each load; empty for a single server.
     #[serde(default)]
     pub ranking: Vec<Ranking>,
-    /// The same in words, a sentence for each load.
+    /// The same as text, a sentence for each load.
     #[serde(default)]
     pub answers: Vec<String>,
 }
@@ -49,8 +49,8 @@ pub fn json(comparison: &Comparison) -> String {
         + "\n"
 }
 
-/// One summary per server: the figures of several rounds are their means, with the interval over
-/// rounds as that over repeats. The passes are those of the first round.
+/// One summary per server: figures are the means over several rounds, and the interval over rounds is
+/// stored as that over repeats. The passes are those of the first round.
 pub fn over_rounds(runs: &[Summary]) -> Vec<Summary> {
     let variant = |summary: &Summary| summary.target.facts.get(VARIANT).cloned();
     let mut merged: Vec<(Summary, Vec<&Summary>)> = Vec::new();
@@ -91,7 +91,7 @@ fn merge(cell: &mut Cell, rounds: &[&Summary]) {
     });
 }
 
-/// Everything as Markdown: one table per server, then the effects.
+/// All results as Markdown: one table per server, then the effects.
 pub fn markdown(comparison: &Comparison) -> String {
     let mut out = String::new();
     for answer in &comparison.answers {
@@ -116,7 +116,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     out
 }
 
-/// The effects for a terminal, behind the summaries of the runs, and the answer last.
+/// The effects for a terminal, after the summaries of the runs; the answer is last.
 pub fn text(comparison: &Comparison) -> String {
     let mut out = String::new();
     for (heading, sentence, table) in tables(comparison) {
@@ -135,7 +135,7 @@ pub fn text(comparison: &Comparison) -> String {
     out
 }
 
-/// The ranking in words, a sentence for each load.
+/// The ranking as text, a sentence for each load.
 pub fn answers(ranking: &[Ranking]) -> Vec<String> {
     ranking::answers(ranking)
 }
@@ -225,7 +225,7 @@ pub(crate) fn tables(comparison: &Comparison) -> Vec<(String, String, Table)> {
         .collect()
 }
 
-/// The figure, its change and the interval of that.
+/// The figure, its change, and the interval of the change.
 fn columns(effect: Option<&Effect>) -> [String; 3] {
     let percent = |share: f64| two_decimals(Some(share * 100.0));
     let Some(effect) = effect else { return [MISSING, MISSING, MISSING].map(str::to_owned) };

@@ -1,5 +1,5 @@
-//! Results for spreadsheets: a row per cell and pass, with every figure of a pass. Nothing is rounded,
-//! and the unit stands in the name of the column.
+//! Results for spreadsheets: a row per cell and pass, with every figure of a pass. Nothing is rounded;
+//! the name of a column contains the unit.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use crate::measures::{Measure, instrument_measures, measures};
 /// One named value; an absent one is an empty field.
 pub type Field = (String, Value);
 
-/// A value of one kind, also where it is absent.
+/// A value with its type, also if it is absent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Text.
@@ -32,8 +32,8 @@ pub enum Value {
     Flag(Option<bool>),
 }
 
-/// `cells.csv` after RFC 4180: a header, then a row per cell and pass, CRLF after each. Without
-/// passes the text is empty, for the header names figures of passes.
+/// `cells.csv` by RFC 4180: a header, then a row per cell and pass, CRLF after each. Without passes the
+/// text is empty, because the header depends on the figures of passes.
 pub fn cells(summary: &Summary) -> String {
     let mut writer = ::csv::WriterBuilder::new();
     let mut writer = writer.terminator(::csv::Terminator::CRLF).from_writer(Vec::new());
@@ -49,17 +49,17 @@ pub fn cells(summary: &Summary) -> String {
     String::from_utf8(bytes).expect("invariant: it is made of texts")
 }
 
-/// The same with its types: a row per cell and pass, the same fields in each.
+/// The same with types: a row per cell and pass, with the same fields in each.
 pub fn rows(summary: &Summary) -> Vec<Vec<Field>> {
     let cells = summary.cells.iter();
     let passes = cells.flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
     (0..).zip(passes).map(|(number, (cell, pass))| row(summary, cell, (number, pass))).collect()
 }
 
-/// Every figure of one pass, with whose it is, and its index in the run.
+/// Every figure of one pass, with its run and cell, and its index in the run.
 fn row(summary: &Summary, cell: &Cell, (number_of, pass): (u64, &PassSummary)) -> Vec<Field> {
     let target = &summary.target;
-    // Of a prediction, an import and results of earlier versions nothing is known of a client's error.
+    // For a prediction, an import and results of earlier versions, the client's error is unknown.
     let is_judged = summary.verdict.figures.is_some();
     let unit = if pass.blocks.is_some() { "characters" } else { "tokens" };
     let mut fields = vec![
@@ -127,7 +127,7 @@ fn row(summary: &Summary, cell: &Cell, (number_of, pass): (u64, &PassSummary)) -
     fields
 }
 
-/// The parts of a distribution, the unit last in each name.
+/// The parts of a distribution; each name ends with the unit.
 fn distribution(out: &mut Vec<Field>, name: &str, unit: &str, values: Option<&Distribution>) {
     let mut part = |part: &str, value: Option<f64>| {
         out.push(number(&format!("{name}_{part}_{unit}"), value));
@@ -151,7 +151,7 @@ fn distribution(out: &mut Vec<Field>, name: &str, unit: &str, values: Option<&Di
     out.push(field(&format!("{name}_exact"), values.map(|d| d.exact)));
 }
 
-/// What the client says of its own error in the statistics that are quoted most.
+/// The client's own error in the most used statistics.
 fn errors(
     out: &mut Vec<Field>,
     measure: &Measure<'_>,
@@ -166,7 +166,7 @@ fn errors(
     }
 }
 
-/// How far from the figure the truth can lie, and what that says of it.
+/// How far the true value can be from the figure, and the resulting trust.
 fn error(out: &mut Vec<Field>, name: &str, unit: &str, figure: Option<f64>, range: Option<Range>) {
     let off = figure.map(|figure| range.map_or(0.0, |range| range.off(figure)));
     let trust = figure.map(|_| range.map_or(Trust::Trusted, |range| range.trust));

@@ -29,7 +29,7 @@ fn lines(table: &Table) -> String {
     all.map(|line| line + "\n").collect()
 }
 
-/// The comparison as markup without a frame around it.
+/// The comparison as markup without a page around it.
 pub fn html(comparison: &Comparison) -> String {
     let mut out = String::new();
     let mut callout = |class: &str, title: &str, lines: Vec<String>| {
@@ -59,7 +59,7 @@ pub fn html(comparison: &Comparison) -> String {
     out
 }
 
-/// The verdicts first, then what a reader must know of them, and last what has none.
+/// The verdicts first, then what a reader must know about them, and the rows without a verdict last.
 fn document(comparison: &Comparison, table: &str, gate: Option<&str>) -> String {
     let Comparison { baseline, contender, .. } = comparison;
     let mut out = format!("{contender} against {baseline} (the baseline)\n\n{table}");
@@ -80,7 +80,7 @@ fn document(comparison: &Comparison, table: &str, gate: Option<&str>) -> String 
     out
 }
 
-/// In which order the two were measured, what that allows to say, and what verdicts mean.
+/// The order in which the two were measured, which conclusions it allows, and what verdicts mean.
 pub(crate) fn explained(comparison: &Comparison) -> Vec<String> {
     if comparison.rows.is_empty() {
         return Vec::new();
@@ -92,7 +92,8 @@ pub(crate) fn explained(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-/// Whether the repeats drift, and whether neighbours are alike: the clearest of all figures.
+/// Whether the repeats drift, and whether neighbours are correlated: by the figure that shows it most
+/// clearly.
 fn over_time(comparison: &Comparison) -> Option<String> {
     let sides = ["the baseline", "the other"];
     let all: Vec<(&Row, &str, OverTime)> = comparison
@@ -132,7 +133,7 @@ fn over_time(comparison: &Comparison) -> Option<String> {
     Some(format!("over time: {trend}; {alike}"))
 }
 
-/// What to do where the order of measuring allows no verdict.
+/// What to do if the order of measurement allows no verdict.
 fn advice(comparison: &Comparison) -> Option<String> {
     let differs = comparison.rows.iter().any(|row| row.verdict == RowVerdict::Differs);
     let short = |row: &Row| match row.verdict {
@@ -158,7 +159,7 @@ fn advice(comparison: &Comparison) -> Option<String> {
     ))
 }
 
-/// What intervals and verdicts say.
+/// The meaning of intervals and verdicts.
 fn meaning(comparison: &Comparison) -> String {
     format!(
         "Intervals are 95 % intervals over repeats, for each row alone. \"better\" and \
@@ -249,7 +250,7 @@ pub(crate) fn verdict(row: &Row) -> String {
             };
             format!("{whose}: a difference without an interval")
         }
-        // Without any scatter nothing can be said of how many would do.
+        // Without any variation, it is unknown how many would be enough.
         RowVerdict::NotEnoughData { needed } if row.repeats.iter().all(|&n| n < 2) => {
             format!("not enough data: measure both at least {needed} times")
         }

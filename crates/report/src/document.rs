@@ -1,5 +1,5 @@
-//! A report as blocks, so that Markdown and HTML have the same content. Nothing here knows how either
-//! is written.
+//! A report as blocks, so that Markdown and HTML have the same content. Knows nothing about either
+//! format.
 
 use crate::chart::Chart;
 use crate::text_table::Table;
@@ -10,24 +10,24 @@ pub(crate) enum Block<'a> {
     Heading(u8, String),
     /// A paragraph.
     Paragraph(Text),
-    /// Items without an order.
+    /// A list without order.
     List(Vec<Text>),
-    /// What must not be overlooked: a first line and what supports it.
+    /// Something that a reader must not miss: a first line, and its reasons.
     Callout(Tone, String, Vec<Text>),
     /// A table.
     Table(Table),
-    /// Text as it is, in this language.
+    /// Verbatim text in this language.
     Code(&'static str, String),
-    /// A chart that is a file too, under its own name.
+    /// A chart that is also a file with its own name.
     Chart(&'a Chart),
-    /// Charts that only a page has, to be unfolded: the place's name, and a heading. Their figures
-    /// stand in tables.
+    /// Charts that only a page has, folded until a reader opens them: the id, and a heading. Their
+    /// figures are also in tables.
     PageCharts(String, String, Vec<Chart>),
-    /// What is read on demand: the name of the place, which may be empty, a heading and blocks.
+    /// A folded part: its id (may be empty), a heading and blocks.
     Details(String, String, Vec<Block<'a>>),
 }
 
-/// How a callout is meant.
+/// The kind of a callout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     /// All is well.
@@ -41,7 +41,7 @@ pub(crate) enum Tone {
 /// Words of one paragraph.
 pub(crate) type Text = Vec<Span>;
 
-/// Words of one kind.
+/// A piece of text of one kind.
 pub(crate) enum Span {
     Plain(String),
     Strong(String),
@@ -60,7 +60,7 @@ pub(crate) fn fact(name: &str, value: impl Into<String>) -> Text {
     vec![Span::Strong(name.to_owned()), Span::Plain(format!(": {}", value.into()))]
 }
 
-/// A name and a value that machines made: `**Plan**: `0123``.
+/// A name and a value for machines: `**Plan**: `0123``.
 pub(crate) fn code_fact(name: &str, value: impl Into<String>) -> Text {
     vec![Span::Strong(name.to_owned()), Span::Plain(": ".to_owned()), Span::Code(value.into())]
 }

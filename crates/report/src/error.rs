@@ -1,4 +1,4 @@
-//! The errors of drawing. A missing figure is no error: it is shown as missing.
+//! The errors of drawing. A missing figure is not an error: it is shown as missing.
 
 use thiserror::Error;
 
@@ -11,7 +11,7 @@ pub enum ReportError {
         /// The parser's own message.
         why: String,
     },
-    /// The scale gives no image that can be made.
+    /// No image is possible at this scale.
     #[error(
         "the plot cannot be {width} x {height} pixels (scale {scale}); \
          use a scale between 0.1 and 8"

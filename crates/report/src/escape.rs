@@ -1,11 +1,11 @@
-//! Foreign texts made harmless: what a server says of itself must not become markup.
+//! Escapes texts from outside: what a server states about itself must not become markup.
 
 use inferometer_model::visible;
 
 use crate::number::MISSING;
 
-/// A text for the content and the attributes of XML and HTML elements. What steers a terminal or
-/// turns a text around is shown as an escape; characters that XML does not have are replaced.
+/// A text for the content and the attributes of XML and HTML elements. Control characters for terminals
+/// and for text direction are shown as escapes; characters that XML does not allow are replaced.
 pub fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in visible::line(text).chars() {
@@ -37,7 +37,7 @@ pub(crate) fn markdown(text: &str) -> String {
     out
 }
 
-/// A heading of Markdown: one line, without foreign markup.
+/// A heading of Markdown: one line, without markup from outside.
 pub(crate) fn heading(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.is_empty() { MISSING.to_owned() } else { markdown(&text) }

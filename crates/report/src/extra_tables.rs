@@ -1,5 +1,5 @@
-//! The tables that follow the published one: figures over repeats, of classes, goodput, steady state.
-//! A run has only those for which it has figures. No figure is computed here.
+//! The tables after the published one: figures over repeats, of classes, goodput, steady state. A run has
+//! only those for which it has figures. No figure is computed here.
 
 mod parts;
 

@@ -8,7 +8,7 @@ use crate::difference::{explained, gate_table, table};
 use crate::escape::markdown as escaped;
 use crate::judgement::Judgement;
 
-/// The page. `judged`: what the gates come to; without it the counts of verdicts are the answer.
+/// The page. `judged`: the result of the gates; without it, the counts of verdicts are the answer.
 pub fn markdown(compared: &[(&Comparison, &[GateResult])], judged: Option<&Judgement>) -> String {
     let mut out = match judged {
         Some(Judgement { verdict, sentence }) => {
@@ -48,7 +48,7 @@ fn one(comparison: &Comparison, gates: &[GateResult], out: &mut String) {
     }
 }
 
-/// How many figures have which verdict; those that are worse by name.
+/// How many figures have which verdict; the worse ones are named.
 fn counts<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> String {
     let rows: Vec<_> = comparisons.flat_map(|comparison| &comparison.rows).collect();
     let count = |is: fn(RowVerdict) -> bool| rows.iter().filter(|row| is(row.verdict)).count();

@@ -1,4 +1,4 @@
-//! `report.html`: the report for people, in one file that needs no network. No text of the server
+//! `report.html`: the report for people, in one file that needs no network. No text from the server
 //! becomes markup.
 
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ pub fn report(input: &ReportInput<'_>) -> String {
     page(&label::title(input.summary), &blocks(input))
 }
 
-/// Blocks as one HTML document with links to its parts.
+/// Blocks as one HTML document with links to its sections.
 pub(crate) fn page(title: &str, blocks: &[Block<'_>]) -> String {
     let links = blocks.iter().fold(String::new(), |mut out, block| {
         if let Block::Heading(2, text) = block {
@@ -93,7 +93,7 @@ fn write_block(out: &mut String, block: &Block<'_>) {
     }
 }
 
-/// The name of a part's place: `part-every-pass`.
+/// The id of a section: `part-every-pass`.
 fn place(heading: &str) -> String {
     let dashed = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     format!("part-{}", heading.chars().map(dashed).collect::<String>())

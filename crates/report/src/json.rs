@@ -1,16 +1,16 @@
 //! Results for machines: the document of `schema/summary.schema.json`. It has no NaN and no infinity,
-//! for JSON has none.
+//! because JSON has none.
 
 use inferometer_analysis::summary::Summary;
 use serde_json::Value;
 
-/// The keys of a distribution that it cannot be without.
+/// The required keys of a distribution.
 const DISTRIBUTION_KEYS: [&str; 5] = ["mean", "p50", "p90", "p99", "max"];
 
 /// The summary as indented JSON with a final newline.
 ///
-/// A figure that is not finite becomes `null`, which is what the document has where there is no
-/// figure; so does a whole distribution or interval of which a part is not finite.
+/// A figure that is not finite becomes `null`, as an absent figure is. A distribution or interval with a
+/// part that is not finite becomes `null` as a whole.
 pub fn summary(summary: &Summary) -> String {
     let mut value = serde_json::to_value(summary)
         .expect("invariant: a summary has string keys and no type that JSON lacks");
@@ -21,8 +21,8 @@ pub fn summary(summary: &Summary) -> String {
     text
 }
 
-/// Makes a distribution or an interval with an undefined part `null` as a whole. What is not
-/// finite is `null` already: serde_json knows no other way to write it.
+/// Makes a distribution or an interval with an undefined part `null` as a whole. Values that are not
+/// finite are `null` already, because serde_json writes them so.
 fn drop_undefined(value: &mut Value) {
     match value {
         Value::Object(map) => {

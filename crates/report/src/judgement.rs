@@ -1,5 +1,5 @@
 //! Whether objectives or a gate are met, in one line that begins with PASS, FAIL or UNDECIDED. The
-//! results come from the analysis; nothing is judged anew here.
+//! results come from the analysis; nothing is judged again here.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use inferometer_analysis::summary::Summary;
 
 use crate::search::sentence;
 
-/// The answer in one word. Later ones decide over earlier ones.
+/// The answer in one word. If several apply, the last of this list wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// All is met.
+    /// Everything is met.
     Pass,
-    /// Nothing is missed, and not all is known to be met.
+    /// Nothing is missed, but something is undecided.
     Undecided,
     /// Something is missed.
     Fail,
@@ -30,7 +30,7 @@ impl Verdict {
     }
 }
 
-/// The answer, and the sentence that says what it is about.
+/// The answer, with a sentence that explains it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// The answer.
@@ -46,7 +46,7 @@ impl fmt::Display for Judgement {
 }
 
 impl Judgement {
-    /// Of the objectives of runs; none where they have no objectives.
+    /// The judgement of the objectives of runs; absent if they have no objectives.
     pub fn of_objectives(runs: &[Summary]) -> Option<Self> {
         let of_runs = runs.iter().flat_map(|run| &run.verdict.slo);
         let mut found: Vec<Self> = of_runs
@@ -70,7 +70,7 @@ impl Judgement {
             .filter(|one| one.verdict == verdict)
             .map(|one| one.sentence.as_str())
             .collect();
-        // Sentences as parts of one.
+        // The sentences as parts of one sentence.
         let decisive: Vec<&str> =
             decisive.iter().map(|sentence| sentence.trim_end_matches('.')).collect();
         let decisive = decisive.join("; ");
@@ -84,7 +84,7 @@ impl Judgement {
         Some(Self::new(verdict, sentence))
     }
 
-    /// Of one answer of a search.
+    /// The judgement of one answer of a search.
     pub(crate) fn of_search(answer: &SearchAnswer) -> Self {
         let verdict = match (answer.outcome, answer.estimate.or(answer.low)) {
             (Outcome::NotMetAtLowest, _) | (_, None) => Verdict::Fail,
@@ -94,13 +94,13 @@ impl Judgement {
         Self::new(verdict, format!("{}: {}", answer.cell(), sentence(answer)))
     }
 
-    /// With its parts.
+    /// A judgement from its parts.
     pub fn new(verdict: Verdict, sentence: impl Into<String>) -> Self {
         Self { verdict, sentence: sentence.into() }
     }
 }
 
-/// Each objective once, for a grid has many places.
+/// Each objective once, although a grid has many places.
 fn all_met(runs: &[Summary], places: usize) -> String {
     let mut texts: Vec<&str> = Vec::new();
     for result in runs.iter().flat_map(|run| &run.verdict.slo) {
@@ -111,7 +111,7 @@ fn all_met(runs: &[Summary], places: usize) -> String {
     format!("met: {} ({places} of {places} judged)", texts.join(", "))
 }
 
-/// Results of a run with nothing but objectives.
+/// The results of a run with only objectives.
 #[cfg(test)]
 pub(crate) fn run_with_objectives(
     results: Vec<inferometer_analysis::verdict::SloResult>,

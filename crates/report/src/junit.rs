@@ -1,5 +1,5 @@
-//! Judgements as JUnit XML, as GitHub, GitLab and Jenkins read it: by the rules of the schema of
-//! Jenkins' plugin (`junit-10.xsd`), without a time, for nothing here is a test that took one.
+//! Judgements as JUnit XML, for GitHub, GitLab and Jenkins. It follows the schema of Jenkins' plugin
+//! (`junit-10.xsd`). It has no times, because nothing here is a test with a duration.
 
 use std::fmt::Write as _;
 
@@ -10,15 +10,15 @@ use crate::difference::{interval, signed, verdict as row_verdict};
 use crate::escape::xml;
 use crate::judgement::Judgement;
 
-/// What became of a test case.
+/// The outcome of a test case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
     Passed,
-    /// With why.
+    /// With the reason.
     Failed(String),
-    /// Nothing was decided, with why.
+    /// Undecided, with the reason.
     Skipped(String),
-    /// Something else went wrong, with what.
+    /// Another error, with its text.
     Error(String),
 }
 
@@ -26,7 +26,7 @@ enum Outcome {
 struct Case {
     name: String,
     outcome: Outcome,
-    /// All that is known of it.
+    /// Everything that is known about it.
     said: String,
 }
 
@@ -37,9 +37,9 @@ pub struct Suite {
     cases: Vec<Case>,
 }
 
-/// A comparison with the results of its gate. `runs`: the runs of the baseline and of the other, as
-/// far as they are known. A row that conditions are on is judged by them, `is_strict` those that are
-/// open too; where there is no gate, what is worse beyond the margin has failed.
+/// A comparison with the results of its gate. `runs`: the runs of the baseline and of the contender, if
+/// they are known. Conditions judge the rows that they apply to; with `is_strict`, an undecided condition
+/// is a failure. Without a gate, a row fails if it is worse by more than the margin.
 pub fn of_comparison(
     comparison: &Comparison,
     gates: &[GateResult],
@@ -113,9 +113,9 @@ pub fn of_run(run: &Summary) -> Suite {
     Suite { name: format!("run {}", run.run_id), properties, cases }
 }
 
-/// The failures of a run that no objective covers, such as a server that did not start. Without them
-/// the document of a failed run would show no error. Each pair: the server's name (empty where the
-/// failure is the whole run's), and what failed.
+/// The failures of a run that no objective covers, such as a server that did not start. Without them the
+/// document of a failed run would show no error. Each pair: the server's name (empty if the whole run
+/// failed), and what failed.
 pub fn of_failures(failures: &[(String, String)]) -> Suite {
     let case = |(name, why): &(String, String)| Case {
         name: if name.is_empty() { "the run".to_owned() } else { name.clone() },
@@ -126,7 +126,7 @@ pub fn of_failures(failures: &[(String, String)]) -> Suite {
     Suite { name: "failures".to_owned(), properties: Vec::new(), cases }
 }
 
-/// The document. `judged`: what all of it comes to.
+/// The document. `judged`: the overall result.
 pub fn junit(suites: &[Suite], judged: Option<&Judgement>) -> String {
     let total = |count: fn(&Suite) -> usize| suites.iter().map(count).sum::<usize>();
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -201,7 +201,7 @@ impl Suite {
     }
 }
 
-/// What is known of a row, in one sentence.
+/// What is known about a row, in one sentence.
 fn sentence(row: &Row) -> String {
     let interval = match row.interval_pct {
         Some(_) => format!(", 95 % interval {} %", interval(row.interval_pct)),
@@ -217,7 +217,7 @@ fn sentence(row: &Row) -> String {
     )
 }
 
-/// A row that a gate has conditions on.
+/// The outcome of a row that a gate has conditions on.
 fn gated(results: &[&GateResult], is_strict: bool) -> Outcome {
     let with = |met: Met| -> Vec<String> {
         let found = results.iter().filter(|result| result.met == met);

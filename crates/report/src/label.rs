@@ -1,5 +1,4 @@
-//! The names of targets, cells and passes, the same in every output. What is shown is decided
-//! elsewhere.
+//! The names of targets, cells and passes, the same in every output. Other modules decide what is shown.
 
 use inferometer_analysis::imported::Imported;
 use inferometer_analysis::pass::PassSummary;
@@ -11,18 +10,18 @@ use inferometer_model::target::Target;
 
 use crate::number::{count, in_table, significant};
 
-/// The name of the fact that tells which of the servers of a plan a target is.
+/// The name of the fact that says which of the servers of a plan a target is.
 pub const VARIANT: &str = "variant";
 
-/// Facts that name the card, in the order in which they are looked for.
+/// Facts that name the card, in the order in which they are checked.
 const CARD_FACTS: [&str; 3] = ["card", "gpu", "accelerator"];
 
-/// The head of a column with a statistic of a latency.
+/// The heading of a column with a statistic of a latency.
 pub(crate) fn latency((metric, of): (&Definition, Statistic)) -> String {
     format!("{} {} (ms)", metric.title, of.name())
 }
 
-/// The card that the server runs on if it is known, else its address.
+/// The card of the server if it is known, else the server's address.
 pub(crate) fn card(target: &Target) -> String {
     CARD_FACTS
         .iter()
@@ -32,8 +31,8 @@ pub(crate) fn card(target: &Target) -> String {
         .clone()
 }
 
-/// Engine and version: `vllm v0.2.7`; the dialect when the server did not say what it is. Of
-/// several servers of one plan also which it is: `vllm v0.2.7 (max-num-seqs=16)`.
+/// Engine and version: `vllm v0.2.7`; the dialect if the server did not state its engine. With several
+/// servers of one plan, also which one it is: `vllm v0.2.7 (max-num-seqs=16)`.
 pub(crate) fn engine(target: &Target) -> String {
     let engine = match (&target.engine, &target.engine_version) {
         (Some(engine), Some(version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
@@ -49,7 +48,7 @@ pub(crate) fn engine(target: &Target) -> String {
     }
 }
 
-/// What the figures are when they are not a measurement of a real server.
+/// What the figures are if they are not measurements of a real server.
 pub(crate) fn unreal(summary: &Summary) -> Option<&'static str> {
     match (summary.imported.is_some(), summary.predicted, summary.target.simulated) {
         (false, false, false) => None,
@@ -61,13 +60,12 @@ pub(crate) fn unreal(summary: &Summary) -> Option<&'static str> {
     }
 }
 
-/// The same in a sentence that cannot be overlooked; of imported results both where they come from
-/// and what they were there.
+/// The same as a clear sentence; for imported results both where they come from and what they were there.
 pub fn notice(summary: &Summary) -> Option<String> {
     notice_of(&summary.target, summary.predicted, summary.imported.as_ref())
 }
 
-/// The same of a run that has no results yet.
+/// The same for a run without results yet.
 pub fn notice_of(target: &Target, predicted: bool, imported: Option<&Imported>) -> Option<String> {
     let imported = imported.map(|imported| {
         let whose = match imported.is_ours() {
@@ -91,13 +89,13 @@ pub fn notice_of(target: &Target, predicted: bool, imported: Option<&Imported>) 
     (!all.is_empty()).then(|| all.join(". "))
 }
 
-/// How much faster than real time the embedded engine played, if it did.
+/// How much faster than real time the embedded engine ran, if it did.
 fn speed(target: &Target) -> Option<f64> {
     let factor = target.facts.get("speed")?.parse().ok()?;
     (factor != 1.0).then_some(factor)
 }
 
-/// `text (simulated)`, so that no figure of a model passes for a measurement.
+/// `text (simulated)`, so that no figure of a model is taken for a measurement.
 pub(crate) fn with_reality(text: &str, summary: &Summary) -> String {
     match unreal(summary) {
         Some(word) => format!("{text} ({word})"),
@@ -105,7 +103,7 @@ pub(crate) fn with_reality(text: &str, summary: &Summary) -> String {
     }
 }
 
-/// What a report is headed by: `chatglm3-6b on A100 40G, vllm v0.2.7`.
+/// The heading of a report: `chatglm3-6b on A100 40G, vllm v0.2.7`.
 pub fn title(summary: &Summary) -> String {
     let target = &summary.target;
     let text = format!("{} on {}, {}", target.model, card(target), engine(target));
@@ -118,7 +116,7 @@ fn facts(summary: &Summary) -> [String; 3] {
     [target.model.clone(), card(target), engine(target)]
 }
 
-/// Names that tell targets apart: of each the facts that they do not all share.
+/// Names that distinguish targets: for each target, the facts that not all of them share.
 pub(crate) fn distinct(summaries: &[Summary]) -> Vec<String> {
     let facts: Vec<[String; 3]> = summaries.iter().map(facts).collect();
     let differs: Vec<usize> =
@@ -143,7 +141,7 @@ pub(crate) fn distinct(summaries: &[Summary]) -> Vec<String> {
     names
 }
 
-/// What charts of these targets are of: the facts that all of them share.
+/// What charts of these targets show: the facts that all of them share.
 pub(crate) fn subject(summaries: &[Summary]) -> String {
     let Some(first) = summaries.first().map(facts) else { return "nothing measured".to_owned() };
     let shared: Vec<&str> = first
@@ -184,7 +182,7 @@ pub(crate) fn load(pass: &PassSummary) -> String {
             format!("{} in flight", count(u64::from(concurrency)))
         }
         (PassKind::Open, _, Some(rate)) => format!("{} requests/s", significant(rate)),
-        // A load of several levels has them in its description.
+        // For a load with several levels, its description states them.
         (PassKind::Closed | PassKind::Open, ..) => {
             let words = ["closed loop, ", "open loop, "];
             let load = words.iter().find_map(|&words| pass.load.strip_prefix(words));
@@ -193,7 +191,7 @@ pub(crate) fn load(pass: &PassSummary) -> String {
     }
 }
 
-/// The kind of a pass, and which repeat it is from the second on, or which trial.
+/// The kind of a pass, and its repeat number from the second on, or its trial number.
 pub(crate) fn kind(pass: &PassSummary) -> String {
     let kind = pass.kind.name();
     match (pass.trial, pass.repeat) {
@@ -203,8 +201,8 @@ pub(crate) fn kind(pass: &PassSummary) -> String {
     }
 }
 
-/// What was measured of an objective, with its unit and with the digits of tables: `2.29 ms`;
-/// absent when nothing could be measured.
+/// The measured value of an objective, with its unit and rounded as in tables: `2.29 ms`; absent if
+/// nothing could be measured.
 pub(crate) fn measured(result: &SloResult) -> Option<String> {
     let unit = unit(&result.objective);
     let value = result.measured?;
@@ -212,7 +210,7 @@ pub(crate) fn measured(result: &SloResult) -> Option<String> {
     Some(format!("{figure} {unit}").trim_end().to_owned())
 }
 
-/// The unit in which an objective was written: what stands behind its number.
+/// The unit in which an objective was written: the text after its number.
 fn unit(objective: &str) -> &str {
     let number_ends = objective.rfind(|c: char| c.is_ascii_digit() || c == '.');
     number_ends.map_or("", |at| objective[at + 1..].trim())

@@ -1,8 +1,8 @@
-//! Numbers for people: a [`Summary`](inferometer_analysis::summary::Summary) made text, plots and
+//! Writes results for people: a [`Summary`](inferometer_analysis::summary::Summary) as text, plots and
 //! pages.
 //!
-//! Everything here is a pure function from summaries to text or bytes. Nothing here measures,
-//! reads a clock, opens a file or a socket, or keeps state: callers write what they get.
+//! Everything here is a pure function from summaries to text or bytes. Nothing here measures, reads a
+//! clock, opens a file or a socket, or keeps state: callers write the results.
 
 pub mod error;
 

@@ -1,5 +1,5 @@
-//! The marks of figures with a considerable error of the client. A trusted figure has no mark.
-//! Imports of tables ignore these marks.
+//! Marks of figures for which the client's error matters. A trusted figure has no mark. Imports of tables
+//! ignore these marks.
 
 use inferometer_analysis::range::{Range, Trust};
 use inferometer_analysis::summary::Summary;
@@ -22,7 +22,7 @@ pub(crate) fn marked(text: String, figure: Option<f64>, range: Option<Range>) ->
     }
 }
 
-/// What the marks in these tables mean, a sentence each; nothing where there is none.
+/// What the marks in these tables mean, one sentence each; empty without marks.
 pub(crate) fn explained(summary: &Summary, tables: &[&Table]) -> Vec<String> {
     let has = |mark: &str| tables.iter().any(|table| table.has(mark));
     let advice = summary.verdict.advice.as_deref().unwrap_or_default();
@@ -40,7 +40,7 @@ pub(crate) fn explained(summary: &Summary, tables: &[&Table]) -> Vec<String> {
     sentences
 }
 
-/// How many figures there are of each kind; nothing where no client took part.
+/// How many figures of each kind there are; absent if no client took part.
 pub(crate) fn counted(summary: &Summary) -> Option<String> {
     let counts = summary.verdict.figures.filter(|_| !summary.predicted)?;
     Some(format!(
@@ -49,7 +49,7 @@ pub(crate) fn counted(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// Whether the client's error is small beside every figure.
+/// Whether the client's error is small compared with every figure.
 pub(crate) fn all_trusted(summary: &Summary) -> bool {
     let counts = summary.verdict.figures.unwrap_or_default();
     counts.bounded + counts.not_vouched_for == 0

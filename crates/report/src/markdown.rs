@@ -1,4 +1,4 @@
-//! `report.md`: the report for repositories and reviews. No text of the server becomes markup.
+//! `report.md`: the report for repositories and reviews. No text from the server becomes markup.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::content::{ReportInput, blocks};
 use crate::document::{Block, Span, Text, Tone};
 use crate::escape::markdown as escape;
 
-/// The report as Markdown. It refers to charts as `./ID.png`, beside the file.
+/// The report as Markdown. It refers to charts as `./ID.png` in the same folder.
 pub fn report(input: &ReportInput<'_>) -> String {
     page(&blocks(input))
 }
@@ -61,7 +61,7 @@ fn write_block(out: &mut String, block: &Block<'_>) {
         Block::Chart(chart) => {
             let _ = writeln!(out, "![{}](./{}.png)\n", escape(&chart.title), chart.id);
         }
-        // Their figures stand in the tables above them.
+        // Their figures are in the tables above them.
         Block::PageCharts(..) => {}
         Block::Details(_, title, blocks) => {
             let _ = writeln!(out, "### {}\n", escape(title));
@@ -84,7 +84,7 @@ fn text(words: &Text) -> String {
         .collect()
 }
 
-/// A code span whose fence is longer than any run of backticks within.
+/// A code span whose fence is longer than any run of backticks in it.
 fn code_span(code: &str) -> String {
     let code = visible::line(code);
     let longest = longest_run_of_backticks(&code);

@@ -13,11 +13,11 @@ pub(crate) struct Measure<'a> {
     pub name: Cow<'static, str>,
     /// Its name as people read it: `TTFT`.
     pub title: Cow<'static, str>,
-    /// Whose it is; absent of the instrument's own.
+    /// The metric; absent for the client's own figures.
     pub metric: Option<&'static Definition>,
     /// `ms` or `us`.
     pub unit: &'static str,
-    /// The values; absent when there are none.
+    /// The values; absent if there are none.
     pub values: Option<&'a Distribution>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn measures(pass: &PassSummary) -> Vec<Measure<'_>> {
     registry::in_results().map(measure).collect()
 }
 
-/// The distributions that describe the instrument.
+/// The distributions that describe the client.
 pub(crate) fn instrument_measures(pass: &PassSummary) -> Vec<Measure<'_>> {
     let us = |name, title, values| Measure { name, title, metric: None, unit: "us", values };
     let instrument = &pass.instrument;

@@ -1,6 +1,6 @@
-//! How figures are written for people. CSV and JSON do not use this: they carry every digit.
+//! Writes figures for people. CSV and JSON do not use this: they have every digit.
 
-/// What stands where there is no figure.
+/// The text for an absent figure.
 pub(crate) const MISSING: &str = "-";
 
 /// Two decimals, as the published tables have them; [`MISSING`] when absent or not finite.
@@ -11,12 +11,12 @@ pub(crate) fn two_decimals(value: Option<f64>) -> String {
     }
 }
 
-/// The digits of tables, where they say something: two decimals from 1 on, below it four significant digits.
+/// As in tables: two decimals from 1 on, below 1 four significant digits.
 pub(crate) fn in_table(value: f64) -> String {
     if value.abs() < 1.0 { significant(value) } else { two_decimals(Some(value)) }
 }
 
-/// Four significant digits, without trailing zeros; the digits before the point are never cut:
+/// Four significant digits, without trailing zeros; digits before the decimal point are never cut:
 /// `0.00123`, `13.48`, `2734`, `12,346`.
 pub(crate) fn significant(value: f64) -> String {
     if !value.is_finite() {
@@ -29,7 +29,8 @@ pub(crate) fn significant(value: f64) -> String {
     decimal(value, (3.0 - magnitude).clamp(0.0, 9.0) as usize)
 }
 
-/// Two significant digits, without trailing zeros, rounded to what stands: for what is known roughly.
+/// Two significant digits, without trailing zeros, for rough values; digits before the decimal point are
+/// never cut.
 pub(crate) fn two_significant(value: f64) -> String {
     if !value.is_finite() || value == 0.0 {
         return significant(value);
@@ -38,8 +39,8 @@ pub(crate) fn two_significant(value: f64) -> String {
     decimal(value, (1.0 - magnitude).clamp(0.0, 9.0) as usize)
 }
 
-/// A finite value with at most so many decimals, without trailing zeros: `1.5`, `12,346`. The
-/// script of a page has the same function, in `page/axis.js`.
+/// A finite value with at most this many decimals, without trailing zeros: `1.5`, `12,346`. The script of
+/// a page has the same function, in `page/axis.js`.
 pub(crate) fn decimal(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     let Some((whole, rest)) = text.split_once('.') else { return thousands(&text) };
@@ -50,7 +51,7 @@ pub(crate) fn decimal(value: f64, decimals: usize) -> String {
     }
 }
 
-/// A length of the grid; 0 says that requests have lengths of their own.
+/// A length of the grid; 0 means that requests have lengths of their own.
 pub(crate) fn length(tokens: u32) -> String {
     if tokens == 0 { "own".to_owned() } else { tokens.to_string() }
 }
@@ -60,8 +61,8 @@ pub(crate) fn count(value: u64) -> String {
     thousands(&value.to_string())
 }
 
-/// Commas between groups of three digits of an integer's text, from five digits on: lengths such
-/// as 2048 stand as in the tables.
+/// Adds commas between groups of three digits to an integer's text, from five digits on: lengths such as
+/// 2048 have none, as in the tables.
 fn thousands(text: &str) -> String {
     if text.trim_start_matches('-').len() < 5 {
         return text.to_owned();
@@ -77,7 +78,7 @@ fn thousands(text: &str) -> String {
     grouped
 }
 
-/// Bytes in the largest binary unit that keeps at least one digit before the point.
+/// Bytes in the largest binary unit in which the value is at least 1.
 pub(crate) fn bytes(value: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut scaled = value as f64;

@@ -1,14 +1,14 @@
-//! What came out when a run was measured again, as one sentence, and what to do where nothing is decided.
-//! The answer comes from the analysis.
+//! The result of measuring a run again, as one sentence, and what to do if nothing is decided. The answer
+//! comes from the analysis.
 
 use inferometer_analysis::compare::{Among, Design, Outcome, Reproduction, Row};
 
 use crate::difference::{interval, signed};
 use crate::number::significant;
 
-/// More repeats than this nobody measures: the scatter is what to look at.
+/// Nobody measures more repeats than this: reducing the variation is then better.
 const MOST_ADVISED: u32 = 50;
-/// Figures that a sentence names; more are counted.
+/// The most figures that a sentence names; others are only counted.
 const MOST_NAMED: usize = 3;
 
 /// The answer in one sentence, with the facts that differ, each with both values.
@@ -50,7 +50,7 @@ fn words(answer: &Reproduction) -> String {
     }
 }
 
-/// What to know beside the answer, a line each.
+/// What to know besides the answer, one line each.
 pub fn remarks(answer: &Reproduction) -> Vec<String> {
     let mut lines = Vec::new();
     let Some(row) = &answer.headline else { return lines };
@@ -134,7 +134,7 @@ fn span(from_pct: f64, to_pct: f64) -> String {
     }
 }
 
-/// A bound that still holds when it is written.
+/// A bound, rounded so that it still holds.
 fn rounded_up(pct: f64) -> String {
     match pct {
         0.0 => "0".to_owned(),

@@ -1,4 +1,4 @@
-//! The answer of a search for people: a sentence and a table. Nothing is judged here.
+//! The answer of a search for people: a sentence and a table. Judges nothing.
 
 use inferometer_analysis::search::{self, Claim, LoadAnswer, SearchAnswer};
 
@@ -8,7 +8,7 @@ use crate::text_table::{Align, Table};
 /// The answer in one sentence.
 pub fn sentence(answer: &SearchAnswer) -> String {
     match answer.answer.as_str() {
-        // Of an earlier version.
+        // From an earlier version.
         "" => search::sentence(answer),
         answer => answer.to_owned(),
     }
@@ -29,7 +29,7 @@ pub(crate) fn short(answer: &SearchAnswer) -> String {
     sentence(answer).trim_end_matches('.').to_owned()
 }
 
-/// What is known of each load.
+/// What is known about each load.
 pub(crate) fn table(answer: &SearchAnswer) -> Table {
     let mut columns = vec![
         (format!("Load ({})", answer.over.unit()), Align::Right),
@@ -84,7 +84,7 @@ fn verdict(answer: &SearchAnswer, load: &LoadAnswer) -> String {
     word.to_owned()
 }
 
-/// A load with four significant digits, or as it is.
+/// A load with four significant digits, or unchanged.
 fn load_text(load: f64) -> String {
     significant(load)
 }

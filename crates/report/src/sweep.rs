@@ -1,4 +1,4 @@
-//! The answer of a sweep for people: a table of its levels. Nothing is judged here.
+//! The answer of a sweep for people: a table of its levels. Judges nothing.
 
 use inferometer_analysis::sweep::{Ends, LevelAnswer, SweepAnswer};
 
@@ -17,7 +17,7 @@ pub(crate) fn explanation(answer: &SweepAnswer) -> String {
     )
 }
 
-/// What is known of each load.
+/// What is known about each load.
 pub(crate) fn table(answer: &SweepAnswer) -> Table {
     let mut columns = vec![
         ("Load".to_owned(), Align::Right),

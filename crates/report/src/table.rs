@@ -1,5 +1,5 @@
-//! The table in which results are published, with the columns, the padding and the two decimals
-//! of the records that it is compared with. A failed request is never part of a figure.
+//! The table in which results are published. Columns, padding and the two decimals are those of the
+//! records that it is compared with. A failed request is never part of a figure.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ use crate::number::{MISSING, count, length, two_decimals};
 use crate::text_table::{Align, Table};
 use crate::{answers, extra_tables, label, mark};
 
-/// Where the latencies begin in the table of loads.
+/// The index of the first latency in the table of loads.
 pub(crate) const LATENCIES_FROM: usize = 7;
 
 /// The columns of the published tables.
@@ -30,12 +30,12 @@ const RECORD_COLUMNS: [&str; 6] = [
     "Average latency per output token (ms)",
 ];
 
-/// Headings, table and footnotes of each target. A heading is written again only when it
-/// changes, so that several engines on one card stand under that card.
+/// Headings, table and footnotes of each target. A heading is only written again when it changes, so that
+/// several engines on one card are below that card.
 ///
-/// Figures have two decimals and `-` where there is none. Under the table stands, for each pass
-/// with failed requests, how many and why; then, where passes hold a concurrency or a rate, a
-/// table with a row per pass.
+/// Figures have two decimals, and `-` if there is none. Below the table, each pass with failed requests
+/// has a line with their number and reasons. If passes have a concurrency or a rate, a table with a row
+/// per pass follows.
 pub fn markdown(summaries: &[Summary]) -> String {
     let mut out = String::new();
     let mut above: Option<(String, String)> = None;
@@ -85,7 +85,7 @@ pub(crate) fn body(summary: &Summary) -> String {
     if let Some(sentence) = which_pass(summary) {
         let _ = writeln!(out, "\n{sentence}");
     }
-    // The published form has no other table: it is read again by its columns.
+    // The published form has no other table: programs read it again by its columns.
     let is_load = |pass: &PassSummary| matches!(pass.kind, PassKind::Closed | PassKind::Open);
     let has_loads = summary.cells.iter().flat_map(|cell| &cell.passes).any(is_load);
     let passes = if has_loads { passes(summary) } else { Table::new([("", Align::Left)]) };
@@ -102,7 +102,7 @@ pub(crate) fn body(summary: &Summary) -> String {
     out
 }
 
-/// The answers of a search or a sweep, what is known of each load, and its trials.
+/// The answers of a search or a sweep, what is known about each load, and its trials.
 fn of_trials(summary: &Summary) -> String {
     let mut out = String::new();
     for answer in answers::of(summary) {
@@ -144,13 +144,12 @@ pub(crate) fn records(summary: &Summary) -> Table {
     table
 }
 
-/// The input length of a cell; where its requests have their own, the mean of those that
-/// completed.
+/// The input length of a cell; if its requests have their own lengths, the mean of the completed ones.
 fn input_length(cell: &Cell) -> String {
     own_length(cell.input_length, cell, |pass| pass.input_tokens)
 }
 
-/// The same for the output.
+/// The same for the output length.
 fn output_length(cell: &Cell) -> String {
     own_length(cell.output_length, cell, |pass| pass.output_tokens)
 }
@@ -166,7 +165,7 @@ fn own_length(of_grid: u32, cell: &Cell, tokens: fn(&PassSummary) -> u64) -> Str
     }
 }
 
-/// The columns of [`passes`] that say which pass a row is.
+/// The number of columns of [`passes`] that identify a pass.
 pub(crate) const PASS_KEYS: usize = 4;
 
 /// A row per pass.
@@ -194,7 +193,7 @@ pub(crate) fn passes(summary: &Summary) -> Table {
                 label::load(pass),
                 completed(pass),
             ];
-            // Where it ended before the first request did, no rate is known.
+            // If it ended before its first request did, no rate is known.
             let is_known = !(pass.is_interrupted() && pass.outcomes.complete == 0);
             let rates = [pass.requests_per_s, pass.output_tokens_per_s, total_tokens_per_s(pass)];
             let rates = rates.map(|rate| rate.filter(|_| is_known));
@@ -210,7 +209,7 @@ pub(crate) fn passes(summary: &Summary) -> Table {
     table
 }
 
-/// Prompt and output tokens per second; absent where either is not known.
+/// Prompt and output tokens per second; absent if either is unknown.
 fn total_tokens_per_s(pass: &PassSummary) -> Option<f64> {
     let seconds = pass.duration_s.filter(|seconds| *seconds > 0.0 && pass.input_tokens > 0)?;
     Some(pass.output_tokens_per_s? + pass.input_tokens as f64 / seconds)
@@ -224,15 +223,15 @@ pub(crate) fn is_published_form(summary: &Summary) -> bool {
         || kinds.any(|kind| matches!(kind, PassKind::OneByOne | PassKind::Saturated))
 }
 
-/// How many completed of those that were planned. What a trial that was cut off brought is of few
-/// requests, the quickest ones, and is not to be read like that of the others.
+/// How many of the planned requests completed. A trial that was cut off has a mark: its figures come from
+/// few requests, the fastest ones, and must not be read like those of others.
 fn completed(pass: &PassSummary) -> String {
     let cut = if pass.is_cut_off() { ", cut off" } else { "" };
     format!("{} / {}{cut}", count(pass.outcomes.complete), count(pass.planned))
 }
 
-/// Which pass the table shows, where a cell has several that load the server; and that latencies
-/// are those under load, where all requests were sent at once.
+/// Which pass the table shows if several passes of a cell load the server; and that latencies are those
+/// under load if all requests were sent at once.
 pub(crate) fn which_pass(summary: &Summary) -> Option<String> {
     let loading = |cell: &Cell| {
         cell.passes
@@ -263,7 +262,7 @@ pub(crate) fn which_pass(summary: &Summary) -> Option<String> {
     })
 }
 
-/// Passes that the user interrupted: what of them was measured.
+/// Passes that the user interrupted, with what was measured of them.
 pub(crate) fn interrupted(summary: &Summary) -> Vec<String> {
     let of_cell = |cell: &'_ Cell| {
         let passes = cell.passes.iter().filter(|pass| pass.is_interrupted());
@@ -289,7 +288,7 @@ pub(crate) fn failures(summary: &Summary) -> Vec<String> {
             let mut why = pass.outcomes;
             why.complete = 0;
             if pass.is_cut_off() || pass.is_interrupted() || pass.stopped.is_some() {
-                // That is no failure: a finding reports it.
+                // These are not failures: a finding reports them.
                 (why.cancelled, why.skipped) = (0, 0);
             }
             let failed = why.failed();

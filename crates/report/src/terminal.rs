@@ -1,5 +1,5 @@
-//! The results on a terminal: table, failures, findings, verdict. Whether the output is a terminal is
-//! the caller's knowledge.
+//! The results on a terminal: table, failures, findings, verdict. The caller knows whether the output is
+//! a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ pub enum Colour {
     Always,
 }
 
-/// What a text is for.
+/// The properties of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Screen {
     /// Whether it has colours.
@@ -38,7 +38,7 @@ impl Screen {
 
 const ESCAPE: char = '\u{1b}';
 
-/// SGR parameters of what is coloured.
+/// SGR parameters of coloured texts.
 #[derive(Clone, Copy)]
 enum Paint {
     Bold = 1,
@@ -48,13 +48,13 @@ enum Paint {
     Yellow = 33,
 }
 
-/// Headings of the two tables are wrapped at these widths, so that lines fit most terminals.
+/// Headings of the two tables are wrapped at these widths, so that their lines fit on most terminals.
 const RECORD_HEADING: usize = 16;
 const LOAD_HEADING: usize = 9;
 const SEARCH_HEADING: usize = 24;
 
-/// The results of each target: what was measured, answers, findings, tables, what failed, verdict. The
-/// verdict is last, where a reader of a terminal looks first.
+/// The results of each target: what was measured, answers, findings, tables, failures, verdict. The
+/// verdict is last, because readers of a terminal look there first.
 pub fn text(summaries: &[Summary], screen: Screen) -> String {
     let mut out = String::new();
     for summary in summaries {
@@ -113,7 +113,7 @@ fn write_summary(out: &mut String, summary: &Summary, screen: Screen) {
     out.push_str(&below_tables(summary, colour));
 }
 
-/// What stands below the tables of a run: what failed, and the verdict.
+/// The text below the tables of a run: failures and the verdict.
 pub fn below_tables(summary: &Summary, colour: Colour) -> String {
     let mut out = String::new();
     let failures = table::failures(summary);
@@ -134,7 +134,7 @@ pub fn below_tables(summary: &Summary, colour: Colour) -> String {
     out
 }
 
-/// A table in as many parts as the screen asks for. Each repeats the first `keys` columns.
+/// A table in as many parts as the screen needs. Each part repeats the first `keys` columns.
 fn write_table(out: &mut String, table: &Table, heading_width: usize, keys: usize, screen: Screen) {
     for (number, lines) in table.fitted(heading_width, screen.columns, keys).iter().enumerate() {
         if number > 0 {
@@ -150,7 +150,7 @@ fn write_table(out: &mut String, table: &Table, heading_width: usize, keys: usiz
     }
 }
 
-/// The findings of a run, one line each and one for its advice; empty where there are none.
+/// The findings of a run, with one line each, and one for its advice; empty without findings.
 pub fn findings(summary: &Summary, colour: Colour) -> String {
     let mut out = String::new();
     if summary.findings.is_empty() {
@@ -179,8 +179,8 @@ pub fn findings(summary: &Summary, colour: Colour) -> String {
     out
 }
 
-/// The first finding of each kind, and in how many other places there is one of its kind: all of
-/// them are in the report. Two of one place are different things, and both are shown.
+/// The first finding of each kind, and how many other places have one: the report has all of them. Two
+/// findings of the same kind and place are different things, so both are shown.
 fn by_code(findings: &[Finding]) -> Vec<(&Finding, usize)> {
     let mut kinds: Vec<(&Finding, usize)> = Vec::new();
     for finding in findings {
@@ -199,7 +199,7 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
     out.push('\n');
     let verdict = &summary.verdict;
     match verdict.validity {
-        // No client was involved: there is no error of a client.
+        // No client took part: there is no error of a client.
         _ if summary.predicted => {}
         Validity::Valid => {
             let word = painted(colour, Paint::Green, "valid");
@@ -241,7 +241,7 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
     }
 }
 
-/// The text in a colour, if there are any.
+/// The text in a colour, if colours are used.
 fn painted(colour: Colour, paint: Paint, text: &str) -> String {
     let text = clean(text);
     match colour {
@@ -250,13 +250,13 @@ fn painted(colour: Colour, paint: Paint, text: &str) -> String {
     }
 }
 
-/// The text as one line that cannot steer the terminal.
+/// The text as one line without control characters.
 fn clean(text: &str) -> Cow<'_, str> {
     visible::line(text)
 }
 
-/// A text of several lines as it goes to a terminal or a pipe: nothing but colours of this module
-/// steers it.
+/// A text of several lines for a terminal or a pipe: the only control sequences in it are the colours of
+/// this module.
 pub fn shown(text: &str, colour: Colour) -> Cow<'_, str> {
     if colour == Colour::Never || !text.contains(ESCAPE) {
         return visible::lines(text);

@@ -1,19 +1,19 @@
-//! The one model of a table, with its text for Markdown and for a terminal; [`crate::page::table`]
-//! makes HTML of it. Nothing here knows what the figures mean.
+//! The one model of a table, and its text for Markdown and for a terminal; [`crate::page::table`] makes
+//! HTML of it. Nothing here knows what the figures mean.
 
 use std::collections::BTreeMap;
 
 use inferometer_model::visible;
 use unicode_width::UnicodeWidthStr;
 
-/// Where the text of a column stands.
+/// The alignment of the texts in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Words.
+    /// For words.
     Left,
-    /// The published tables.
+    /// As in the published tables.
     Centre,
-    /// Figures that are compared down a column.
+    /// For figures that are compared down a column.
     Right,
 }
 
@@ -32,10 +32,10 @@ impl Table {
         Self { columns, rows: Vec::new(), links: BTreeMap::new() }
     }
 
-    /// Adds a row. What steers a terminal or turns a text around is shown as an escape.
+    /// Adds a row. Control characters for terminals and for text direction are shown as escapes.
     ///
     /// # Panics
-    /// If it has not one text per column.
+    /// If the number of texts is not the number of columns.
     pub fn push(&mut self, row: Vec<String>) {
         assert_eq!(row.len(), self.columns.len(), "invariant: a row has one text per column");
         self.rows.push(row.iter().map(|text| visible::line(text).into_owned()).collect());
@@ -59,7 +59,7 @@ impl Table {
         &self.rows
     }
 
-    /// Whether some cell has this in it.
+    /// Whether a cell contains this text.
     pub(crate) fn has(&self, text: &str) -> bool {
         self.rows.iter().flatten().any(|cell| cell.contains(text))
     }
@@ -69,7 +69,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// A pipe table whose source is aligned, so that it reads well unrendered too.
+    /// A pipe table whose source is aligned, so that it is also readable as plain text.
     pub(crate) fn to_markdown(&self) -> String {
         let widths: Vec<usize> = (0..self.columns.len())
             .map(|column| {
@@ -90,8 +90,8 @@ impl Table {
         out
     }
 
-    /// Lines for a terminal so many columns wide, each with its end; headings are wrapped at `heading_width`. A table that is wider stands in parts below
-    /// each other, each with the first `keys` columns.
+    /// Lines for a terminal of this width in columns, each with a line end. Headings are wrapped at
+    /// `heading_width`. A wider table is split into parts below each other, each with the first `keys` columns.
     pub fn to_text(&self, heading_width: usize, columns: Option<usize>, keys: usize) -> String {
         let part = |TerminalTable { heading, rule, rows }| -> String {
             heading.into_iter().chain([rule]).chain(rows).map(|line: String| line + "\n").collect()
@@ -100,8 +100,8 @@ impl Table {
         parts.into_iter().map(part).collect::<Vec<_>>().join("\n")
     }
 
-    /// The table in parts that are at most `columns` wide, if that can be: each has the first `keys`
-    /// columns and as many of the others as fit.
+    /// The table in parts that are at most `columns` wide, if possible: each has the first `keys` columns
+    /// and as many of the others as fit.
     pub(crate) fn fitted(
         &self,
         heading_width: usize,
@@ -140,8 +140,8 @@ impl Table {
         }
     }
 
-    /// Lines with two spaces between columns and a rule below the heading, without colour.
-    /// Headings are wrapped at `heading_width`, figures stand under each other's decimals.
+    /// Lines with two spaces between columns and a rule below the heading, without colour. Headings are
+    /// wrapped at `heading_width`; figures are aligned at the decimal point.
     pub(crate) fn to_terminal(&self, heading_width: usize) -> TerminalTable {
         let heads: Vec<Vec<String>> =
             self.columns.iter().map(|(name, _)| wrapped(name, heading_width)).collect();
@@ -189,7 +189,7 @@ pub(crate) struct TerminalTable {
     pub rows: Vec<String>,
 }
 
-/// The words of a text in lines of at most `room` where words allow it.
+/// The words of a text, wrapped to lines of at most `room` where possible.
 fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -209,7 +209,7 @@ fn markdown_cell(text: &str) -> String {
     crate::escape::markdown(text).replace('|', "\\|")
 }
 
-/// The alignment row's share of a column.
+/// A column's part of the alignment row.
 fn rule(width: usize, align: Align) -> String {
     match align {
         Align::Left => format!(":{}", "-".repeat(width - 1)),
@@ -218,8 +218,8 @@ fn rule(width: usize, align: Align) -> String {
     }
 }
 
-/// The text with spaces up to the width; of an odd number of spaces the larger half is on the
-/// right, as in the published tables.
+/// The text, padded with spaces to the width; the right side gets the odd space, as in the published
+/// tables.
 fn padded(text: &str, width: usize, align: Align) -> String {
     let spaces = width.saturating_sub(text.width());
     let left = match align {

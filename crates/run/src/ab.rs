@@ -1,4 +1,4 @@
-//! Two servers compared in alternating blocks, or one with itself: both runs of the comparison, and its answer.
+//! Compares two servers, or one server with itself, in alternating blocks: both runs, and the answer.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -50,13 +50,13 @@ pub struct AbRun {
     pub sides: [Member; 2],
     /// Whether both are one server, asked in the same way.
     pub one_server: bool,
-    /// Whether each side gets other prompts of the same lengths: both lead to one place, which may remember prompts.
+    /// Whether each side gets its own prompts of the same lengths: a server of both may cache prompts.
     pub other_prompts: bool,
     /// Conditions on the differences.
     pub gate: Vec<Condition>,
 }
 
-/// A comparison that was carried out, as far as it was.
+/// A comparison that has ended, complete or not.
 pub struct FinishedAb {
     /// The answer, with the results of both runs.
     pub document: AbDocument,
@@ -96,7 +96,7 @@ impl AbRun {
         let mut sides = Vec::new();
         for ((variant, side), engine_flags) in variants.into_iter().zip(NAMES).zip(engine_flags) {
             let learned = Learned { engine_flags, ..Learned::default() };
-            // One server gets other prompts of the same lengths: it may remember the first ones.
+            // With one server, each side gets its own prompts: the server may cache those of the other.
             let own = if other_prompts { format!("{salt}-{side}") } else { salt.clone() };
             let spec = Spec {
                 salt: Some(own),
@@ -123,7 +123,7 @@ impl AbRun {
                         context.facts.insert(GATE.to_owned(), conditions.clone());
                     }
                     if side == NAMES[1] {
-                        // Whoever is asked is asked once for both.
+                        // The user is asked once for both sides.
                         context.host.confirm = None;
                         context.host.find_local_servers = false;
                     }
@@ -148,7 +148,7 @@ impl AbRun {
         Ok(found)
     }
 
-    /// The load of a block, and its server.
+    /// The cell and the load of a block.
     pub fn place(&self) -> (CellPlan, PassPlan) {
         place_of(&self.sides[0].plan)
     }
@@ -167,7 +167,7 @@ impl AbRun {
         }
     }
 
-    /// The document of a comparison. `blocks`: those of both sides, on one clock; `runs`: the results of their runs.
+    /// The document of a comparison. `blocks`: of both sides, on one clock. `runs`: both runs' results.
     pub fn document(&self, blocks: [&[Block]; 2], runs: Vec<Summary>) -> AbDocument {
         let plan = &self.sides[0].plan;
         let ab = plan.ab.as_ref().expect("invariant: the plan of a comparison has one");
@@ -205,10 +205,10 @@ impl AbRun {
         none.into_iter().chain(sides).collect()
     }
 
-    /// Measures both and writes the answer.
+    /// Measures both sides and writes the answer.
     ///
     /// # Errors
-    /// When nothing could be measured, or the answer cannot be written; what was recorded is kept.
+    /// When nothing could be measured, or the answer cannot be written. Recorded passes are kept.
     pub fn run(self, events: &Events, strictness: Strictness) -> Result<FinishedAb, RunError> {
         let place = self.place();
         let mut servers = [Servers::default(), Servers::default()];
@@ -255,7 +255,7 @@ impl AbRun {
             );
             failures.push((String::new(), Shortfall::Interrupted(why).into()));
         }
-        // Both clocks of one process begin alike.
+        // Both sides were measured in one process, so their clocks have the same origin.
         let blocks = pairs.blocks.each_ref().map(Vec::as_slice);
         let document = self.document(blocks, finished.map(|run| run.summary).to_vec());
         failures.extend(self.shortfalls(&document, strictness));
@@ -265,7 +265,7 @@ impl AbRun {
     }
 }
 
-/// The document of an answer, with the conditions judged by it; none of them where there is no pair to judge by.
+/// The document of an answer, with its judged conditions: none without a pair of blocks.
 pub(crate) fn document(
     group: String,
     answer: AbAnswer,
@@ -276,7 +276,7 @@ pub(crate) fn document(
     AbDocument { schema: AB_SCHEMA.to_owned(), group, gate, ab: answer, runs }
 }
 
-/// Whether a block of one of the runs was broken off because the time was over.
+/// Whether a block of one of the runs was cut off by the time limit.
 pub(crate) fn is_out_of_time(runs: &[Summary]) -> bool {
     let passes = runs.iter().flat_map(|run| &run.cells).flat_map(|cell| &cell.passes);
     passes.into_iter().any(|pass| pass.stopped.as_deref() == Some(STOPPED_AT_MAX_TIME))
@@ -298,8 +298,8 @@ pub fn write(
     Ok(folder)
 }
 
-/// Both sides, each with its name; whether they ask for the same server in the same way, and whether both lead to
-/// one place.
+/// Both sides, each with its name; whether both use the same server in the same way, and whether both
+/// have the same address.
 fn both(mut variants: Vec<Variant>) -> Result<([Variant; 2], [bool; 2]), RunError> {
     let count = variants.len();
     if count == 1 {
@@ -327,7 +327,7 @@ fn both(mut variants: Vec<Variant>) -> Result<([Variant; 2], [bool; 2]), RunErro
     Ok((both, [is_same, is_one_place]))
 }
 
-/// Refuses prompts that one server would get twice.
+/// Refuses prompts that one server would get twice: once on each side.
 fn check_prompts(plan: &Plan, other_prompts: bool) -> Result<(), RunError> {
     if other_prompts && plan.workload.dataset().is_some() {
         return Err(RunError::plan(format!(
@@ -339,7 +339,7 @@ fn check_prompts(plan: &Plan, other_prompts: bool) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Refuses servers that cannot be there at once.
+/// Refuses servers that cannot run at the same time.
 fn check_launched(sides: &[Member; 2], one_server: bool) -> Result<(), RunError> {
     let launched = sides.each_ref().map(|side| side.plan.launch.as_ref());
     if one_server && launched[0].is_some() {
@@ -356,7 +356,7 @@ fn check_launched(sides: &[Member; 2], one_server: bool) -> Result<(), RunError>
     }
 }
 
-/// The load of a block, and its server.
+/// The cell and the load of a block.
 pub(crate) fn place_of(plan: &Plan) -> (CellPlan, PassPlan) {
     let cell = *plan.cells.first().expect("invariant: the plan of a comparison has one cell");
     let pass = plan.passes_of(cell).into_iter().next();
@@ -369,8 +369,8 @@ fn first(failures: Vec<(String, RunError)>) -> RunError {
     error.of(&name)
 }
 
-/// What the results of one side fall short of. A block is too short for a share of its own: failures
-/// count over all blocks.
+/// What the results of one side fall short of. A block is too short for a failure share of its own:
+/// failures are counted over all blocks.
 fn shortfall(summary: &Summary, limit: f64, strictness: Strictness) -> Option<Shortfall> {
     if let Some(died) = summary.findings.iter().find(|finding| finding.is(code::SERVER_DIED)) {
         return Some(Shortfall::Failed(died.message.clone()));

@@ -1,4 +1,4 @@
-//! The answer of a stored comparison of two servers, made again from the logs of its runs.
+//! Computes the answer of a stored comparison of two servers again, from the logs of its runs.
 
 use inferometer_analysis::ab::{AbAnswer, AbSide, Sides};
 use inferometer_analysis::compare::parse_gate;
@@ -14,24 +14,24 @@ use crate::ab::{GATE, ORDER_SALT, SERVERS, SIDE, document, is_out_of_time, place
 use crate::error::RunError;
 use crate::log_summary::{FromLog, summarise_log};
 
-/// An answer that was made again.
+/// An answer that was computed again.
 pub struct AnsweredAgain {
     /// The answer.
     pub document: AbDocument,
     /// What was compared, for gates.
     pub place: (CellPlan, PassPlan),
-    /// Where the logs end within a block, as of a process that was killed: each with the name of its run.
+    /// Where logs end within a block, as after a process was killed: each with the name of its run.
     pub cut: Vec<String>,
 }
 
-/// The answer of a stored comparison, made again from the logs of its two runs.
+/// The answer of a stored comparison, computed again from the logs of its two runs.
 ///
 /// # Errors
 /// When the store has no such comparison, or a log cannot be read.
 pub fn answered_again(store: &Store, name: &str) -> Result<AnsweredAgain, RunError> {
     let mut sides: [Option<StoredRun>; 2] = [None, None];
     for row in store.runs()? {
-        // A run that cannot be read is of another comparison, or missed below.
+        // A run that cannot be read is skipped: if it is one of these two, an error below says so.
         let Ok(run) = store.run(row.id.as_str()) else { continue };
         let fact = |key: &str| run.target.facts.get(key).map(String::as_str);
         if fact("group") == Some(name) {

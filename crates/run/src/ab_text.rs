@@ -1,4 +1,5 @@
-//! Progress of a comparison in words: a line for each pair, and its maximum cost.
+//! Progress of a comparison as text: a line for each pair of blocks, and the most that the comparison may
+//! cost.
 
 use inferometer_analysis::ab::{Ab, Block};
 use inferometer_plan::Plan;
@@ -6,7 +7,7 @@ use inferometer_plan::ab::AbPlan;
 
 use crate::estimate::in_words;
 
-/// One line on the last pair: the figure that decides on both sides, and what is known by now.
+/// One line on the last pair: the figure that decides, on both sides, and what is known so far.
 pub fn pair(plan: &AbPlan, comparison: &Ab<'_>, blocks: [&Block; 2]) -> String {
     let name = plan.figures.first().map(|figure| figure.name()).unwrap_or_default();
     let values = blocks.map(|block| block.values.first().copied().flatten());
@@ -25,7 +26,7 @@ pub fn pair(plan: &AbPlan, comparison: &Ab<'_>, blocks: [&Block; 2]) -> String {
     format!("    pair {}: {name} {of_pair}{known}", comparison.pairs())
 }
 
-/// The most that a comparison takes, in words.
+/// The most that a comparison can take, as text.
 pub fn bound(plan: &Plan, ab: &AbPlan, most: Option<std::time::Duration>) -> String {
     let of_block = plan.passes.first().and_then(|pass| pass.requests()).unwrap_or(0);
     let pairs = plan.repeat.at_most;

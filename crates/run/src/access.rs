@@ -13,14 +13,14 @@ use inferometer_plan::spec::Spec;
 use crate::credentials::Variables;
 use crate::error::PlanError;
 
-/// The value of `--proxy` that leaves out every proxy.
+/// The value of `--proxy` for a connection without any proxy.
 const NO_PROXY: &str = "none";
 
 /// How the server of a plan is reached. The embedded engine, and a server that the plan starts, are
-/// reached straight.
+/// reached without a proxy.
 ///
 /// # Errors
-/// When a file cannot be read or does not hold what it should, or what names a proxy cannot be used.
+/// When a file cannot be read or has the wrong content, or when the address of a proxy is not valid.
 pub(crate) fn access(
     spec: &Spec,
     plan: &Plan,
@@ -44,8 +44,8 @@ pub(crate) fn access(
     Ok(Access { trust, identity, proxies })
 }
 
-/// A proxy that a flag or a plan names. Other users can see flags in the list of processes, and plans are
-/// stored: a password is refused.
+/// A proxy that a flag or a plan names. A password in it is refused: other users can see flags in the
+/// list of processes, and plans are stored.
 fn named(text: &str) -> Result<Proxy, PlanError> {
     let wrong = |why: &str| PlanError::new(format!("proxy (--proxy): {why}"));
     if text.contains('@') {
@@ -72,7 +72,7 @@ fn trust(spec: &Spec) -> Result<Trust, PlanError> {
     Ok(trust)
 }
 
-/// The certificate by which the server knows its client, and its key, from one file or from two.
+/// The certificate that the client presents to the server, and its key, from one file or from two.
 fn identity(spec: &Spec) -> Result<Option<Identity>, PlanError> {
     let Some(certificate) = &spec.client_cert else { return Ok(None) };
     let flag = |is_key| match is_key {

@@ -1,5 +1,5 @@
-//! Reaches a server and asks it what it is; waits for one that is not ready yet, where that is wanted.
-//! It starts none.
+//! Connects to a server and asks it what it is. Waits for a server that is not ready yet, if the plan
+//! asks for that. Starts no server.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -15,13 +15,13 @@ use crate::servers::Start;
 
 /// How long a server may take to say what it is.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The first pause before a server that is waited for is asked again. Each further one is twice as long.
+/// The first pause before a server is asked again. Each further pause is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// How often a pause looks whether the run is to stop.
+/// How often a pause checks whether the run must stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How often those who wait are told.
+/// How often a message tells the user that the run still waits.
 const REPORT_EVERY: Duration = Duration::from_secs(15);
 
 /// A server that answered.
@@ -36,18 +36,18 @@ pub(crate) struct Wanted<'a> {
     pub(crate) url: &'a Url,
     pub(crate) headers: &'a [(String, String)],
     pub(crate) access: &'a Access,
-    /// Whether it has to list a model, because the plan names none.
+    /// Whether it must list a model, because the plan names none.
     pub(crate) lists_a_model: bool,
-    /// Whether the plan names dialect and model, so that the server need not say them.
+    /// Whether the plan names dialect and model, so that the server need not state them.
     pub(crate) is_named: bool,
     /// Whether the plan starts it.
     pub(crate) is_launched: bool,
 }
 
-/// What came of asking once.
+/// The result of asking once.
 enum Attempt {
     Ready(Box<Reached>),
-    /// Waiting may help.
+    /// The server may be ready later.
     NotYet(String),
     Failed(String),
 }
@@ -63,10 +63,10 @@ pub(crate) fn connect(wanted: Wanted<'_>) -> Result<Reached, RunError> {
     }
 }
 
-/// A server that answers within a time.
+/// A server that answers within a time limit.
 ///
 /// # Errors
-/// When that time is over, with the last answer; at once when waiting cannot help.
+/// When the time limit is reached, with the last answer; at once if waiting cannot help.
 pub(crate) fn wait_for(
     wanted: Wanted<'_>,
     wait: Duration,
@@ -112,7 +112,7 @@ fn attempt(wanted: Wanted<'_>, waits: bool) -> Attempt {
         Err(error) => return Attempt::Failed(error.to_string()),
     };
     let Found { loading, lists_models, models, dialect, .. } = &reached.found;
-    // A gateway may not list models and serve them all the same.
+    // A gateway may serve models without listing them.
     if let Some(loading) = loading.as_ref().filter(|_| waits || !is_named) {
         let advice = match (waits, is_launched) {
             (true, _) => String::new(),
@@ -130,7 +130,7 @@ fn attempt(wanted: Wanted<'_>, waits: bool) -> Attempt {
     Attempt::Ready(Box::new(reached))
 }
 
-/// Whether a server that starts may answer so.
+/// Whether a server that is starting may answer with this error.
 fn may_pass(error: &ClientError) -> bool {
     matches!(
         error,
@@ -140,7 +140,7 @@ fn may_pass(error: &ClientError) -> bool {
 
 /// Waits for a while, or until `stop` is set.
 fn pause(span: Duration, stop: &AtomicBool) {
-    // Nothing is ever sent: only the time ends a part.
+    // Nothing is ever sent on this channel: only the time limit ends each wait.
     let (_open, nothing) = channel::<()>();
     let end = monotonic_now() + span;
     while monotonic_now() < end && !stop.load(Ordering::Relaxed) {

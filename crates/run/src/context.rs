@@ -14,22 +14,24 @@ use crate::interrupt::Interrupt;
 use crate::prompts::EarlierWork;
 use crate::team::Team;
 
-/// What a run needs beside its plan.
+/// What a run needs besides its plan.
 #[derive(Default)]
 pub struct Context {
     /// What the calling program does for a run.
     pub host: Host,
-    /// Keeps this run's prompts apart from every other's, so that no cache knows them.
+    /// Makes the prompts of this run differ from those of every other run, so that no cache has them.
     pub salt: String,
-    /// Further headers of each request with their values, which may be secrets.
+    /// Additional headers of each request, with values that may be secrets.
     pub headers: Vec<(String, String)>,
-    /// How a server that runs elsewhere is reached: who is trusted, what is shown, by which proxy.
+    /// How a server that runs elsewhere is reached: whom the client trusts, which certificate it
+    /// presents, and by which proxy.
     pub access: Access,
-    /// How long to wait for a server that runs elsewhere to become ready; absent: not at all.
+    /// How long to wait for a server that runs elsewhere to become ready; absent: no wait.
     pub wait: Option<Duration>,
     /// The database.
     pub store: PathBuf,
-    /// The folder for reports; absent: one by the run's name in [`crate::outputs::DEFAULT_FOLDER`].
+    /// The folder for reports; absent: a folder with the run's name in
+    /// [`crate::outputs::DEFAULT_FOLDER`].
     pub out: Option<PathBuf>,
     /// Which files are written there.
     pub files: ReportFiles,
@@ -37,11 +39,11 @@ pub struct Context {
     pub facts: BTreeMap<String, String>,
     /// Cells that an earlier run of this plan has completed. They are not measured again.
     pub resumed: Vec<(CellPlan, Vec<LoggedPass>)>,
-    /// What an earlier run sent: a run that would send anything else does not begin.
+    /// What an earlier run sent: this run does not begin if it would send anything else.
     pub same_work: Option<EarlierWork>,
-    /// This process among those that measure the plan together.
+    /// The role of this process among those that measure the plan together.
     pub team: Team,
-    /// A file for the requests as they are sent.
+    /// A file that gets a copy of the requests as they are sent.
     pub dump: Option<PathBuf>,
 }
 
@@ -51,14 +53,14 @@ pub enum ReportFiles {
     /// Figures, plots, and the report as Markdown and as a page.
     #[default]
     All,
-    /// Figures alone: as JSON, as CSV and as a table.
+    /// Figures only: as JSON, as CSV and as a table.
     Figures,
 }
 
-/// How long a run may take: by two estimates, in either order; absent where nothing is known.
+/// How long a run may take: two estimates in either order; absent if nothing is known.
 pub type Estimate = Option<(Duration, Duration)>;
 
-/// Asks whether a run is to begin, and says why not.
+/// Asks whether a run should begin; an error is the reason against it.
 pub type Confirm = Arc<dyn Fn(Estimate) -> Result<(), String> + Send + Sync>;
 
 /// What the calling program does for a run.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::error::PlanError;
 
-/// The values of environment variables, as the calling program hands them over.
+/// The values of environment variables, as the calling program passes them in.
 pub use inferometer_http::proxy::Variables;
 
 /// The variable that holds the key, unless another one is named.
@@ -18,7 +18,7 @@ const USUAL_VARIABLE: &str = "OPENAI_API_KEY";
 /// The authorization header, from the variable that holds the key.
 ///
 /// # Errors
-/// When a variable was named that is not set, or whose value cannot be sent.
+/// When the named variable is not set, or its value cannot be sent.
 pub fn authorization(
     spec: &Spec,
     variables: Variables<'_>,
@@ -39,7 +39,7 @@ pub fn authorization(
             format!("api_key_env (--api-key-env): the variable {name} does not contain an API key"),
         )),
         Some(key) => {
-            // Each API has its own field for it; most have the same.
+            // Each API has its own header for the key; most have the same one.
             let dialect = spec.dialect.as_deref().and_then(dialect);
             let (name, value) = dialect.map_or_else(
                 || ("authorization", format!("Bearer {key}")),
@@ -51,13 +51,13 @@ pub fn authorization(
         None => Err(PlanError::new(format!(
             "api_key_env (--api-key-env): {} is not set; give the name of the variable that \
                 contains the API key",
-            // Whoever gives the key itself gives no such name, and it is not repeated.
+            // If the key itself was given instead of a name, it is not repeated.
             if is_usual_name(name) { format!("the variable {name}") } else { "it".to_owned() }
         ))),
     }
 }
 
-/// All that is secret in a spec and in the variable that holds the key, whether or not it is sent.
+/// All secrets in a spec and in the variable that holds the key, sent or not.
 pub fn secrets(spec: &Spec, variables: Variables<'_>) -> Secrets {
     let proxies = Proxies::of_variables(variables).secret_headers();
     Secrets::of_headers(&[sent(spec, variables), proxies].concat())
@@ -65,7 +65,7 @@ pub fn secrets(spec: &Spec, variables: Variables<'_>) -> Secrets {
 
 fn sent(spec: &Spec, variables: Variables<'_>) -> Vec<(String, String)> {
     let header = |text: &String| {
-        // One without a colon may be a key alone.
+        // A header without a colon may be the key alone.
         let (name, value) = text.split_once(':').unwrap_or(("authorization", text));
         (name.trim().to_owned(), value.trim().to_owned())
     };
@@ -74,11 +74,11 @@ fn sent(spec: &Spec, variables: Variables<'_>) -> Vec<(String, String)> {
     spec.header.iter().flatten().map(header).chain(key).collect()
 }
 
-/// Refuses a plan that holds a key anywhere but in a header: all of it is stored and shown, and
-/// everyone who lists the processes sees the command of a server.
+/// Refuses a plan that holds a key anywhere but in a header. A plan is stored and shown, and everyone who
+/// lists the processes sees the command of a server.
 ///
 /// # Errors
-/// Each key of the plan that holds it.
+/// Every key of the plan that contains a secret.
 pub fn check_places(spec: &Spec, variables: Variables<'_>) -> Result<(), PlanError> {
     let keys = keys(spec, variables);
     let Ok(Value::Object(spec)) = serde_json::to_value(spec) else { return Ok(()) };
@@ -96,10 +96,10 @@ pub fn check_places(spec: &Spec, variables: Variables<'_>) -> Result<(), PlanErr
     if mistakes.is_empty() { Ok(()) } else { Err(mistakes.into()) }
 }
 
-/// Refuses a name of a server that holds its key.
+/// Refuses the name of a server if it contains the key.
 ///
 /// # Errors
-/// When it does.
+/// When the name contains it.
 pub fn check_name(name: &str, spec: &Spec, variables: Variables<'_>) -> Result<(), PlanError> {
     match keys(spec, variables).iter().any(|(_, key)| key.is_whole_in(name)) {
         true => Err(PlanError::new(
@@ -110,8 +110,8 @@ pub fn check_name(name: &str, spec: &Spec, variables: Variables<'_>) -> Result<(
     }
 }
 
-/// The keys alone, each with where it comes from: other headers, such as the name of a tenant, a key by
-/// which requests are routed and a cookie, may well stand elsewhere too.
+/// Only the keys, each with its source. Other headers (the name of a tenant, a routing key, a cookie) may
+/// also occur elsewhere in a plan.
 fn keys(spec: &Spec, variables: Variables<'_>) -> Vec<(String, Secrets)> {
     let is_key = |name: &str| {
         let known = ["authorization", "proxy-authorization"];
@@ -136,7 +136,7 @@ fn holds(value: &Value, keys: &Secrets) -> bool {
     }
 }
 
-/// Whether a variable is written as most are: `OPENAI_API_KEY`.
+/// Whether a variable has a name of the usual form, such as `OPENAI_API_KEY`.
 fn is_usual_name(name: &str) -> bool {
     let is_upper = |c: char| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit();
     name.chars().all(is_upper)

@@ -1,11 +1,10 @@
-//! Whether the data had as many requests as a pass was to have. What the data holds is never read
-//! here.
+//! Whether the data set had as many requests as a pass needs. Does not read the data set.
 
 use inferometer_load::PassPlan;
 use inferometer_model::finding::{Finding, code};
 
-/// What a reader should know of a pass that had `requests` requests, where the data has `plays` of
-/// them and starts again from the first after the last.
+/// What a reader should know about a pass of `requests` requests if the data set has `plays` of them and
+/// starts again from the first after the last.
 pub fn findings(
     pass: &PassPlan,
     requests: u64,

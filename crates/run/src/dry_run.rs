@@ -1,4 +1,4 @@
-//! A plan as it was resolved, for people and for programs. Nothing is sent.
+//! A resolved plan, for people and for programs. Nothing is sent.
 
 use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
@@ -16,7 +16,7 @@ use crate::{ab_text, estimate, prompts};
 pub enum Clock {
     /// Against a server.
     Real,
-    /// By the embedded engine's own arithmetic, which takes seconds.
+    /// Simulated by the embedded engine, which takes seconds of real time.
     Virtual,
 }
 
@@ -29,7 +29,7 @@ pub enum Form {
     Json,
 }
 
-/// A plan as it was resolved, and how long it will take.
+/// A resolved plan, and how long it will take.
 ///
 /// # Errors
 /// When the data set cannot be read, or the embedded engine does not know the model.

@@ -1,4 +1,4 @@
-//! The noise of the embedded engine, from a plan. It draws nothing.
+//! The noise of the embedded engine, from a plan. Draws no random number.
 
 use inferometer_engine::Noise;
 use inferometer_plan::{Plan, TargetPlan};
@@ -7,12 +7,12 @@ use inferometer_stats::seed::{below, rng};
 use crate::context::Context;
 use crate::error::PlanError;
 
-/// The noise of the plan, with a seed. Without a seed of its own it gets one from the run's seed, the
-/// salt, and the server and round of a group. So two runs with the same salt have the same noise, and
-/// all others differ.
+/// The noise of the plan, with a seed. If the noise has no seed of its own, it gets one from the run's
+/// seed, the salt, and the server and round of a group. So two runs with the same salt have the same
+/// noise; all others differ.
 ///
 /// # Errors
-/// When what the plan says is no noise.
+/// When the plan's noise is not valid.
 pub fn noise_of(plan: &Plan, context: &Context) -> Result<Option<Noise>, PlanError> {
     let TargetPlan::Embedded { engine_flags, .. } = &plan.target else { return Ok(None) };
     let Some(text) = engine_flags.get("noise") else { return Ok(None) };

@@ -1,5 +1,5 @@
-//! The embedded engine as a server: in a process of its own, so that client and server share no
-//! thread and no allocator, or on a thread of this process where no program is given.
+//! The embedded engine as a server: in a process of its own, so that client and server share no thread
+//! and no allocator; or on a thread of this process if no program is given.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
@@ -22,7 +22,7 @@ use inferometer_plan::spec::parse_url;
 
 use crate::error::RunError;
 
-/// The embedded engine, listening on a port of this machine; ends with this value.
+/// The embedded engine, listening on a port of this machine. Dropping this value ends it.
 pub struct EmbeddedServer {
     /// Where it listens.
     pub url: Url,
@@ -31,8 +31,8 @@ pub struct EmbeddedServer {
 }
 
 impl EmbeddedServer {
-    /// Starts the engine and waits until it listens. Its answers end by themselves within
-    /// `end_of_text_within` tokens, where that is given and end-of-text is not ignored.
+    /// Starts the engine and waits until it listens. With `end_of_text_within`, answers end within that
+    /// many tokens unless the request ignores end-of-text.
     ///
     /// # Errors
     /// When it cannot be started or refuses its model.
@@ -69,22 +69,23 @@ impl EmbeddedServer {
     }
 }
 
-/// A server of the `inferometer` program as a process; ends with this value, and with this process
-/// however that ends.
+/// A server of the `inferometer` program as a process. It ends when this value is dropped, and also if
+/// this process is killed.
 pub struct ServerProcess {
     child: Child,
-    /// The server ends when this closes, which the system does even if this process is killed.
+    /// The server ends when this pipe closes. The operating system closes it even if this process is
+    /// killed.
     _stdin: Option<ChildStdin>,
     /// Where it listens.
     pub url: Url,
 }
 
 impl ServerProcess {
-    /// Starts the program as a server that ends with its standard input, and waits until it says
-    /// where it listens.
+    /// Starts the program as a server that ends with its standard input, and waits until it states its
+    /// address.
     ///
     /// # Errors
-    /// When it cannot be started or ends at once; its own words are on standard error.
+    /// When it cannot be started or ends at once; its own messages are on standard error.
     pub fn spawn(what: &str, program: &Path, arguments: &[OsString]) -> Result<Self, RunError> {
         let failed = |why: String| RunError::target(format!("{what}: {why}"));
         let mut command = Command::new(program);
@@ -92,7 +93,7 @@ impl ServerProcess {
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // An interruption by the keyboard is for this process to handle, not for the server.
+            // Only this process handles an interruption by the keyboard, not the server.
             .process_group(0);
         let mut child =
             command.spawn().map_err(|error| failed(format!("cannot be started: {error}")))?;
@@ -114,7 +115,7 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // It holds nothing that a gentler end would save.
+        // The server has no state that a slower end would save.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -149,7 +150,7 @@ impl EngineThread {
         let thread = inferometer_net::thread::spawn(move || {
             let refused = sender.clone();
             if let Err(why) = serve(config, front, ending, &sender) {
-                // Once it listens nobody waits for a reason any more.
+                // Once it listens, nobody waits for this error any more.
                 let _ = refused.send(Err(why));
             }
         })
@@ -171,7 +172,7 @@ impl Drop for EngineThread {
     }
 }
 
-/// Where it listens and how it is woken, or why it does not.
+/// Its address and the handle that wakes it, or why it does not listen.
 type Listening = Result<(SocketAddr, Waker), String>;
 
 fn serve(
@@ -186,7 +187,7 @@ fn serve(
     let mut net = EpollNet::new().map_err(|error| error.to_string())?;
     let at = SocketAddr::from(([127, 0, 0, 1], 0));
     let address = net.listen(at).map_err(|error| error.to_string())?;
-    // Whoever started this waits for it.
+    // The thread that started this one waits for the address.
     let _ = listening.send(Ok((address, net.waker())));
     net.play(&mut Until { actor: Server::new(front), stop }).map_err(|error| error.to_string())
 }

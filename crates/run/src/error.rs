@@ -1,5 +1,5 @@
-//! Why a plan is refused, why a run cannot be carried out, and what a finished run falls short of.
-//! No exit code: what a failure means to a process is decided by the program.
+//! Why a plan is refused, why a run cannot be carried out, and what a finished run falls short of. Knows
+//! no exit codes: the program maps errors to them.
 
 use std::fmt::Display;
 use std::io;
@@ -9,7 +9,7 @@ use inferometer_launch::LaunchError;
 use inferometer_model::secrets::Secrets;
 use inferometer_store::{RunId, StoreError};
 
-/// A plan that cannot be measured as it is. Nothing was sent.
+/// A plan that cannot be measured as written. Nothing was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", mistakes.join("; "))]
 pub struct PlanError {
@@ -23,7 +23,7 @@ impl PlanError {
         Self { mistakes: vec![mistake.to_string()] }
     }
 
-    /// The same mistakes without what is secret.
+    /// The same mistakes without secrets.
     #[must_use]
     pub(crate) fn redacted(self, secrets: &Secrets) -> Self {
         let redacted = |mistake: &String| secrets.redact(mistake).into_owned();
@@ -47,13 +47,13 @@ impl From<Vec<String>> for PlanError {
     }
 }
 
-/// Why a run could not be carried out. Whatever was recorded until then is stored.
+/// Why a run could not be carried out. Everything recorded before is stored.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The plan cannot be measured. Nothing was sent.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The operating system refuses sockets, or cannot wait for them any more.
+    /// The operating system refuses sockets, or can no longer wait for them.
     #[error("sockets: {0}")]
     Sockets(#[source] io::Error),
     /// The operating system refuses a thread.
@@ -65,7 +65,7 @@ pub enum RunError {
     /// The server that the plan starts did not become ready.
     #[error(transparent)]
     Launch(LaunchError),
-    /// The server cannot be reached, or does not say how it is to be spoken to.
+    /// The server cannot be reached, or it is unknown which API it has.
     #[error("{0}")]
     Target(String),
     /// The requests of a pass cannot be made.
@@ -90,7 +90,7 @@ pub enum RunError {
     /// A plot of the report cannot be drawn.
     #[error("{0}")]
     Plot(String),
-    /// Whoever was asked whether the run is to begin refused: see [`crate::Host::confirm`].
+    /// The user, or the calling program, decided against the run: see [`crate::Host::confirm`].
     #[error("{0}")]
     Refused(String),
     /// Another rank of the run is lost, or failed.
@@ -99,7 +99,7 @@ pub enum RunError {
     /// Interrupted before anything was measured.
     #[error("interrupted before {0}")]
     Interrupted(&'static str),
-    /// The run broke off. What it measured until then is in the folder and in the store.
+    /// The run stopped before its end. What it measured is in the folder and in the store.
     #[error("{why}; the results until then are in {}", folder.display())]
     BrokenOff {
         /// What happened, and in which pass.
@@ -107,7 +107,7 @@ pub enum RunError {
         /// The folder of its report.
         folder: PathBuf,
     },
-    /// The run is stored, and its report cannot be written.
+    /// The run is stored, but its report cannot be written.
     #[error(
         "{}run {run} is stored in {}, but its report cannot be written: {source}; write it with: \
             inferometer report {run} --store '{}' --out FOLDER",
@@ -120,15 +120,15 @@ pub enum RunError {
         run: String,
         /// Its store.
         store: PathBuf,
-        /// Why the run broke off, if it did.
+        /// Why the run stopped before its end, if it did.
         broken: Option<String>,
         /// What cannot be written.
         source: Box<RunError>,
     },
-    /// The run was carried out, and its results are not what was asked for.
+    /// The run was carried out, but its results are not what was asked for.
     #[error(transparent)]
     Shortfall(#[from] Shortfall),
-    /// The same of one of several servers.
+    /// An error of one of several servers.
     #[error("{name}: {source}")]
     OfServer {
         /// The server's name in the plan.
@@ -165,7 +165,8 @@ impl RunError {
         Self::Report { run, store, broken, source }
     }
 
-    /// The same error of one of several servers; of one that has no name, as it is.
+    /// The same error, with the name of the server that it belongs to; unchanged if the server has no
+    /// name.
     #[must_use]
     pub fn of(self, server: &str) -> Self {
         match (self, server) {
@@ -176,7 +177,7 @@ impl RunError {
     }
 }
 
-/// What the results of a run that was carried out fall short of.
+/// What the results of a finished run fall short of.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Shortfall {
     /// The user interrupted it.
@@ -188,7 +189,7 @@ pub enum Shortfall {
     /// An objective was not met.
     #[error("{0}")]
     Objective(String),
-    /// Some figures that matter are unreliable, because of the client's own error.
+    /// Some important figures are unreliable, because the client's own error is too large.
     #[error("{0}")]
     Suspect(String),
 }

@@ -13,8 +13,8 @@ use inferometer_workload::PromptScope;
 use crate::error::RunError;
 use crate::prompts::Prompts;
 
-/// How long a plan takes on the embedded engine, by the engine itself in virtual time; nothing
-/// for other servers, which say nothing before they are asked, and for workloads whose lengths are
+/// How long a plan takes on the embedded engine, computed by the engine itself in virtual time. Absent
+/// for other servers, because they are not asked before the run. Absent for workloads whose lengths are
 /// not those of a grid in tokens.
 ///
 /// # Errors
@@ -42,7 +42,7 @@ pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, RunError> {
                 _ => (1, pass.requests().unwrap_or(1)),
             };
             let row = table(&config, *cell, one_by_one, saturated).map_err(RunError::plan)?;
-            // A cell in which nothing completes, for it is over the model's limit, takes no time.
+            // In a cell above the model's limit no request completes, and it takes no time.
             let alone = row.latency_per_output_token_ms.unwrap_or(0.0)
                 * 1e-3
                 * f64::from(cell.output_length)
@@ -52,8 +52,8 @@ pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, RunError> {
             } else {
                 0.0
             };
-            // The load needs as long as its last request is due, and the server no less than it
-            // needs for all of them at once. Without a count, the load's own time it is.
+            // A load takes at least until its last request is due; the server takes at least the time for
+            // all requests at once. If the pass has no request count, only the load's own time counts.
             let last_due_s = pass.load().last_due_s(alone);
             let needed_s = match (pass, pass.requests()) {
                 (PassPlan::OneByOne { .. }, _) | (_, None) => last_due_s,
@@ -67,14 +67,14 @@ pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, RunError> {
     Ok(Some(Duration::from_secs_f64(seconds) + rests(plan)))
 }
 
-/// Whether requests have lengths that the grid does not tell.
+/// Whether requests have lengths that are not those of the grid.
 fn has_own_lengths(plan: &Plan) -> bool {
     let own = |cell: &CellPlan| cell.input_length == 0 || cell.output_length == 0;
     plan.workload.grid() != Grid::Tokens || plan.cells.iter().any(own)
 }
 
-/// How long the schedules of a plan are, where every pass has one: what is known of requests that
-/// have lengths of their own.
+/// How long the schedules of a plan are, if every pass has one. For requests with lengths of their own,
+/// nothing else is known.
 fn of_schedule(plan: &Plan) -> Option<Duration> {
     let scheduled = |pass: &PassPlan| {
         let load = pass.load();
@@ -85,7 +85,7 @@ fn of_schedule(plan: &Plan) -> Option<Duration> {
     Some(Duration::from_secs_f64(once_s * f64::from(plan.repeat.at_least)) + rests(plan))
 }
 
-/// A pass begins nothing after its own bound in time, give or take its last requests.
+/// A pass begins no request after its own time limit. The time of its last requests is not counted.
 fn bounded(pass: &PassPlan, seconds: f64) -> f64 {
     let limit = pass.bound().duration;
     limit.map_or(seconds, |limit| seconds.min(limit.as_secs_f64()))
@@ -95,14 +95,14 @@ fn warm_up_s(plan: &Plan, alone_s: f64) -> f64 {
     plan.warmup.bound().map_or(0.0, |bound| PassPlan::OneByOne { bound }.load().last_due_s(alone_s))
 }
 
-/// The rests between passes.
+/// The sum of the rests between passes.
 fn rests(plan: &Plan) -> Duration {
     let passes = plan.cells.len() * plan.passes.len() * plan.repeat.at_least as usize;
     plan.cooldown.unwrap_or_default() * passes as u32
 }
 
-/// How long a plan takes on a server of which one request is known: at least, if the server
-/// batches without limit, and at most, if it does not batch at all.
+/// How long a plan takes on a server, from the record of one request. The first time assumes that the
+/// server batches without limit; the second assumes that it does not batch at all.
 pub fn from_request(plan: &Plan, record: &Record) -> Option<(Duration, Duration)> {
     let sent = record.send_start.filter(|_| !has_own_lengths(plan))?;
     let first = record.arrival(record.token_events().next()?);
@@ -132,11 +132,11 @@ pub fn from_request(plan: &Plan, record: &Record) -> Option<(Duration, Duration)
     Some((Duration::from_secs_f64(least), Duration::from_secs_f64(most)))
 }
 
-/// Requests of a cell that are made to see how long they are.
+/// How many requests of a cell are made to find their mean lengths.
 const SAMPLE: u32 = 64;
 
-/// How long a plan takes whose requests have lengths of their own: as long as with requests of
-/// their mean lengths, by a few of them. Nothing for conversations, whose prompts grow by answers.
+/// How long a plan takes whose requests have lengths of their own: as long as with requests of their mean
+/// lengths, found from a sample. Absent for conversations, whose prompts grow by the answers.
 pub fn of_sample(
     plan: &Plan,
     prompts: &Prompts,
@@ -170,7 +170,7 @@ pub fn of_sample(
     Some((least, most))
 }
 
-/// The estimate in words.
+/// The estimate as text.
 pub fn words(estimate: Option<Duration>) -> String {
     match estimate {
         Some(span) => format!("estimate: {}", in_words(span)),

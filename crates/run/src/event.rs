@@ -1,5 +1,5 @@
-//! What happens in a run, as it happens: the one stream from which bars, dashboards, scrapers and
-//! lines on a terminal are made. No result comes from it.
+//! What happens in a run, as it happens: the one stream that progress bars, dashboards, scrapers and
+//! terminal lines read. No result is computed from it.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -15,37 +15,37 @@ use inferometer_model::sample::Sample;
 use inferometer_model::target::Target;
 use inferometer_store::PassBegin;
 
-/// Something that happened in a run. Passes do not overlap; within one, records and samples come
-/// from threads of their own.
+/// Something that happened in a run. Passes do not overlap. Within a pass, records and samples come from
+/// separate threads.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A line for people: what is done next, and what it may take.
+    /// A line for people: what is done next, and how long it may take.
     Message(&'a str),
-    /// A line for people that matters also to those who want no others: something is missing from
-    /// the results.
+    /// A line for people that also matters to those who want no messages: something is missing from the
+    /// results.
     Warning(&'a str),
-    /// The server is started or asked now. From here on an [`crate::Interrupt`] ends the run.
+    /// The server is now started or connected to. From here on an [`crate::Interrupt`] ends the run.
     Connecting,
     /// The store has the run, and measuring begins.
     RunStarted(&'a RunStarted),
     /// The prompts of a pass are being made.
     PromptsStarted(&'a PromptsStarted),
-    /// They are made.
+    /// All prompts of the pass are made.
     PromptsEnded,
-    /// Requests that are not reported are sent before the passes of a cell.
+    /// Unreported requests are sent before the passes of a cell.
     WarmUpStarted(&'a WarmUpStarted),
-    /// All of them have ended.
+    /// All requests of the warm-up have ended.
     WarmUpEnded,
     /// A pass begins.
     PassStarted(&'a PassStarted),
     /// A request of the pass has ended and is recorded.
     Record(&'a Record),
-    /// Requests of the pass that never began, so many from this one on, are recorded.
+    /// Requests of the pass that never began are recorded: this many, counted from this record's index.
     NeverBegun(&'a Record, u32),
-    /// The server or the cards were asked for their metrics while the pass ran.
+    /// The server or the cards were asked for their metrics during the pass.
     Sample(&'a Sample),
-    /// The load generator has ended the pass; its last records may still be on their way.
+    /// The load generator has ended the pass; its last records may still arrive.
     PassStopped(Option<&'a Process>),
     /// The figures of a pass.
     PassEnded(&'a PassEnded<'a>),
@@ -53,7 +53,7 @@ pub enum Event<'a> {
     Finding(&'a Finding),
     /// The results are written.
     RunEnded(&'a Summary),
-    /// The run is over, whether it has results or not.
+    /// The run is over, with or without results.
     Closed,
 }
 
@@ -68,25 +68,25 @@ pub struct RunStarted {
     pub target: Target,
     /// When it began, in nanoseconds since the Unix epoch.
     pub started_unix_ns: i64,
-    /// The most passes that it can have.
+    /// The most passes that the run can have.
     pub passes: usize,
-    /// Whether it has so many: it does not end as soon as something is known.
+    /// Whether the number of passes is exactly that: the run does not end as soon as something is known.
     pub passes_are_known: bool,
 }
 
 /// Prompts that are being made.
 pub struct PromptsStarted {
-    /// The pass that they are for.
+    /// The pass that the prompts are for.
     pub label: String,
-    /// How many; absent where a time ends the pass.
+    /// How many prompts; absent if a time ends the pass.
     pub prompts: Option<u32>,
-    /// Counts the prompts that are made, those of earlier passes included.
+    /// Counts the prompts made so far, those of earlier passes included.
     pub made: Arc<AtomicU64>,
 }
 
 /// A warm-up that begins.
 pub struct WarmUpStarted {
-    /// The cell and that it is a warm-up.
+    /// The cell, and the word for a warm-up.
     pub label: String,
     /// The cell.
     pub cell: CellPlan,
@@ -104,24 +104,24 @@ pub struct PassStarted {
     pub live: Arc<Live>,
 }
 
-/// A pass that has its figures.
+/// A pass whose figures are known.
 pub struct PassEnded<'a> {
     /// Cell, load and repeat, in words.
     pub label: &'a str,
     /// Its figures.
     pub summary: &'a PassSummary,
-    /// Whether its records are those of an earlier run, so that nothing was sent for it.
+    /// Whether its records come from an earlier run, so that nothing was sent.
     pub resumed: bool,
 }
 
-/// Hears what happens. It is called on the threads that measure, so it must be quick; nothing that
+/// Receives the events of a run. It is called on the measuring threads, so it must be quick; nothing that
 /// it does changes what is measured.
 pub trait Subscriber: Send + Sync {
-    /// Takes in an event.
+    /// Receives an event.
     fn on_event(&self, event: &Event<'_>);
 }
 
-/// Hears nothing.
+/// Ignores all events.
 impl Subscriber for () {
     fn on_event(&self, _: &Event<'_>) {}
 }

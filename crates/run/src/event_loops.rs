@@ -1,4 +1,5 @@
-//! The sockets of this machine, on one event loop or on several that have a thread each; and how many a plan takes.
+//! The sockets of this machine, on one event loop or on several with a thread each; and how many loops a
+//! plan needs.
 
 use std::io;
 use std::thread::panicking;
@@ -14,11 +15,12 @@ use inferometer_plan::search::Over;
 
 use crate::network::Network;
 
-/// Requests in flight for which one event loop is enough: at 50 tokens/s each it is at work for a tenth of its time.
+/// One event loop is enough for this many requests in flight: at 50 tokens/s each, it is busy for a tenth
+/// of its time.
 const IN_FLIGHT_OF_LOOP: u32 = 1_024;
-/// Tokens per second for which one event loop is enough.
+/// One event loop is enough for this many tokens per second.
 const TOKENS_PER_S_OF_LOOP: f64 = 100_000.0;
-/// The cores for each event loop: the server may be on the same machine, and records are written meanwhile.
+/// Cores per event loop: the server may run on the same machine, and another thread writes records.
 const CORES_OF_LOOP: u32 = 4;
 
 /// How many event loops a run of a plan has, and why.
@@ -51,7 +53,7 @@ fn of_plan(plan: &Plan, cores: u32) -> EventLoopCount {
     EventLoopCount { count, why }
 }
 
-/// The highest load that a search or a sweep may try, where it has a limit.
+/// The highest load that a search or a sweep may try, if it has a limit.
 fn highest_trial(plan: &Plan) -> Option<PassPlan> {
     let of_search = plan.search.as_ref().map(|search| (search.over, search.highest));
     let of_sweep = plan.sweep.as_ref().map(|sweep| (sweep.by, sweep.highest));
@@ -61,7 +63,7 @@ fn highest_trial(plan: &Plan) -> Option<PassPlan> {
     })
 }
 
-/// Event loops for which a pass has work.
+/// How many event loops a pass can use.
 fn needed_by(pass: &PassPlan, output_length: u32) -> u32 {
     let load = pass.load();
     let rate = load.peak_rate();
@@ -76,21 +78,21 @@ fn needed_by(pass: &PassPlan, output_length: u32) -> u32 {
 /// Event loops over sockets of this process.
 pub struct EventLoops {
     first: EpollNet,
-    /// Each is played on a thread of its own.
+    /// Each runs on a thread of its own.
     others: Vec<EpollNet>,
 }
 
 impl EventLoops {
-    /// So many, at least one.
+    /// This many event loops, at least one.
     ///
     /// # Errors
-    /// When the system refuses the descriptors that waiting needs.
+    /// When the system refuses the file descriptors for waiting.
     pub fn new(count: u32) -> io::Result<Self> {
         let others = (1..count).map(|_| EpollNet::new()).collect::<io::Result<_>>()?;
         Ok(Self { first: EpollNet::new()?, others })
     }
 
-    /// As many as a plan takes.
+    /// As many event loops as a plan needs.
     ///
     /// # Errors
     /// As [`EventLoops::new`].
@@ -157,14 +159,14 @@ impl Network for EventLoops {
     fn stamp_stats(&self) -> StampStats {
         let first = self.first.stamp_stats();
         self.others.iter().map(EpollNet::stamp_stats).fold(first, |all, one| StampStats {
-            // All see the steps of one clock.
+            // All loops see the steps of the same clock.
             clock_steps: all.clock_steps.max(one.clock_steps),
             implausible: all.implausible + one.implausible,
         })
     }
 }
 
-/// Tells the other event loops to end when this one panics: they might wait for it.
+/// If this event loop panics, tells the other event loops to end: they might wait for it.
 struct GivesUp<'a>(&'a (dyn Fn() + Sync));
 
 impl Drop for GivesUp<'_> {

@@ -12,13 +12,13 @@ use inferometer_report::trace::Traces;
 
 use crate::pass_figures::PassResult;
 
-/// The passes so far, by cell, in the order in which cells were first met.
+/// The passes so far, by cell. Cells are in the order in which they first occurred.
 #[derive(Default)]
 pub struct Grid {
     cells: Vec<Measured>,
     /// The blocks of a comparison, in the order in which they were played.
     pub blocks: Vec<Block>,
-    /// What the charts of single requests are drawn from.
+    /// Data for the charts of single requests.
     pub traces: Traces,
 }
 
@@ -60,7 +60,7 @@ impl Grid {
         self.cells.iter().map(cell).collect()
     }
 
-    /// What the search of a plan found out, cell by cell and tier by tier; nothing of a plan that asks for none.
+    /// The answers of a plan's search, cell by cell and tier by tier; empty for a plan without a search.
     pub fn searches(&self, plan: &Plan) -> Vec<SearchAnswer> {
         let Some(search) = &plan.search else { return Vec::new() };
         let of = |known: &Measured| match known.trials_of(plan) {
@@ -70,7 +70,7 @@ impl Grid {
         self.cells.iter().flat_map(of).collect()
     }
 
-    /// What the sweep of a plan found out, cell by cell; nothing of a plan that asks for none.
+    /// The answers of a plan's sweep, cell by cell; empty for a plan without a sweep.
     pub fn sweeps(&self, plan: &Plan) -> Vec<SweepAnswer> {
         let of = |known: &Measured| match known.trials_of(plan) {
             Some(Trials::Sweep(found)) => {
@@ -81,7 +81,8 @@ impl Grid {
         self.cells.iter().filter_map(of).collect()
     }
 
-    /// How many cards were seen at work in the passes of a cell, where the plan says that these are the server's.
+    /// How many cards were observed in the passes of a cell; absent unless the plan names the server's
+    /// cards.
     pub fn cards_of(&self, cell: CellPlan, plan: &Plan) -> Option<u32> {
         let known = self.cells.iter().find(|known| known.cell == cell);
         known.and_then(|known| known.cards_of(plan))
@@ -89,14 +90,14 @@ impl Grid {
 }
 
 impl Measured {
-    /// The search or the sweep of a plan as far as the trials of this cell go.
+    /// The search or the sweep of a plan, after the trials of this cell.
     fn trials_of(&self, plan: &Plan) -> Option<Trials> {
         let mut trials = Trials::of(plan)?;
         self.trials.iter().for_each(|tried| trials.tell(tried));
         Some(trials)
     }
 
-    /// A card that nobody named may be another server's, or idle.
+    /// Cards that the plan does not name may belong to another server, or be idle.
     fn cards_of(&self, plan: &Plan) -> Option<u32> {
         plan.observe.cards.as_ref()?;
         let seen = self.passes.iter().filter_map(|pass| pass.hardware.as_ref());

@@ -1,5 +1,5 @@
-//! A plan with several servers: one run for each server and each round, one after the other, over the
-//! same requests, and their comparison. Never measures two servers at a time.
+//! Runs a plan with several servers: one run for each server and each round, one after the other, with
+//! the same requests for all servers. Then compares the runs. Never measures two servers at a time.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,10 +26,10 @@ use crate::servers::Servers;
 use crate::session::{Finished, RunRequest, carry_out};
 use crate::verdict::{Strictness, judge};
 
-/// The servers of a plan, with what their presets say.
+/// The servers of a plan. Values that a server does not state are taken from its preset.
 ///
 /// # Errors
-/// Every mistake.
+/// The first mistake in a preset; if there is none, every mistake in the servers.
 pub fn variants(spec: &Spec, targets: &[TargetSpec]) -> Result<Vec<Variant>, PlanError> {
     let mut base = spec.clone();
     let mut targets = targets.to_vec();
@@ -48,8 +48,8 @@ pub struct Group {
     name: String,
     /// Its servers, each with its plan.
     members: Vec<Member>,
-    /// Keeps its prompts apart from those of others; the same for all servers, so that all get the
-    /// same requests.
+    /// Makes its prompts differ from those of other groups. It is the same for all servers, so that all
+    /// get the same requests.
     salt: String,
     /// The number of rounds over all servers.
     rounds: u32,
@@ -63,11 +63,11 @@ pub struct Member {
     pub variant: Variant,
     /// What is measured on it.
     pub plan: Plan,
-    /// What its runs need beside it; folder, facts and salt are set for each of them.
+    /// What its runs need besides the plan. Folder, facts and salt are set again for each run.
     pub context: Context,
 }
 
-/// A group that was carried out, as far as it was.
+/// A group that has ended, with all its runs or only some of them.
 pub struct FinishedGroup {
     /// The comparison of its runs.
     pub comparison: Comparison,
@@ -147,7 +147,7 @@ impl Group {
         &self.members
     }
 
-    /// Its servers, to change what their runs need beside their plans.
+    /// Its servers, mutable: a caller may change what their runs need besides the plans.
     pub fn members_mut(&mut self) -> &mut [Member] {
         &mut self.members
     }
@@ -157,16 +157,16 @@ impl Group {
         self.rounds
     }
 
-    /// Measures all of them and writes the comparison. Errors of one server are reported, and the
-    /// next one is measured.
+    /// Measures all servers and writes the comparison. An error of one server is reported, and then the
+    /// next server is measured.
     ///
     /// # Errors
-    /// When the comparison cannot be written; what was recorded is kept.
+    /// When the comparison cannot be written; the recorded runs remain in the store.
     pub fn run(self, events: &Events, strictness: Strictness) -> Result<FinishedGroup, RunError> {
         self.run_with(events, strictness, &mut carry_out)
     }
 
-    /// The same, where `measure` carries out each run: over any network, on any server.
+    /// As [`Group::run`], but `measure` carries out each run: it chooses the network and the server.
     ///
     /// # Errors
     /// As [`Group::run`].
@@ -200,7 +200,7 @@ struct GroupRun<'a, 'm> {
     failures: Vec<(String, RunError)>,
 }
 
-/// Whether the next run is to begin.
+/// Whether the next run begins.
 #[derive(PartialEq, Eq)]
 enum Next {
     Begins,
@@ -208,8 +208,8 @@ enum Next {
 }
 
 impl GroupRun<'_, '_> {
-    /// Round by round, each in the opposite order of the one before: a drift over time affects all
-    /// servers alike, and the last server of a round need not be started again for the next.
+    /// Measures round by round. Each round has the opposite order of the one before: a drift over time
+    /// then affects all servers alike, and the last server of a round is not started again for the next.
     fn carry_out(&mut self) {
         let mut servers = Servers::default();
         let (count, rounds) = (self.group.members.len(), self.group.rounds);
@@ -232,7 +232,7 @@ impl GroupRun<'_, '_> {
         servers.end(self.events);
     }
 
-    /// `max-num-seqs=16`, and which round where there are several.
+    /// The name of the server, such as `max-num-seqs=16`, and the round if there are several.
     fn run_name(&self, index: usize, round: u32) -> String {
         let name = match self.group.members[index].variant.name.as_str() {
             "" => "server",
@@ -344,8 +344,8 @@ impl GroupRun<'_, '_> {
     }
 }
 
-/// A remark when the servers did not get the same requests, though the plan says how many there are.
-/// Where a time ends a load, each server gets as many as it takes.
+/// A remark if the servers got different requests although the plan fixes their number. If a time limit
+/// ends a load, the number of requests depends on the server.
 fn different_requests(plan: &Plan, done: &[Done]) -> Option<String> {
     let is_counted = |pass: &PassPlan| match pass {
         PassPlan::OneByOne { .. } | PassPlan::Saturated { .. } => true,
@@ -353,7 +353,7 @@ fn different_requests(plan: &Plan, done: &[Done]) -> Option<String> {
         PassPlan::Open { bound, .. } => bound.duration.is_none(),
         _ => false,
     };
-    // A search or a sweep asks for as many as its answers take, and a pass that ends early for what was sent.
+    // A search or a sweep sends as many requests as its answer needs; a pass that ends early sends fewer.
     let is_fixed = plan.passes.iter().all(is_counted)
         && plan.repeat.at_least == plan.repeat.at_most
         && !plan.chooses_loads()
@@ -380,13 +380,13 @@ fn different_requests(plan: &Plan, done: &[Done]) -> Option<String> {
     })
 }
 
-/// Prompts of a round are the same for all servers, and no other round's: a server that was not
-/// started anew in between would answer them from its cache.
+/// The salt of a round: within a round all servers get the same prompts, and each round has its own. A
+/// server that was not restarted between two rounds would answer repeated prompts from its cache.
 fn salt_of_round(salt: &str, round: u32) -> String {
     if round == 1 { salt.to_owned() } else { format!("{salt}-{round}") }
 }
 
-/// The name of a run as that of a folder.
+/// The name of a run as the name of a folder.
 fn file_name(name: &str) -> String {
     let clean: String = name
         .chars()

@@ -5,12 +5,12 @@ use inferometer_net::{Nanos, wall_clock_ns};
 use inferometer_plan::Plan;
 use inferometer_store::RunHeader;
 
-/// Where the instants of a run begin.
+/// The origin of a run's instants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// They are those of a monotonic clock, which shows this now.
+    /// The instants are those of a monotonic clock, which now shows this value.
     Clock(Nanos),
-    /// They begin at 0 and are on no clock: those of a prediction.
+    /// The instants begin at 0 and belong to no clock: those of a prediction.
     Zero,
 }
 
@@ -34,7 +34,7 @@ pub fn of_run(plan: &Plan, target: Target, environment: Environment, origin: Ori
     }
 }
 
-/// The end of a run's name: two runs of one second differ in the nanosecond or in the process.
+/// The suffix of a run's name: two runs of the same second differ in the nanosecond or in the process.
 pub fn suffix(wall_ns: u64) -> u16 {
     (wall_ns / 1_000) as u16 ^ (std::process::id() as u16).rotate_left(7)
 }

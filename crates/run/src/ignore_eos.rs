@@ -1,10 +1,10 @@
-//! Whether a server can be told to go on after end-of-text (`ignore_eos`), by its dialect, its engine,
+//! Whether a server can be told to continue after end-of-text (`ignore_eos`): by its dialect, its engine,
 //! and its answer to the first request.
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_wire::dialect::Dialect;
 
-/// Engines that take the field in an OpenAI dialect and do nothing with it.
+/// Engines that accept the field in an OpenAI dialect but ignore it.
 const IGNORE_IT: [&str; 4] = ["tgi", "ollama", "mlx_lm", "llama-cpp-python"];
 /// Engines that refuse a request with the field.
 const REFUSE_IT: [&str; 1] = ["transformers"];
@@ -12,18 +12,18 @@ const REFUSE_IT: [&str; 1] = ["transformers"];
 /// What happens to `ignore_eos`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum IgnoreEos {
-    /// It is sent, and as far as is known the server honours it.
+    /// The field is sent, and the server honours it as far as is known.
     Honoured,
     /// The dialect has no field for it.
     NoField,
-    /// It is sent, and the server ignores it.
+    /// The field is sent, and the server ignores it.
     Ignored,
-    /// The server refuses it, so that it is left out: why that is known.
+    /// The field is left out, because the server refuses it; with the reason.
     Refused(String),
 }
 
 impl IgnoreEos {
-    /// What is known before a request was sent.
+    /// What is known before a request is sent.
     pub(crate) fn of(dialect: &Dialect, engine: Option<&str>) -> Self {
         match engine {
             _ if !dialect.honours_ignore_eos => Self::NoField,
@@ -35,7 +35,7 @@ impl IgnoreEos {
         }
     }
 
-    /// Whether it is sent.
+    /// Whether the field is sent.
     pub(crate) fn is_sent(&self) -> bool {
         matches!(self, Self::Honoured | Self::Ignored)
     }

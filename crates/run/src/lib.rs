@@ -1,5 +1,5 @@
-//! The steps of a measurement in their order: resolve a plan, start the server or identify a
-//! running one, run and record the passes, write the results.
+//! The steps of a measurement in order: resolve a plan, start the server or identify a running one, run
+//! and record the passes, write the results.
 //!
 //! [`resolve()`] makes a plan. [`carry_out()`] measures it. [`Group`] measures it on several servers.
 //! [`summarise_log()`] makes the results of a stored run again from its log. A run reports what

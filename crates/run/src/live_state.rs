@@ -1,6 +1,6 @@
-//! The state of the run in progress, made of its events: what a dashboard, a terminal and a scraper
-//! show. It is kept whether somebody looks or not, so that both measure the same; no result comes
-//! from it.
+//! The state of the run in progress, computed from its events, for a dashboard, a terminal and a scraper.
+//! It is updated whether or not anybody reads it, so that reading it does not change the measurement. No
+//! result is computed from it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use inferometer_store::{LiveNote, PassBegin};
 
 use crate::event::{Event, PassStarted, RunStarted, Subscriber};
 
-/// The state of a run, or of several that follow each other; clones are the same one.
+/// The state of a run, or of several runs one after another. Clones share the same state.
 #[derive(Clone, Default)]
 pub struct LiveState(Arc<Mutex<Snapshot>>);
 
@@ -25,11 +25,11 @@ pub struct LiveState(Arc<Mutex<Snapshot>>);
 pub struct Snapshot {
     /// The run in progress, or the last one.
     pub run: Option<RunStarted>,
-    /// When it began, on the monotonic axis.
+    /// When it began, on the monotonic clock.
     pub began: Option<Nanos>,
     /// Passes that have ended.
     pub passes_ended: usize,
-    /// Those of them whose records are those of an earlier run.
+    /// How many of them have the records of an earlier run.
     passes_resumed: usize,
     /// The pass in progress, or the last one.
     pub pass: Option<LivePass>,
@@ -47,29 +47,28 @@ pub struct LivePass {
     pub label: String,
     /// What it is.
     pub begin: PassBegin,
-    /// When it began, on the monotonic axis.
+    /// When it began, on the monotonic clock.
     pub began: Nanos,
     /// The load generator's counters.
     pub live: Arc<Live>,
     /// Statistics of the requests that have ended.
     pub so_far: SoFar,
-    /// Whether it has ended: it is among the totals then.
+    /// Whether it has ended; its counts are then part of the totals.
     has_ended: bool,
 }
 
-/// Sums over all passes of this process. Passes that were resumed from an earlier run are not in
-/// them.
+/// Sums over all passes of this process, without passes that were resumed from an earlier run.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
     /// Requests begun, requests ended and chunks received.
     pub counts: LiveCounts,
-    /// Outcomes of requests as they are recorded: a moment after they ended.
+    /// Outcomes of recorded requests: a request is recorded a moment after its end.
     pub outcomes: OutcomeCounts,
-    /// Output tokens of those that completed.
+    /// Output tokens of the completed requests.
     pub output_tokens: u64,
-    /// Their latencies, and how late the instrument was.
+    /// Latencies of the completed requests, and how late the load generator was.
     pub spans: Spans,
-    /// What this process went through in the passes that have ended.
+    /// Resources that this process used in the passes that have ended.
     pub process: Process,
 }
 
@@ -106,8 +105,8 @@ impl Subscriber for LiveState {
 }
 
 impl LiveState {
-    /// What other processes may know of the pass in progress; `before` is the note that was written
-    /// before.
+    /// What other processes can read about the pass in progress. `before` is the note that was written
+    /// last.
     pub fn note(&self, pass: u32, at_unix_ns: u64, before: Option<&LiveNote>) -> Option<LiveNote> {
         self.look(|state| {
             let LiveCounts { begun, ended, chunks, .. } = state.pass.as_ref()?.live.look();
@@ -121,7 +120,7 @@ impl LiveState {
         })
     }
 
-    /// Looks at it. Measuring waits meanwhile, so `look` must be quick.
+    /// Calls `look` with the state. Measuring waits for it, so `look` must be quick.
     pub fn look<T>(&self, look: impl FnOnce(&Snapshot) -> T) -> T {
         look(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -131,15 +130,16 @@ impl LiveState {
     }
 }
 
-/// How long something still takes of which a share is done in a time; absent while that is too little to tell.
+/// The time left, from the elapsed time and the share that is done; absent while that is too little for
+/// an estimate.
 pub fn left(elapsed: Duration, share: f64) -> Option<Duration> {
     const ENOUGH: f64 = 0.02;
     (ENOUGH..=1.0).contains(&share).then(|| elapsed.mul_f64((1.0 - share) / share))
 }
 
 impl LivePass {
-    /// The share of it that is done; absent where a time ends it. Ended requests count whole,
-    /// however many tokens they brought.
+    /// The share of the pass that is done; absent if a time ends the pass. An ended request counts as 1,
+    /// however many tokens it had.
     pub fn share(&self, counts: LiveCounts) -> Option<f64> {
         let all = self.begin.plan.requests()?;
         let each = u64::from(self.begin.cell.output_length.max(1));
@@ -170,8 +170,8 @@ impl Snapshot {
         self.before.add_process(process.copied().unwrap_or_default());
     }
 
-    /// About how long the run goes on, were its passes all as long as those so far; absent where nobody knows how many
-    /// passes it has, and before there is enough to tell.
+    /// About how long the run still takes if the remaining passes are as long as those so far; absent if
+    /// the number of passes is unknown, or if too little is known yet.
     pub fn left(&self, now: Nanos) -> Option<Duration> {
         let run = self.run.as_ref().filter(|run| run.passes_are_known && run.passes > 1)?;
         let of_pass = self.pass.as_ref().filter(|pass| !pass.has_ended);
@@ -187,7 +187,7 @@ impl Snapshot {
         self.run.as_ref().map_or(0, |run| run.passes)
     }
 
-    /// The pass, while it goes on.
+    /// The pass in progress, if there is one.
     pub fn current(&self) -> Option<&LivePass> {
         self.pass.as_ref().filter(|pass| !pass.has_ended)
     }
@@ -215,7 +215,7 @@ impl Totals {
         self.spans.add_all(&pass.so_far.spans);
     }
 
-    /// Adds what can be summed; medians and maxima cannot.
+    /// Adds the values that can be summed; medians and maxima cannot.
     fn add_process(&mut self, other: Process) {
         let sum = &mut self.process;
         for (mine, theirs) in [

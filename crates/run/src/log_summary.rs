@@ -1,4 +1,4 @@
-//! The results of a stored run, made again from nothing but its records.
+//! Computes the results of a stored run again, from nothing but its records.
 
 use inferometer_analysis::ab::Block;
 use inferometer_analysis::prediction_error::error_summaries;
@@ -12,15 +12,15 @@ use crate::grid::Grid;
 use crate::pass_figures::PassFigures;
 use crate::summarise::{RunFacts, summarise};
 
-/// Results that were made again.
+/// Results that were computed again.
 pub struct FromLog {
     /// The results.
     pub summary: Summary,
-    /// What the charts of single requests are drawn from.
+    /// Data for the charts of single requests.
     pub traces: Traces,
     /// The blocks of a comparison of two servers, without incomplete ones.
     pub blocks: Vec<Block>,
-    /// Where the log was cut, if it was: the results are those of what stands before.
+    /// Where the log is cut off, if it is: the results cover the records before that point.
     pub cut: Option<StoreError>,
 }
 
@@ -52,8 +52,8 @@ pub fn summarise_log(stored: &StoredRun, plan: &Plan) -> Result<FromLog, StoreEr
     Ok(FromLog { summary, traces: grid.traces, blocks: grid.blocks, cut: passes.cut })
 }
 
-/// The document of a stored run. Findings that no record shows (the server's answers before the run,
-/// the data set) and the hashes are those of the run itself, if it lived to write them.
+/// The document of a stored run. The run itself states findings that no record shows (the server's
+/// answers before the run, the data set) and the hashes, if it was not killed before it wrote them.
 fn of_stored(
     stored: &StoredRun,
     plan: &Plan,
@@ -91,8 +91,8 @@ fn of_stored(
     summary
 }
 
-/// What a prediction states beside its figures follows from the engine's model and from what it was
-/// compared with, and not from records: it is that of the run itself.
+/// A prediction's statements besides its figures do not follow from records: they come from the engine's
+/// model and from the values it was compared with. They are copied from the run itself.
 fn keep_prediction(summary: &mut Summary, before: &Summary) {
     for cell in &mut summary.cells {
         let known = before.cells.iter().find(|known| known.plan() == cell.plan());

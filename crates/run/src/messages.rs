@@ -1,4 +1,4 @@
-//! Messages before the measurement. It decides nothing.
+//! Messages before the measurement. Makes no decision.
 
 use inferometer_load::PassPlan;
 use inferometer_model::target::Target;
@@ -52,8 +52,8 @@ pub(crate) fn announce(events: &Events, target: &Target, plan: &Plan) {
     tell_of_two_loads(events, plan);
 }
 
-/// Says that loads follow one another, where they may have been meant as one: arrivals at a rate with a limit on
-/// those in flight.
+/// Says that two loads run one after the other, if the user may have meant one load: a rate with a limit
+/// on requests in flight.
 fn tell_of_two_loads(events: &Events, plan: &Plan) {
     let has = |is: fn(&PassPlan) -> bool| plan.passes.iter().any(is);
     let both = has(|pass| matches!(pass, PassPlan::Closed { .. }))
@@ -66,7 +66,7 @@ fn tell_of_two_loads(events: &Events, plan: &Plan) {
     }
 }
 
-/// What a search looks for, and the most that it can take.
+/// The goal of a search, and the most that it can take.
 pub(crate) fn search(events: &Events, plan: &Plan, search: &SearchPlan, guess: Estimate) {
     let objectives: Vec<&str> =
         search.criteria.iter().map(|criterion| criterion.text.as_str()).collect();
@@ -88,11 +88,11 @@ pub(crate) fn sweep(events: &Events, plan: &Plan, sweep: &SweepPlan) {
     search_bound::advice(plan).into_iter().for_each(|advice| events.say(&advice));
 }
 
-/// How long the run will take, by what is known before it.
+/// How long the run will take, as far as is known before it.
 pub(crate) fn estimate(events: &Events, guess: Estimate) {
     let in_order = guess.map(|(one, other)| (one.min(other), one.max(other)));
     match in_order {
-        // Two spans that read alike are one.
+        // Two durations with the same text become one.
         Some((least, most)) if in_words(least) == in_words(most) => {
             events.say(&format!("estimate: {}", in_words(least)));
         }

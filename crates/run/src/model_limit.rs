@@ -1,5 +1,5 @@
-//! The longest sequence that the server takes, compared with the lengths of the plan before anything
-//! is sent.
+//! Compares the longest sequence that the server accepts with the lengths of the plan, before anything is
+//! sent.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,16 @@ use inferometer_plan::{Grid, Plan};
 
 use crate::error::RunError;
 
-/// The facts of servers that limit prompt and output together: of vLLM and SGLang, of TGI, of
-/// llama.cpp.
+/// The facts of servers that limit prompt plus output: vLLM and SGLang, TGI, llama.cpp.
 const WHOLE: [&str; 3] = ["max_model_len", "max_total_tokens", "n_ctx_slot"];
-/// The facts of servers that limit the prompt alone: of TGI, by its version.
+/// The facts of servers that limit only the prompt: TGI, by its version.
 const PROMPT: [&str; 2] = ["max_input_tokens", "max_input_length"];
 
-/// Cells whose prompts leave room for an output, and whose outputs do not fit whole: some servers
-/// cut them, others refuse the request.
+/// Finds cells whose prompts leave room for an output but not for the whole output: some servers cut such
+/// outputs, others reject the request.
 ///
 /// # Errors
-/// When a prompt alone is as long as the server takes: none of its requests could be answered.
+/// When a prompt alone reaches the limit: none of its requests could be answered.
 pub(crate) fn check(
     plan: &Plan,
     facts: &BTreeMap<String, String>,
@@ -101,7 +100,7 @@ mod tests {
         assert!(message.contains("1024 x 1025 needs") && !message.contains("128 x"), "{message}");
         assert!(told(&[128], &[128], Some("2048")).expect("fits").is_none());
         assert!(told(&[100_000], &[1], None).expect("nothing is known").is_none());
-        // TGI states one limit of prompts and one of the whole.
+        // TGI states one limit for the prompt and one for prompt plus output.
         let tgi = [("max_input_tokens", "1023"), ("max_total_tokens", "2048")];
         let refused = told_by(&[1024], &[1], &tgi).expect_err("too long").to_string();
         assert!(

@@ -1,5 +1,5 @@
-//! The network of the load generator: sockets in real time, or in-memory pipes in virtual time. The
-//! order of a run is the same over both. Sockets are in [`crate::event_loops`].
+//! The network of the load generator: sockets in real time, or in-memory pipes in virtual time. A run has
+//! the same steps on both. The sockets are in [`crate::event_loops`].
 
 use std::io;
 use std::time::Duration;
@@ -13,22 +13,22 @@ pub trait Network {
     /// The sockets and the clock that it sees.
     type Net: Net;
 
-    /// The time, on the axis of all instants of the run.
+    /// The time, on the clock of all instants of the run.
     fn now(&self) -> Nanos;
 
     /// Runs an actor until it is done.
     ///
     /// # Errors
-    /// When the system cannot wait for sockets any more.
+    /// When the system can no longer wait for sockets.
     fn play(&mut self, actor: &mut impl Actor<Self::Net>) -> io::Result<()>;
 
-    /// How many actors it can play at once.
+    /// How many actors it can run at the same time.
     fn loops(&self) -> usize {
         self.wakers().len()
     }
 
-    /// Plays as many actors at once until all are done, each on an event loop of its own. `give_up` is called when
-    /// one of them cannot go on: it tells the others to end.
+    /// Runs as many actors at the same time until all are done, each on an event loop of its own. If one
+    /// of them cannot go on, `give_up` is called: it tells the others to end.
     ///
     /// # Errors
     /// As [`Network::play`], and when the system refuses a thread.
@@ -38,10 +38,10 @@ pub trait Network {
         give_up: &(dyn Fn() + Sync),
     ) -> io::Result<()>;
 
-    /// By event loop: gives it a turn from another thread.
+    /// For each event loop: wakes it from another thread.
     fn wakers(&self) -> Vec<Waker>;
 
-    /// Gives all event loops a turn from another thread.
+    /// Wakes all event loops from another thread.
     fn waker(&self) -> Waker {
         Waker::of_all(self.wakers())
     }
@@ -49,10 +49,10 @@ pub trait Network {
     /// How long before an instant to stay awake.
     fn set_spin(&mut self, spin: Duration);
 
-    /// How the event loop kept up since it was asked last.
+    /// How well the event loop kept up since the last call.
     fn take_loop_stats(&mut self) -> LoopStats;
 
-    /// What happened to the kernel's arrival stamps so far.
+    /// Statistics of the kernel's arrival stamps so far.
     fn stamp_stats(&self) -> StampStats;
 }
 
@@ -60,19 +60,19 @@ pub trait Network {
 /// every instant of it is exact.
 pub struct VirtualNetwork<S> {
     client: VirtualNet,
-    /// Those of further event loops.
+    /// The hosts of the other event loops.
     others: Vec<VirtualNet>,
     /// The server, and its side of the network.
     server: (S, VirtualNet),
 }
 
 impl<S: Actor<VirtualNet>> VirtualNetwork<S> {
-    /// A server that listens already on its side of the network.
+    /// A network with a server that already listens on its side.
     pub fn new(client: VirtualNet, server: S, server_net: VirtualNet) -> Self {
         Self { client, others: Vec::new(), server: (server, server_net) }
     }
 
-    /// The same for a client of several event loops: these are the hosts of the further ones.
+    /// The same for a client with several event loops: `others` are the hosts of the other loops.
     #[must_use]
     pub fn with_loops(self, others: Vec<VirtualNet>) -> Self {
         Self { others, ..self }

@@ -1,5 +1,5 @@
-//! Who is asked what while passes run, from the plan and the server that was reached. Never asks
-//! while one runs: that is the observer itself.
+//! Which servers and cards are observed while passes run, from the plan and the server that was reached.
+//! Observes nothing during a pass: the observer itself does that.
 
 use std::time::Duration;
 
@@ -15,19 +15,19 @@ use crate::ready_target::ReadyTarget;
 
 /// Where servers usually have their metrics.
 const USUAL: &str = "/metrics";
-/// The fact of a target that says where its metrics were read, or why they were not.
+/// The fact of a target that says from where its metrics were read, or why they were not read.
 const FACT: &str = "server_metrics";
-/// The fact of a target that says why its cards were not asked.
+/// The fact of a target that says why its cards were not observed.
 const CARDS_FACT: &str = "cards";
-/// How long an answer may take. Longer would hold up the end of a pass.
+/// How long an answer may take. A longer time would delay the end of a pass.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An observer that was made before the server got a request.
 pub struct Asked {
-    /// It.
+    /// The observer.
     pub observer: Observer,
-    /// Whether the server's metrics are to be asked for again, once it got one: a fresh server may have
-    /// none before that.
+    /// Whether to look for the server's metrics again after its first request: a fresh server may have no
+    /// metrics before that.
     pub again: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct Asked {
 /// before anything is measured; a missing default observation is recorded as a fact of the target.
 ///
 /// # Errors
-/// When metrics or cards were asked for that do not answer.
+/// When the plan asks for metrics or cards that do not answer.
 pub fn observer(plan: &Plan, access: &Access, ready: &mut ReadyTarget) -> Result<Asked, RunError> {
     let looked = look(plan, access, ready)?;
     let is_early = |one: &Looked| matches!(one.found, Err(MissingMetrics::NotYet(_)));
@@ -56,10 +56,10 @@ pub fn observer(plan: &Plan, access: &Access, ready: &mut ReadyTarget) -> Result
     Ok(Asked { observer, again })
 }
 
-/// Asks for the server's metrics again, once it got a request.
+/// Looks for the server's metrics again, after its first request.
 ///
 /// # Errors
-/// When metrics were asked for that are not there.
+/// When the plan asks for metrics that do not exist.
 pub fn ask_again(
     plan: &Plan,
     access: &Access,
@@ -70,20 +70,20 @@ pub fn ask_again(
     used(plan, looked, ready, observer)
 }
 
-/// Where metrics were looked for, and whether they are there.
+/// An address at which metrics were looked for, and whether they are there.
 struct Looked {
-    /// Whose they are.
+    /// The name of the server.
     name: String,
     scrape: Scrape,
     found: Result<(), MissingMetrics>,
 }
 
-/// Looks for the metrics of each server; nowhere where nobody asks for them.
+/// Looks for the metrics of each server; does nothing if the plan excludes them.
 fn look(plan: &Plan, access: &Access, ready: &ReadyTarget) -> Result<Vec<Looked>, RunError> {
     let names = MetricNames::with(&plan.observe.names).map_err(RunError::target)?;
     let servers =
         std::iter::once(&ready.server).chain(ready.others.iter().map(|other| &other.server));
-    // The only one has no name.
+    // A single server needs no name.
     let names_of_servers =
         ready.target.servers.iter().cloned().chain(std::iter::once(String::new()));
     let servers = servers.flatten().zip(names_of_servers);
@@ -113,7 +113,7 @@ fn look(plan: &Plan, access: &Access, ready: &ReadyTarget) -> Result<Vec<Looked>
     Ok(scrapes.into_iter().map(looked).collect())
 }
 
-/// What is used of what was looked for.
+/// What is used of the metrics that were found.
 fn used(
     plan: &Plan,
     looked: Vec<Looked>,
@@ -148,7 +148,8 @@ fn used(
     if count == 1 {
         observer.scrape = there.pop().map(|(_, scrape)| scrape);
     } else {
-        // Pools of several kinds do not add up, nor do some servers say what all would.
+        // Metrics of pools of different kinds cannot be added up, nor can those of only some of the
+        // servers.
         let are_of_pools = matches!(plan.observe.metrics, MetricsAt::Addresses(_));
         observer.sums_up = !are_of_pools && there.len() == count;
         observer.sources = there;
@@ -161,7 +162,7 @@ fn cards(
     access: &Access,
     ready: &mut ReadyTarget,
 ) -> Result<Vec<Box<dyn CardSource>>, RunError> {
-    // A server elsewhere uses none of the cards of this machine.
+    // A server on another machine uses no card of this machine.
     let is_here = ready.server.as_ref().is_some_and(|server| server.proxy.is_none())
         && ready.address.is_here()
         && ready.others.iter().all(|other| other.address.is_here());
@@ -177,7 +178,7 @@ fn cards(
     };
     let is_asked_for = plan.observe.dcgm.is_some() || plan.observe.cards.is_some();
     if ready.target.simulated && is_asked_for {
-        // Cards may be given for all of several targets, of which one is the embedded engine.
+        // Cards can be given for all targets of a plan, and one of them may be the embedded engine.
         let fact = "not read: the embedded engine uses no card".to_owned();
         ready.target.facts.insert(CARDS_FACT.to_owned(), fact);
         return Ok(Vec::new());
@@ -187,13 +188,13 @@ fn cards(
     select_cards(seen, numbers).map_err(told)
 }
 
-/// Another address than the target's. It gets the target's headers, which may hold a key, only
-/// where it is the same server, spoken to in the same way.
+/// A client for another address than the target's. It sends the target's headers, which may hold a key,
+/// only if it is the same server with the same scheme.
 fn other(url: &Url, access: &Access, ready: &ReadyTarget) -> Result<Client, String> {
     let others = ready.others.iter().filter_map(|other| other.server.as_ref());
     let target = ready.server.iter().chain(others).find(|target| url.is_same_server(&target.url));
     let headers = target.map_or_else(Vec::new, |target| target.headers.clone());
-    // That nobody checks the target's certificate says nothing of other servers.
+    // If the target's certificate is not checked, the certificates of other servers still are.
     let is_unchecked = access.trust == Trust::Anybody && target.is_none();
     let trust = if is_unchecked { Trust::Known } else { access.trust.clone() };
     let access = Access { trust, ..access.clone() };

@@ -1,4 +1,4 @@
-//! The files of a run: made before anything is measured, rewritten as cells are done.
+//! The files of a run: created before anything is measured, and rewritten when a cell is done.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use inferometer_store::RunId;
 
 use crate::error::RunError;
 
-/// Runs without a folder of their own get one by their name, in here.
+/// The folder for runs without a folder of their own; each gets a folder by its name in it.
 pub const DEFAULT_FOLDER: &str = "inferometer-out";
 /// Pixels of a plot for each unit of its drawing.
 const PNG_SCALE: f32 = 2.0;
@@ -27,7 +27,7 @@ const PNG_SCALE: f32 = 2.0;
 pub struct Outputs {
     folder: PathBuf,
     by_run: bool,
-    /// Held while the files are written, where the folder may be another run's too.
+    /// Held while the files are written, if another run may use the same folder.
     _lock: Option<FolderLock>,
 }
 
@@ -49,7 +49,7 @@ impl Outputs {
         Ok(Self { _lock: if by_run { None } else { FolderLock::of(&folder)? }, folder, by_run })
     }
 
-    /// The run whose report is in the folder, where that is not one of this run alone.
+    /// The run whose report is already in the folder, if other runs may write there too.
     pub fn replaced(&self) -> Option<String> {
         let summary = fs::read(self.folder.join("summary.json")).ok().filter(|_| !self.by_run)?;
         let summary: serde_json::Value = serde_json::from_slice(&summary).ok()?;
@@ -71,7 +71,7 @@ impl Outputs {
         Ok(folder)
     }
 
-    /// Writes the figures: table, CSV and JSON; of text blocks their log and tables.
+    /// Writes the figures: table, CSV and JSON; for text blocks also their log and tables.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -89,7 +89,7 @@ impl Outputs {
         Ok(folder)
     }
 
-    /// Writes everything that there is of imported results, which have no plan.
+    /// Writes all files that can be made from imported results, which have no plan.
     ///
     /// # Errors
     /// When a plot cannot be drawn or a file cannot be written.
@@ -144,14 +144,14 @@ impl Outputs {
     }
 }
 
-/// A lock on a folder, so that no two runs write their reports into it at one time.
+/// A lock on a folder, so that no two runs write their reports into it at the same time.
 struct FolderLock {
     path: PathBuf,
     _file: File,
 }
 
 impl FolderLock {
-    /// Locks a folder. On a file system without locks it is not locked.
+    /// Locks a folder. A file system without locks does not lock it.
     fn of(folder: &Path) -> Result<Option<Self>, RunError> {
         let path = folder.join(".report.lock");
         let file = File::create(&path).map_err(RunError::unwritable(&path))?;
@@ -169,7 +169,7 @@ impl FolderLock {
 
 impl Drop for FolderLock {
     fn drop(&mut self) {
-        // The lock itself ends with the file that is open.
+        // The lock ends when the open file is closed.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -191,8 +191,8 @@ pub fn write_comparison(
     Ok(outputs.folder.clone())
 }
 
-/// Writes what came out of a plan with several servers. `reports`: the files of the runs' reports,
-/// relative to the folder.
+/// Writes the results of a plan with several servers. `reports`: the report files of the runs, relative
+/// to the folder.
 ///
 /// # Errors
 /// When a plot cannot be drawn or a file cannot be written.
@@ -234,13 +234,13 @@ fn write_charts(folder: &Path, charts: &[Chart], theme: Theme) -> Result<(), Run
     Ok(())
 }
 
-/// Writes a file whole or not at all, so that a reader never meets half of one.
+/// Writes a file completely or not at all, so that a reader never finds a partial file.
 fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), RunError> {
     let path = folder.join(name);
     let fresh = folder.join(format!(".{name}.new"));
     let written = fs::write(&fresh, bytes).and_then(|()| fs::rename(&fresh, &path));
     if written.is_err() {
-        // What is there of it is of no use, and may be what fills the disk.
+        // The incomplete file is of no use, and its size may be what fills the disk.
         let _ = fs::remove_file(&fresh);
     }
     written.map_err(RunError::unwritable(&path))

@@ -51,7 +51,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// The refusal of a request that did nothing else.
+    /// The refusal in a record, if the request was refused and nothing else went wrong.
     fn of(record: &Record) -> Option<Self> {
         let status = match record.outcome {
             Outcome::Rejected { status } => Some(status),
@@ -66,7 +66,7 @@ impl Refusal {
         self.message.contains(name)
     }
 
-    /// Whether it is the model that is refused. A server that is busy refuses for another reason.
+    /// Whether the server refuses the model. A busy server refuses for another reason.
     pub fn is_of_model(&self, model: &str) -> bool {
         let says_so = self.names(model) || self.message.to_lowercase().contains("model");
         matches!(self.status, Some(400 | 404 | 422)) && says_so

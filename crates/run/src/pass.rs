@@ -1,5 +1,5 @@
-//! Runs one pass: the load generator on this thread, or on several, its records to a recorder. It
-//! measures and stores nothing itself.
+//! Runs one pass: runs the load generator on this thread, or on several, and passes its records to a
+//! recorder. Computes and stores nothing itself.
 
 use std::io;
 use std::sync::Arc;
@@ -32,25 +32,25 @@ pub struct PassRunner<N> {
     pub net: N,
     /// Set when the user interrupts.
     pub stop: Arc<AtomicBool>,
-    /// Where the server listens.
+    /// The server's address.
     pub address: Address,
-    /// How TLS is spoken to it, if it is.
+    /// How to use TLS with it, if it is used.
     pub tls: Option<TlsClient>,
-    /// The proxy that leads to it by a tunnel, and the server's `host:port`.
+    /// The proxy that tunnels to it, and the server's `host:port`.
     pub tunnel: Option<(Proxy, String)>,
-    /// How it is spoken to.
+    /// How requests to it are made.
     pub endpoint: Endpoint,
-    /// The servers beside it, and how requests are spread over all.
+    /// The servers besides it, and how requests are spread over all.
     pub spread: Spread,
-    /// Whether `ignore_eos` is sent where the plan asks for it.
+    /// Whether `ignore_eos` is sent if the plan asks for it.
     pub sends_ignore_eos: bool,
-    /// Keep output texts for the recorder.
+    /// Whether to keep output texts for the recorder.
     pub keep_text: bool,
-    /// Connections carry one request after the other, until the server shows that it closes them.
+    /// Whether a connection carries several requests, one after the other, until the server closes it.
     pub reuse_connections: bool,
-    /// Trials of a search are cut off as soon as their claim is certain.
+    /// Whether trials of a search are cut off as soon as their result is certain.
     pub cut_off: bool,
-    /// How long a pass may take, where its time is limited.
+    /// How long a pass may take, if its time is limited.
     pub most_time: Option<Duration>,
 }
 
@@ -58,17 +58,17 @@ pub struct PassRunner<N> {
 pub struct PlayedPass<R> {
     /// Hash over the bodies of its requests, in order.
     pub body_hash: String,
-    /// What took its records.
+    /// The recorder that took its records.
     pub recorder: R,
-    /// CPU time, event loop and clocks of this process meanwhile.
+    /// CPU time, event loop and clocks of this process during the pass.
     pub process: Process,
 }
 
-/// How long before an arrival of an open loop to stay awake. A sleep ends some 50 us late, which
-/// this hides; it costs at most 6 % of a processor for each thousand requests per second.
+/// How long before an arrival of an open loop to stay awake. A sleep ends about 50 us late, which this
+/// hides; it costs at most 6 % of a processor for each thousand requests per second.
 const SPIN: Duration = Duration::from_micros(60);
 
-/// The part of a pass for this process, and its start.
+/// This process's part of a pass, and its start.
 pub struct Part {
     /// Its share of the requests.
     pub share: Share,
@@ -77,7 +77,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// All of it, at once.
+    /// The whole pass, started at once.
     pub fn whole() -> Self {
         Self { share: Share::WHOLE, gate: None }
     }
@@ -87,7 +87,7 @@ impl<N: Network> PassRunner<N> {
     /// Runs a pass to its end.
     ///
     /// # Errors
-    /// When the system cannot wait for sockets any more.
+    /// When the system can no longer wait for sockets.
     pub fn play<R: Recorder + Send>(
         &mut self,
         plan: &Plan,
@@ -140,7 +140,7 @@ impl<N: Network> PassRunner<N> {
         let parts = self.loop_parts(begin, plan.seed, share);
         let mut driver = Driver::new(job, recorder, live, Arc::clone(&self.stop));
         if !share.is_whole() {
-            // A source of conversations has those of the share alone.
+            // A source of conversations holds only those of this share.
             let is_in_source = matches!(pass, PassPlan::Conversations { .. });
             driver = driver.of_share(share, is_in_source);
         }
@@ -151,7 +151,7 @@ impl<N: Network> PassRunner<N> {
             0 | 1 => vec![driver],
             _ => driver.on_loops(Order::of(pass), parts),
         };
-        // Open loops are punctual; elsewhere nothing is due but what has just ended.
+        // Open loops must be punctual. In other loops a request is due only when another one has ended.
         self.net.set_spin(if peak_rate > 0.0 { SPIN } else { Duration::ZERO });
         let watch = ProcessWatch::begin(&mut self.net);
         let played = self.play_drivers(drivers);
@@ -182,7 +182,7 @@ impl<N: Network> PassRunner<N> {
         (0..loops).zip(self.net.wakers()).map(part).collect()
     }
 
-    /// Plays drivers until they are done, each on an event loop of its own.
+    /// Runs drivers until they are done, each on an event loop of its own.
     fn play_drivers<R: Recorder + Send>(
         &mut self,
         drivers: Vec<Driver<R>>,
@@ -215,12 +215,13 @@ impl<N: Network> PassRunner<N> {
         Ok(actors)
     }
 
-    /// Idle connections to keep open. Where each request needs a connection of its own, the next one waits open.
+    /// How many idle connections to keep open. If each request needs a connection of its own, the next
+    /// one is opened ahead.
     fn spare_connections(&self, pass: &PassPlan, share: Share) -> usize {
         spare_connections(pass, share).max(usize::from(!self.reuse_connections))
     }
 
-    /// What ends a pass early, if anything does. No trial of a sweep ends early, nor does a warm-up.
+    /// What ends a pass early, if anything does. Nothing ends a trial of a sweep or a warm-up early.
     fn watcher(&self, plan: &Plan, pass: &PassPlan) -> Option<Watcher> {
         let of_trial = |it| inferometer_analysis::search::watcher(it, pass).map(Watcher::Trial);
         match &plan.search {
@@ -229,10 +230,10 @@ impl<N: Network> PassRunner<N> {
         }
     }
 
-    /// Does nothing for a time, or until the user interrupts.
+    /// Waits for a time, or until the user interrupts.
     ///
     /// # Errors
-    /// When the system cannot wait for sockets any more.
+    /// When the system can no longer wait for sockets.
     pub fn rest(&mut self, span: Duration) -> io::Result<()> {
         let stop = Arc::clone(&self.stop);
         self.net.play(&mut Rest { span, until: None, stop })
@@ -244,7 +245,7 @@ impl<N: Network> PassRunner<N> {
     }
 }
 
-/// An actor that lets a time pass.
+/// An actor that waits for a time.
 struct Rest {
     span: Duration,
     until: Option<Nanos>,
@@ -268,7 +269,7 @@ fn connections_ahead(pass: &PassPlan, share: Share) -> u32 {
     wanted.min(most.unwrap_or(u32::MAX)).min(MAX_IN_FLIGHT)
 }
 
-/// Enough for the arrivals of the time that opening a connection takes, and some for bursts.
+/// Enough connections for the requests that arrive while a connection is opened, and some for bursts.
 fn spare_connections(pass: &PassPlan, share: Share) -> usize {
     match pass.load().peak_rate() / f64::from(share.ranks()) {
         rate if rate > 0.0 && rate.is_finite() => {

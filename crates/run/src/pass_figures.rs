@@ -1,5 +1,5 @@
-//! The figures and findings of one pass, from its records. A pure function of them: a report that is
-//! made again from the log has the same.
+//! The figures and findings of one pass. They depend only on its records: a report made again from the
+//! log has the same.
 
 use inferometer_analysis::ab::{Block, BlockFold};
 use inferometer_analysis::fold::PassFold;
@@ -17,21 +17,21 @@ use inferometer_plan::{Plan, WorkloadPlan};
 use inferometer_report::trace::{PassTrace, PassTracer};
 use inferometer_store::PassBegin;
 
-/// What came out of a pass.
+/// The results of a pass.
 pub struct PassResult {
     /// Its figures.
     pub summary: PassSummary,
     /// What its records show.
     pub findings: Vec<Finding>,
-    /// The same as a trial, where the plan searches or sweeps.
+    /// The same results as a trial, if the plan searches or sweeps.
     pub trial: Option<Tried>,
-    /// The same as a block, where the plan compares two servers and the pass was played to its end.
+    /// The same results as a block, if the plan compares two servers and the pass ran to its end.
     pub block: Option<Block>,
-    /// What the charts of single requests are drawn from, where they are drawn.
+    /// Data for the charts of single requests, if they are drawn.
     pub trace: Option<PassTrace>,
 }
 
-/// Takes in the records of a pass.
+/// Collects the records of a pass.
 pub struct PassFigures {
     fold: PassFold,
     inspector: Inspector,
@@ -41,8 +41,8 @@ pub struct PassFigures {
 }
 
 impl PassFigures {
-    /// No record yet. `template` is how many tokens of a chat template input lengths leave out;
-    /// `origin_unix_ns` the wall time at which the instants of records begin.
+    /// Starts without a record. `template` is the number of tokens of a chat template that input lengths
+    /// do not count. `origin_unix_ns` is the wall time at which the instants of records begin.
     pub fn new(plan: &Plan, begin: &PassBegin, template: u32, origin_unix_ns: i64) -> Self {
         let fold = PassFold::new(&begin.plan)
             .judging(&plan.goodput)
@@ -70,28 +70,28 @@ impl PassFigures {
         }
     }
 
-    /// Names the servers behind the load, where there are several.
+    /// Names the servers behind the load, if there are several.
     #[must_use]
     pub fn of_servers(mut self, names: &[String]) -> Self {
         self.fold = self.fold.of_servers(names);
         self
     }
 
-    /// Says whether the server goes on after end-of-text when it is asked to.
+    /// Says whether the server continues after end-of-text when a request asks for it.
     #[must_use]
     pub fn with_ignore_eos(mut self, is_honoured: bool) -> Self {
         self.inspector = self.inspector.with_ignore_eos(is_honoured);
         self
     }
 
-    /// Takes in what the charts of single requests are drawn from, too.
+    /// Also collects the data for the charts of single requests.
     #[must_use]
     pub fn traced(mut self, begin: &PassBegin) -> Self {
         self.tracer = Some(PassTracer::new(begin.cell));
         self
     }
 
-    /// Takes in a record.
+    /// Adds a record.
     pub fn add(&mut self, record: &Record) {
         self.fold.add(record);
         self.inspector.add(record);
@@ -106,8 +106,8 @@ impl PassFigures {
         }
     }
 
-    /// Takes in requests that differ in their index alone, so many from this one on; where there are
-    /// several, none has begun.
+    /// Adds `count` requests that differ only in their index, which counts up from that of `record`. With
+    /// a `count` above 1, none of them has begun.
     pub fn add_alike(&mut self, record: &Record, count: u32) {
         if count == 1 {
             return self.add(record);
@@ -129,7 +129,7 @@ impl PassFigures {
         }
     }
 
-    /// Takes in the metrics of the server and the cards.
+    /// Adds the metrics of the server and the cards.
     pub fn observe(&mut self, observed: Observed) {
         if let Some(tracer) = &mut self.tracer {
             tracer.observe(&observed);
@@ -137,7 +137,7 @@ impl PassFigures {
         self.fold.observe(observed);
     }
 
-    /// What came out. What the client's process went through is shown by no record.
+    /// The results. `process` is the resource use of the client, which no record shows.
     pub fn finish(self, process: Option<Process>) -> PassResult {
         let mut summary = self.fold.finish();
         summary.instrument.process = process;

@@ -1,5 +1,5 @@
-//! The memory that a plan needs, in addition to that of every run: `docs/limits.md`. It is computed
-//! from the plan alone.
+//! The memory that a plan needs in addition to that of every run, as `docs/limits.md` describes. It is
+//! computed from the plan alone.
 
 use inferometer_drive::of_answer;
 use inferometer_load::PassPlan;
@@ -14,7 +14,7 @@ use crate::prompts::{MAX_TOKENS_IN_MEMORY, dataset_file};
 pub const OF_ANY_RUN_BYTES: u64 = 512 << 20;
 /// A prompt token as text, in the request and in its body.
 const PROMPT_TOKEN_BYTES: u64 = 16;
-/// A row of a data set takes at most so many times the bytes that it has in the file.
+/// A row of a data set takes at most this many times its size in the file.
 const ROW_GROWTH: u64 = 8;
 
 /// The memory of a plan, in bytes.
@@ -22,9 +22,9 @@ const ROW_GROWTH: u64 = 8;
 pub struct PlanMemory {
     /// What any run may take.
     pub of_any_run: u64,
-    /// The prompts of the pass that has most; absent where the data set says how long they are.
+    /// The prompts of the pass with the most; absent if the data set sets their lengths.
     pub prompts: Option<u64>,
-    /// The answers in flight of the pass that has most; absent likewise.
+    /// The answers in flight of the pass with the most; absent likewise.
     pub answers: Option<u64>,
     /// The rows of the data set.
     pub data_set: u64,
@@ -76,7 +76,7 @@ impl PlanMemory {
     }
 }
 
-/// Requests in flight at one time, at most.
+/// The most requests in flight at the same time.
 fn in_flight(pass: &PassPlan) -> u32 {
     let load = pass.load();
     let by_time =
@@ -89,14 +89,14 @@ fn in_flight(pass: &PassPlan) -> u32 {
     at_once.min(begun).min(MAX_IN_FLIGHT)
 }
 
-/// What the data set of a plan takes at most: its file may be packed, or written more tightly than it
-/// is kept.
+/// The most memory that the data set of a plan takes: its file may be compressed, or denser than the data
+/// in memory.
 fn data_set_bytes(plan: &Plan) -> u64 {
     let Some(file) = dataset_file(plan) else { return 0 };
     let size = std::fs::metadata(&file).map_or(0, |found| found.len());
     match file.extension().and_then(|extension| extension.to_str()) {
         Some("parquet") => 2 * MAX_DATA_SET_BYTES,
-        // ShareGPT's: of each row the texts are kept.
+        // ShareGPT: only the texts of each row are stored.
         Some("json") => size.saturating_mul(2),
         _ => size.saturating_mul(ROW_GROWTH),
     }
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(found.prompts, Some(100 * 128 * 16));
         assert_eq!(found.answers, Some(8 * 1_000 * 240));
         assert_eq!((found.data_set, found.of_any_run), (0, 512 << 20));
-        // No more are in flight than there are.
+        // No more requests are in flight than the pass has.
         assert_eq!(memory(lengths(1_000, 4)).answers, Some(4 * 1_000 * 240));
         // Prompts of a long pass are made while it runs.
         let long = memory(lengths(8, 10_000_000)).prompts.unwrap();

@@ -7,17 +7,18 @@ use inferometer_metrics::latency_per_output_token;
 use inferometer_model::finding::{Finding, code};
 use inferometer_stats::Distribution;
 
-/// The half width of an interval, as a share of its mean, that a reader must be told of.
+/// Half the width of an interval, as a share of its mean, above which a finding is made.
 const WIDE: f64 = 0.05;
 
-/// Of fewer requests nothing is known of how far off their mean is.
+/// With fewer requests than this, the error of their mean is unknown.
 const FEW: u64 = 10;
 
 /// Findings on the intervals of the latencies in the table.
 pub fn findings(cells: &[Cell]) -> Vec<Finding> {
     let latency =
         |cell: &Cell| cell.alone()?.latency(&latency_per_output_token::DEFINITION).copied();
-    // Loads that are not steady (all at once, ramps) have no interval either, however many requests: reports say so.
+    // Loads that are not steady (all at once, ramps) never have an interval, however many requests they
+    // have: reports say so.
     let is_few = |values: &Distribution| values.mean_ci.is_none() && values.n < FEW;
     let few = cells.iter().filter_map(latency).filter(is_few);
     let mut findings = Vec::new();

@@ -9,18 +9,18 @@ use serde_json::json;
 use crate::events::Events;
 use crate::ready_target::ReadyTarget;
 
-/// Where servers are asked to empty it.
+/// The paths that empty the cache: of vLLM, then of SGLang.
 const VLLM: &str = "/reset_prefix_cache";
 const SGLANG: &str = "/flush_cache";
 
-/// The prefix cache of a server, if it is to be emptied.
+/// The prefix cache of a server, if it must be emptied.
 pub struct PrefixCache {
     servers: Vec<Client>,
     paths: &'static [&'static str],
 }
 
 impl PrefixCache {
-    /// That of the server that is ready, by the name of its engine.
+    /// The cache of the server that is ready, by the name of its engine.
     pub fn of(ready: &ReadyTarget, plan: &Plan) -> Self {
         let paths: &[&str] = match ready.target.engine.as_deref() {
             Some("vllm") => &[VLLM],
@@ -32,7 +32,7 @@ impl PrefixCache {
         Self { servers: all.cloned().collect(), paths }
     }
 
-    /// Empties it. When the server cannot, says so, and asks no more.
+    /// Empties the cache. If the server cannot, says so once and does not ask again.
     pub fn empty(&mut self, events: &Events) -> Option<Finding> {
         let (server, answers) = self.servers.iter().find_map(|server| {
             let answers = ask(server, self.paths)?;
@@ -53,7 +53,7 @@ impl PrefixCache {
     }
 }
 
-/// Asks a server to empty its cache; what it answered, if it did not.
+/// Asks a server to empty its cache; returns its answers if it did not.
 fn ask(server: &Client, paths: &[&str]) -> Option<Vec<String>> {
     let mut answers = Vec::new();
     for path in paths {

@@ -10,7 +10,7 @@ use inferometer_stats::histogram::Histogram;
 
 use crate::network::Network;
 
-/// Counts from its making on.
+/// Counts from its creation on.
 pub struct ProcessWatch {
     began: Nanos,
     cpu: Duration,
@@ -20,12 +20,12 @@ pub struct ProcessWatch {
 impl ProcessWatch {
     /// Begins to count.
     pub fn begin(net: &mut impl Network) -> Self {
-        // What came before is of no pass.
+        // What happened before belongs to no pass.
         net.take_loop_stats();
         Self { began: net.now(), cpu: process_cpu_time(), stamps: net.stamp_stats() }
     }
 
-    /// What happened since, and how long requests waited for their records' writer.
+    /// What happened since the beginning, and how long requests waited for the writer of records.
     pub fn end(self, net: &mut impl Network, waits: Waits) -> Process {
         let stats: LoopStats = net.take_loop_stats();
         let stamps = net.stamp_stats();
@@ -55,7 +55,7 @@ impl ProcessWatch {
     }
 }
 
-/// Whole microseconds.
+/// In whole microseconds.
 fn us(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }

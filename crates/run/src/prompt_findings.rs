@@ -6,8 +6,8 @@ use inferometer_workload::Note;
 
 use crate::prompts::BATCH;
 
-/// How the prompts of a pass differ from what was asked for. `of_a_bound`: an earlier pass had no
-/// number of requests, so that it used fewer prompts than are counted for it.
+/// How the prompts of a pass differ from what the plan asks for. `of_a_bound`: an earlier pass had no
+/// number of requests, so it used fewer prompts than are counted for it.
 pub(crate) fn of_note(note: &Note, of_a_bound: bool) -> Finding {
     let mut message = note.to_string();
     if of_a_bound && note.depends_on_earlier() {
@@ -17,7 +17,7 @@ pub(crate) fn of_note(note: &Note, of_a_bound: bool) -> Finding {
     Finding::of(code::PROMPTS_NOT_AS_ASKED, message)
 }
 
-/// That the hash of the workload does not cover all requests.
+/// The finding that the hash of the workload does not cover all requests.
 pub(crate) fn hash_covers_a_part(plan: &Plan) -> Option<Finding> {
     let passes = plan.cells.iter().flat_map(|&cell| plan.passes_of(cell));
     let uncounted = passes.filter(|pass| pass.requests().is_none()).count();

@@ -12,35 +12,35 @@ use crate::embedded_server::EmbeddedServer;
 
 /// A server that is ready to be measured.
 pub struct ReadyTarget {
-    /// Where it listens, or the proxy that leads to it.
+    /// Its address, or that of the proxy that leads to it.
     pub address: Address,
-    /// The proxy that leads to it by a tunnel, and the server's `host:port`.
+    /// The proxy that tunnels to it, and the server's `host:port`.
     pub tunnel: Option<(Proxy, String)>,
-    /// How TLS is spoken to it, if it is.
+    /// How to use TLS with it, if it is used.
     pub tls: Option<TlsClient>,
-    /// Asks it questions beside the measurement; absent where there is nobody to ask, as on a
-    /// network in memory.
+    /// A client for questions besides the measurement; absent if nothing can be asked, as on a network in
+    /// memory.
     pub server: Option<Client>,
     /// How its requests are made.
     pub endpoint: Endpoint,
-    /// What it says of itself.
+    /// What it states about itself.
     pub target: Target,
-    /// What was found on the way.
+    /// Findings from before the measurement.
     pub findings: Vec<Finding>,
-    /// The embedded engine, which ends with this value.
+    /// The embedded engine, which ends when this value is dropped.
     pub embedded: Option<EmbeddedServer>,
-    /// The servers beside it that get requests of the same load; [`Target::servers`] names all.
+    /// The other servers that get requests of the same load; [`Target::servers`] names all.
     pub others: Vec<OtherServer>,
 }
 
-/// A server beside the first.
+/// A server besides the first.
 pub struct OtherServer {
-    /// Where it listens, or the proxy that leads to it.
+    /// Its address, or that of the proxy that leads to it.
     pub address: Address,
     /// How its requests are made.
     pub endpoint: Endpoint,
-    /// How TLS is spoken to it, if it is.
+    /// How to use TLS with it, if it is used.
     pub tls: Option<TlsClient>,
-    /// Asks it questions beside the measurement.
+    /// A client for questions besides the measurement.
     pub server: Option<Client>,
 }

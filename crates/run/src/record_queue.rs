@@ -1,5 +1,5 @@
-//! The way of records from the load generator to the thread that writes them. Its memory is bounded:
-//! while more wait than may, no request begins.
+//! The queue of records from the load generator to the thread that writes them. Its memory is limited:
+//! while it is full, no request begins.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -10,27 +10,28 @@ use inferometer_cluster::Sent;
 use inferometer_drive::Recorder;
 use inferometer_model::record::{Event, Read, Record};
 
-/// Memory that records may take while they wait to be written, in bytes. While they take more, no
-/// request begins. The answers that the plan has in flight may all end at once: their memory is added.
+/// How many bytes of memory records may take while they wait to be written. While they take more, no
+/// request begins. The memory of all answers that the plan may have in flight is added, because they may
+/// all end at the same time.
 pub const QUEUE_BYTES: usize = 64 << 20;
 
-/// How long a record of a request that never begins waits for room until it looks again.
+/// How long to wait before checking again whether the queue has room.
 const WAIT: Duration = Duration::from_millis(1);
 
-/// A record on its way, with its output text where a tokenizer is to count it.
+/// A record in the queue, with its output text if a tokenizer must count it.
 pub struct Message {
     /// The record.
     pub record: Record,
     /// The text.
     pub text: Option<String>,
-    /// How many requests it stands for: of several that never began, which differ in their index alone, it is
-    /// the first one's.
+    /// How many requests it stands for. If it stands for several, none of them began: they differ only in
+    /// their index, and the record is that of the first.
     pub count: u32,
     /// The memory that it takes, in bytes.
     pub bytes: usize,
 }
 
-/// Both ends of the way, for a plan whose answers in flight take so much memory, in bytes.
+/// Both ends of the queue. `answers`: memory of the answers that the plan may have in flight, in bytes.
 pub fn record_queue(answers: u64) -> (ToWriter, FromDriver) {
     let answers = usize::try_from(answers).unwrap_or(usize::MAX);
     let limit = QUEUE_BYTES.saturating_add(answers);
@@ -40,26 +41,26 @@ pub fn record_queue(answers: u64) -> (ToWriter, FromDriver) {
     (to, FromDriver { receiver, waiting })
 }
 
-/// What both ends know.
+/// The state that both ends share.
 #[derive(Default)]
 struct Waiting {
     /// The memory of the records that wait, in bytes.
     bytes: AtomicUsize,
-    /// Nobody takes them any more.
+    /// Whether the receiver is gone.
     has_no_writer: AtomicBool,
 }
 
-/// Hands records over to the thread that writes them. The records of all clones are written.
+/// Sends records to the thread that writes them. The records of all clones are written.
 #[derive(Clone)]
 pub struct ToWriter {
     sender: Sender<Message>,
     waiting: Arc<Waiting>,
     limit: usize,
-    /// Which rank the requests are of, where several processes measure together.
+    /// The rank that the requests belong to, if several processes measure together.
     rank: Option<u32>,
 }
 
-/// Takes records over from the load generator.
+/// Receives records from the load generator.
 pub struct FromDriver {
     receiver: Receiver<Message>,
     waiting: Arc<Waiting>,
@@ -75,7 +76,7 @@ impl FromDriver {
     /// The next record, if there is one now.
     ///
     /// # Errors
-    /// When there is none now, or there will be none any more.
+    /// When there is none now, or when no more will come.
     pub fn try_recv(&self) -> Result<Message, TryRecvError> {
         let message = self.receiver.try_recv()?;
         self.waiting.bytes.fetch_sub(message.bytes, Relaxed);
@@ -84,7 +85,7 @@ impl FromDriver {
 }
 
 impl ToWriter {
-    /// The same for the requests of one of several ranks.
+    /// The same sender, for the requests of one of several ranks.
     #[must_use]
     pub fn of_rank(self, rank: Option<u32>) -> Self {
         Self { rank, ..self }
@@ -100,13 +101,13 @@ impl ToWriter {
                 .map(|it| it.as_ref().map_or(0, String::len))
                 .sum::<usize>();
         self.waiting.bytes.fetch_add(bytes, Relaxed);
-        // A writer that has failed says so itself, when the pass is over.
+        // A writer that has failed reports that itself at the end of the pass.
         let _ = self.sender.send(Message { record, text, count, bytes });
     }
 }
 
 impl ToWriter {
-    /// Takes records of another rank, when there is room.
+    /// Sends records of another rank when there is room.
     pub fn take(&mut self, records: Vec<Sent>) {
         for Sent { record, text } in records {
             self.wait_for_room();
@@ -125,7 +126,7 @@ impl Recorder for ToWriter {
     }
 
     fn is_behind(&self) -> bool {
-        // A writer that is gone takes nothing more: nobody waits for it.
+        // If the writer is gone, the queue never gets room, so nobody waits for it.
         let Waiting { bytes, has_no_writer } = &*self.waiting;
         bytes.load(Relaxed) > self.limit && !has_no_writer.load(Relaxed)
     }

@@ -28,41 +28,42 @@ use crate::record_queue::{FromDriver, Message};
 pub struct Recording {
     stored: RunRecording,
     counter: Counter,
-    /// What became of the requests of each rank, where there are several.
+    /// Outcomes of the requests of each rank, if there are several.
     ranks: BTreeMap<u32, OutcomeCounts>,
-    /// The names of the servers, where there are several.
+    /// The names of the servers, if there are several.
     servers: Vec<String>,
     /// Tokens of a chat template that input lengths do not count.
     pub template: u32,
-    /// Whether the server goes on after end-of-text when it is asked to.
+    /// Whether the server continues after end-of-text when a request asks for it.
     pub honours_ignore_eos: bool,
-    /// Whether charts of single requests are drawn, for which the records of a pass are traced.
+    /// Whether charts of single requests are drawn; data of every record is then collected for them.
     pub traced: bool,
-    /// Wall time at which the run's monotonic axis begins.
+    /// Wall time at which the run's monotonic clock begins.
     origin_unix_ns: i64,
 }
 
-/// Which tokenizer counts the tokens of outputs, beside the server's usage and the events.
+/// Which tokenizer counts output tokens, in addition to the server's usage and the events.
 pub enum Counter {
     /// None.
     None,
-    /// The tokenizer that the user named, as records come.
+    /// The tokenizer that the user named; it counts when a record arrives.
     AsTheyCome(Arc<dyn Tokenizer>),
-    /// The server's own. It must not be asked while the server is measured, so records wait for the
-    /// end of their pass.
+    /// The server's own tokenizer. It must not be asked while the server is measured, so records wait for
+    /// the end of their pass.
     AfterThePass(Arc<dyn Tokenizer>),
 }
 
-/// Memory of the records of a pass whose texts wait for its end to be counted, in bytes. Texts beyond
-/// are not counted: the tokens of streams are then those of their events, and those of bodies unknown.
+/// How many bytes of memory the records of a pass may take while their texts wait to be counted. Texts
+/// above the limit are not counted: the token count of a stream is then that of its events, and that of a
+/// whole body is unknown.
 pub const UNCOUNTED_BYTES: usize = 128 << 20;
-/// The longest text that is counted, in bytes: a tokenizer takes some forty times as much meanwhile.
+/// The longest text that is counted, in bytes: a tokenizer takes about forty times as much memory.
 const COUNTED_BYTES: usize = 8 << 20;
-/// How often records are flushed to the disk: what a killed run can lose.
+/// How often records are flushed to the disk: a killed run can lose this much.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
-/// How often the live note is written, which other processes read.
+/// How often the live note is written for other processes.
 const NOTE_EVERY: Duration = Duration::from_secs(1);
-/// How long the writer sleeps when it has no record. The load generator need not wake it then.
+/// How long the writer sleeps when it has no record. The load generator then need not wake it.
 const POLL_EVERY: Duration = Duration::from_millis(10);
 
 impl Recording {
@@ -84,7 +85,7 @@ impl Recording {
         })
     }
 
-    /// What became of the requests of a rank in the passes that were played.
+    /// Outcomes of a rank's requests in the passes so far.
     pub fn of_rank(&self, rank: u32) -> OutcomeCounts {
         self.ranks.get(&rank).copied().unwrap_or_default()
     }
@@ -94,10 +95,10 @@ impl Recording {
         self.stored.run()
     }
 
-    /// Takes in the records of a pass until the sender is gone, then ends the pass as `ending`
-    /// says; `events`, if there are any, hear of each record. When the log or the store cannot be
-    /// written any more, `give_up` is called once. Later records are counted in the figures but not
-    /// stored, and the error is returned beside the figures.
+    /// Adds the records of a pass until the sender is gone, then ends the pass as `ending` says. `events`
+    /// get each record. If the log or the store can no longer be written, `give_up` is called once. Later
+    /// records are then counted in the figures but not stored, and the error is returned with the
+    /// figures.
     pub fn pass(
         &mut self,
         plan: &Plan,
@@ -154,7 +155,7 @@ impl Recording {
         self.end_pass(taken, ending())
     }
 
-    /// Records of a pass that is not in progress: of an earlier run, or of a prediction.
+    /// Adds the records of a pass that is not in progress: of an earlier run, or of a prediction.
     pub fn played_pass(
         &mut self,
         plan: &Plan,
@@ -169,7 +170,7 @@ impl Recording {
         self.end_pass(taken, (Ending::Complete, process, observed))
     }
 
-    /// Ends the log, and enters the results.
+    /// Ends the log and stores the results.
     ///
     /// # Errors
     /// When either cannot be written.
@@ -216,9 +217,10 @@ impl Recording {
         (taken.figures.finish(process), taken.error)
     }
 
-    /// Takes in a record; where it stands for several requests, none of them has begun.
+    /// Adds a record; if it stands for several requests, none of them has begun.
     fn take(&mut self, taken: &mut Taken<'_>, record: Record, count: u32) {
-        // Figures are those of the stored record, so that a report made again is equal.
+        // Figures are computed from the stored form of a record, so that a report made again has the
+        // same.
         let record = into_stored(record);
         let event = match count {
             1 => Event::Record(&record),
@@ -250,12 +252,12 @@ impl Recording {
         let live = taken.events.map(Events::live);
         taken.note = live.and_then(|live| live.note(pass, now, taken.note.as_ref()));
         if let Some(note) = &taken.note {
-            // Nothing is lost with it: dashboards then show what is recorded.
+            // A failure loses nothing: dashboards then show what is recorded.
             let _ = note.write(&self.stored.live_note_path());
         }
     }
 
-    /// Hands everything taken so far to the disk.
+    /// Writes everything so far to the disk.
     fn flush(&mut self, taken: &mut Taken<'_>) {
         taken.flushed_at_ns = wall_clock_ns();
         if taken.error.is_none() {
@@ -264,13 +266,13 @@ impl Recording {
     }
 }
 
-/// What became of the records of a pass so far.
+/// The state of the records of a pass so far.
 struct Taken<'a> {
     figures: PassFigures,
     events: Option<&'a Events>,
     /// The live note that was written last.
     note: Option<LiveNote>,
-    /// When everything taken before was last handed to the disk.
+    /// When the last flush to the disk was.
     flushed_at_ns: u64,
     give_up: Option<Box<dyn FnOnce() + 'a>>,
     error: Option<StoreError>,
@@ -287,7 +289,7 @@ impl Taken<'_> {
     }
 }
 
-/// A text that cannot be counted leaves the count absent, which is a finding.
+/// If a text cannot be counted, the count is absent, and a finding says so.
 fn count(counter: &dyn Tokenizer, message: Message) -> Record {
     let Message { mut record, text, .. } = message;
     let text = text.filter(|text| text.len() <= COUNTED_BYTES);

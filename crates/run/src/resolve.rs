@@ -1,5 +1,5 @@
-//! From what a plan file and flags say to a plan, with all mistakes at once. It reads the files that
-//! the plan names, and sends nothing.
+//! Turns a plan file and flags into a plan, and reports all mistakes at once. It reads the files that the
+//! plan names, and sends nothing.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::context::{Context, Host, ReportFiles};
 use crate::credentials::{self, Variables};
 use crate::error::PlanError;
 
-/// What decides a plan beside what a plan file and flags say.
+/// What decides a plan besides the plan file and the flags.
 #[derive(Default)]
 pub struct Learned<'a> {
     /// Arguments of the embedded engine that were given, by name.
@@ -26,12 +26,12 @@ pub struct Learned<'a> {
     pub cells: Option<&'a CellChoice<'a>>,
 }
 
-/// Chooses of the cells of a grid.
+/// Chooses some cells of a grid.
 pub type CellChoice<'a> = dyn Fn(Vec<CellPlan>) -> Result<Vec<CellPlan>, PlanError> + 'a;
 
-/// Resolves what a plan file and flags say into a plan with nothing left open, and what a run of it
-/// needs beside it. The calling program hands over its environment's `variables`, of which one may
-/// hold the key of the server.
+/// Resolves a plan file and flags into a plan with nothing left open, and into what a run needs besides
+/// it. `variables` are the environment variables of the calling program; one of them may hold the
+/// server's key.
 ///
 /// # Errors
 /// Every mistake of the spec, a file that cannot be read, or a key that is not in the variables.
@@ -39,16 +39,16 @@ pub fn resolve(spec: &Spec, variables: Variables<'_>) -> Result<(Plan, Context),
     resolve_with(spec, Learned::default(), variables)
 }
 
-/// As [`resolve`], with what is known beside the spec. The plan is final: nothing changes it later.
+/// As [`resolve`], with more that is known besides the spec. The plan is final: nothing changes it later.
 ///
 /// # Errors
-/// As [`resolve`], and what the choice of cells fails with.
+/// As [`resolve`], and the error of the choice of cells.
 pub fn resolve_with(
     spec: &Spec,
     learned: Learned<'_>,
     variables: Variables<'_>,
 ) -> Result<(Plan, Context), PlanError> {
-    // A mistake quotes what is wrong, which may be a key in the wrong place.
+    // A message quotes the wrong value, which may be a key in the wrong place.
     let secrets = credentials::secrets(spec, variables);
     credentials::check_places(spec, variables)
         .and_then(|()| checked(spec, learned, variables))
@@ -102,7 +102,7 @@ fn checked(
     Ok((plan, context))
 }
 
-/// A spec with its defaults written out: it asks for the same whatever server it is for.
+/// A spec with its defaults written out, so that it means the same for every server.
 ///
 /// # Errors
 /// Every mistake of the spec.
@@ -110,7 +110,7 @@ pub fn spelled_out(spec: &Spec) -> Result<Spec, PlanError> {
     with_known_names(|known| spec.spelled_out(known)).map_err(mistakes)
 }
 
-/// Calls with the names that a spec may use.
+/// Calls `with` with the names that a spec may use.
 fn with_known_names<T>(with: impl FnOnce(&Known<'_>) -> T) -> T {
     let dialects: Vec<&str> =
         inferometer_wire::dialect::dialects().iter().map(|dialect| dialect.name).collect();
@@ -123,7 +123,7 @@ fn mistakes(errors: Vec<SpecError>) -> PlanError {
     PlanError { mistakes: errors.iter().map(ToString::to_string).collect() }
 }
 
-/// Refuses what needs a number of requests where a pass has none.
+/// Refuses passes without a number of requests if something needs that number.
 fn check_counts(spec: &Spec, plan: &Plan) -> Result<(), PlanError> {
     let Some(pass) = plan.passes.iter().find(|pass| pass.requests().is_none()) else {
         return Ok(());
@@ -145,7 +145,7 @@ fn check_counts(spec: &Spec, plan: &Plan) -> Result<(), PlanError> {
     if mistakes.is_empty() { Ok(()) } else { Err(mistakes.into()) }
 }
 
-/// Reads the file of a template that this program does not carry, and checks it.
+/// Reads the file of a template that is not built into this program, and checks it.
 fn read_template(template: &mut Template) -> Result<(), PlanError> {
     let wrong =
         |why: &dyn std::fmt::Display| PlanError::new(format!("template (--template): {why}"));
@@ -157,7 +157,7 @@ fn read_template(template: &mut Template) -> Result<(), PlanError> {
     template.check().map_err(|error| wrong(&format!("{} {error}", template.name)))
 }
 
-/// Reads the instants of a replay.
+/// Reads the request times of a replay.
 fn read_recording(recording: &mut Recording) -> Result<(), PlanError> {
     let file = recording.file.clone();
     let text = file::read_text(Path::new(&file), MAX_RESULTS_BYTES)
@@ -167,7 +167,7 @@ fn read_recording(recording: &mut Recording) -> Result<(), PlanError> {
         .map_err(|error| PlanError::new(format!("replay (--replay): {file}: {error}")))
 }
 
-/// A salt that no other run has: the wall clock and the process, in few characters.
+/// A salt that no other run has: from the wall clock and the process, in few characters.
 pub(crate) fn fresh_salt() -> String {
     let text = format!("{}-{}", inferometer_net::wall_clock_ns(), std::process::id());
     inferometer_model::request::sha256_hex(text.as_bytes())[..8].to_owned()

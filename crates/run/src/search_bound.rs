@@ -1,5 +1,5 @@
-//! The most requests and time that a search can take, stated before it starts. It ends when it is
-//! sure, so how long it will take is not known.
+//! The most requests and time that a search can take, stated before it starts. It ends when its result is
+//! precise enough, so its actual time is not known.
 
 use std::time::Duration;
 
@@ -11,28 +11,30 @@ use inferometer_plan::{Plan, TargetPlan};
 
 use crate::estimate::in_words;
 
-/// Trials of more requests take as many times as long as one of so many.
+/// A trial of more requests than this is estimated from one of this many.
 const MOST_PLAYED: u64 = 1_000;
 
-/// A plan of one pass, at the lowest load that a search may try, and how many times as long as that
-/// the search may take.
+/// The most that a search, a sweep or a comparison can take: a plan to estimate, and how many times as
+/// long the whole may take. For a search and a sweep, the plan has one trial at the lowest load.
 pub struct LongestRun {
-    /// The plan; that of the search itself where it is none.
+    /// The plan to estimate; the plan itself if it has no search or sweep.
     pub plan: Plan,
     times: f64,
     rests: Duration,
-    /// What the user allows it.
+    /// The time limit of the user.
     most: Option<Duration>,
 }
 
 impl LongestRun {
-    /// That of a plan; a plan without a search takes as long as it takes.
+    /// The longest run of a plan. Without a search, a sweep or a comparison it takes as long as the plan
+    /// itself.
     pub fn of(plan: &Plan) -> Self {
         let mut longest =
             Self { plan: plan.clone(), times: 1.0, rests: Duration::ZERO, most: None };
         if let Some(sweep) = longest.plan.sweep.take() {
-            // It begins with one in flight, and nobody knows yet how many the server can take: the time that
-            // it may take is what the user allows, or all of its requests one after the other.
+            // A sweep begins with one request in flight, and nobody knows yet how many the server can
+            // take. The most is the user's time limit, or the time of all its requests one after the
+            // other.
             let requests = sweep.max_requests.min(MOST_PLAYED);
             let cells = plan.cells.len() as u32;
             let asked = NextLevel { by: Over::Concurrency, load: 1.0, requests };
@@ -61,7 +63,7 @@ impl LongestRun {
         longest
     }
 
-    /// How long all of it takes where that plan takes so long; absent where no clock holds it.
+    /// How long the whole takes if the plan takes `once`; absent if the time is too large.
     pub fn time(&self, once: Duration) -> Option<Duration> {
         if let Some(most) = self.most {
             return most.checked_add(self.rests);
@@ -71,15 +73,15 @@ impl LongestRun {
     }
 }
 
-/// What a search may take, in words.
+/// The most that a search can take, as text.
 pub fn words(plan: &Plan, search: &SearchPlan, most: Option<Duration>) -> String {
     let cells = match plan.cells.len() {
         1 => String::new(),
         cells => format!(" for each of {cells} cells"),
     };
     let load = |load: f64| format!("{load} {}", search.over.unit());
-    // Without a lowest load of the user's own that of the search is one that it never goes to but in
-    // passing: a time at it would frighten and say nothing.
+    // Without a lowest load of the user's own, the default one is so low that a search hardly ever stays
+    // there: the time at that load would be far too long.
     let has_lowest = plan.asked.search.as_ref().is_some_and(|search| search.from.is_some());
     let time = most.filter(|_| has_lowest).map_or_else(String::new, |most| {
         format!(
@@ -95,7 +97,7 @@ pub fn words(plan: &Plan, search: &SearchPlan, most: Option<Duration>) -> String
     )
 }
 
-/// How far a sweep goes, and what it may take, in words.
+/// How far a sweep goes and the most that it can take, as text.
 pub fn words_of_sweep(plan: &Plan, sweep: &SweepPlan) -> String {
     let cells = match plan.cells.len() {
         1 => String::new(),
@@ -114,7 +116,7 @@ pub fn words_of_sweep(plan: &Plan, sweep: &SweepPlan) -> String {
     )
 }
 
-/// What to do instead where the embedded engine is tried in real time.
+/// What to do instead of trials on the embedded engine in real time.
 pub fn advice(plan: &Plan) -> Option<String> {
     let doing = if plan.sweep.is_some() { ("swept", "sweeps") } else { ("searched", "searches") };
     matches!(plan.target, TargetPlan::Embedded { .. }).then(|| {

@@ -1,5 +1,4 @@
-//! A search in words: a line for each trial, a line for each answer; and what its answers fall short
-//! of.
+//! A search as text: a line for each trial, a line for each answer; and what its answers fall short of.
 
 use std::time::Duration;
 
@@ -15,8 +14,8 @@ use inferometer_report::search::sentence;
 use crate::error::Shortfall;
 use crate::estimate::in_words;
 
-/// One line on the last trial that was made: what it showed, what is known by now, and how long the
-/// rest may take at most.
+/// One line on the last trial: what it showed, what is known so far, and the most time that the rest may
+/// take.
 pub fn trial(plan: &SearchPlan, search: &Search) -> String {
     let Some((trial, overwhelmed)) = search.last() else { return String::new() };
     let shown = match overwhelmed {
@@ -68,7 +67,7 @@ fn measured(plan: &SearchPlan, trial: &Trial) -> String {
     format!("{} of {} counted requests: {verdict}", shares.join(", "), trial.counted())
 }
 
-/// What is known of a tier by now.
+/// What is known of a tier so far.
 fn known(search: &Search, tier: usize, name: Option<&str>) -> Option<String> {
     let estimate = load_text(search.estimate(tier)?);
     let name = name.map_or_else(String::new, |name| format!("{name} "));
@@ -80,22 +79,22 @@ fn known(search: &Search, tier: usize, name: Option<&str>) -> Option<String> {
     })
 }
 
-/// How long the rest may take, were all requests that are left sent at the load of the next trial.
+/// How long the rest may take if all remaining requests are sent at the load of the next trial.
 fn time_left(search: &Search) -> String {
     let Some(seconds) = search.seconds_left() else { return String::new() };
     let Ok(most) = Duration::try_from_secs_f64(seconds) else { return String::new() };
     format!("; at most {} left", in_words(most))
 }
 
-/// The answers, one line each: the last that a terminal shows, for the trials stand above them.
+/// The answers, one line each. They are the last lines on a terminal, below those of the trials.
 pub fn answers(answers: &[SearchAnswer]) -> String {
     let line = |answer: &SearchAnswer| format!("answer: {}: {}\n", answer.cell(), sentence(answer));
     answers.iter().map(line).collect()
 }
 
-/// Why a search counts as failed whatever it claims: no request of any trial completed, though they
-/// were not only too slow for that. What a server refuses beyond what it can do is what a search is to
-/// find out.
+/// Why a search counts as failed whatever it claims: no request of any trial completed, and not only
+/// because they were too slow. A refusal above the server's capacity is no failure: a search must find
+/// that load.
 pub fn nothing_completed(summary: &Summary) -> Option<String> {
     let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
     let first = passes().next()?;
@@ -120,7 +119,7 @@ pub fn judge(answers: &[SearchAnswer]) -> Result<(), Shortfall> {
         let why = || format!("{}: {}", answer.cell(), sentence(answer));
         match (answer.outcome, answer.estimate) {
             (Outcome::NotMeasurable, None) => return Err(Shortfall::Failed(why())),
-            // As by a trial whose records are not whole.
+            // For example after a trial whose records are incomplete.
             (Outcome::Unfinished, _) => {
                 return Err(Shortfall::Failed(format!("the search was interrupted: {}", why())));
             }

@@ -1,5 +1,5 @@
-//! The server that a run starts itself: at most one at a time, kept while runs want the same one,
-//! started again when it died. Never the embedded engine of a plan without a server.
+//! The server that a run starts itself: at most one at a time. It runs as long as runs need the same one,
+//! and is started again if it died. The embedded engine of a plan without a server is not one of them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::events::Events;
 /// The command of the `inferometer` program that guards a server.
 pub const SERVER_GUARD: &str = "server-guard";
 
-/// How long a server whose requests failed may take to exit.
+/// How long to wait for a server to exit after its requests failed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Whether requests of a pass failed.
@@ -29,7 +29,7 @@ pub enum Failures {
 
 /// How a server ended.
 pub struct Death {
-    /// In one line, with its first error.
+    /// As one line, with its first error.
     pub in_short: String,
     /// With the last lines of its log.
     pub last_lines: String,
@@ -39,7 +39,7 @@ pub struct Death {
 #[derive(Default)]
 pub struct Servers {
     running: Option<Running>,
-    /// How many were started so far, to tell their files apart.
+    /// How many were started so far, to distinguish their files.
     started: u32,
 }
 
@@ -48,24 +48,24 @@ struct Running {
     server: LaunchedServer,
 }
 
-/// What starting a server needs beside its plan.
+/// What starting a server needs besides its plan.
 #[derive(Clone, Copy)]
 pub struct Start<'a> {
-    /// Where its files go until there is a run that they belong to.
+    /// The folder for its files until there is a run that they belong to.
     pub folder: &'a Path,
     /// Set when the user interrupts.
     pub stop: &'a AtomicBool,
-    /// Hear what is done.
+    /// Gets messages on what is done.
     pub events: &'a Events,
     /// The `inferometer` program, which guards the server.
     pub program: Option<&'a Path>,
-    /// What is sent with every request: the server's log is kept without what is secret in it.
+    /// Headers of every request: their secrets are removed from the server's log.
     pub headers: &'a [(String, String)],
 }
 
 impl Servers {
-    /// A server as the plan says, ready to be measured: the running one if it is such, else a new
-    /// one; the running one is ended before.
+    /// A ready server for the plan: the running one if it fits the plan. Otherwise the running one is
+    /// ended and a new one is started.
     ///
     /// # Errors
     /// When it does not become ready.
@@ -123,7 +123,7 @@ impl Servers {
         Ok(url)
     }
 
-    /// How the server ended, if it has. One whose requests failed is given a moment to.
+    /// How the server ended, if it has. After failed requests, the server is given a moment to exit.
     pub fn died(&mut self, failures: Failures) -> Option<Death> {
         let server = &mut self.running.as_mut()?.server;
         let ended = match failures {
@@ -136,11 +136,11 @@ impl Servers {
         })
     }
 
-    /// Puts the files of the server beside the others of a run. They are the same files, so that
-    /// what is still written lands there.
+    /// Links the files of the server into the folder of a run. They are the same files, so later writes
+    /// are in them too.
     ///
     /// # Errors
-    /// When they cannot be.
+    /// When they cannot be linked.
     pub fn keep_files_in(&mut self, folder: &Path) -> Result<(), RunError> {
         let Some(running) = &mut self.running else { return Ok(()) };
         let place = running.server.files().clone();
@@ -156,7 +156,7 @@ impl Servers {
         Ok(())
     }
 
-    /// What the server uses of the machine, as it was last seen.
+    /// The server's use of the machine, as last observed.
     pub fn usage(&mut self) -> Option<Usage> {
         Some(self.running.as_mut()?.server.usage())
     }
@@ -180,7 +180,7 @@ pub fn facts(plan: &LaunchPlan) -> BTreeMap<String, String> {
     std::iter::once(command).chain(settings).collect()
 }
 
-/// The same file under another name; a first name that is that of no run goes.
+/// Links the file under another name; the first name is removed if it belongs to no run.
 fn link(from: &Path, to: &Path) -> std::io::Result<()> {
     if from == to {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Reports steps that take longer than a moment.
+//! Reports steps that take longer than two seconds.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use crate::events::Events;
 
-/// A moment: what is over sooner needs no line.
+/// Shorter steps need no message.
 const MOMENT: Duration = Duration::from_secs(2);
 
-/// Does something, and says what it is once it takes longer than a moment.
+/// Runs `work`; if it takes longer than [`MOMENT`], sends a message with `what`.
 pub(crate) fn told_if_slow<T>(events: &Events, what: &str, work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         let (done, is_done) = channel::<()>();

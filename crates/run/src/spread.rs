@@ -1,5 +1,5 @@
-//! Several equal servers behind one load: they are what the plan says that they are, each has an address of its own,
-//! and a name with several addresses is as many servers. Nothing is measured here.
+//! Several equal servers behind one load. They are checked against the plan, each must have an address of
+//! its own, and a name with several addresses counts as several servers. Measures nothing.
 
 use inferometer_drive::{Endpoint, Servers, SessionHeaders};
 use inferometer_http::client::Client;
@@ -16,20 +16,20 @@ use crate::ready_target::{OtherServer, ReadyTarget};
 /// How a pass is spread over several servers.
 #[derive(Default)]
 pub struct Spread {
-    /// Where the others listen, and how their requests are made.
+    /// The addresses of the other servers, and how their requests are made.
     pub others: Vec<(Address, Endpoint)>,
-    /// How TLS is spoken to them.
+    /// How to use TLS with them.
     pub tls: Vec<(Address, TlsClient)>,
-    /// Who gets the next request, and how sessions are told.
+    /// Which server gets the next request, and how sessions are marked.
     pub plan: SpreadPlan,
-    /// What keeps sessions of this run apart from those of others.
+    /// Makes the sessions of this run differ from those of others.
     pub salt: String,
     /// Which rank this is.
     pub rank: u32,
 }
 
 impl Spread {
-    /// That of a run.
+    /// The spread of a run.
     pub(crate) fn of(plan: &Plan, ready: &ReadyTarget, salt: &str, rank: u32) -> Self {
         let both = |other: &OtherServer| (other.address.clone(), other.endpoint.clone());
         let secured = |other: &OtherServer| Some((other.address.clone(), other.tls.clone()?));
@@ -45,7 +45,7 @@ impl Spread {
         }
     }
 
-    /// The servers of a pass, of which the first is at `address`.
+    /// The servers of a pass; the first is at `address`.
     pub(crate) fn servers(&self, address: &Address) -> Servers {
         let others = self.others.iter().map(|(address, _)| address.clone());
         let all = std::iter::once(address.clone()).chain(others).collect();
@@ -57,7 +57,7 @@ impl Spread {
         self.others.iter().map(|(_, endpoint)| endpoint.clone()).collect()
     }
 
-    /// How sessions of a pass are told.
+    /// The headers that mark the sessions of a pass.
     pub(crate) fn sessions(&self, begin: &PassBegin) -> SessionHeaders {
         SessionHeaders {
             header: self.plan.session_header.clone(),
@@ -68,10 +68,10 @@ impl Spread {
     }
 }
 
-/// The servers of a plan as one target. The first is what questions are asked of.
+/// The servers of a plan as one target. Questions are sent to the first.
 ///
 /// # Errors
-/// When two of them differ in what a request is, or are one.
+/// When requests to two of them differ in meaning, or when two of them are the same server.
 pub(crate) fn together(plan: &Plan, each: Vec<ReadyTarget>) -> Result<ReadyTarget, RunError> {
     let mut places: Vec<(String, OtherServer)> = Vec::new();
     let mut findings: Vec<Finding> = Vec::new();
@@ -106,7 +106,7 @@ pub(crate) fn together(plan: &Plan, each: Vec<ReadyTarget>) -> Result<ReadyTarge
     first.target.facts.insert("balance".to_owned(), balance(plan).to_owned());
     let (names, mut others): (Vec<_>, Vec<_>) = places.into_iter().unzip();
     first.target.servers = names;
-    // A name's own first address may be one that took no connection.
+    // The first address of a name may be one that did not connect.
     let own = others.remove(0);
     (first.address, first.server) = (own.address, own.server);
     first.others = others;
@@ -120,7 +120,7 @@ fn balance(plan: &Plan) -> &'static str {
     }
 }
 
-/// The addresses of a server as servers, each with its name.
+/// The addresses of a server as separate servers, each with its name.
 fn places_of(ready: &ReadyTarget) -> (Vec<(String, OtherServer)>, Option<Finding>) {
     let place = |address: &Address, server: Option<Client>| OtherServer {
         address: address.clone(),
@@ -151,7 +151,7 @@ fn places_of(ready: &ReadyTarget) -> (Vec<(String, OtherServer)>, Option<Finding
     (clients.into_iter().map(named).collect(), finding)
 }
 
-/// That a request means the same to two servers.
+/// Checks that a request means the same to two servers.
 fn check_equal(first: &ReadyTarget, other: &ReadyTarget) -> Result<(), RunError> {
     let (a, b) = (&first.target, &other.target);
     let differ = |what: &str, of_a: &str, of_b: &str, flag: &str| {
@@ -170,7 +170,7 @@ fn check_equal(first: &ReadyTarget, other: &ReadyTarget) -> Result<(), RunError>
     Ok(())
 }
 
-/// What else differs: the servers are measured as they are.
+/// Other differences: they are stated in a finding, and the servers are measured as they are.
 fn differences(a: &Target, b: &Target) -> Option<Finding> {
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
     let mut found = Vec::new();
@@ -190,10 +190,11 @@ fn differences(a: &Target, b: &Target) -> Option<Finding> {
     (!found.is_empty()).then(|| Finding::of(code::SERVERS_DIFFER, message))
 }
 
-/// That each server has an address of its own. Behind a proxy all have that of the proxy, and the path has theirs.
+/// Checks that each server has an address of its own. Behind a proxy all have the proxy's address, and
+/// their paths differ.
 fn check_places(places: &[(String, OtherServer)]) -> Result<(), RunError> {
     for (at, (name, place)) in places.iter().enumerate() {
-        // One address may have several servers by their paths, but not by names under TLS.
+        // Several servers may share an address if their paths differ, but not with TLS.
         let same = places[..at].iter().find(|(_, other)| {
             other.address == place.address
                 && (other.endpoint.path == place.endpoint.path || place.tls.is_some())

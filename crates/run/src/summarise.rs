@@ -1,4 +1,5 @@
-//! The document of a run: a pure function of its figures and what is known beside them.
+//! Computes the document of a run. It depends only on the run's figures and on what is known besides
+//! them.
 
 use inferometer_analysis::cell::{self, Cell};
 use inferometer_analysis::pass::PassSummary;
@@ -19,13 +20,13 @@ use inferometer_plan::search::Over;
 use crate::grid::Grid;
 use crate::precision;
 
-/// What is known of a run beside its records.
+/// What is known of a run besides its records.
 pub struct RunFacts<'a> {
     /// Its identity.
     pub run_id: String,
     /// When it began, RFC 3339, UTC.
     pub started_at: String,
-    /// Wall time at which its monotonic axis begins.
+    /// Wall time at which its monotonic clock begins.
     pub origin_unix_ns: i64,
     /// What it measured.
     pub plan: &'a Plan,
@@ -35,40 +36,40 @@ pub struct RunFacts<'a> {
     pub environment: &'a Environment,
     /// Version of the program.
     pub tool_version: &'a str,
-    /// No server was measured.
+    /// Whether no server was measured.
     pub predicted: bool,
-    /// Identity of the workload, as far as it is known.
+    /// Hash of the workload, if it is known.
     pub workload_hash: Option<String>,
-    /// Identity of its bodies, as far as it is known.
+    /// Hash of its request bodies, if it is known.
     pub body_hash: Option<String>,
-    /// The processes that measured it together.
+    /// The processes that measured the run together.
     pub ranks: Vec<RankSummary>,
 }
 
-/// What to do about figures of an embedded engine that is faster than the hardware: nothing stands between it
-/// and the client.
+/// What to do about figures of an embedded engine that is faster than the hardware: no network lies
+/// between it and the client.
 const PLAYED_FAST: &str = "The embedded engine ran faster than the simulated hardware: times \
     between tokens are then too short for any client to resolve. Give a lower --speed (1 is real \
     time), or use `inferometer predict`, which needs no clock.";
 
-/// Whether the server is the embedded engine, at more than the speed of the hardware.
+/// Whether the server is the embedded engine, at more than the hardware's speed.
 fn is_played_fast(target: &Target) -> bool {
     let speed = target.facts.get("speed").and_then(|speed| speed.parse::<f64>().ok());
     target.simulated && speed.is_some_and(|speed| speed > 1.0)
 }
 
-/// The document of a run, from its figures and what is known beside them.
+/// The document of a run, from its figures and what is known besides them.
 pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -> Summary {
     let mut cells = grid.cells();
     count_from(first_of(&facts, &cells), &mut cells);
     if facts.plan.chooses_loads() {
-        // Its passes are no repeats of each other.
+        // Passes at different loads are not repeats of each other.
         cells.iter_mut().for_each(|cell| cell.over_repeats = None);
     }
-    // Nor are latencies of a table what it is made for.
+    // Such a plan does not measure the latencies of the table.
     let of_table = if facts.plan.chooses_loads() { &[][..] } else { &cells };
     for finding in precision::findings(of_table) {
-        // Those of a stored run are there already.
+        // A stored run already has its findings.
         if !findings.contains(&finding) {
             findings.push(finding);
         }
@@ -80,7 +81,8 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
             of_answer(cell, answer);
         }
     }
-    // A search asks up to where objectives hold, a sweep up to saturation: that they do not beyond is no news.
+    // A search looks for the load up to which objectives hold, a sweep for saturation: a missed objective
+    // above that load is expected.
     let slo = match facts.plan.chooses_loads() {
         true => Vec::new(),
         false => inferometer_analysis::judge::judge(&facts.plan.slo, &cells),
@@ -94,7 +96,7 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     let stopped = cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
     for (cell, pass) in stopped {
         let Some(why) = &pass.stopped else { continue };
-        // A trial or a block that the time did not suffice for counts for nothing, so that nothing is wrong by it.
+        // A trial or block that the time limit cut off is discarded, so nothing is wrong with the run.
         if why == STOPPED_AT_MAX_TIME {
             continue;
         }
@@ -138,8 +140,9 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     }
 }
 
-/// The instant from which it is counted when passes began: the first of them, for the origin of a clock says
-/// nothing. Of a comparison in blocks the beginning of the run: its blocks lie between those of another run.
+/// The instant from which the beginnings of passes are counted: that of the first pass, because the
+/// origin of a clock has no meaning. In a comparison by blocks it is the beginning of the run: its blocks
+/// lie between those of another run.
 fn first_of(facts: &RunFacts<'_>, cells: &[Cell]) -> Option<f64> {
     if facts.plan.ab.is_some() {
         let began_ns = calendar::parse(&facts.started_at)?;
@@ -149,18 +152,18 @@ fn first_of(facts: &RunFacts<'_>, cells: &[Cell]) -> Option<f64> {
     starts.reduce(f64::min)
 }
 
-/// Counts when passes began from an instant.
+/// Counts the beginnings of passes from this instant.
 fn count_from(first: Option<f64>, cells: &mut [Cell]) {
     let Some(first) = first else { return };
     for pass in cells.iter_mut().flat_map(|cell| &mut cell.passes) {
-        // To the nanosecond, in which instants are kept.
+        // Rounded to nanoseconds, the resolution of instants.
         let after = |started: f64| ((started - first) * 1e9).round() / 1e9;
         pass.started_s = pass.started_s.map(after);
     }
 }
 
-/// The figures of a cell that was searched: those of the highest load up to the answer that was tried, not
-/// of the trial that did most of what was not wanted.
+/// The figures of a searched cell: those of the highest tried load up to the answer. The trial with the
+/// highest throughput may be one that missed the objectives.
 fn of_answer(cell: &mut Cell, answer: &SearchAnswer) {
     let below = answer.tried_below();
     let is_low = |pass: &&PassSummary| match answer.over {
@@ -177,7 +180,7 @@ fn of_answer(cell: &mut Cell, answer: &SearchAnswer) {
     };
 }
 
-/// Where the arrival stamps come from, by the reads themselves.
+/// The sources of the arrival stamps, as the reads state them.
 fn stamps(cells: &[Cell]) -> Option<String> {
     let passes = || cells.iter().flat_map(|cell| &cell.passes);
     let reads: u64 = passes().map(|pass| pass.instrument.reads).sum();

@@ -1,4 +1,4 @@
-//! A sweep in words: a line for each trial, a line for each answer; and what its answers fall short of.
+//! A sweep as text: a line for each trial, a line for each answer; and what its answers fall short of.
 
 use std::time::Duration;
 
@@ -8,8 +8,7 @@ use inferometer_analysis::sweep::{LevelTrial, Outcome, Sweep, SweepAnswer};
 use crate::error::Shortfall;
 use crate::estimate::in_words;
 
-/// One line on the last trial that was made: what it showed, what is known by now, and how long the next one
-/// takes.
+/// One line on the last trial: what it showed, what is known so far, and how long the next one takes.
 pub fn trial(sweep: &Sweep) -> String {
     let Some(trial) = sweep.last() else { return String::new() };
     let load = format!("{} {}", load_text(trial.load), trial.by.unit());
@@ -51,7 +50,7 @@ fn next(sweep: &Sweep) -> String {
     format!("; next {load} {}, {about}{}", asked.by.unit(), in_words(span))
 }
 
-/// The answers, one line each: the last that a terminal shows, for the trials stand above them.
+/// The answers, one line each. They are the last lines on a terminal, below those of the trials.
 pub fn answers(answers: &[SweepAnswer]) -> String {
     answers.iter().map(|answer| format!("answer: {}: {}\n", answer.cell(), answer.answer)).collect()
 }
@@ -59,7 +58,7 @@ pub fn answers(answers: &[SweepAnswer]) -> String {
 /// What the answers of a sweep fall short of.
 ///
 /// # Errors
-/// When nothing completed, and when the sweep was broken off, as by a trial whose records are not whole.
+/// When nothing completed, or the sweep ended early, for example after a trial with incomplete records.
 pub fn judge(answers: &[SweepAnswer]) -> Result<(), Shortfall> {
     for answer in answers {
         if answer.trials == 0

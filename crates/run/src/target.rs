@@ -1,5 +1,5 @@
-//! The server under test: started or reached, asked what it is and how it is to be spoken to. It is
-//! not measured here.
+//! The server under test: started or reached, and asked what it is and which API it has. It is not
+//! measured here.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,17 +28,18 @@ use crate::ready_target::ReadyTarget;
 use crate::servers::{self, Servers, Start};
 use crate::spread;
 
-/// Tokens within which the embedded engine ends answers to text blocks: about as long on average
-/// as those of the published record.
+/// The embedded engine ends answers to text blocks within this many tokens: on average about as long as
+/// those of the published record.
 const END_OF_TEXT_WITHIN: u32 = 1_000;
 
-/// How long the servers on the usual ports of this machine are waited for.
+/// How long to wait for servers on the usual ports of this machine.
 const LOCAL_WITHIN: Duration = Duration::from_millis(200);
 
-/// Starts or reaches the server and asks what it is. One that the plan starts is in `servers`.
+/// Starts or reaches the server and asks what it is. A server that the plan starts is in `servers`
+/// afterwards.
 ///
 /// # Errors
-/// When it cannot be started, reached or spoken to.
+/// When it cannot be started or reached, or its API is unknown.
 pub fn prepare(
     plan: &Plan,
     context: &Context,
@@ -121,7 +122,7 @@ fn wanted<'a>(url: &'a Url, headers: &'a [(String, String)], access: &'a Access)
     Wanted { url, headers, access, lists_a_model: false, is_named: false, is_launched: false }
 }
 
-/// Whether a plan names dialect and model, so that a server need not say them.
+/// Whether a plan names dialect and model, so that a server need not state them.
 fn names_all(plan: &Plan) -> bool {
     matches!(plan.target, TargetPlan::Server { dialect: Some(_), model: Some(_), .. })
 }
@@ -145,7 +146,7 @@ fn through(proxy: &Proxy, Client { url, tls, .. }: &Client) -> Finding {
     Finding::of(code::THROUGH_A_PROXY, message)
 }
 
-/// Says how to benchmark a server that runs on this machine. It is only asked what it is.
+/// Says how to benchmark a server that runs on this machine. That server is only asked what it is.
 fn suggest_local(start: Start<'_>) {
     for (url, found) in find_local(&USUAL_PORTS, LOCAL_WITHIN) {
         if !found.simulated && found.serves_only.is_none() {
@@ -179,7 +180,7 @@ fn describe(plan: &Plan, Reached { server, found }: Reached) -> Result<ReadyTarg
         headers.push(("content-type".to_owned(), "application/json".to_owned()));
     }
     for (name, value) in dialect.headers {
-        // Whoever gives one of them themselves wants that.
+        // A header that the user gives is not replaced.
         if !headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
             headers.push(((*name).to_owned(), (*value).to_owned()));
         }
@@ -216,7 +217,7 @@ fn target(plan: &Plan, url: &Url, dialect: &Dialect, model: &str, found: Found) 
     let profile = facts.remove("profile");
     let embedded = matches!(plan.target, TargetPlan::Embedded { .. });
     Target {
-        // The port of the embedded engine is drawn anew each time and says nothing.
+        // The port of the embedded engine is random and has no meaning.
         url: if embedded { "embedded".to_owned() } else { url.to_string() },
         dialect: dialect.name.to_owned(),
         engine: found.engine.map(str::to_owned),
@@ -243,7 +244,7 @@ fn choose_dialect(plan: &Plan, url: &Url, found: &Found) -> Result<&'static Dial
                     server that generates text"
             ));
         }
-        // A server without a list of models may still have a dialect of its own.
+        // A server that does not list its models may have a dialect of its own.
         let names_it = "name its API with --dialect (`inferometer list dialects` lists them)";
         RunError::target(match &found.instead {
             None => format!("{url}: answers, but its API is not recognised; {names_it}"),
@@ -271,7 +272,7 @@ fn choose_model(
     };
     match (wanted, found.models.as_slice()) {
         (Some(name), models) => {
-            // The value of a header may be a part of the name, which then came without it.
+            // The value of a header may be part of the name; the name was then listed without it.
             let listed_as = Secrets::of_headers(headers).redact(name).into_owned();
             if !models.is_empty() && !models.contains(name) && !models.contains(&listed_as) {
                 findings.push(Finding::of(
@@ -281,7 +282,7 @@ fn choose_model(
             }
             Ok(name.clone())
         }
-        // Its real name was taken for a quoted secret.
+        // Its real name was removed as a quoted secret.
         (None, [only]) if only.contains(REDACTED) => Err(RunError::target(format!(
             "{url}: the name of its model contains the value of a header; name the model with \
                 --model"

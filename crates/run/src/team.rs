@@ -1,4 +1,4 @@
-//! This process among those that measure one plan together: alone, rank 0, or another rank.
+//! The role of this process among those that measure one plan together: alone, rank 0, or another rank.
 
 use std::sync::Arc;
 
@@ -14,20 +14,21 @@ use inferometer_plan::{Plan, TargetPlan};
 use crate::error::PlanError;
 use crate::record_queue::{FromDriver, Message, ToWriter};
 
-/// This process among those of its run.
+/// The role of this process among those of its run.
 #[derive(Clone, Default)]
 pub enum Team {
-    /// It is the only one.
+    /// It is the only process.
     #[default]
     Alone,
-    /// It is rank 0: it decides what is measured, and has the records of all.
+    /// It is rank 0: it decides what is measured, and gets the records of all ranks.
     Lead(Arc<Lead>),
-    /// It is another rank, by its number and that of all ranks. It measures its share of what rank 0 decides.
+    /// It is another rank, with its number and the number of ranks. It measures its share of what rank 0
+    /// decides.
     Member(Arc<Member>, (u32, u32)),
 }
 
 impl Team {
-    /// The number of this rank, and that of all ranks.
+    /// The number of this rank, and the number of ranks.
     pub fn place(&self) -> (u32, u32) {
         match self {
             Self::Alone => (0, 1),
@@ -42,7 +43,7 @@ impl Team {
         Share::of(pass, rank, ranks)
     }
 
-    /// Rank 0, if this process is that of several.
+    /// Rank 0, if this process is rank 0 of several.
     pub fn lead(&self) -> Option<&Lead> {
         match self {
             Self::Lead(lead) => Some(lead),
@@ -51,10 +52,10 @@ impl Team {
     }
 }
 
-/// Refuses what several ranks cannot measure together. `ranks`: how many there are.
+/// Refuses plans that several ranks cannot measure together. `ranks`: how many there are.
 ///
 /// # Errors
-/// Every reason.
+/// Every reason for a refusal.
 pub fn check_ranks(plan: &Plan, ranks: u32) -> Result<(), PlanError> {
     let mut mistakes = Vec::new();
     let mut refuse = |is_wrong: bool, why: &str| {
@@ -87,7 +88,7 @@ pub fn check_ranks(plan: &Plan, ranks: u32) -> Result<(), PlanError> {
             ));
             break;
         }
-        // The share of a rank is of the whole pass, and at a low stage some ranks send nothing.
+        // A rank's share is fixed for the whole pass, so at a low stage some ranks send nothing.
         if let PassPlan::Closed { concurrency, bound } = pass
             && concurrency.constant().is_none()
             && bound.requests.is_some()
@@ -103,7 +104,7 @@ pub fn check_ranks(plan: &Plan, ranks: u32) -> Result<(), PlanError> {
     if mistakes.is_empty() { Ok(()) } else { Err(mistakes.into()) }
 }
 
-/// Whether the plan says when requests are due, and not what has ended before.
+/// Whether the plan alone says when requests are due, and not the end of other requests.
 pub fn is_scheduled(pass: &PassPlan) -> bool {
     let load = pass.load();
     (load.is_scheduled() || load.kind() == PassKind::Saturated)
@@ -124,7 +125,7 @@ impl StartGate for LeadGate {
     }
 }
 
-/// The same, as sent to another rank.
+/// The same start, as sent to another rank.
 pub struct MemberGate {
     /// This rank.
     pub member: Arc<Member>,
@@ -138,8 +139,8 @@ impl StartGate for MemberGate {
     }
 }
 
-/// Where the records of the other ranks go: to the thread that writes this rank's own. Who looks on sees them in
-/// `live`.
+/// The receivers of the other ranks' records: each passes them to the thread that writes this rank's own.
+/// `live` counts them for display.
 pub fn sinks(lead: &Lead, to: &ToWriter, live: &Arc<Live>) -> Vec<Sink> {
     let sink = |rank| -> Sink {
         let (mut to, live) = (to.clone().of_rank(Some(rank)), Arc::clone(live));
@@ -154,7 +155,7 @@ pub fn sinks(lead: &Lead, to: &ToWriter, live: &Arc<Live>) -> Vec<Sink> {
 /// The next record on its way to rank 0.
 ///
 /// # Errors
-/// After the last one.
+/// When the last record has been sent.
 pub fn next_of(from: &FromDriver) -> Result<Option<Sent>, Over> {
     use std::sync::mpsc::TryRecvError;
     match from.try_recv() {
@@ -164,8 +165,8 @@ pub fn next_of(from: &FromDriver) -> Result<Option<Sent>, Over> {
     }
 }
 
-/// What a pass shows of its ranks: why it is not whole, if it is not. `body_hash` is that of rank 0, where
-/// all ranks have it.
+/// What is wrong with a pass because of a rank, if anything: the rank is lost, was interrupted, or sends
+/// other request bodies than rank 0. `body_hash` is that of rank 0.
 pub fn not_whole(
     reports: &[RankReport],
     body_hash: Option<&str>,
@@ -189,8 +190,8 @@ pub fn not_whole(
     None
 }
 
-/// The ranks of a run for its results: their machines from rank 0 on, each with how it was lost, if it was; what each
-/// reported of each pass, and what became of its requests.
+/// The ranks of a run for its results: their machines from rank 0 on, each with the reason if it was
+/// lost; what each rank reported of each pass, and the outcomes of its requests.
 pub fn summaries(
     ranks: &[(String, Option<String>)],
     reports: &[RankReport],
@@ -221,7 +222,7 @@ pub fn summaries(
     (0..).zip(ranks).map(of_rank).collect()
 }
 
-/// The clock of a rank, by what it reported of each pass.
+/// The clock of a rank, from its reports on each pass.
 fn clock(reports: &[&PassReport]) -> Option<RankClock> {
     let last = reports.last()?.clock;
     let bound_ns = reports.iter().map(|report| report.clock.bound_ns).max().unwrap_or(0);
@@ -234,7 +235,7 @@ fn clock(reports: &[&PassReport]) -> Option<RankClock> {
     })
 }
 
-/// The last word on the ranks of a run, from what each reported of each pass.
+/// The finding on the ranks of a run, from their reports on each pass.
 pub fn finding(ranks: u32, reports: &[RankReport]) -> Option<Finding> {
     if ranks == 1 {
         return None;
@@ -253,7 +254,7 @@ pub fn finding(ranks: u32, reports: &[RankReport]) -> Option<Finding> {
     Some(Finding::of(code::SEVERAL_RANKS, message))
 }
 
-/// The most ranks that are named one by one.
+/// The most ranks that are listed one by one.
 const MOST_NAMED: u32 = 16;
 
 /// Each rank with its requests and its clock.

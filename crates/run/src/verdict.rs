@@ -1,5 +1,5 @@
-//! Why the results of a run are not a success: an interruption, failures, missed objectives, and
-//! unreliable figures. It changes no result.
+//! Why the results of a run are not a success: an interruption, failures, missed objectives, or
+//! unreliable figures. Changes no result.
 
 use std::path::Path;
 
@@ -19,17 +19,17 @@ use crate::{search_text, sweep_text};
 /// How strictly results are judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// A suspect run is none that fell short.
+    /// A suspect run does not count as a failure.
     #[default]
     Lenient,
-    /// The figures must not be unreliable.
+    /// Unreliable figures count as a failure.
     Strict,
 }
 
-/// Judges a run that was carried out.
+/// Judges a run that has ended.
 ///
 /// # Errors
-/// What it falls short of; of several things the gravest.
+/// What the run falls short of; if there are several reasons, the most serious.
 pub fn judge(
     plan: &Plan,
     context: &Context,
@@ -86,7 +86,7 @@ pub fn judge_results(
     Ok(())
 }
 
-/// What the passes fall short of that were ended early for a reason, if there is one.
+/// The first pass that ended early for the reason `why`, as text; absent if there is none.
 fn stopped_for(summary: &Summary, why: &str) -> Option<String> {
     let find = |cell: &Cell| {
         let pass = cell.passes.iter().find(|pass| pass.stopped.as_deref() == Some(why))?;
@@ -95,10 +95,10 @@ fn stopped_for(summary: &Summary, why: &str) -> Option<String> {
     summary.cells.iter().find_map(find)
 }
 
-/// What passes fall short of that the plan had ended early.
+/// Judges passes that the plan ended early.
 ///
 /// # Errors
-/// That too many requests failed, or that requests arrived faster than they ended.
+/// Too many requests failed, or requests arrived faster than they ended.
 pub fn judge_ended_early(summary: &Summary) -> Result<(), Shortfall> {
     stopped_by_failures(summary)?;
     stopped_by_saturation(summary)
@@ -113,13 +113,13 @@ fn stopped_by_saturation(summary: &Summary) -> Result<(), Shortfall> {
         .map_or(Ok(()), |why| Err(Shortfall::Objective(why)))
 }
 
-/// The objectives that were not met, each with where that was.
+/// The objectives that were not met, each with its cell and pass.
 pub fn missed_objectives(summary: &Summary) -> Vec<String> {
     let missed = summary.verdict.slo.iter().filter(|objective| !objective.met);
     missed.map(|objective| format!("{} ({})", objective.objective, objective.place)).collect()
 }
 
-/// Why the run counts as failed: a pass without a completed request, or with too many others.
+/// Why the run counts as failed: a pass without a completed request, or with too many failed requests.
 pub fn too_many_failures(summary: &Summary, limit: f64) -> Option<String> {
     for cell in &summary.cells {
         for pass in &cell.passes {
@@ -140,7 +140,8 @@ pub fn too_many_failures(summary: &Summary, limit: f64) -> Option<String> {
     None
 }
 
-/// Requests of a pass that failed, and all of them. What was not waited for, as the plan asked, is no failure.
+/// The failed requests of a pass, and all its requests. A request that the plan did not wait for is not a
+/// failure.
 pub(crate) fn failures(pass: &PassSummary) -> [u64; 2] {
     let outcomes = &pass.outcomes;
     let ended_early = match pass.stopped {
@@ -161,7 +162,7 @@ fn resume_command(plan: &Plan, context: &Context, run: &str) -> String {
         store => format!(" --store '{}'", store.display()),
     };
     let headers: String = match &plan.target {
-        // Their values may be secrets, and are not kept.
+        // Their values may be secrets and are not stored.
         TargetPlan::Server { header_names, .. } => {
             header_names.iter().map(|name| format!(" --header '{name}: ...'")).collect()
         }

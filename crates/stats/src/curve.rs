@@ -1,23 +1,23 @@
-//! A distribution as it can be drawn: its cumulative distribution at a bounded number of ranks and a
-//! histogram. Never more points than were asked for, whatever the
-//! number of values.
+//! A distribution in a form that can be drawn: its cumulative distribution at a limited number of ranks,
+//! and a histogram. The number of points does not grow with the number of values: it is at most one
+//! above the number asked for.
 
 use super::sketch::Sketch;
 use crate::Weighted;
 
-/// A distribution as it can be drawn.
+/// A distribution in a form that can be drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// How many values it stands for: the sum of their weights, rounded.
+    /// The number of values: the sum of their weights, rounded.
     pub n: u64,
-    /// Whether it is over the exact values; else each is within [`super::RELATIVE_ERROR`].
+    /// Whether it is computed from the exact values; else each value is within [`super::RELATIVE_ERROR`].
     pub exact: bool,
-    /// The cumulative distribution, ascending; the last is the largest value.
+    /// The cumulative distribution, ascending; the last point is the largest value.
     pub points: Vec<CurvePoint>,
     /// Columns side by side, from the smallest value to the largest.
     pub bins: Vec<Bin>,
-    /// Whether columns grow in width by the same factor each, but for the first, which then holds
-    /// everything that is not above its end.
+    /// Whether each column is wider than the one before by the same factor. The first column is an
+    /// exception: it holds all values up to its end.
     pub growing: bool,
 }
 
@@ -33,23 +33,23 @@ pub struct CurvePoint {
 /// A column of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bin {
-    /// Where it begins.
+    /// Its lower end; excluded, except in the first column.
     pub from: f64,
-    /// Where it ends; the value belongs to it.
+    /// Its upper end; included.
     pub to: f64,
     /// The share of values in it.
     pub share: f64,
 }
 
-/// Where values spread over more than this factor from the 5th percentile to the largest, columns
-/// grow in width, so that neither end is squeezed.
+/// Columns grow in width if the largest value is more than this many times the 5th percentile: columns
+/// of one width would show neither end well. If the 5th percentile is zero, the 25th or 50th replaces it.
 const LOG_FROM_FACTOR: f64 = 20.0;
 
-/// What a curve is made of: values in their order.
+/// The values of a curve, in ascending order.
 pub(super) enum Ordered<'a> {
     /// Values that count once each.
     Plain(&'a [f64]),
-    /// Values with weights, and the running sums of these.
+    /// Values with weights, and the running sums of the weights.
     Weighted(&'a [Weighted], Vec<f64>),
     /// A sketch of them.
     Sketch(&'a Sketch),
@@ -74,7 +74,7 @@ impl<'a> Ordered<'a> {
         }
     }
 
-    /// The value of a rank, from 1.
+    /// The value at a rank; ranks start at 1.
     fn ranked(&self, rank: u64) -> f64 {
         match self {
             Self::Plain(values) => values[(rank as usize).clamp(1, values.len()) - 1],
@@ -101,7 +101,7 @@ impl<'a> Ordered<'a> {
         }
     }
 
-    /// The curve of at most so many points and columns; nothing of no values.
+    /// The curve with about `points` points and at most `bins` columns; absent without values.
     pub fn curve(&self, points: usize, bins: usize) -> Option<Curve> {
         let n = self.n();
         if n == 0 {
@@ -116,10 +116,10 @@ impl<'a> Ordered<'a> {
         Some(Curve { n, exact, points, bins, growing })
     }
 
-    /// The columns, and whether they grow.
+    /// The columns, and whether they grow in width.
     fn bins(&self, n: u64, bins: usize) -> (Vec<Bin>, bool) {
         let (first, last) = (self.ranked(1), self.ranked(n));
-        // The smallest may be zero, as gaps between tokens of one read are.
+        // The low ones may be zero: gaps between tokens of the same read are.
         let low = [0.05, 0.25, 0.5].map(|q| self.ranked(((n as f64 * q) as u64).max(1)));
         let low = low.into_iter().find(|value| *value > 0.0);
         if first >= last || bins < 2 {
@@ -144,8 +144,9 @@ impl<'a> Ordered<'a> {
     }
 }
 
-/// At most about `most` ranks of `n`, the first and the last among them: three quarters of them
-/// equally far apart, the others ever closer to the largest, for the tail is what is looked at.
+/// At most `most + 1` ranks of `n`, the first and the last among them; a `most` below 8 counts as 8.
+/// Three quarters of them are equally far apart. The others lie ever closer together towards the
+/// largest value, because readers look at the tail.
 fn ranks(n: u64, most: usize) -> Vec<u64> {
     let most = most.max(8) as u64;
     if n <= most {
@@ -154,7 +155,7 @@ fn ranks(n: u64, most: usize) -> Vec<u64> {
     let even = most * 3 / 4;
     let tail = most - even;
     let mut ranks: Vec<u64> = (0..even).map(|at| 1 + at * (n - 1) / (even - 1)).collect();
-    // From a tenth of the values down to the very last, by equal factors.
+    // Their distances to the last rank shrink from a tenth of the values to 1, by equal factors.
     let above = n as f64 / 10.0;
     ranks.extend(
         (0..tail).map(|at| n - (above.powf(1.0 - at as f64 / (tail - 1) as f64) as u64).min(n - 1)),
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn few_values_are_a_point_each() {
+    fn few_values_have_one_point_each() {
         let curve = sample([3.0, 1.0, 2.0, 2.0], 99).curve(100, 4).expect("values");
         let points: Vec<(f64, f64)> = curve.points.iter().map(|p| (p.share, p.value)).collect();
         assert_eq!(points, [(0.25, 1.0), (0.5, 2.0), (0.75, 2.0), (1.0, 3.0)]);
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn many_values_are_few_points_that_lie_on_their_distribution_and_end_at_the_largest() {
+    fn many_values_have_few_points_that_lie_on_their_distribution_and_end_at_the_largest() {
         let values = || (0..100_000).map(|i| f64::from((i * 7_919) % 100_000 + 1));
         let exact = sample(values(), 1 << 20).curve(200, 40).expect("values");
         let sketched = sample(values(), 10).curve(200, 40).expect("values");
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_spread_far_get_columns_that_grow_whatever_the_smallest_is() {
+    fn values_over_a_wide_range_have_columns_that_grow_whatever_the_smallest_value_is() {
         let values = (0..1_000).map(|i| if i < 10 { 0.0 } else { f64::from(i) / 100.0 });
         let curve = sample(values.chain([500.0]), 1 << 20).curve(50, 20).expect("values");
         assert!(curve.growing && curve.bins[0].from == 0.0 && curve.bins[19].to == 500.0);

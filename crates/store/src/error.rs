@@ -15,19 +15,19 @@ pub enum StoreError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A log of this name is in the store already; logs are never overwritten.
+    /// The store already has a log with this name; logs are never overwritten.
     #[error("{} exists already: a run log is never overwritten", path.display())]
     LogExists {
         /// The file.
         path: PathBuf,
     },
-    /// The file does not begin as a run log does.
+    /// The file does not begin like a run log.
     #[error("{} is not a run log: it does not begin with the signature of one", path.display())]
     NotALog {
         /// The file.
         path: PathBuf,
     },
-    /// The log is of a version that this program does not know.
+    /// The version of the log is unknown to this program.
     #[error(
         "{}: {what} is version {found}, this program reads version {known}: use the program that \
          wrote it, or a newer one",
@@ -43,8 +43,8 @@ pub enum StoreError {
         /// The only version that can be read.
         known: u32,
     },
-    /// The log ends before its mark of the end: its writer still writes, or did not finish.
-    /// All entries before it are good.
+    /// The log ends before its end mark: its writer still writes, or did not finish. All entries before
+    /// the cut are valid.
     #[error(
         "{} is truncated: its last complete frame ends at byte {offset}, {left} bytes of an \
             incomplete frame follow, and the end of the run is missing",
@@ -53,28 +53,28 @@ pub enum StoreError {
     LogCut {
         /// The file.
         path: PathBuf,
-        /// Where the last whole frame ends.
+        /// Where the last complete frame ends.
         offset: u64,
         /// How many bytes follow it.
         left: u64,
     },
-    /// A frame of the log is not what its writer wrote. All entries before it are good.
+    /// A frame of the log is damaged. All entries before it are valid.
     #[error("{} is damaged in the frame at byte {offset}: {what}", path.display())]
     LogCorrupt {
         /// The file.
         path: PathBuf,
         /// Where the damaged frame begins.
         offset: u64,
-        /// What does not hold.
+        /// What is wrong.
         what: String,
     },
-    /// A write to this log failed before; what follows would not be readable.
+    /// An earlier write to this log failed; anything after it would be unreadable.
     #[error("{}: an earlier write failed, so this log is no longer written", path.display())]
     LogBroken {
         /// The file.
         path: PathBuf,
     },
-    /// A record that no log can hold.
+    /// A record that a log cannot hold.
     #[error("request {index} of pass {pass} cannot be stored: {what}")]
     InvalidRecord {
         /// The record's pass.
@@ -84,12 +84,12 @@ pub enum StoreError {
         /// What is wrong with it.
         what: String,
     },
-    /// Calls to the log's writer came in an order that makes no log.
+    /// The log's writer was called in an invalid order.
     #[error("{}: {what}", path.display())]
     LogOrder {
         /// The file.
         path: PathBuf,
-        /// What was called when.
+        /// The call, and when it came.
         what: String,
     },
     /// There is no database at the path.
@@ -101,7 +101,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The file is no database of this program.
+    /// The file is not a database of this program.
     #[error(
         "{} is not a store of inferometer: {what}; name another file with --store",
         path.display()
@@ -112,7 +112,7 @@ pub enum StoreError {
         /// What was found instead.
         what: String,
     },
-    /// The database was made by a newer program.
+    /// A newer version of this program made the database.
     #[error(
         "{} has schema version {found}, but this program supports up to {known}: use a newer \
             inferometer, or another file with --store",
@@ -126,7 +126,7 @@ pub enum StoreError {
         /// The newest version known.
         known: i64,
     },
-    /// The database was made by an older program, and was to be read only.
+    /// An older version of this program made the database, and it was opened read-only.
     #[error(
         "{} has schema version {found}, but this program uses {known}: `inferometer runs` updates \
             it",
@@ -140,7 +140,7 @@ pub enum StoreError {
         /// The version of this program.
         known: usize,
     },
-    /// No run has this id, an id of which this is a part, or this tag.
+    /// No run has this id or this tag, and it is not a part of any id.
     #[error("no run {id:?} in {}: `inferometer runs` lists all runs", path.display())]
     NoSuchRun {
         /// The file.
@@ -148,7 +148,7 @@ pub enum StoreError {
         /// What was asked for.
         id: String,
     },
-    /// There is no run of the kind that was asked for.
+    /// There is no run of the requested kind.
     #[error(
         "{} has no {kind} run: `inferometer runs` lists all runs; `latest` means the latest \
             measured one, `latest-predicted` and `latest-imported` the others",
@@ -166,7 +166,7 @@ pub enum StoreError {
         /// The run.
         run: String,
     },
-    /// A tag that no list could show, or that could not be given again.
+    /// A tag that no list could show, or that could not be typed again.
     #[error(
         "{tag:?} is not a tag: a tag has at least one character, no space and no comma, and does \
             not begin with + or -"
@@ -175,7 +175,7 @@ pub enum StoreError {
         /// What was given.
         tag: String,
     },
-    /// A tag is to be taken away that the run does not have.
+    /// A tag to remove that the run does not have.
     #[error("run {run} has no tag {tag:?}; nothing was changed")]
     NoSuchTag {
         /// The run.
@@ -183,7 +183,7 @@ pub enum StoreError {
         /// The tag.
         tag: String,
     },
-    /// Several runs have ids of which this is a part, or this tag.
+    /// Several runs have this tag, or this is a part of several ids.
     #[error("{id:?} matches several runs: {}; give one of their ids", candidates.join(", "))]
     AmbiguousRun {
         /// What was asked for.
@@ -191,7 +191,7 @@ pub enum StoreError {
         /// The runs that it may mean.
         candidates: Vec<String>,
     },
-    /// Another run has the id already.
+    /// Another run already has the id.
     #[error("run {id} exists already in {}: start it with another suffix", path.display())]
     RunExists {
         /// The file.
@@ -199,17 +199,17 @@ pub enum StoreError {
         /// The id.
         id: String,
     },
-    /// A log that is to be that of one run is of another.
+    /// A log belongs to another run than expected.
     #[error("{}: it is the log of run {of}, not of {run}", log.display())]
     OtherRun {
         /// The file.
         log: PathBuf,
-        /// The run that it says it is of.
+        /// The run that the log names.
         of: String,
-        /// The run that it was to be of.
+        /// The expected run.
         run: String,
     },
-    /// A document in the database is not what this program stores there.
+    /// A document in the database is not in the form in which this program stores it.
     #[error("the {what} of run {run} in the store cannot be read: {source}")]
     Document {
         /// The run.
@@ -219,7 +219,7 @@ pub enum StoreError {
         /// The error of the parser.
         source: serde_json::Error,
     },
-    /// The database was deleted or replaced while a run was written.
+    /// The database was deleted or replaced while a run was being written.
     #[error(
         "{}: the store was deleted or replaced while the run was written; its log stays in {}",
         path.display(),
@@ -250,13 +250,13 @@ impl StoreError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// Whether a log ended early and all entries before its end are good.
+    /// Whether a log ended early although all entries before its end are valid.
     pub fn is_cut(&self) -> bool {
         matches!(self, Self::LogCut { .. })
     }
 }
 
-/// What to look for where SQLite says that the disk failed and does not say how.
+/// What to check if SQLite reports a disk error without the reason.
 fn advice(source: &rusqlite::Error) -> &'static str {
     match source.sqlite_error_code() {
         Some(rusqlite::ErrorCode::SystemIoFailure) => {

@@ -1,12 +1,12 @@
-//! Stored runs: an append-only log of raw records for each run, and SQLite as its index.
+//! Stores runs: an append-only log of raw records for each run, and SQLite as its index.
 //!
-//! The log ([`log`]) is the product: every figure can be computed from it again. The database
-//! ([`Store`]) lists the runs and holds their results and one row for each request, for queries in
-//! SQL. A run is written through [`RunRecording`], and its log is read by [`passes`].
-//! `docs/store.md` describes both formats.
+//! The log ([`log`]) is the primary data: every figure can be computed from it again. The database
+//! ([`Store`]) lists the runs and has their results and one row for each request, for queries in SQL. A
+//! run is written through [`RunRecording`], and [`passes`] reads its log. `docs/store.md` describes both
+//! formats.
 //!
-//! No clock is read here and no secret is stored here: the caller passes times in, and nothing is
-//! stored that it does not pass in.
+//! Nothing here reads a clock or stores a secret: the caller passes times in, and only what it passes in
+//! is stored.
 
 mod error;
 pub use inferometer_model::calendar;

@@ -1,5 +1,5 @@
-//! The progress of the current pass of a run, for readers in other processes: what is not in the log
-//! yet. A small file beside the log, rewritten every second and removed at the end of the run. No
+//! The progress of the current pass of a run, for other processes: the part that is not in the log yet.
+//! It is a small file next to the log, rewritten every second and removed at the end of the run. No
 //! figure is computed from it, and a run does not need it.
 
 use std::fs;
@@ -21,7 +21,8 @@ pub struct LiveNote {
     pub begun: u64,
     /// Requests that have ended.
     pub ended: u64,
-    /// Chunks with output that arrived. How many tokens they hold is known when a request has ended.
+    /// Chunks with output that arrived. The number of their tokens is only known after the end of a
+    /// request.
     pub chunks: u64,
     /// Chunks per second since the previous note; absent in the first.
     pub chunks_per_s: Option<f64>,
@@ -31,7 +32,7 @@ pub struct LiveNote {
 }
 
 impl LiveNote {
-    /// Writes it atomically, so that a reader never sees half a note.
+    /// Writes it atomically, so that a reader never finds a partial note.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -42,7 +43,7 @@ impl LiveNote {
         fs::rename(&fresh, path).map_err(StoreError::io("write", path))
     }
 
-    /// Reads it; `None` where there is none, or one of another version of this program.
+    /// Reads it; `None` if there is no note, or one of another version of this program.
     pub fn read(path: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(path).ok()?).ok()
     }

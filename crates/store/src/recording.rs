@@ -1,6 +1,6 @@
 //! A run that is being recorded: its row in the database, its log, and the index of its requests.
-//! The log always comes first: the database has no row of a request that the log does not have. It
-//! computes no figure.
+//! The log always comes first: the database has no row of a request that the log does not have. Computes
+//! no figure.
 
 use std::borrow::BorrowMut;
 use std::path::PathBuf;
@@ -16,15 +16,15 @@ use crate::error::StoreError;
 use crate::live_note::LiveNote;
 use crate::log::{Ending, LogHeader, LogWriter, PassBegin};
 
-/// Records that are added to the index in one transaction, at most.
+/// The most records that are added to the index in one transaction.
 const INDEX_BATCH: usize = 1_024;
-/// Their reads and events together, at most: some 20 MB.
+/// The most reads and events of these records together: about 20 MB.
 const INDEX_BATCH_ROWS: usize = 1 << 19;
 
 /// A run that is being recorded, into a store that it owns or borrows.
 ///
-/// One that is dropped before [`RunRecording::finish`] leaves a run that counts as killed, with all
-/// records up to the last [`RunRecording::flush`].
+/// If it is dropped before [`RunRecording::finish`], the run counts as killed and has all records up to
+/// the last [`RunRecording::flush`].
 pub struct RunRecording<S = Store> {
     store: S,
     run: RunId,
@@ -33,7 +33,7 @@ pub struct RunRecording<S = Store> {
     unindexed: Vec<Record>,
     /// Their reads and events.
     unindexed_rows: usize,
-    /// Requests of the pass that never began.
+    /// The number of requests of the pass that never began.
     never_begun: usize,
 }
 
@@ -41,14 +41,14 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
     /// Enters the run into the database as running and creates its log.
     ///
     /// # Errors
-    /// [`StoreError::RunExists`] when another run has its second and suffix,
+    /// [`StoreError::RunExists`] when another run began in the same second and has the same suffix,
     /// [`StoreError::Database`], [`StoreError::LogExists`], [`StoreError::Io`].
     pub fn begin(mut store: S, header: &RunHeader) -> Result<Self, StoreError> {
         let run = store.borrow_mut().begin_run(header)?;
         Self::with_log(store, run, header.origin_unix_ns)
     }
 
-    /// The same for results that are imported.
+    /// As [`RunRecording::begin`], for imported results.
     ///
     /// # Errors
     /// As [`RunRecording::begin`].
@@ -69,7 +69,7 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
         &self.run
     }
 
-    /// Where its [`LiveNote`] belongs.
+    /// The path of its [`LiveNote`].
     pub fn live_note_path(&self) -> PathBuf {
         self.store.borrow().live_note(&self.run)
     }
@@ -83,8 +83,8 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
         self.log.begin_pass(pass)
     }
 
-    /// Adds the record of one request of the pass. It is on the device and in the index after the
-    /// next [`RunRecording::flush`], or when a batch is full.
+    /// Adds the record of one request of the pass. The record reaches the storage device and the index
+    /// with the next [`RunRecording::flush`], at the latest when a batch is full.
     ///
     /// # Errors
     /// As [`LogWriter::append`] and [`RunRecording::flush`].
@@ -93,8 +93,8 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
         self.index(record)
     }
 
-    /// Adds the records of so many requests that differ in their index alone, from this one on; where there
-    /// are several, none has begun.
+    /// Adds the records of `count` requests, which differ only in their index: it counts up from that of
+    /// `record`. With a `count` above 1, none of the requests has begun.
     ///
     /// # Errors
     /// As [`LogWriter::append_never_begun`] and [`RunRecording::flush`].
@@ -112,7 +112,7 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
         Ok(())
     }
 
-    /// Adds a record to those whose rows are entered next.
+    /// Adds a record to the next batch of the index.
     fn index(&mut self, record: Record) -> Result<(), StoreError> {
         if record.outcome == Outcome::Skipped {
             self.never_begun += 1;
@@ -142,7 +142,7 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
         self.store.borrow_mut().index_requests(&self.run, records)
     }
 
-    /// Ends the pass, with the samples and the resource use of the client that belong to it.
+    /// Ends the pass, and writes its samples and the client's resource use.
     ///
     /// # Errors
     /// As [`RunRecording::flush`], [`LogWriter::observed`] and [`LogWriter::end_pass_of`].

@@ -17,15 +17,15 @@ use crate::compare::{
 pub struct AbAnswer {
     /// The answer in one sentence.
     pub sentence: String,
-    /// What it came to.
+    /// The decision.
     pub decision: AbDecision,
-    /// What ended it.
+    /// Why it ended.
     pub ended_by: Ended,
     /// Both sides, A first.
     pub sides: [AbSide; 2],
-    /// Whether both sides are one server.
+    /// Whether both sides are the same server.
     pub one_server: bool,
-    /// The cell and the load of a block, in words.
+    /// The cell and the load of a block, as text.
     pub place: String,
     /// The smallest relevant difference, as a share.
     pub minimal_effect: f64,
@@ -37,18 +37,18 @@ pub struct AbAnswer {
     pub block_requests: u64,
     /// The first requests of each block, which do not count.
     pub block_uncounted: u32,
-    /// Requests of all blocks of both sides.
+    /// Requests of all blocks, both sides together.
     pub requests: u64,
-    /// Time of all blocks of both sides, in seconds.
+    /// Time of all blocks in seconds, both sides together.
     pub seconds: f64,
-    /// About how many pairs there would have to be in all to decide; absent where it is decided, or where
-    /// nothing is known of it.
+    /// About how many pairs are needed in total for a decision; absent if there is a decision, or if too
+    /// little is known for an estimate.
     pub needs_pairs: Option<u64>,
     /// The blocks in the order of measurement.
     pub blocks: Vec<AbBlock>,
-    /// What was known after each pair of the figure that decides.
+    /// What was known after each pair about the figure that decides.
     pub course: Vec<AbStep>,
-    /// What a reader must know beside it.
+    /// What a reader must know besides the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
 }
@@ -56,7 +56,7 @@ pub struct AbAnswer {
 /// A side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AbSide {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its run in the store.
     pub run_id: String,
@@ -69,23 +69,22 @@ pub struct AbFigureAnswer {
     pub figure: String,
     /// Whether more of it is better.
     pub higher_is_better: bool,
-    /// Whether it is the one that decides.
+    /// Whether it is the figure that decides.
     pub decides: bool,
-    /// The geometric mean over the blocks of A that have it, in its unit: 1/s, or ms.
+    /// The geometric mean over the blocks of A that have the figure, in its unit: 1/s or ms.
     pub a: Option<f64>,
     /// The same of B.
     pub b: Option<f64>,
-    /// The geometric mean of how many times the figure of A that of B is, over pairs.
+    /// The geometric mean over pairs of the ratio B / A.
     pub ratio: Option<f64>,
-    /// Its interval, which holds at all times at once.
+    /// The interval of the ratio; it is valid at all times, however often it is checked.
     pub ratio_ci: Option<[f64; 2]>,
-    /// The chance that it does: of the figure that decides 95 %; of the others more, so that all of them
-    /// together hold with 95 %.
+    /// The probability that the interval covers the truth. It is 95 % for the figure that decides. It is
+    /// higher for the others, so that all of them together cover it with 95 %.
     pub level: f64,
-    /// Pairs of which both blocks have the figure.
+    /// Pairs in which both blocks have the figure.
     pub pairs: u32,
-    /// The correlation that ratios of neighbouring pairs are taken to have, from 0: the interval is wider by
-    /// that.
+    /// The assumed correlation of ratios of neighbouring pairs, 0 or more; it makes the interval wider.
     pub autocorrelation: f64,
 }
 
@@ -96,15 +95,15 @@ pub struct AbBlock {
     pub pair: u32,
     /// The server.
     pub side: Side,
-    /// When it began, in seconds since the first one.
+    /// When it began, in seconds since the first block.
     pub started_s: f64,
     /// How long it took, in seconds.
     pub duration_s: f64,
     /// Requests.
     pub requests: u64,
-    /// Those that completed.
+    /// Requests that completed.
     pub complete: u64,
-    /// The figures in their order.
+    /// The figures, in the order of the plan.
     pub values: Vec<Option<f64>>,
 }
 
@@ -127,8 +126,8 @@ impl AbAnswer {
         self.figures.first()
     }
 
-    /// The figures as rows of a comparison of B with A, its baseline: what gates and reports of comparisons
-    /// take.
+    /// The figures as rows of a comparison of B with A, the baseline. Gates and reports of comparisons
+    /// use them.
     pub fn comparison(&self, (cell, pass): (CellPlan, &PassPlan)) -> Comparison {
         let row = |figure: &AbFigureAnswer| row_of(self, figure, cell, pass);
         Comparison {
@@ -145,8 +144,8 @@ impl AbAnswer {
 }
 
 impl AbAnswer {
-    /// Judges conditions on the differences. Of fewer pairs than decide, and without an interval, nothing is
-    /// known of chance, so that a condition stays open.
+    /// Judges conditions on the differences. With too few pairs for a decision, or without an interval,
+    /// nothing is known about chance, so a condition remains undecided.
     ///
     /// # Errors
     /// When a condition names a figure that no pair has.
@@ -166,14 +165,14 @@ impl AbAnswer {
         Ok(results)
     }
 
-    /// Requests of a side that completed, and those that were planned, over all its blocks.
+    /// The completed and the planned requests of a side, over all its blocks.
     pub fn completed(&self, side: Side) -> [u64; 2] {
         let own = || self.blocks.iter().filter(|block| block.side == side);
         [own().map(|block| block.complete).sum(), own().map(|block| block.requests).sum()]
     }
 }
 
-/// A figure as a row of a comparison; none where no pair has it.
+/// A figure as a row of a comparison; absent if no pair has it.
 fn row_of(
     answer: &AbAnswer,
     figure: &AbFigureAnswer,
@@ -213,7 +212,7 @@ fn better_if(is_better: bool) -> RowVerdict {
     if is_better { RowVerdict::Better } else { RowVerdict::Worse }
 }
 
-/// The blocks of one side as places of a chart: their beginnings, and the figure that decides.
+/// The blocks of one side as points of a chart: when they began, and the figure that decides.
 pub fn places(answer: &AbAnswer, side: Side) -> Vec<(f64, Option<f64>)> {
     let own = answer.blocks.iter().filter(|block| block.side == side);
     own.map(|block| (block.started_s, block.values.first().copied().flatten())).collect()

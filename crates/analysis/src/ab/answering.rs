@@ -1,4 +1,5 @@
-//! The answer of a comparison made from the blocks of both servers: the same at its end, and from the logs.
+//! The answer of a comparison, computed from the blocks of both servers. It is the same at the end of a
+//! run and from its logs.
 
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
@@ -13,7 +14,7 @@ use super::sentence;
 use super::sequence::{Estimate, FEWEST_PAIRS, FEWEST_PAIRS_WITHOUT_DIFFERENCE, LEVEL, estimate};
 use crate::compare::Condition;
 
-/// What is known of a comparison beside its plan.
+/// What is known of a comparison besides its plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Sides<'a> {
     /// Both sides, A first.
@@ -24,9 +25,9 @@ pub struct Sides<'a> {
     pub blocks: [&'a [Block]; 2],
     /// The seed and the salt that decided the order.
     pub order: (u64, &'a str),
-    /// Conditions on the differences, which are judged before it ends.
+    /// Conditions on the differences; the comparison goes on until they are decided.
     pub gate: &'a [Condition],
-    /// Whether a block was broken off because the time was over.
+    /// Whether the time limit cut off a block.
     pub out_of_time: bool,
 }
 
@@ -84,7 +85,7 @@ impl AbAnswer {
     }
 }
 
-/// The pairs of which both blocks were played to their ends, in their order.
+/// The pairs with two complete blocks, in their order.
 fn pairs([a, b]: [&[Block]; 2]) -> Vec<[&Block; 2]> {
     let other = |pair: u32| b.iter().find(|block| block.pair == pair);
     let mut all: Vec<_> = a.iter().filter_map(|one| Some([one, other(one.pair)?])).collect();
@@ -130,7 +131,7 @@ fn ratios(known: Estimate) -> Option<[f64; 2]> {
     known.ends().map(|ends| ends.map(f64::exp)).filter(|ends| ends.iter().all(|it| it.is_finite()))
 }
 
-/// What was known after each pair; what follows from pairs that lack the figure is left out.
+/// What was known after each pair; pairs without the figure are left out.
 fn course(pairs: &[[&Block; 2]]) -> Vec<AbStep> {
     let mut differences = Vec::new();
     let step = |[a, b]: &[&Block; 2]| {
@@ -143,7 +144,7 @@ fn course(pairs: &[[&Block; 2]]) -> Vec<AbStep> {
     pairs.iter().filter_map(step).collect()
 }
 
-/// The blocks in the order in which they were played, on one clock.
+/// The blocks in the order in which they were measured, on one clock.
 fn blocks(given: Sides<'_>) -> Vec<AbBlock> {
     let all = || {
         Side::BOTH
@@ -156,7 +157,7 @@ fn blocks(given: Sides<'_>) -> Vec<AbBlock> {
         .map(|(side, block)| AbBlock {
             pair: block.pair,
             side,
-            // To the microsecond: it is for drawing.
+            // Rounded to microseconds, which is enough for a chart.
             started_s: ((at(block) - first) * 1e6).round() / 1e6,
             duration_s: block.seconds(),
             requests: block.requests,
@@ -172,8 +173,9 @@ fn blocks(given: Sides<'_>) -> Vec<AbBlock> {
     blocks
 }
 
-/// About how many pairs decide: the interval narrows with the root of their number. It has to leave
-/// out 1, or to lie within the smallest relevant difference, whichever is nearer.
+/// About how many pairs a decision needs: the width of the interval falls with the square root of their
+/// number. The interval must exclude 1 or lie within the smallest relevant difference, whichever is
+/// nearer.
 fn needs(plan: &AbPlan, decision: AbDecision, differences: &[f64]) -> Option<u64> {
     let known = estimate(differences, 1.0 - LEVEL)?;
     if decision != AbDecision::Undecided {
@@ -181,13 +183,13 @@ fn needs(plan: &AbPlan, decision: AbDecision, differences: &[f64]) -> Option<u64
     }
     let distance = known.mean.abs().max(plan.minimal_effect.ln_1p() - known.mean.abs());
     let fewest = (differences.len() + 1).max(FEWEST_PAIRS) as u64;
-    // Without an interval it is only known how many pairs there have to be.
+    // Without an interval, only the fewest pairs for a decision are known.
     let Some(half) = known.half else {
         return (differences.len() < FEWEST_PAIRS).then_some(fewest);
     };
     let needed = (differences.len() as f64 * (half / distance).powi(2)).ceil();
     let fewest = match known.mean.abs() < plan.minimal_effect.ln_1p() / 2.0 {
-        // What it comes to is that there is no difference.
+        // The decision will probably be that there is no difference.
         true => fewest.max(FEWEST_PAIRS_WITHOUT_DIFFERENCE as u64),
         false => fewest,
     };

@@ -24,7 +24,8 @@ pub struct Block {
     pub requests: u64,
     /// Requests that completed.
     pub complete: u64,
-    /// The figures of the plan, in their order; none where its records have no such figure above zero.
+    /// The figures of the plan, in their order; absent if the records do not have the figure, or if it is
+    /// not above zero.
     pub values: Vec<Option<f64>>,
 }
 
@@ -35,19 +36,19 @@ impl Block {
     }
 }
 
-/// Folds the records of a block, in any order.
+/// Collects the records of a block, in any order.
 pub struct BlockFold {
     pair: u32,
     figures: Vec<AbFigure>,
     uncounted: u32,
-    /// The number in flight that the load holds, if it does.
+    /// The number of requests that the load keeps in flight, if it does.
     in_flight: Option<usize>,
     /// The requests whose latencies count.
     counted: PassFold,
     sent: Vec<Sent>,
     requests: u64,
     planned: Option<u32>,
-    /// Whether a request was not sent, or given up by this program.
+    /// Whether a request was not sent, or was cancelled by this program.
     is_cut: bool,
 }
 
@@ -56,12 +57,12 @@ struct Sent {
     index: u32,
     send: Nanos,
     ended: Nanos,
-    /// Output tokens of a completed one.
+    /// Output tokens of a completed request.
     tokens: Option<u32>,
 }
 
 impl BlockFold {
-    /// A block that has no records yet.
+    /// A block without records.
     pub fn new(pass: &PassPlan, plan: &AbPlan, pair: u32) -> Self {
         Self {
             pair,
@@ -82,7 +83,7 @@ impl BlockFold {
         }
     }
 
-    /// Takes in a record.
+    /// Adds a record.
     pub fn add(&mut self, record: &Record) {
         self.requests += 1;
         self.is_cut |= matches!(record.outcome, Outcome::Cancelled | Outcome::Skipped);
@@ -95,8 +96,9 @@ impl BlockFold {
         self.sent.push(Sent { index: record.index, send, ended, tokens });
     }
 
-    /// Whether the latencies of a request count: it was sent neither while the server filled up nor, in a
-    /// loop, among the last ones, which end while it empties. Where one is in flight nothing fills or empties.
+    /// Whether the latencies of a request count. Requests that were sent while the server filled up do
+    /// not count. In a closed loop the last requests do not count either, because they end while the
+    /// server empties. With one request in flight nothing fills or empties.
     fn counts(&self, index: u32) -> bool {
         let last = self.in_flight.filter(|&it| it > 1).and_then(|it| u32::try_from(it).ok());
         let is_last = match (self.planned, last) {
@@ -106,7 +108,7 @@ impl BlockFold {
         index >= self.uncounted && !is_last
     }
 
-    /// The result; none if the block is incomplete.
+    /// The result; absent if the block is incomplete.
     pub fn finish(self) -> Option<Block> {
         let Self { pair, figures, uncounted, in_flight, counted, sent, requests, planned, is_cut } =
             self;
@@ -137,13 +139,14 @@ fn of_block(figure: AbFigure, rates: Rates, summary: &PassSummary) -> Option<f64
         None if *figure.metric.definition() == throughput::REQUESTS => rates.map(|[it, _]| it),
         None => rates.map(|[_, it]| it),
     };
-    // The logarithm of nothing is no number.
+    // Zero has no finite logarithm.
     value.filter(|value| *value > 0.0 && value.is_finite())
 }
 
-/// The rates while the load lasted. In a loop with so many in flight a request is sent when another one ends,
-/// so they go from the end that sent the first request that counts to the first end after the last send: then
-/// fewer are in flight. Else they are of the requests that count, from the first send of these to their last end.
+/// The rates while the load lasted. In a closed loop with `in_flight` requests, a request is sent when
+/// another one ends. The window begins with the end that caused the first counted send. It closes with
+/// the first end after the last send, because fewer requests are in flight from then on. In other loads
+/// the window is that of the counted requests, from their first send to their last end.
 fn rates(sent: &[Sent], uncounted: u32, in_flight: Option<usize>) -> Rates {
     let mut by_end: Vec<&Sent> = sent.iter().collect();
     by_end.sort_by_key(|one| (one.ended, one.index));
@@ -157,7 +160,7 @@ fn rates(sent: &[Sent], uncounted: u32, in_flight: Option<usize>) -> Rates {
                 Some(from) => by_end.get(from).map(|one| one.ended),
                 None => sent.iter().map(|one| one.send).min(),
             };
-            // Where requests could not be sent the window can have no end.
+            // If requests could not be sent, the window may have no end.
             let window = from.map_or(0, |from| from + 1)..=sent.len() - in_flight;
             (opens?, by_end.get(window)?.to_vec())
         }

@@ -1,4 +1,4 @@
-//! What pairs of blocks say of two servers, by the figure that decides.
+//! What pairs of blocks show about two servers, by the figure that decides.
 
 use inferometer_plan::ab::AbPlan;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::block::Block;
 use super::sequence::{FEWEST_PAIRS, FEWEST_PAIRS_WITHOUT_DIFFERENCE, LEVEL, estimate};
 use crate::compare::Condition;
 
-/// What a comparison came to.
+/// The decision of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AbDecision {
@@ -15,35 +15,36 @@ pub enum AbDecision {
     AFaster,
     /// B is faster.
     BFaster,
-    /// There is no difference as large as the smallest one that matters.
+    /// There is no difference as large as the smallest relevant one.
     NoDifference,
-    /// Nothing of these is known.
+    /// None of these is certain.
     Undecided,
 }
 
-/// What ended a comparison.
+/// Why a comparison ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
     /// The answer is known.
     Known,
-    /// Another pair would have been more requests than allowed.
+    /// Another pair would exceed the limit on requests.
     MaxRequests,
-    /// The blocks took as long as allowed.
+    /// The blocks took the maximum time.
     MaxTime,
-    /// So many pairs as could decide have no such figure, from the first on or one after the other.
+    /// As many pairs as could decide lack the figure, all pairs from the first on or several in a row.
     NoFigure,
-    /// It was interrupted, or broke off.
+    /// It was interrupted, or it failed.
     Interrupted,
 }
 
-/// The logarithm of how many times the figure of A that of B is; none where one of them has none.
+/// The logarithm of the ratio B / A of a figure; absent if one of the blocks lacks it.
 pub(super) fn difference(a: &Block, b: &Block, figure: usize) -> Option<f64> {
     let of = |block: &Block| block.values.get(figure).copied().flatten();
     Some((of(b)? / of(a)?).ln())
 }
 
-/// Whether a condition on the figure that decides is open: it is neither met nor missed by the whole interval.
+/// Whether a condition on the figure that decides is open: the whole interval neither meets nor misses
+/// it.
 pub(super) fn has_open_condition(gate: &[Condition], plan: &AbPlan, differences: &[f64]) -> bool {
     let name = plan.figures.first().map(|figure| figure.name());
     let mut own =
@@ -61,7 +62,7 @@ pub(super) fn has_open_condition(gate: &[Condition], plan: &AbPlan, differences:
     }
 }
 
-/// What differences of the figure that decides say.
+/// The decision that follows from the differences of the figure that decides.
 pub(super) fn decision(plan: &AbPlan, differences: &[f64]) -> AbDecision {
     let known = estimate(differences, 1.0 - LEVEL).filter(|_| differences.len() >= FEWEST_PAIRS);
     let Some([low, high]) = known.and_then(|known| known.ends()) else {

@@ -1,9 +1,9 @@
 //! Two servers in alternating blocks: which comes first in each pair, when the comparison ends, and
 //! what its answer is. Pure: other modules measure the blocks and report them here.
 //!
-//! A block is a pass on one server, and the unit of all statistics. An [`Ab`] asks for a pair of blocks, one
-//! of each server, is told both ([`Block`]), and ends when it knows the answer or may not go on. docs/ab.md
-//! has the method with its sources.
+//! A block is a pass on one server, and the unit of all statistics. An [`Ab`] asks for a pair of blocks,
+//! one on each server, gets both ([`Block`]), and ends when the answer is known or a limit is reached.
+//! docs/ab.md describes the method with its sources.
 
 mod answer;
 mod answering;

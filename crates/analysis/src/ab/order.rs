@@ -19,14 +19,15 @@ impl Side {
     /// Both.
     pub const BOTH: [Self; 2] = [Self::A, Self::B];
 
-    /// Its place among both.
+    /// Its index among both.
     pub fn index(self) -> usize {
         self as usize
     }
 }
 
-/// The order within a pair, from 1. Of each two pairs one begins with A and one with B, and which one does
-/// is drawn: what changes along a line cancels, and what changes otherwise falls on both sides by chance.
+/// The order within a pair; pairs are numbered from 1. Of every two pairs one begins with A and the other
+/// with B, and a random draw decides which. So a linear change over time cancels, and any other change
+/// affects both sides by chance.
 pub fn order(seed: u64, salt: &str, pair: u32) -> [Side; 2] {
     let twice = (pair.saturating_sub(1) / 2).to_string();
     let drawn = seed::below(&mut seed::rng(seed, &["ab order", salt, &twice]), 2) == 1;

@@ -1,22 +1,23 @@
-//! Pairs of blocks that are far from all others: the interval takes pairs to be about normal.
+//! Pairs of blocks that are far from all others: the interval assumes roughly normal pairs.
 
 use inferometer_model::finding::{Code, Finding, code};
 use inferometer_plan::ab::AbPlan;
 
-/// The findings that are made from the pairs of a comparison.
+/// The codes of findings on the pairs of a comparison.
 pub const CODES: [Code; 1] = [code::AB_OUTLYING_PAIRS];
 
-/// Of fewer pairs nobody can tell what lies far from the others.
+/// With fewer pairs it is not possible to say which ones are far from the others.
 const FEWEST: usize = 12;
-/// A pair is far from the others beyond so many deviations, which are taken from the median distance to the median.
+/// A pair counts as far from the others beyond this many standard deviations, which are estimated from
+/// the median absolute deviation.
 const DEVIATIONS: f64 = 6.0;
-/// The deviation of a normal distribution divided by that of its median distance to the median.
+/// The standard deviation of a normal distribution, divided by its median absolute deviation.
 const OF_NORMAL: f64 = 1.4826;
-/// So many pairs are named.
+/// The most pairs that are named.
 const MOST_NAMED: usize = 3;
 
-/// What pairs show that lie far from the others, by the logarithms of their ratios, each with its
-/// number. One that is nearer than the smallest relevant difference is not far.
+/// The finding on pairs that are far from the others. `differences` has the number of each pair and the
+/// logarithm of its ratio. A pair within the smallest relevant difference is never far.
 pub(super) fn finding(plan: &AbPlan, differences: &[(u32, f64)]) -> Option<Finding> {
     if differences.len() < FEWEST {
         return None;
@@ -91,7 +92,7 @@ mod tests {
         let called = (0..400).filter(|seed| finding(&plan(), &normal(12, *seed)).is_some()).count();
         assert!(called <= 8, "{called} of 400");
         assert_eq!(finding(&plan(), &stalled[..11]), None, "too few to tell");
-        // Without any noise everything else would be far off.
+        // Without any noise, any other value would be far away.
         let mut exact = vec![(1, 0.0); 20];
         exact[3].1 = 0.01;
         assert_eq!(finding(&plan(), &exact), None);

@@ -1,4 +1,4 @@
-//! The procedure: pair after pair, until the answer is known or a bound is reached.
+//! The procedure: pair after pair, until the answer is known or a limit is reached.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use super::order::{Side, order};
 use super::sequence::{Estimate, FEWEST_PAIRS, LEVEL, estimate};
 use crate::compare::Condition;
 
-/// What is to be done next.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Play one block on each server, in this order.
+    /// Measure one block on each server, in this order.
     Pair {
         /// Its number, from 1.
         number: u32,
         /// Which server comes first.
         order: [Side; 2],
     },
-    /// Nothing more.
+    /// The comparison ends.
     Ends(Ended),
 }
 
@@ -31,7 +31,7 @@ pub struct Ab<'a> {
     seed: u64,
     salt: &'a str,
     pairs: u32,
-    /// Requests of one block.
+    /// Requests in one block.
     of_block: u64,
     most_pairs: u32,
     requests: u64,
@@ -39,15 +39,15 @@ pub struct Ab<'a> {
     span: Option<[Nanos; 2]>,
     /// The logarithms of the ratios of the figure that decides.
     differences: Vec<f64>,
-    /// The last pairs, as many as follow each other, that have no such figure.
+    /// How many of the last pairs in a row lack the figure.
     without: usize,
     /// Conditions on the differences.
     gate: &'a [Condition],
 }
 
 impl<'a> Ab<'a> {
-    /// A comparison that has not begun. `of_block`: requests of one block; `most_pairs`: pairs that
-    /// there are at most, whatever the plan allows. The seed and the salt decide the order.
+    /// A comparison that has not begun. `of_block`: requests in one block. `most_pairs`: the most pairs
+    /// that are possible, whatever the plan allows. The seed and the salt determine the order.
     pub fn new(
         plan: &'a AbPlan,
         of_block: u64,
@@ -70,13 +70,13 @@ impl<'a> Ab<'a> {
         }
     }
 
-    /// Goes on until the conditions on the figure that decides are met or missed, too.
+    /// Also goes on until the conditions on the figure that decides are met or missed.
     #[must_use]
     pub fn with_gate(self, gate: &'a [Condition]) -> Self {
         Self { gate, ..self }
     }
 
-    /// What is to be done next.
+    /// The next step.
     pub fn next(&self) -> Next {
         let differences = self.differences.as_slice();
         if decision(self.plan, differences) != AbDecision::Undecided
@@ -99,7 +99,7 @@ impl<'a> Ab<'a> {
         Next::Pair { number, order: order(self.seed, self.salt, number) }
     }
 
-    /// Takes in a pair: the block of A, and that of B.
+    /// Adds a pair: the block of A and the block of B.
     pub fn tell(&mut self, [a, b]: [&Block; 2]) {
         self.pairs += 1;
         self.requests += a.requests + b.requests;
@@ -110,7 +110,7 @@ impl<'a> Ab<'a> {
         self.differences.extend(of_pair);
     }
 
-    /// What is known of the figure that decides.
+    /// What is known about the figure that decides.
     pub fn known(&self) -> Option<Estimate> {
         estimate(&self.differences, 1.0 - LEVEL)
     }

@@ -4,7 +4,7 @@ use super::answer::{AbAnswer, AbFigureAnswer};
 use super::decision::{AbDecision, Ended};
 use super::order::Side;
 
-/// The sentence, and a second one where requests did not complete.
+/// The sentence, and a second one if requests did not complete.
 pub(super) fn sentence(answer: &AbAnswer) -> String {
     let of = Side::BOTH.map(|side| answer.completed(side));
     let found = found(answer);
@@ -102,14 +102,14 @@ fn difference(figure: &AbFigureAnswer, ratio: f64) -> String {
     format!("{name} is {size} % {way} ({interval})")
 }
 
-/// How much more or less a ratio is than one, in percent, and which.
+/// By how many percent a ratio differs from 1, and in which direction.
 fn size(ratio: f64) -> (String, &'static str) {
     let change = 100.0 * (ratio - 1.0);
     (format!("{:.1}", change.abs()), if change < 0.0 { "lower" } else { "higher" })
 }
 
 fn signed(ratio: f64) -> String {
-    // What rounds to nothing has no sign.
+    // A change that rounds to zero has no direction.
     let change = (1000.0 * (ratio - 1.0)).round() / 10.0;
     if change == 0.0 { "0.0 %".to_owned() } else { format!("{change:+.1} %") }
 }

@@ -1,4 +1,4 @@
-//! The figures of a pass as the published text-block log has them, and their definitions as data.
+//! The figures of a pass as the published text-block log states them, and their definitions as data.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +11,9 @@ pub struct BlockFigures {
     pub block_chars: u32,
     /// Characters asked for: the log's `generate_size`.
     pub wanted_chars: u32,
-    /// Blocks that were to be sent.
+    /// Blocks that the plan sends.
     pub planned: u64,
-    /// The most in flight that was asked for; absent where the load has no such number.
+    /// The requested number in flight; absent if the load has no such number.
     pub concurrency: Option<u32>,
     /// Wall time of the first send, in nanoseconds since 1970.
     pub began_unix_ns: u64,
@@ -21,9 +21,9 @@ pub struct BlockFigures {
     pub ended_unix_ns: u64,
     /// Completed requests: the log's `n-request`.
     pub completed: u64,
-    /// Prompt tokens of the completed requests; absent where nobody counted them.
+    /// Prompt tokens of the completed requests; absent if they were not counted.
     pub prompt_tokens: Option<u64>,
-    /// Output tokens of the completed requests; absent where nobody counted them.
+    /// Output tokens of the completed requests; absent if they were not counted.
     pub completion_tokens: Option<u64>,
     /// Characters of the completed requests' prompts, template and preamble included.
     pub prompt_chars: u64,
@@ -31,12 +31,12 @@ pub struct BlockFigures {
     pub completion_chars: u64,
     /// Mean over completed requests of output tokens / latency in seconds.
     pub tokens_per_s_per_request: Option<f64>,
-    /// How far answers kept to the length asked for.
+    /// How well answers had the requested length.
     pub keeping: Keeping,
 }
 
 impl BlockFigures {
-    /// Whole seconds between the whole seconds of the first send and the last end, as the log
+    /// Whole seconds from the first send to the last end, each cut to whole seconds first, as the log
     /// counts them.
     pub fn duration_s(&self) -> u64 {
         const SECOND: u64 = 1_000_000_000;
@@ -72,7 +72,7 @@ pub struct Field {
     pub formula: &'static str,
     /// The figure; counts are whole.
     pub value: fn(&BlockFigures) -> Option<f64>,
-    /// Whether it is a count, which the log writes without a point.
+    /// Whether it is a count, which the log writes without a decimal point.
     pub is_count: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Records of a pass over text blocks to its figures. Every figure is a pure re-computation.
+//! Computes the figures of a pass over text blocks from its records. Every figure depends on the records
+//! only.
 
 use inferometer_plan::template::BlockPass;
 
@@ -8,7 +9,7 @@ use inferometer_metrics::{Timeline, e2e};
 use inferometer_model::record::EventKind;
 use inferometer_model::time::Nanos;
 
-/// Folds the records of a pass, in any order.
+/// Collects the records of a pass, in any order.
 #[derive(Clone, Debug)]
 pub struct BlockFold {
     pass: BlockPass,
@@ -19,16 +20,16 @@ pub struct BlockFold {
     prompt_tokens: Option<u64>,
     completion_tokens: Option<u64>,
     completion_chars: u64,
-    /// Sum of output tokens / latency, and over how many requests.
+    /// The sum of output tokens / latency, and the number of requests in it.
     speed: (f64, u64),
     keeping: KeepingFold,
 }
 
-/// The words with which servers say that the limit of tokens ended an answer.
+/// The words by which servers state that the token limit ended an answer.
 const CUT: [&str; 3] = ["length", "limit", "max_tokens"];
 
 impl BlockFold {
-    /// A fold that has seen nothing.
+    /// A fold without records.
     pub fn new(pass: BlockPass) -> Self {
         Self {
             pass,
@@ -44,7 +45,7 @@ impl BlockFold {
         }
     }
 
-    /// Takes in a record.
+    /// Adds a record.
     pub fn add(&mut self, timeline: &Timeline<'_>) {
         let record = timeline.record;
         self.planned += 1;
@@ -60,7 +61,7 @@ impl BlockFold {
         let chars: u64 = text.map(|event| u64::from(event.chars)).sum();
         let tokens = timeline.tokens_from.map(|_| timeline.output_tokens);
         self.completion_chars += chars;
-        // A sum that lacks a request would not be the pass's.
+        // A sum without one of its requests would not be the sum of the pass.
         let add = |sum: Option<u64>, count: Option<u32>| Some(sum? + u64::from(count?));
         self.prompt_tokens = add(self.prompt_tokens, record.input_tokens());
         self.completion_tokens = add(self.completion_tokens, tokens);
@@ -78,7 +79,7 @@ impl BlockFold {
         self.keeping.add(&answer, tokens);
     }
 
-    /// The figures; `concurrency` is the load's.
+    /// The figures; `concurrency` is that of the load.
     pub fn finish(self, concurrency: Option<u32>) -> BlockFigures {
         let wall = |at: Option<Nanos>| {
             let since = i128::from(at.unwrap_or(Nanos::ZERO).0);

@@ -1,4 +1,4 @@
-//! How far a model keeps to the length that it was asked for: the rules as data, and their counts.
+//! How well a model's answers have the requested length: the rules as data, and their counts.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +9,9 @@ use inferometer_stats::{Distribution, Sample};
 pub struct Answer {
     /// Characters asked for.
     pub wanted_chars: u32,
-    /// Characters of answer text that came.
+    /// Characters of answer text that arrived.
     pub chars: u64,
-    /// Whether the limit of tokens ended it, and not the model.
+    /// Whether the token limit ended it, and not the model.
     pub is_cut: bool,
 }
 
@@ -22,11 +22,11 @@ pub struct Rule {
     pub name: &'static str,
     /// What it means.
     pub definition: &'static str,
-    /// Whether an answer falls under it.
+    /// Whether the rule applies to an answer.
     pub holds: fn(&Answer) -> bool,
 }
 
-/// The rules. An answer falls under one of them or under none.
+/// The rules. At most one of them applies to an answer.
 pub static RULES: [Rule; 3] = [
     Rule {
         name: "kept",
@@ -47,29 +47,29 @@ pub static RULES: [Rule; 3] = [
     },
 ];
 
-/// Characters that came, in whole percent of those asked for, rounded down.
+/// Characters that arrived, in whole percent of those asked for, rounded down.
 fn percent(answer: &Answer) -> u64 {
     answer.chars * 100 / u64::from(answer.wanted_chars.max(1))
 }
 
-/// How far the completed answers of a pass kept to the length asked for.
+/// How well the completed answers of a pass had the requested length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Keeping {
     /// Completed answers.
     pub answers: u64,
-    /// Those under the rule `kept`.
+    /// Answers under the rule `kept`.
     pub kept: u64,
-    /// Those under the rule `refusal`.
+    /// Answers under the rule `refusal`.
     pub refusals: u64,
-    /// Those under the rule `run-away`.
+    /// Answers under the rule `run-away`.
     pub run_aways: u64,
     /// Characters of each.
     pub chars: Option<Distribution>,
-    /// Tokens of each, where they were counted.
+    /// Tokens of each, if they were counted.
     pub tokens: Option<Distribution>,
 }
 
-/// Gathers [`Keeping`].
+/// Collects [`Keeping`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct KeepingFold {
     counts: [u64; RULES.len()],

@@ -1,9 +1,9 @@
-//! Text blocks: a corpus cut into blocks of n characters, each put into a template that asks for
-//! about m characters; what the published record of SUS-Chat-34B measures by, and how far a model
-//! keeps to the length that it was asked for.
+//! Text blocks: a corpus cut into blocks of n characters, each put into a template that asks for about m
+//! characters. The published record of SUS-Chat-34B measures with them. Also how well a model's answers
+//! have the requested length.
 //!
-//! Lengths are characters here, Unicode scalar values; tokens are what the server counts. Never
-//! here: a corpus, a file, the words of a report.
+//! Lengths are characters here (Unicode scalar values); the server counts the tokens. Never here: a
+//! corpus, a file, the words of a report.
 
 mod figures;
 mod fold;

@@ -1,4 +1,5 @@
-//! The record's template to the character, its log's arithmetic, and the rules of length keeping.
+//! The record's template, exact to the character, its log's arithmetic, and the rules on the length of
+//! answers.
 
 use super::*;
 use inferometer_metrics::Timeline;
@@ -52,7 +53,7 @@ fn a_duration_of_no_whole_second_has_no_rates() {
     figures.ended_unix_ns = figures.began_unix_ns + 50_000_000;
     assert_eq!(figures.duration_s(), 0);
     assert_eq!(figures.completion_tokens_per_s(), None);
-    // The whole seconds are those of the clock: 50 ms over the turn of a second count as one.
+    // The seconds are those of the clock: 50 ms across a second boundary count as one.
     figures.ended_unix_ns = figures.began_unix_ns + 150_000_000;
     assert_eq!(figures.duration_s(), 1);
 }
@@ -135,7 +136,7 @@ fn a_pass_over_blocks_is_folded_into_the_logs_figures() {
     assert_eq!(figures.completion_chars, 4 * 87);
     assert_eq!(figures.prompt_chars, 3 * 142);
     assert_eq!(figures.prompt_tokens, Some(24));
-    // From 0.5 s past the second to 3.64 s past it.
+    // From 0.5 s to 3.64 s after a full second.
     assert_eq!(figures.duration_s(), 3);
     let speed = (25.0 / 0.34 + 2.0 / 0.11 + 60.0 / 0.69) / 3.0;
     assert!((figures.tokens_per_s_per_request.unwrap() - speed).abs() < 1e-9);

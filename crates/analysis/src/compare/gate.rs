@@ -1,4 +1,4 @@
-//! Conditions on a comparison, for machines that decide by it: `output_tokens_per_s>-3%`.
+//! Conditions on a comparison, for programs that decide by it: `output_tokens_per_s>-3%`.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,13 +14,13 @@ pub struct Condition {
     pub text: String,
     /// The figure.
     pub figure: String,
-    /// Which side is met.
+    /// Which side of the limit meets it.
     sign: Sign,
     /// The limit of the difference, in percent.
     limit_pct: f64,
 }
 
-/// Why a text is no list of conditions.
+/// Why a text is not a list of conditions.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum GateError {
     /// It cannot be read.
@@ -36,19 +36,19 @@ pub enum GateError {
         text: String,
         /// The figure that it names.
         figure: String,
-        /// What may be meant.
+        /// The suggested figure, if one is similar.
         suggestion: String,
         /// The figures that are compared.
         compared: String,
     },
-    /// There is such a figure, and not both of the two have it.
+    /// The figure exists, but not on both sides.
     #[error("`{text}`: {figure} is not compared: {why}; compared are {compared}")]
     NotCompared {
         /// The condition.
         text: String,
         /// The figure that it names.
         figure: String,
-        /// Who has it.
+        /// Which side has it.
         why: String,
         /// The figures that are compared.
         compared: String,
@@ -67,9 +67,10 @@ pub struct GateResult {
     pub place: String,
     /// The difference, in percent.
     pub difference_pct: f64,
-    /// Its interval, where there is one.
+    /// Its interval, if it has one.
     pub interval_pct: Option<[f64; 2]>,
-    /// Whether the two were measured in turn; else what is not met may be so by a drift with time.
+    /// Whether the two were measured in turn. If not, a drift over time may be the reason why a condition
+    /// is not met.
     pub measured_in_turn: bool,
     /// Whether it is met.
     pub met: Met,
@@ -81,18 +82,18 @@ pub struct GateResult {
 pub enum Met {
     /// The whole interval lies on the side that was asked for.
     Yes,
-    /// The whole interval lies on the other side, by more than chance over all rows; or the
-    /// difference does and has no interval. Of runs that were not measured in turn it is said too,
-    /// for a stored baseline is always older: a drift can then be what it says.
+    /// The whole interval lies on the other side, by more than chance over all rows; without an interval,
+    /// the difference does. It is also stated for runs that were not measured in turn, because a stored
+    /// baseline is always older: a drift may then be the cause.
     No,
-    /// Neither: more repeats would tell.
+    /// Neither: more repeats would decide it.
     Undecided,
 }
 
 /// Reads conditions, separated by commas.
 ///
 /// # Errors
-/// One error for each that cannot be read.
+/// One error for each condition that cannot be read.
 pub fn parse(text: &str) -> Result<Vec<Condition>, Vec<GateError>> {
     let parts = text.split(',').map(|part| {
         let part = part.trim();
@@ -114,7 +115,7 @@ fn condition(text: &str) -> Option<Condition> {
     })
 }
 
-/// Judges conditions on every row of their figures, the means over all cells included.
+/// Judges conditions on every row of their figures, including the means over all cells.
 ///
 /// # Errors
 /// When a condition names a figure that no row has.
@@ -134,7 +135,7 @@ pub fn judge(
 }
 
 impl Condition {
-    /// Whether a difference with this interval, in percent, leaves it undecided.
+    /// Whether an interval of the difference, in percent, leaves the condition undecided.
     pub(crate) fn is_open(&self, ends: [f64; 2]) -> bool {
         let [low, high] = ends.map(|end| self.sign.holds(end, self.limit_pct));
         low != high
@@ -150,7 +151,7 @@ impl Condition {
         }
         let (text, figure) = (self.text.clone(), self.figure.clone());
         let compared = names.join(", ");
-        // One of the two may state a figure that this program makes of no run.
+        // An imported side may state a figure that this program never computes.
         let mut only = comparison.unmatched.iter().filter(|group| group.figures.contains(&figure));
         let why = match only.next() {
             Some(group) => format!("only {} has it", group.only_in),
@@ -167,8 +168,8 @@ impl Condition {
         let holds = |difference: f64| self.sign.holds(difference, self.limit_pct);
         let met = match row.interval_pct.map(|ends| ends.map(holds)) {
             Some([true, true]) => Met::Yes,
-            // A gate that no difference would pass may say no only to a difference: the interval is
-            // of one row, and among many some lie beyond by chance.
+            // If a difference of zero meets the condition, `No` needs a significant difference: the
+            // interval is that of one row, and among many rows some intervals exceed a limit by chance.
             Some([false, false]) if !holds(0.0) || row.p.is_none_or(|p| p <= FALSE_ALARMS) => {
                 Met::No
             }
@@ -189,7 +190,7 @@ impl Condition {
 }
 
 impl Row {
-    /// Where it stands, for people.
+    /// Its cell and load, for people.
     pub fn place(&self) -> String {
         let cell = self.cell.map_or_else(|| "all cells".to_owned(), |cell| cell.to_string());
         format!("{cell}, {}", self.load)

@@ -3,8 +3,8 @@
 use super::model::Measured;
 use inferometer_stats::student_975;
 
-/// The 95 % interval of a ratio, less one: Student's t over the contrasts of the logarithms. It is
-/// that of the means within rounds where the two were measured in turn.
+/// The 95 % interval of a ratio, minus one, by Student's t over the contrasts of the logarithms. If the
+/// two were measured in turn, it is the interval of the means within rounds.
 pub(super) fn of(measured: &Measured, freedom: usize) -> [f64; 2] {
     let half = student_975(freedom) * measured.error;
     [measured.difference - half, measured.difference + half].map(f64::exp_m1)

@@ -1,13 +1,12 @@
-//! Two runs against each other: which figures differ, by how much, and whether that is more than
-//! chance. Pure arithmetic over the repeats of their passes.
+//! Compares two runs: which figures differ, by how much, and whether that is more than chance. Pure
+//! arithmetic over the repeats of their passes.
 //!
-//! The unit is a repeat, or a round of repeats of both: what varies within a pass says nothing of
-//! how the next pass would have come out. The design is recognised from the times of the repeats
-//! (`order`). Measured in turn, a difference is one of the two runs; measured one after the other it
-//! may as well be one of the time, and is called neither better nor worse. Whether it is one at
-//! all is judged over all figures at once (`rotation`), so that a server compared with itself
-//! differs in any figure in at most one of twenty comparisons. Intervals are for one figure each
-//! (`interval`).
+//! The unit is a repeat, or a round with repeats of both: variation within a pass does not show how the
+//! next pass would have come out. The times of the repeats show the design (`order`). If the runs were
+//! measured in turn, a difference is a difference between them. If one was measured after the other, it
+//! may be a change over time, so it is called neither better nor worse. All figures are judged together
+//! (`rotation`), so that a server compared with itself differs in any figure in at most one of twenty
+//! comparisons. Each interval is for one figure alone (`interval`).
 
 mod gate;
 mod interval;
@@ -35,18 +34,19 @@ pub use unmatched::Unmatched;
 
 use inferometer_model::cell::CellPlan;
 
-/// Differences from this value on are significant at this rate, over all figures together.
+/// The rate of false alarms over all figures together: a difference with at most this probability is
+/// significant.
 pub const FALSE_ALARMS: f64 = 0.05;
 
 /// The fewest repeats on both sides, or rounds of both, with which a difference can be significant.
 pub const FEWEST_REPEATS: usize = 4;
 
-/// What a comparison is asked.
+/// The options of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// Differences below this share do not matter: an interval within it is "no difference".
     pub margin: f64,
-    /// Makes the resamples.
+    /// The seed of the resamples.
     pub seed: u64,
 }
 
@@ -63,26 +63,26 @@ pub struct Comparison {
     pub baseline: String,
     /// Name of what is compared with it.
     pub contender: String,
-    /// What was asked.
+    /// The options that were used.
     pub options: Options,
-    /// In which order the repeats were measured: that of the rows with the most repeats.
+    /// In which order the repeats were measured; it is that of the rows with the most repeats.
     pub design: Design,
-    /// What a reader must know first: the two did not do the same.
+    /// What a reader must know first: the two did not measure the same.
     pub warnings: Vec<String>,
     /// Facts in which they differ: name, the baseline's, the contender's.
     pub differing: Vec<[String; 3]>,
     /// One row for each figure that both have.
     pub rows: Vec<Row>,
-    /// Figures that one of the two has and the other has not.
+    /// Figures that only one of the two has.
     pub unmatched: Vec<Unmatched>,
 }
 
-/// One figure of both.
+/// One figure of both runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The cell; absent for the geometric mean over all cells.
     pub cell: Option<CellPlan>,
-    /// The load of the pass, in words; [`TABLE_LOAD`] where two published tables state no more.
+    /// The load of the pass, as text; [`TABLE_LOAD`] if two published tables state no load.
     pub load: String,
     /// The figure: `ttft_p99`, `output_tokens_per_s`.
     pub figure: String,
@@ -92,26 +92,26 @@ pub struct Row {
     pub baseline: f64,
     /// Mean over the repeats of the contender.
     pub contender: f64,
-    /// Repeats of each.
+    /// The number of repeats of each.
     pub repeats: [usize; 2],
-    /// How much larger the contender's figure is, in percent: the geometric mean of the ratios within
-    /// rounds, or the ratio of the geometric means.
+    /// How much larger the contender's figure is, in percent: by the geometric mean of the ratios within
+    /// rounds, or by the ratio of the geometric means.
     pub difference_pct: f64,
-    /// 95 % interval of the difference, of this row alone, by Student's t of the design; absent
-    /// below three repeats, or rounds.
+    /// 95 % interval of the difference of this row alone, by Student's t for the design; absent with
+    /// fewer than three repeats or rounds.
     pub interval_pct: Option<[f64; 2]>,
-    /// The chance of a difference like this somewhere among the rows, if nothing differs; absent
-    /// where there are too few repeats.
+    /// The probability of a difference this large in any of the rows, if nothing differs; absent with too
+    /// few repeats.
     pub p: Option<f64>,
     /// In which order its repeats were measured.
     pub design: Design,
-    /// Each run's repeats over time; absent below five.
+    /// Each run's repeats over time; absent with fewer than five.
     pub over_time: [Option<OverTime>; 2],
-    /// What follows.
+    /// The verdict.
     pub verdict: RowVerdict,
 }
 
-/// What a row says.
+/// The verdict on a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowVerdict {
@@ -119,16 +119,16 @@ pub enum RowVerdict {
     Better,
     /// The contender is worse, beyond chance.
     Worse,
-    /// It differs beyond chance, and so it would by a drift: the two were not measured in turn.
+    /// It differs beyond chance, but a drift may be the cause: the two were not measured in turn.
     Differs,
     /// If there is a difference, it is smaller than the margin.
     NoDifference,
-    /// One of the two has one value, and can have no other: a difference without an interval.
+    /// One of the two has a single value, and cannot have more: a difference without an interval.
     WithoutError,
-    /// Nothing can be said; in about so many rounds of both a difference of the margin would be
-    /// found in four of five comparisons.
+    /// Nothing is certain. With about this many rounds of both, a difference as large as the margin would
+    /// be found in four of five comparisons.
     NotEnoughData {
-        /// Rounds, with one repeat of each.
+        /// The number of rounds, each with one repeat of both.
         needed: u32,
     },
 }
@@ -175,7 +175,7 @@ pub fn compare(
     })
 }
 
-/// The design of the rows with the most repeats: one whose figure some repeats lack has fewer.
+/// The design of the rows with the most repeats. A figure that some repeats lack has fewer.
 fn of_most_repeats(rows: &[Row]) -> Design {
     let most = rows.iter().max_by_key(|row| row.repeats.iter().sum::<usize>());
     most.map_or(Design::Unknown, |row| row.design)
@@ -190,7 +190,7 @@ fn of_most_repeats(rows: &[Row]) -> Design {
 pub struct NothingInCommon {
     /// Name of the baseline.
     pub baseline: String,
-    /// Name of the other.
+    /// Name of the contender.
     pub contender: String,
 }
 

@@ -1,18 +1,17 @@
-//! How a difference is estimated from repeats in the order of time. The order of the two servers
-//! gives contrasts, which are weighted sums of the repeats. One kind shows the difference, without
-//! any linear drift. The other kind shows noise alone. Only the order is used here, no figure.
+//! Estimates a difference from repeats in the order of time. The order of the two servers gives
+//! contrasts: weighted sums of the repeats. One kind shows the difference, without any linear drift. The
+//! other kind shows noise alone. Only the order is used here, no figure.
 //!
-//! The contrasts are orthonormal: where the noise of the repeats is independent and normal, that of
-//! the contrasts is too. Where each repeat is like the one before it (autocorrelation of first
-//! order), it is not. For each order the largest effect of such noise is computed, and the error is
-//! widened by it.
+//! The contrasts are orthonormal: if the noise of the repeats is independent and normal, that of the
+//! contrasts is too. If each repeat resembles the one before it (first-order autocorrelation), it is not.
+//! For each order the largest effect of such noise is computed, and the error is increased by it.
 
 use super::order::Order;
 
-/// A design with fewer rounds estimates its noise from all repeats around their line over time, for
-/// as many differences within rounds say too little of it.
+/// A design with fewer rounds estimates its noise from all repeats around their line over time, because
+/// so few differences within rounds show too little of it.
 const FEW_ROUNDS: usize = 6;
-/// How alike neighbours may be, for the worst that it can do.
+/// The correlations of neighbours that are tried, to find the worst effect.
 const ALIKE: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95];
 
 type Vector = Vec<f64>;
@@ -22,15 +21,15 @@ type Vector = Vec<f64>;
 pub(super) struct Model {
     /// Orthonormal contrasts, a row each, over the repeats in the order of time.
     contrasts: Vec<Vector>,
-    /// The direction of a difference between the two among the contrasts, of length one.
+    /// The direction of a difference between the two among the contrasts, a vector of length one.
     direction: Vector,
-    /// What a difference of one is along that direction.
+    /// The length of a difference of one along that direction.
     pub scale: f64,
-    /// By how much the standard error is too small at worst.
+    /// By what factor the standard error is too small in the worst case.
     pub widening: f64,
 }
 
-/// What the contrasts are of one figure.
+/// The contrasts of one figure, and what follows from them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Measured {
     /// The figure's contrasts.
@@ -46,25 +45,25 @@ pub(super) struct Measured {
 }
 
 impl Model {
-    /// Of repeats in turn; none where there are too few rounds.
+    /// The model for repeats in turn; absent with too few rounds.
     pub fn in_turn(order: &Order) -> Option<Self> {
         if order.rounds.len() < FEW_ROUNDS {
             return Self::new(order, around_a_line(order, true)).map(Self::widened);
         }
         let candidates = [within_rounds(order), between_neighbours(order)];
         let models = candidates.into_iter().filter_map(|rows| Self::new(order, rows));
-        // That which makes the smaller error, by the design alone.
+        // The contrasts with the smaller error; only the design decides it.
         let best =
             models.map(Self::widened).max_by(|one, other| one.worth().total_cmp(&other.worth()));
         best.filter(|model| model.freedom() > 0)
     }
 
-    /// Of two means, each repeat for itself.
+    /// The model for two means, with independent repeats.
     pub fn of_means(order: &Order) -> Option<Self> {
         Self::new(order, around_a_line(order, false))
     }
 
-    /// Of a step beside a line over the time of both.
+    /// The model for a step in addition to a line over the time of both.
     pub fn of_a_step(order: &Order) -> Option<Self> {
         Self::new(order, around_a_line(order, true))
     }
@@ -83,21 +82,20 @@ impl Model {
         })
     }
 
-    /// With its error widened by the worst that neighbours can do.
+    /// The same model, with its error increased by the worst effect that correlated neighbours can have.
     fn widened(self) -> Self {
         let worst = ALIKE.iter().map(|&alike| self.understated(alike)).fold(1.0, f64::max);
         Self { widening: worst, ..self }
     }
 
-    /// With its error widened by what neighbours that are so much alike do.
+    /// The same model, with its error increased by the effect of neighbours with this correlation.
     #[must_use]
     pub fn widened_for(self, alike: f64) -> Self {
         let widening = self.understated(alike).max(1.0);
         Self { widening, ..self }
     }
 
-    /// How much larger the error is than it seems, where the noise of neighbours has this
-    /// correlation.
+    /// The true error divided by the apparent one, if the noise of neighbours has this correlation.
     fn understated(&self, alike: f64) -> f64 {
         let n = self.contrasts[0].len();
         let effect: Vector = (0..n)
@@ -119,9 +117,9 @@ impl Model {
         self.scale / self.widening / inferometer_stats::student_975(self.freedom())
     }
 
-    /// The contrasts of a figure, whose logarithms are in the order of time.
+    /// The contrasts of a figure, from its logarithms in the order of time.
     pub fn measure(&self, logs: &[f64]) -> Measured {
-        // Around their middle, so that what is equal cancels.
+        // Relative to their mean, so that equal values cancel.
         let middle = logs.iter().sum::<f64>() / logs.len() as f64;
         let around: Vector = logs.iter().map(|log| log - middle).collect();
         let contrasts: Vector = self.contrasts.iter().map(|row| dot(row, &around)).collect();
@@ -138,8 +136,8 @@ impl Model {
     }
 }
 
-/// The variance of a sum over the repeats with these weights, where the noise has variance one and
-/// the correlation of neighbours, of the next but one its square, and so on.
+/// The variance of a weighted sum over the repeats, if the noise has variance one, neighbours have
+/// correlation `alike`, the next but one its square, and so on.
 fn variance(weights: &[f64], alike: f64) -> f64 {
     let (mut carried, mut sum) = (0.0, 0.0);
     for weight in weights {
@@ -149,7 +147,7 @@ fn variance(weights: &[f64], alike: f64) -> f64 {
     sum
 }
 
-/// All contrasts that a constant does not show, nor, if asked, a line over time.
+/// All contrasts that do not show a constant, and with `with_slope` no line over time either.
 fn around_a_line(order: &Order, with_slope: bool) -> Vec<Vector> {
     let n = order.is_contender.len();
     let mut nuisance = vec![vec![1.0; n]];
@@ -159,7 +157,7 @@ fn around_a_line(order: &Order, with_slope: bool) -> Vec<Vector> {
     complement(orthonormal(nuisance), n)
 }
 
-/// The contender's mean less the baseline's in each round, without what a line over time adds.
+/// The contender's mean minus the baseline's in each round, without the effect of a line over time.
 fn within_rounds(order: &Order) -> Vec<Vector> {
     let differences: Vec<Vector> = (0..order.rounds.len())
         .map(|round| {
@@ -174,8 +172,8 @@ fn within_rounds(order: &Order) -> Vec<Vector> {
     kept.iter().map(|weights| sum(weights, &rows)).collect()
 }
 
-/// In each round the mean of one, less what the means of the other before and after it lie at
-/// then: so no line over time is seen where each round has the same order.
+/// In each round: the mean of one side, minus the value that lies at its time between the means of the
+/// other side before and after it. So a line over time has no effect if each round has the same order.
 fn between_neighbours(order: &Order) -> Vec<Vector> {
     let outer = usize::from(order.is_contender[0]);
     let time = |weights: &Vector| (0..).zip(weights).map(|(at, w)| f64::from(at) * w).sum::<f64>();
@@ -217,7 +215,7 @@ fn sum(weights: &[f64], rows: &[Vector]) -> Vector {
     out
 }
 
-/// Orthonormal rows that span the same, by Gram and Schmidt, twice for rounding.
+/// Orthonormal rows with the same span, by the Gram-Schmidt process, done twice because of rounding.
 fn orthonormal(rows: Vec<Vector>) -> Vec<Vector> {
     let mut basis: Vec<Vector> = Vec::new();
     for mut row in rows {
@@ -234,8 +232,8 @@ fn orthonormal(rows: Vec<Vector>) -> Vec<Vector> {
     basis
 }
 
-/// Orthonormal rows that span all that is orthogonal to some orthonormal rows: the unit vectors
-/// behind as many reflections, which turn those rows into the first unit vectors.
+/// Orthonormal rows that span everything orthogonal to the given orthonormal rows. Reflections turn the
+/// given rows into the first unit vectors; the result is the reflected remaining unit vectors.
 fn complement(known: Vec<Vector>, n: usize) -> Vec<Vector> {
     let mut rows: Vec<Vector> = Vec::with_capacity(n);
     let count = known.len();

@@ -1,5 +1,5 @@
-//! In which order the repeats of two runs were measured, and which design of a comparison that is.
-//! It knows times and no figures.
+//! In which order the repeats of two runs were measured, and which design of a comparison this is. Uses
+//! times only, no figures.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Series;
 
-/// More rounds are joined to so many: their mean is as good, and takes less time.
+/// With more rounds than this, neighbouring rounds are joined: the mean is as good, and the computation
+/// takes less time.
 const MOST_ROUNDS: usize = 100;
 
 /// The order in which the repeats of two runs were measured.
@@ -17,12 +18,12 @@ const MOST_ROUNDS: usize = 100;
 pub enum Design {
     /// Both in turn: each round has repeats of both.
     Alternated {
-        /// How often both were gone through.
+        /// The number of rounds.
         rounds: usize,
     },
-    /// All repeats of one, then all of the other: what changes with time looks like a difference.
+    /// All repeats of one, then all of the other: a change over time looks like a difference.
     BeforeAfter {
-        /// Whether the baseline has enough repeats over time to tell how far it drifts by itself.
+        /// Whether the baseline has enough repeats over time to show how far it drifts by itself.
         drift_is_bounded: bool,
     },
     /// The order changes, and there are no rounds with repeats of both.
@@ -32,7 +33,7 @@ pub enum Design {
 }
 
 impl Design {
-    /// Whether a difference can only be one of the two, and not of the time.
+    /// Whether a difference must come from the two runs, and not from a change over time.
     pub fn is_alternated(self) -> bool {
         matches!(self, Self::Alternated { .. })
     }
@@ -61,9 +62,9 @@ impl fmt::Display for Design {
 pub(super) struct Order {
     /// Whether each repeat is the contender's.
     pub is_contender: Vec<bool>,
-    /// For each, which repeat of its run it is.
+    /// For each, its index among the repeats of its run.
     pub index: Vec<usize>,
-    /// The rounds, each with repeats of both; none where there are fewer than two.
+    /// The rounds, each with repeats of both; empty if there are fewer than two.
     pub rounds: Vec<Range<usize>>,
     is_known: bool,
 }
@@ -76,7 +77,7 @@ impl Order {
             (0..series.values.len()).map(|at| (time(at), is_contender, at)).collect::<Vec<_>>()
         };
         let mut all = [side(a, false), side(b, true)].concat();
-        // Stable: repeats of one instant stay in their order.
+        // The sort is stable: repeats of the same instant keep their order.
         all.sort_by(|one, other| one.0.total_cmp(&other.0));
         let is_contender: Vec<bool> =
             all.iter().map(|&(_, is_contender, _)| is_contender).collect();
@@ -84,8 +85,8 @@ impl Order {
         Self { rounds, is_contender, index: all.iter().map(|&(.., at)| at).collect(), is_known }
     }
 
-    /// Of rounds with one repeat of each, all in the same order, or each in the contrary of the one
-    /// before.
+    /// An order of rounds with one repeat of each: all rounds in the same order, or each in the opposite
+    /// order of the one before.
     pub fn of_rounds(rounds: usize, in_turn: bool) -> Self {
         let of = |round: usize| match in_turn || round.is_multiple_of(2) {
             true => [false, true],
@@ -99,7 +100,7 @@ impl Order {
         }
     }
 
-    /// The design that it is.
+    /// The design of this order.
     pub fn design(&self) -> Design {
         let changes = self.is_contender.windows(2).filter(|pair| pair[0] != pair[1]).count();
         match self.rounds.len() {
@@ -119,8 +120,8 @@ impl Order {
     }
 }
 
-/// The most rounds into which an order can be cut so that each has as many repeats of both as the
-/// next; else, where a repeat is missing, cut as soon as both have one.
+/// Cuts an order into as many rounds as possible with the same number of repeats of both in each. If that
+/// is impossible, because a repeat is missing, a round ends as soon as it has both.
 fn rounds(is_contender: &[bool]) -> Vec<Range<usize>> {
     let count = |range: Range<usize>| is_contender[range].iter().filter(|is| **is).count();
     let n = is_contender.len();
@@ -184,7 +185,7 @@ mod tests {
             ("baabbabaab", Design::Alternated { rounds: 5 }),
             ("aabbbbaaaabb", Design::Alternated { rounds: 3 }),
             ("aaabbbbbbaaa", Design::Alternated { rounds: 2 }),
-            // Two repeats of one in each round, and a repeat that is missing.
+            // Two repeats of one side in each round, and an order with a missing repeat.
             ("aabaabaab", Design::Alternated { rounds: 3 }),
             ("ababaab", Design::Alternated { rounds: 3 }),
             ("aaaaabbbbb", before),

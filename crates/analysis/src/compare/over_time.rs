@@ -1,25 +1,25 @@
-//! Whether the repeats of one run drift, and whether neighbours are alike: what a comparison of
-//! one run after the other takes for a change.
+//! Whether the repeats of one run drift, and whether neighbours are correlated: a comparison of one run
+//! after the other would take both for a difference.
 
 use serde::{Deserialize, Serialize};
 
 use inferometer_stats::seed;
 
-/// Fewer repeats can be put in too few orders to tell anything.
+/// Fewer repeats have too few orders for a test.
 pub const FEWEST: usize = 5;
-/// Orders that are tried, the given one included.
+/// Orders that are tried, including the given one.
 const SHUFFLES: u32 = 1_000;
 
 /// A figure of one run over its repeats, in the order of time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OverTime {
-    /// By how much it changes from one repeat to the next, in percent: the line through them.
+    /// By how much it changes from one repeat to the next, in percent, by a line through the repeats.
     pub trend_pct: f64,
-    /// The chance of a trend like that in repeats whose order does not matter.
+    /// The probability of such a trend in repeats whose order does not matter.
     pub trend_p: f64,
     /// The correlation of neighbours, around the mean.
     pub autocorrelation: f64,
-    /// The chance of neighbours as alike as that in repeats whose order does not matter.
+    /// The probability of such a correlation in repeats whose order does not matter.
     pub autocorrelation_p: f64,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn over_time(values: &[f64], seed: u64) -> Option<OverTime> {
     })
 }
 
-/// The slope of the line through values whose mean is nothing.
+/// The slope of the line through values whose mean is zero.
 fn slope(values: &[f64]) -> f64 {
     let middle = (values.len() as f64 - 1.0) / 2.0;
     let places = || (0..values.len()).map(|at| at as f64 - middle);
@@ -64,9 +64,9 @@ fn neighbours(values: &[f64]) -> f64 {
     values.windows(2).map(|pair| pair[0] * pair[1]).sum()
 }
 
-/// How alike neighbours of the baseline may be at most: the estimate around its line over time, with what
-/// as many values are known to lack (Marriott and Pope, Biometrika 41, 1954), and 1.645
-/// standard errors.
+/// The largest plausible correlation of neighbours of the baseline: the estimate, plus the known bias for
+/// this number of values (Marriott and Pope, Biometrika 41, 1954), plus 1.645 standard errors. It is
+/// computed around the mean and around the line over time, and the larger result counts.
 pub(super) fn alike_at_most(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
@@ -84,7 +84,7 @@ pub(super) fn alike_at_most(values: &[f64]) -> f64 {
     most(around, 1.0).max(most(beside_line, 2.0)).clamp(0.0, 0.99)
 }
 
-/// The smallest chance among several, corrected for their number.
+/// The smallest of several probabilities, corrected for their number.
 pub fn smallest(chances: impl Iterator<Item = f64>) -> Option<f64> {
     let all: Vec<f64> = chances.collect();
     let least = all.iter().copied().reduce(f64::min)?;

@@ -1,5 +1,5 @@
-//! How many rounds would find a difference: by the power of the very test that is made, Student's t
-//! at the level that the correction for all rows leaves to one.
+//! How many rounds are needed to find a difference: by the power of the test that is used, Student's t at
+//! the level that remains for one row after the correction for all rows.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,14 +10,14 @@ use super::FEWEST_REPEATS;
 use super::model::Model;
 use super::order::Order;
 
-/// The share of comparisons in which a difference is to be found.
+/// The share of comparisons in which a difference must be found.
 const FOUND: f64 = 0.8;
-/// Designs up to so many rounds are made and asked; longer ones follow their proportions.
+/// Designs up to this number of rounds are computed; longer ones are extrapolated.
 const MADE: usize = 60;
-/// More rounds than anybody carries out.
+/// More rounds than anybody measures.
 const MOST: usize = 1_000_000;
 
-/// What a design of so many rounds of one repeat each makes of a difference.
+/// How well a design of some rounds, with one repeat each, shows a difference.
 #[derive(Clone, Copy, Debug)]
 struct Reach {
     scale: f64,
@@ -25,9 +25,8 @@ struct Reach {
     freedom: f64,
 }
 
-/// The chance that |T| exceeds `limit`, for T = (normal + `off`) / sqrt(chi squared / `freedom`):
-/// Student's law with an offset, by summing over the deviation that is estimated. Off by less
-/// than 1e-4.
+/// The probability that |T| exceeds `limit`, for T = (normal + `off`) / sqrt(chi squared / `freedom`):
+/// the noncentral t distribution, by integration over the estimated deviation. The error is below 1e-4.
 pub(super) fn beyond(limit: f64, freedom: f64, off: f64) -> f64 {
     const STEPS: u32 = 200;
     const NEVER: f64 = -25.0;
@@ -37,7 +36,7 @@ pub(super) fn beyond(limit: f64, freedom: f64, off: f64) -> f64 {
     for step in 0..STEPS {
         let deviation = reach * (f64::from(step) + 0.5) / f64::from(STEPS);
         let log = (freedom - 1.0) * deviation.ln() - freedom * (deviation * deviation - 1.0) / 2.0;
-        // So rare a deviation changes nothing.
+        // Such rare deviations do not change the result.
         if log < NEVER {
             continue;
         }
@@ -50,12 +49,12 @@ pub(super) fn beyond(limit: f64, freedom: f64, off: f64) -> f64 {
     sum / weights
 }
 
-/// Limits of |T| that are known, by level and freedom: the rows of a comparison share them.
+/// Known limits of |T|, by level and freedom: the rows of a comparison share them.
 #[derive(Default)]
 pub(super) struct Limits(RefCell<BTreeMap<[u64; 2], f64>>);
 
 impl Limits {
-    /// The limit that |T| exceeds with this chance, if nothing differs.
+    /// The limit that |T| exceeds with this probability if nothing differs.
     fn limit(&self, level: f64, freedom: f64) -> f64 {
         let key = [level, freedom].map(f64::to_bits);
         *self.0.borrow_mut().entry(key).or_insert_with(|| limit(level, freedom))
@@ -63,7 +62,7 @@ impl Limits {
 }
 
 fn limit(level: f64, freedom: f64) -> f64 {
-    // Closer than 1e-4: it decides a number of rounds.
+    // More exact than 1e-4: a number of rounds depends on it.
     let (mut low, mut high) = (0.0, 1e3);
     for _ in 0..24 {
         let middle = (low + high) / 2.0;
@@ -72,14 +71,14 @@ fn limit(level: f64, freedom: f64) -> f64 {
     high
 }
 
-/// The probability that a normal number exceeds `x`.
+/// The probability that a standard normal number exceeds `x`.
 fn tail(x: f64) -> f64 {
     0.5 * libm::erfc(x / std::f64::consts::SQRT_2)
 }
 
-/// Rounds of one repeat of each that find a difference of the logarithms in four of five
-/// comparisons, where one repeat scatters by `deviation` and chance is told at `level`. `in_turn`:
-/// the order is the same in each round, and not the contrary of the one before.
+/// How many rounds, with one repeat of each, find a difference of the logarithms in four of five
+/// comparisons. One repeat has the standard deviation `deviation`, and the test has the level `level`.
+/// `in_turn`: every round has the same order; otherwise each has the opposite order of the one before.
 pub(super) fn rounds(
     limits: &Limits,
     difference: f64,
@@ -103,7 +102,7 @@ pub(super) fn rounds(
     range.end.min(MOST) as u32
 }
 
-/// By the model of such a design, which is made once.
+/// From the model of such a design, which is computed once.
 fn reach(rounds: usize, in_turn: bool) -> Reach {
     static KNOWN: [OnceLock<Vec<Reach>>; 2] = [const { OnceLock::new() }; 2];
     let known = KNOWN[usize::from(in_turn)].get_or_init(|| {

@@ -1,14 +1,14 @@
-//! What a comparison says of a run that was measured again: the same within so many percent, slower or
-//! faster by so much, or not decided. It reads the rows of a comparison, and computes no statistic.
+//! The result of a comparison with a run that was measured again: the same within some percent, slower or
+//! faster by some percent, or not decided. It reads the rows of a comparison, and computes no statistic.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Comparison, FEWEST_REPEATS, Row, RowVerdict, Series, Subject, series};
 use crate::prediction::Columns;
 
-/// How the name of a median ends.
+/// The end of a median's name.
 const MEDIAN: &str = "_p50";
-/// The figures in which an answer is given, the first that there is.
+/// The figures in which an answer is given, best first: the first available one is used.
 const HEADLINES: [&str; 7] = [
     "requests_per_s",
     "output_tokens_per_s",
@@ -19,24 +19,26 @@ const HEADLINES: [&str; 7] = [
     "tpot_p50",
 ];
 
-/// Whether a run came out the same again.
+/// Whether a run could be reproduced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reproduction {
     /// The answer.
     pub outcome: Outcome,
-    /// The row that the answer is given in; absent where there is none.
+    /// The row that the answer is given in; absent without such a row.
     pub headline: Option<Row>,
-    /// Figures that are worse beyond chance, and by more than the margin allows, with their places.
+    /// Figures that are worse beyond chance and by more than the margin allows, with their cells and
+    /// loads.
     pub worse: Vec<String>,
-    /// Those that are better.
+    /// Figures that are better in the same sense.
     pub better: Vec<String>,
-    /// Those of which nothing is decided.
+    /// Figures without a decision.
     pub undecided: Vec<String>,
-    /// Where one side has one value: among which values of the other it lies, in the row of the headline.
+    /// If one side has one value: where it lies among the values of the other, in the row of the
+    /// headline.
     pub among: Option<Among>,
 }
 
-/// One value of one side beside several of the other.
+/// One value of one side, compared with several of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Among {
     /// The value.
@@ -50,13 +52,13 @@ pub struct Among {
 }
 
 impl Among {
-    /// Whether it lies between two of them.
+    /// Whether it lies between the smallest and the largest of them.
     pub fn is_inside(&self) -> bool {
         (self.smallest..=self.largest).contains(&self.value)
     }
 
-    /// The chance that it lies outside where nothing differs: each of all values is as likely the smallest,
-    /// and the largest.
+    /// The probability that it lies outside if nothing differs: each of all values is equally likely to
+    /// be the smallest, and to be the largest.
     pub fn chance_outside(&self) -> f64 {
         2.0 / (self.others as f64 + 1.0)
     }
@@ -66,40 +68,40 @@ impl Among {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Outcome {
-    /// Every figure is the same to the last bit, which only predictions are.
+    /// Every figure is exactly the same, which only predictions can be.
     Identical,
-    /// The mean figures and the medians differ by no more than this.
+    /// The means and the medians differ by at most this much.
     Same {
         /// The largest end of an interval, in percent.
         within_pct: f64,
     },
     /// It is slower.
     Slower {
-        /// By so much at least, by the interval of the headline, in percent.
+        /// At least by this much, in percent, by the interval of the headline.
         from_pct: f64,
-        /// By so much at most.
+        /// At most by this much.
         to_pct: f64,
     },
     /// It is faster.
     Faster {
-        /// By so much at least, in percent.
+        /// At least by this much, in percent.
         from_pct: f64,
-        /// By so much at most.
+        /// At most by this much.
         to_pct: f64,
     },
     /// Some figures are better, and others worse.
     Mixed,
-    /// One of the two has one value, and can have no other: the difference has no error.
+    /// One of the two has a single value, and cannot have more: the difference has no error.
     WithoutError,
     /// Nothing is decided.
     NotDecided {
-        /// In so many repeats of each it would be.
+        /// With this many repeats of each it would be decided.
         needed: u32,
     },
 }
 
 impl Reproduction {
-    /// What a comparison with the run that is reproduced says.
+    /// The result of a comparison with the run that is reproduced.
     pub fn of(comparison: &Comparison, baseline: &Subject, contender: &Subject) -> Self {
         let mut answer = Self::of_rows(comparison);
         let row = answer.headline.as_ref();
@@ -120,7 +122,7 @@ impl Reproduction {
             rows().filter(is_beyond).partition(|row| is_worse(row));
         let open: Vec<&Row> = rows().filter(|row| !is_beyond(row) && !within(row)).collect();
         let judged: Vec<&Row> = rows().filter(|row| is_central(row)).collect();
-        // A figure of a figure that has no interval says nothing of it.
+        // A figure without an interval shows nothing here.
         let is_same = !judged.is_empty() && judged.iter().all(|row| within(row) && row.p.is_some());
         let (outcome, headline) = match (worse.is_empty(), better.is_empty()) {
             (false, false) => (Outcome::Mixed, headline(&worse)),
@@ -153,7 +155,7 @@ impl Reproduction {
     }
 }
 
-/// The only value of one side of a row, among several of the other.
+/// The single value of one side of a row, among several of the other.
 fn among(row: &Row, baseline: &Subject, contender: &Subject) -> Option<Among> {
     let pair = |one: &Series| {
         let other = contender.series.iter().find(|other| other.is_same_figure(one))?;
@@ -176,7 +178,7 @@ fn among(row: &Row, baseline: &Subject, contender: &Subject) -> Option<Among> {
     })
 }
 
-/// Where it stands and what it is of.
+/// The row's place and figure.
 fn named(row: &Row) -> String {
     format!("{} ({})", row.figure, row.place())
 }
@@ -185,8 +187,8 @@ fn is_worse(row: &Row) -> bool {
     (row.difference_pct > 0.0) != row.higher_is_better
 }
 
-/// Whether it is a mean or a median: tails are known less well, and do not keep two runs from being the
-/// same.
+/// Whether it is a mean or a median. Tails are less certain, and do not prevent two runs from counting as
+/// the same.
 fn is_central(row: &Row) -> bool {
     Columns::NAMES.contains(&row.figure.as_str()) || row.figure.ends_with(MEDIAN)
 }
@@ -211,8 +213,8 @@ fn by_how_much(row: &Row) -> [f64; 2] {
     [one.min(other).max(0.0), one.max(other)]
 }
 
-/// The row that an answer is given in: over all cells where there is one, else that with the largest
-/// difference, of the first figure that there is.
+/// The row that an answer is given in, of the first available figure: the row over all cells if there is
+/// one, else that with the largest difference.
 fn headline<'a>(rows: &[&'a Row]) -> Option<&'a Row> {
     let figure = HEADLINES.into_iter().find(|name| rows.iter().any(|row| row.figure == *name));
     let of_figure = rows.iter().filter(|row| figure.is_none_or(|name| row.figure == name));
@@ -223,7 +225,7 @@ fn headline<'a>(rows: &[&'a Row]) -> Option<&'a Row> {
     })
 }
 
-/// Repeats of each in which the figure that needs most of them would be decided.
+/// How many repeats of each would decide the figure that needs the most of them.
 fn needed(rows: &[&Row]) -> u32 {
     let needed = rows.iter().filter_map(|row| match row.verdict {
         RowVerdict::NotEnoughData { needed } => Some(needed),
@@ -279,9 +281,9 @@ mod tests {
         let same = |within_pct| Outcome::Same { within_pct };
         for (rows, outcome) in [
             (vec![tokens([-1.0, 2.5], NoDifference)], same(2.5)),
-            // A tail that is not known keeps nothing from being the same.
+            // An undecided tail does not prevent two runs from counting as the same.
             (vec![tokens([-1.0, 2.5], NoDifference), tail()], same(2.5)),
-            // A difference beyond chance that does not matter.
+            // A difference beyond chance, but within the margin.
             (vec![tokens([-2.0, -1.0], Differs)], same(2.0)),
             (
                 vec![tokens([-15.0, -12.0], Differs), row("e2e_p50", Some([13.0, 17.0]), Worse)],

@@ -1,18 +1,18 @@
-//! Which of many differences are more than chance: the contrasts of all figures are turned at
-//! random, all alike, and the largest difference that comes out each time is what a real one must
-//! beat.
+//! Which of many differences are more than chance. The contrasts of all figures are rotated at random,
+//! all by the same rotation. A real difference must exceed the largest differences that such rotations
+//! produce.
 //!
-//! The procedure is the step-down one of Westfall and Young (Resampling-Based Multiple Testing,
-//! 1993, algorithm 4.1). Its statistic is Student's t. It promises the chance of any false alarm
-//! among all rows. Figures that move together do not make it stricter.
+//! The procedure is the step-down procedure of Westfall and Young (Resampling-Based Multiple Testing,
+//! 1993, algorithm 4.1), with Student's t as its statistic. It limits the probability of any false alarm
+//! among all rows. Correlated figures do not make it stricter.
 //!
-//! A permutation test would exchange the labels of two repeats. Four rounds allow 16 exchanges, so
-//! that no result is rarer than 5 %. Rotations (Langsrud, Rotation tests, 2005) have no such limit:
-//! where the noise is independent and normal, the contrasts point in every direction with the same
-//! chance. The test is then exact for any number of rounds.
+//! A permutation test would exchange the labels of two repeats. Four rounds allow 16 exchanges, so that
+//! no result is significant at 5 %. Rotations (Langsrud, Rotation tests, 2005) have no such limit: if
+//! the noise is independent and normal, every direction of the contrasts is equally likely. The test is
+//! then exact for any number of rounds.
 //!
-//! A row's noise is its own: repeats of a real server scatter ten times as much in one cell as in
-//! the next, so a variance that is drawn towards that of other cells hides what quiet ones show.
+//! Each row has its own noise. Repeats of a real server vary ten times as much in one cell as in the
+//! next. A variance that is shrunk towards that of other cells would hide differences in quiet cells.
 
 use std::collections::BTreeSet;
 
@@ -21,28 +21,28 @@ use rand_chacha::ChaCha8Rng;
 use super::model::{Measured, Model};
 use inferometer_stats::seed;
 
-/// Rotations that are tried, the given one included.
+/// The number of rotations, including the given one.
 const ROTATIONS: usize = 5_000;
 
-/// A figure in which a difference is looked for.
+/// A figure that is tested for a difference.
 pub(super) struct Test<'a> {
     pub model: &'a Model,
     pub measured: &'a Measured,
 }
 
-/// What came out for all tests at once.
+/// The result for all tests together.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Judged {
     /// The corrected probability of each difference, if nothing differs.
     pub p: Vec<f64>,
-    /// What a statistic must reach to be more than chance, whatever the others are.
+    /// The limit that a statistic must reach to be significant, whatever the other statistics are.
     pub critical: f64,
 }
 
 impl Test<'_> {
-    /// The square of the statistic for a difference along a direction with this share of the contrasts.
+    /// The square of the statistic for a difference along a direction, from its share of the contrasts.
     fn squared(&self, along: f64) -> f64 {
-        // What cancels to within rounding is nothing.
+        // Zero up to rounding counts as zero.
         if along.abs() < 1e-12 {
             return 0.0;
         }
@@ -57,19 +57,19 @@ impl Test<'_> {
     }
 }
 
-/// Judges all tests at once; differences from `rate` on are significant.
+/// Judges all tests together; differences with a probability up to `rate` are significant.
 pub(super) fn judge(tests: &[Test<'_>], rate: f64, seed: u64) -> Judged {
     let observed: Vec<f64> = tests.iter().map(Test::observed).collect();
     let mut order: Vec<usize> = (0..tests.len()).collect();
     order.sort_by(|&a, &b| observed[b].total_cmp(&observed[a]));
-    // Equal but for rounding is equal.
+    // Values that are equal up to rounding count as equal.
     let beaten_by: Vec<f64> =
         order.iter().map(|&at| (observed[at] * (1.0 - 1e-9)).powi(2)).collect();
     let lengths: BTreeSet<usize> = tests.iter().map(|test| test.measured.contrasts.len()).collect();
     let longest = lengths.last().copied().unwrap_or(0);
     let mut norms = vec![1.0; longest + 1];
     let mut rng = seed::rng(seed, &["rotations"]);
-    // The given one is one of them.
+    // The given rotation is one of them.
     let mut beaten = vec![1_u32; tests.len()];
     let mut maxima = Vec::with_capacity(ROTATIONS);
     for _ in 1..ROTATIONS {
@@ -97,7 +97,7 @@ pub(super) fn judge(tests: &[Test<'_>], rate: f64, seed: u64) -> Judged {
     Judged { p, critical: inferometer_stats::percentile(&maxima, 1.0 - rate) }
 }
 
-/// Normal numbers, whose direction is any with the same chance; so is that of the first of them.
+/// Normal numbers: every direction is equally likely, also for the first few of them.
 fn direction(rng: &mut ChaCha8Rng, length: usize) -> Vec<f64> {
     (0..length).map(|_| seed::normal(rng)).collect()
 }

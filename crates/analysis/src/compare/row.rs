@@ -1,5 +1,4 @@
-//! The comparison of one figure: its difference, the interval, and the verdict that its design
-//! allows.
+//! The comparison of one figure: its difference, the interval, and the verdict that its design allows.
 
 use super::model::{Measured, Model};
 use super::order::{Design, Order};
@@ -8,20 +7,20 @@ use super::power::{self, Limits};
 use super::rotation::{self, Test};
 use super::{FALSE_ALARMS, FEWEST_REPEATS, Options, Row, RowVerdict, Series, interval, mean};
 
-/// So many repeats of a baseline over time tell how far it drifts by itself.
+/// This many repeats of a baseline over time show how far it drifts by itself.
 pub const BOUNDS_DRIFT: usize = 20;
-/// Fewer repeats of each, or rounds of both, have no interval.
+/// With fewer repeats of each, or rounds of both, there is no interval.
 const FEWEST_FOR_INTERVAL: usize = 3;
 
-/// A figure of both in the order of time, under the model of its design.
+/// A figure of both in the order of time, with the model of its design.
 struct Figure<'a> {
     series: &'a (Series, Series),
     order: Order,
     design: Design,
-    /// Absent where there is nothing to tell noise by.
+    /// Absent if nothing shows the noise.
     means: Option<(Model, Measured)>,
-    /// The two models that must agree where the baseline tells how far it drifts: the mean, and a
-    /// step beside a line.
+    /// The two models that must agree if the baseline shows how far it drifts: one for the mean, and one
+    /// for a step in addition to a line.
     bounded: Option<[(Model, Measured); 2]>,
 }
 
@@ -44,8 +43,8 @@ pub(super) fn rows(pairs: &[(Series, Series)], options: Options, is_fixed: bool)
     rows.collect()
 }
 
-/// The chance of each figure that has enough repeats, among all that have. Where none has, what a
-/// difference will have to reach among all of them is known still.
+/// The probability of each figure with enough repeats, among all such figures. If none has enough, the
+/// limit that a difference must reach among all of them is still known.
 struct Judged {
     p: Vec<Option<f64>>,
     critical: Option<f64>,
@@ -109,7 +108,7 @@ impl<'a> Figure<'a> {
         Self { series, order, design, means, bounded }
     }
 
-    /// Whether there are so many repeats of each, and rounds of both.
+    /// Whether there are at least this many repeats of each, and rounds of both.
     fn has(&self, fewest: usize) -> bool {
         let (a, b) = self.series;
         let rounds = match self.design {
@@ -169,17 +168,18 @@ impl<'a> Figure<'a> {
         }
     }
 
-    /// Rounds with one repeat of each in which a difference of the margin would be found in four of
-    /// five comparisons.
+    /// How many rounds, with one repeat of each, would find a difference as large as the margin in four
+    /// of five comparisons.
     fn needed(&self, limits: &Limits, margin: f64, critical: Option<f64>) -> u32 {
         let (a, b) = self.series;
         let Some((model, measured)) = &self.means else { return FEWEST_REPEATS as u32 + 1 };
         let freedom = model.freedom() as f64;
         let alone = critical.map_or(FALSE_ALARMS, |limit| power::beyond(limit, freedom, 0.0));
-        // Of rows that all differ the last is judged as if it were the only one: between that and a
-        // row that differs alone.
+        // If all rows differ, the last one is judged as if it were alone. This level lies between that
+        // case and a row that differs alone.
         let level = (alone * FALSE_ALARMS).sqrt();
-        // As often too large as too small, as an estimated variance is not (Wilson and Hilferty).
+        // The median of the estimate, which is too large as often as too small; an estimated variance is
+        // not (Wilson and Hilferty).
         let median = (1.0 - 2.0 / (9.0 * freedom)).powi(3);
         let deviation = measured.deviation / median.sqrt();
         let changes = self.order.is_contender.windows(2).filter(|pair| pair[0] != pair[1]).count();
@@ -189,7 +189,8 @@ impl<'a> Figure<'a> {
             Design::Alternated { rounds } => rounds,
             _ => a.values.len().min(b.values.len()),
         };
-        // One that has as many and sees nothing needs more than is known of it.
+        // If there are that many rounds already and nothing was found, more are needed than the estimate
+        // says.
         let least = if have >= FEWEST_REPEATS { have + 1 } else { FEWEST_REPEATS };
         found.max(least as u32)
     }

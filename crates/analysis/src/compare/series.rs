@@ -1,5 +1,5 @@
-//! The figures that are compared, each with one value for each repeat, and when it was measured. From
-//! the cells of a run.
+//! The figures that are compared, each with a value for each repeat and the time of its measurement. They
+//! come from the cells of a run.
 
 use crate::cell::{Cell, is_longer, table_loads};
 use crate::imported::Imported;
@@ -13,7 +13,7 @@ use inferometer_metrics::{
 use inferometer_model::calendar;
 use inferometer_model::cell::CellPlan;
 
-/// The load of the columns of a published table, which says no more of it.
+/// The load of the columns of a published table, which does not state a load.
 pub const TABLE_LOAD: &str = "table";
 
 /// One figure, one value for each repeat.
@@ -21,7 +21,7 @@ pub const TABLE_LOAD: &str = "table";
 pub struct Series {
     /// The cell; absent for the geometric mean over all cells.
     pub cell: Option<CellPlan>,
-    /// The load of the pass, in words.
+    /// The load of the pass, as text.
     pub load: String,
     /// The figure.
     pub figure: String,
@@ -29,22 +29,22 @@ pub struct Series {
     pub higher_is_better: bool,
     /// The values, all above zero.
     pub values: Vec<f64>,
-    /// When each was measured, in seconds since the Unix epoch; empty where that is not known.
+    /// When each was measured, in seconds since the Unix epoch; empty if unknown.
     pub times_s: Vec<f64>,
 }
 
 impl Series {
-    /// Whether it is the same figure of the same cell under the same load.
+    /// Whether both are the same figure of the same cell under the same load.
     pub fn is_same_figure(&self, other: &Self) -> bool {
         self.is_same_place(other) && self.figure == other.figure
     }
 
-    /// Whether it is of the same cell under the same load.
+    /// Whether both have the same cell and the same load.
     pub(super) fn is_same_place(&self, other: &Self) -> bool {
         (self.cell, &self.load) == (other.cell, &other.load)
     }
 
-    /// Puts the values into the order of time.
+    /// Sorts the values by time.
     pub(super) fn sort(&mut self) {
         if self.times_s.len() == self.values.len() {
             let mut all: Vec<(f64, f64)> =
@@ -54,26 +54,27 @@ impl Series {
         }
     }
 
-    /// A figure of nothing cannot be compared with another: the ratio is no number.
+    /// A figure with a value of zero cannot be compared: the ratio is not a finite number.
     fn has_values(&self) -> bool {
         !self.values.is_empty() && self.values.iter().all(|value| *value > 0.0)
     }
 }
 
-/// The figures of each pass that are compared, with their names: of metrics with one value per request.
+/// The figures of each pass that are compared, with their names. Their metrics have one value per
+/// request.
 fn of_passes() -> impl Iterator<Item = (String, &'static Definition, Statistic)> {
     let compared = registry::in_tables().filter(|(metric, _)| metric.of_classes);
     compared.map(|(metric, of)| (format!("{}_{}", metric.name, of.name()), metric, of))
 }
 
-/// Whether a figure is one that a comparison can have.
+/// Whether a comparison can have this figure.
 pub(super) fn is_compared(figure: &str) -> bool {
     Columns::NAMES.contains(&figure) || of_passes().any(|(known, _, _)| known == figure)
 }
 
-/// The figures of a run, and those that its source states without the distributions behind them.
+/// The figures of a run, and those that its source states without their distributions.
 pub(super) fn of_run(summary: &Summary) -> Vec<Series> {
-    // What others measured is dated by the day, if at all.
+    // Imported results of other programs have a date at most, and no time.
     let is_ours = summary.imported.as_ref().is_none_or(Imported::is_ours);
     let began_ns = calendar::parse(&summary.started_at).filter(|_| is_ours);
     let began_s = began_ns.map(|ns| ns as f64 / 1e9);
@@ -85,7 +86,7 @@ pub(super) fn of_run(summary: &Summary) -> Vec<Series> {
     series
 }
 
-/// The load of each column of a table of these cells, where the cells have passes.
+/// The load of each column of a table of these cells, if the cells have passes.
 pub(super) fn loads_of_tables(summary: &Summary) -> Vec<(CellPlan, &'static str, String)> {
     let of_cell = |cell: &Cell| {
         let [loading, alone] = table_loads(&cell.passes);
@@ -97,7 +98,7 @@ pub(super) fn loads_of_tables(summary: &Summary) -> Vec<(CellPlan, &'static str,
     summary.cells.iter().flat_map(of_cell).collect()
 }
 
-/// The figures of a cell: each load's own, or the columns of a table that has no passes.
+/// The figures of a cell: those of each load, or the columns of a table without passes.
 fn of_cell(cell: &Cell, began_s: Option<f64>) -> Vec<Series> {
     let mut series = Vec::new();
     if cell.passes.is_empty() {
@@ -119,7 +120,7 @@ fn of_cell(cell: &Cell, began_s: Option<f64>) -> Vec<Series> {
             cell.passes.iter().filter(|pass| pass.load == load).collect();
         let over = |figure: &str, more: bool, of: &dyn Fn(&PassSummary) -> Option<f64>| {
             let values = passes.iter().zip(0..).filter_map(|(pass, at)| {
-                // Without an instant of its own it is still behind the pass before it.
+                // A pass without a time of its own comes after the pass before it.
                 let within_s = pass.started_s.unwrap_or(1e-3 * f64::from(at));
                 Some((of(pass)?, began_s.map(|began_s| began_s + within_s)))
             });
@@ -149,7 +150,7 @@ fn of_cell(cell: &Cell, began_s: Option<f64>) -> Vec<Series> {
     series
 }
 
-/// The figures of passes that a source states without the distributions behind them.
+/// The figures of passes that a source states without their distributions.
 fn of_stated(summary: &Summary, imported: &Imported) -> Vec<Series> {
     let passes =
         summary.cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
@@ -179,8 +180,8 @@ fn of_pass(
     Series { cell: None, load, figure, higher_is_better, values, times_s }
 }
 
-/// The geometric means over all cells, repeat by repeat, of the figures that several cells have
-/// with the same number of repeats.
+/// The geometric means over all cells, repeat by repeat, for figures that several cells have with the
+/// same number of repeats.
 pub(super) fn overall(pairs: &[(Series, Series)]) -> Vec<(Series, Series)> {
     let mut groups: Vec<Vec<&(Series, Series)>> = Vec::new();
     for pair in pairs {

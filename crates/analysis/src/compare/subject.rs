@@ -1,4 +1,4 @@
-//! What is compared: figures over repeats, and the facts beside them. From the results of a run.
+//! What is compared: figures over repeats, and the facts about them. They come from the results of a run.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +17,9 @@ const SALT: &str = "salt";
 const ROUND: &str = "round";
 const TOKENIZER: &str = "tokenizer";
 const TOKENIZER_FILE: &str = "tokenizer's file (SHA-256)";
-/// As many digits of a hash tell two apart for a reader.
+/// This many digits of a hash are enough for a reader to distinguish two.
 const SHORT_HASH: usize = 12;
-/// Findings that say that figures do not mean what they seem to, beside whatever they are held.
+/// Findings which say that figures do not mean what they seem to, whatever they are compared with.
 const OF_LENGTHS: [Code; 6] = [
     code::IMPORTED_OUTPUTS_SHORTER,
     code::IMPORTED_COLUMNS_INCONSISTENT,
@@ -32,7 +32,7 @@ const OF_LENGTHS: [Code; 6] = [
 /// One side of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subject {
-    /// How people call it.
+    /// Its name for people.
     pub name: String,
     /// Its figures.
     pub series: Vec<Series>,
@@ -40,16 +40,16 @@ pub struct Subject {
     pub(super) conditions: BTreeMap<&'static str, String>,
     /// Facts that may be what is compared.
     pub(super) facts: BTreeMap<String, String>,
-    /// Which run it is, where that is known: a run compared with itself differs in nothing.
+    /// The identity of the run, if it is known: a run compared with itself differs in nothing.
     pub(super) identity: Option<String>,
-    /// What a reader must know before its figures are believed, whatever they are compared with.
+    /// Warnings about its figures, whatever they are compared with.
     pub(super) reservations: Vec<String>,
-    /// What of its plan says which prompts are asked for, but for the salt and the seed; absent
-    /// where the plan is not known.
+    /// The part of its plan that determines the prompts, without the salt and the seed; absent if the
+    /// plan is unknown.
     pub(super) kind_of_prompts: Option<String>,
     /// The load of each column of its table.
     pub(super) loads_of_tables: Vec<(CellPlan, &'static str, String)>,
-    /// Whether it was published, predicted, or measured by another program: it has no more repeats.
+    /// Whether it was published, predicted, or measured by another program: it cannot have more repeats.
     pub(super) is_fixed: bool,
 }
 
@@ -57,7 +57,7 @@ impl Subject {
     /// The results of a run.
     pub fn of_run(name: impl Into<String>, summary: &Summary) -> Self {
         let conditions = [
-            // Where only lengths were made, as in a prediction, there is none.
+            // If only lengths were made, as in a prediction, there is no hash.
             (WORKLOAD, summary.workload_hash.clone()),
             (TOKENIZER, tokenizer(summary)),
             (TOKENIZER_FILE, summary.environment.tokenizer_sha256.clone()),
@@ -96,7 +96,8 @@ impl Subject {
             kind_of_prompts: None,
         };
         if let Some(imported) = &summary.imported {
-            // What others sent, and how, is not known; of what this program made elsewhere it is.
+            // It is unknown what other programs sent and how; for imported results of this program it is
+            // known.
             if !imported.is_ours() {
                 subject.conditions.clear();
             }
@@ -105,7 +106,7 @@ impl Subject {
         subject
     }
 
-    /// Figures alone, of which nothing else is known.
+    /// Figures alone, without any facts.
     pub fn of_series(name: impl Into<String>, series: Vec<Series>) -> Self {
         Self {
             name: name.into(),
@@ -120,8 +121,8 @@ impl Subject {
         }
     }
 
-    /// The same with the plan that it was measured by: prompts that differ only in their salt are
-    /// then distinguished from another workload.
+    /// The same with the plan that it was measured by: prompts that differ only in their salt can then be
+    /// distinguished from another workload.
     #[must_use]
     pub fn planned_by(mut self, plan: &Plan) -> Self {
         let Plan {
@@ -132,7 +133,7 @@ impl Subject {
         self
     }
 
-    /// The name of the first of these with a run that one before it has too.
+    /// The name of the first subject that contains a run which one before it contains too.
     pub fn stands_twice(runs: &[Self]) -> Option<&str> {
         let is_known = |(at, run): &(usize, &Self)| {
             let ids = |run: &Self| run.identity.clone().unwrap_or_default();
@@ -144,16 +145,16 @@ impl Subject {
         runs.iter().enumerate().find(is_known).map(|(_, run)| run.name.as_str())
     }
 
-    /// The runs that it is made of, with spaces between them, where they are known.
+    /// The runs that it consists of, with spaces between them, if they are known.
     pub fn runs(&self) -> Option<&str> {
         self.identity.as_deref()
     }
 
-    /// Several runs as one: the repeats of all of them. Facts are those of the first; what the
-    /// others did otherwise is a reservation.
+    /// Several runs as one: the repeats of all of them. Facts are those of the first; differences of the
+    /// others become warnings.
     ///
     /// # Panics
-    /// If there is none.
+    /// If `runs` is empty.
     pub fn of_several(name: impl Into<String>, runs: Vec<Self>) -> Self {
         let mut runs = runs.into_iter();
         let mut all = runs.next().expect("invariant: at least one run");
@@ -187,7 +188,7 @@ impl Subject {
         all
     }
 
-    /// The same, where the columns of a table that states no load stand under those of another run.
+    /// The same; if the columns of a table state no load, they get the loads of another run.
     pub(super) fn with_loads_of(&self, other: &Self) -> Self {
         let mut subject = self.clone();
         for series in subject.series.iter_mut().filter(|series| series.load == TABLE_LOAD) {
@@ -201,8 +202,8 @@ impl Subject {
         subject
     }
 
-    /// Whether the prompts are others of the same kind: one plan with two salts asks for no prompt
-    /// twice, and neither do two plans that differ elsewhere.
+    /// Whether the prompts are different but of the same kind: the salts differ, and the plans are equal
+    /// or ask for the same prompts apart from that.
     fn has_the_same_kind_of_prompts(&self, other: &Self) -> bool {
         let differs = |key: &str| self.facts.get(key) != other.facts.get(key);
         let same_kind =
@@ -210,7 +211,7 @@ impl Subject {
         differs(SALT) && (same_kind || !differs(PLAN))
     }
 
-    /// What must be told of the differences to another, and the facts that differ.
+    /// Warnings about differences to another subject, and the facts that differ.
     pub(super) fn differences(&self, other: &Self) -> (Vec<String>, Vec<[String; 3]>) {
         let told = |subject: &Self| -> Vec<String> {
             let reserved = subject.reservations.iter();
@@ -232,7 +233,7 @@ impl Subject {
         let both_files = [self, other].iter().all(|it| it.conditions.contains_key(TOKENIZER_FILE));
         let is_explained = |key: &str| match key {
             WORKLOAD => by_salt,
-            // What a file holds says more than where it lies.
+            // The hash of a file is more reliable than its path.
             TOKENIZER => both_files,
             _ => false,
         };
@@ -281,10 +282,10 @@ impl Subject {
     }
 }
 
-/// Facts that are another for each run, or name by a hash what other facts say in words.
+/// Facts that differ in every run, or that are only the hash of other facts.
 const SAYS_NOTHING: [&str; 6] = [PLAN, SALT, "group_salt", "group", "order_salt", "side"];
 
-/// A text without the ports of this machine's own addresses, which are chosen anew for each run.
+/// A text without the ports of this machine's own addresses, which are random for each run.
 fn without_ports(text: &str) -> String {
     const HOSTS: [&str; 3] = ["127.0.0.1:", "localhost:", "[::1]:"];
     let mut text = text.to_owned();
@@ -297,7 +298,8 @@ fn without_ports(text: &str) -> String {
     text
 }
 
-/// Which run it is: its name, wherever it was imported; of others' results the part of the file.
+/// The identity of a run: its name, also after an import; for results of other programs, the part of the
+/// file.
 fn identity(summary: &Summary) -> Option<String> {
     let part = |imported: &Imported| match imported.is_ours() {
         true => {
@@ -309,8 +311,7 @@ fn identity(summary: &Summary) -> Option<String> {
     summary.imported.as_ref().map_or_else(run, part)
 }
 
-/// The tokenizer by what it is: a server's own is that of its model, at whatever address it is
-/// asked.
+/// The tokenizer by its identity: a server's own is that of its model, whatever the server's address.
 fn tokenizer(summary: &Summary) -> Option<String> {
     let name = summary.environment.tokenizer.as_ref()?;
     let Some((_, rest)) = name.split_once("://") else { return Some(name.clone()) };
@@ -318,7 +319,7 @@ fn tokenizer(summary: &Summary) -> Option<String> {
     Some(format!("the server's own for {} ({path})", summary.target.model))
 }
 
-/// Why the figures of a run are to be taken with care.
+/// The warnings about the figures of a run.
 fn reservations(summary: &Summary) -> Vec<String> {
     let mut told = Vec::new();
     if summary.verdict.validity == Validity::Suspect {

@@ -1,5 +1,5 @@
-//! Comparisons of runs whose noise is that of ten repeats of real engines: how often they see what
-//! is not there, and what is.
+//! Comparisons of simulated runs, whose noise is that of ten repeats of real engines: how often a
+//! comparison reports a difference that does not exist, and how often it finds one that does.
 
 use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ mod subjects;
 
 /// A real engine, measured ten times over.
 const LLAMA_CPP: &str = include_str!("../../fixtures/repeats/llama-cpp.json");
-/// One whose repeats scatter by a tenth and more, at which no five repeats show 5 %.
+/// An engine whose repeats vary by 10 % and more: with five repeats no difference of 5 % can be found.
 const VLLM: &str = include_str!("../../fixtures/repeats/vllm.json");
 
 #[derive(Deserialize)]
@@ -29,17 +29,18 @@ struct Measured {
     values: Vec<f64>,
 }
 
-/// How repeats that were never measured are made of those that were.
+/// How simulated repeats are drawn from the measured ones.
 #[derive(Clone, Copy, Debug)]
 enum Draw {
-    /// Each is one of the ten, with all its figures; cells apart, as they were measured apart.
+    /// Each is one of the ten, with all its figures. Each cell is drawn separately, because the cells were
+    /// measured separately.
     OneOfTen,
-    /// Each is a sum of the ten with normal weights, of their own covariance over all figures.
+    /// Each is a sum of the ten with normal weights: it has their covariance over all figures.
     Normal,
 }
 
-/// A run of so many repeats of the engine; every latency `slower` times as long. Repeats are ten
-/// seconds apart, from an instant on.
+/// A run of `n` repeats of the engine, in which every figure is worse by the factor `slower`. The first
+/// repeat is at `from_s`, and the others follow every ten seconds.
 fn run_of(
     measured: &Repeats,
     draw: Draw,
@@ -73,7 +74,7 @@ fn run_of(
     Subject::of_series("", series.collect())
 }
 
-/// Measured in turn with one that begins at nothing, and after it.
+/// When a second run begins, in seconds: in turn with a run that begins at 0, or after that run.
 const IN_TURN: f64 = 5.0;
 const AFTER: f64 = 1e4;
 
@@ -88,7 +89,7 @@ fn weights_of_one(draw: Draw, rng: &mut ChaCha8Rng) -> [f64; 10] {
     }
 }
 
-/// The share of comparisons in which any figure is seen to be better, and to be worse.
+/// The share of comparisons that report a better figure, and the share that report a worse one.
 fn seen(engine: &str, draw: Draw, repeats: usize, slower: f64, trials: u64) -> [f64; 2] {
     let measured: Repeats = serde_json::from_str(engine).expect("repeats");
     let mut found = [0.0, 0.0];
@@ -121,7 +122,7 @@ fn verdicts(repeats: usize, slower: f64, trial: u64) -> Vec<RowVerdict> {
     compared.rows.iter().map(|row| row.verdict).collect()
 }
 
-/// Comparisons that each share is counted over.
+/// The number of comparisons from which each share is computed.
 const TRIALS: u64 = 200;
 
 fn differs(verdict: &RowVerdict) -> bool {
@@ -138,7 +139,7 @@ fn a_server_compared_with_itself_differs_in_at_most_one_of_twenty_comparisons() 
         (VLLM, Draw::Normal, 5),
         (VLLM, Draw::OneOfTen, 5),
     ];
-    // Each case on a processor of its own, where there are several. `.ci/long/comparisons` makes more.
+    // Each case has a thread of its own. `.ci/long/comparisons` makes more comparisons.
     std::thread::scope(|scope| {
         for (engine, draw, repeats) in cases {
             scope.spawn(move || {
@@ -156,14 +157,14 @@ fn a_server_compared_with_itself_differs_in_at_most_one_of_twenty_comparisons() 
 fn a_slowdown_of_5_percent_is_found_with_5_repeats_in_four_of_five_comparisons() {
     for draw in [Draw::Normal, Draw::OneOfTen] {
         let [better, worse] = seen(LLAMA_CPP, draw, 5, 1.05, TRIALS);
-        println!("{draw:?}: found in {worse:.3}, taken for the contrary in {better:.3}");
+        println!("{draw:?}: found in {worse:.3}, reported as the opposite in {better:.3}");
         assert!(worse >= 0.8, "{draw:?}: {worse}");
         assert!(better <= 0.05, "{draw:?}: {better}");
     }
 }
 
 #[test]
-fn too_few_repeats_say_how_many_would_do() {
+fn with_too_few_repeats_the_verdict_says_how_many_are_needed() {
     for verdict in verdicts(1, 1.5, 1).into_iter().chain(verdicts(3, 1.5, 1)) {
         assert!(matches!(verdict, RowVerdict::NotEnoughData { needed } if needed >= 4));
     }
@@ -178,19 +179,19 @@ fn what_was_measured_one_after_the_other_differs_and_is_neither_better_nor_worse
     let of = |wanted: RowVerdict| compared.rows.iter().filter(|row| row.verdict == wanted).count();
     assert!(of(RowVerdict::Differs) > 20, "{}", of(RowVerdict::Differs));
     assert!(!compared.rows.iter().any(|row| differs(&row.verdict)));
-    // Twenty repeats of the baseline say how far it drifts by itself, and this is further.
+    // Twenty repeats of the baseline show how far it drifts by itself. This difference is larger.
     let (a, b) = (run("a", &mut rng, 20, (1.0, 0.0)), run("b", &mut rng, 5, (1.3, AFTER)));
     let compared = compare(&a, &b, Options::default()).unwrap();
     assert_eq!(compared.design, Design::BeforeAfter { drift_is_bounded: true });
     assert!(compared.rows.iter().any(|row| row.verdict == RowVerdict::Worse));
-    // Of what was measured nobody knows when, the same is said.
+    // Without the times of the repeats, the design is unknown.
     let mut unknown = b.clone();
     unknown.series.iter_mut().for_each(|series| series.times_s.clear());
     assert_eq!(compare(&a, &unknown, Options::default()).unwrap().design, Design::Unknown);
 }
 
 #[test]
-fn runs_that_were_measured_in_turn_are_one_and_their_rounds_are_told() {
+fn runs_that_were_measured_in_turn_are_joined_and_their_rounds_are_counted() {
     let mut rng = seed::rng(2, &[]);
     let mut many = |from_s: f64, slower: f64| {
         let runs = (0..6).map(|at| {
@@ -208,7 +209,7 @@ fn runs_that_were_measured_in_turn_are_one_and_their_rounds_are_told() {
 }
 
 #[test]
-fn what_was_published_is_asked_for_no_repeats() {
+fn published_figures_need_no_repeats() {
     let mut rng = seed::rng(3, &[]);
     let mut one = |repeats| run("a", &mut rng, repeats, (1.0, 0.0));
     let published = Subject { is_fixed: true, ..one(1) };
@@ -219,7 +220,7 @@ fn what_was_published_is_asked_for_no_repeats() {
 }
 
 #[test]
-fn what_does_not_vary_differs_by_any_amount_or_not_at_all() {
+fn figures_that_do_not_vary_differ_by_any_amount_or_not_at_all() {
     let fixed = |name: &str, value: f64| {
         let from_s = if name == "a" { 0.0 } else { IN_TURN };
         let mut run = run(name, &mut seed::rng(1, &[]), 5, (1.0, from_s));
@@ -269,11 +270,12 @@ fn a_gate_is_met_missed_or_undecided_by_the_interval() {
     ] {
         assert_eq!(judge(&conditions, &comparison(row)).unwrap()[0].met, met);
     }
-    // A stored baseline is always older: the gate says no, and that it may be a drift.
+    // A stored baseline is always older: the gate fails, and says that the runs were not in turn.
     let older = Row { design: Design::Unknown, ..row(9.0, Some([6.0, 12.0])) };
     let told = judge(&conditions, &comparison(older)).unwrap();
     assert_eq!((told[0].met, told[0].measured_in_turn), (Met::No, false));
-    // Among many rows an interval lies beyond a limit by chance; not beyond what a gain must be.
+    // Among many rows an interval may exceed a limit by chance, so the gate is undecided. A gate that
+    // demands a gain fails all the same.
     let by_chance = || Row { p: Some(0.3), ..row(9.0, Some([6.0, 12.0])) };
     assert_eq!(judge(&conditions, &comparison(by_chance())).unwrap()[0].met, Met::Undecided);
     let gain = parse_gate("ttft_p99 < -5%").unwrap();
@@ -282,7 +284,7 @@ fn a_gate_is_met_missed_or_undecided_by_the_interval() {
     let told = judge(&unknown, &comparison(row(0.0, None))).unwrap_err().to_string();
     assert!(told.contains("did you mean `ttft_p99`?"), "{told}");
     assert!(told.contains("compared are ttft_p99"), "{told}");
-    // A figure that there is, and that a table has not, is no slip of the pen.
+    // A known figure that the comparison lacks is not taken for a typing error.
     let absent = parse_gate("tpot_p99<5%").unwrap();
     let mut other = comparison(row(0.0, None));
     let told = judge(&absent, &other).unwrap_err().to_string();
@@ -296,7 +298,7 @@ fn a_gate_is_met_missed_or_undecided_by_the_interval() {
     }];
     let told = judge(&absent, &other).unwrap_err().to_string();
     assert!(told.contains("only b has it") && !told.contains("mean"), "{told}");
-    // Nor is one that only a source states, and this program makes of no run.
+    // Neither is a figure that only an imported source states.
     other.unmatched[0].figures.push("ttft_stated".to_owned());
     let stated = parse_gate("ttft_stated<5%").unwrap();
     let told = judge(&stated, &other).unwrap_err().to_string();

@@ -1,5 +1,5 @@
-//! Figures that one side of a comparison has and the other has not, grouped, so that a reader sees
-//! in a line what is missing where. Never a verdict.
+//! Figures that only one side of a comparison has, grouped so that a reader sees in one line what is
+//! missing where. Never a verdict.
 
 use std::fmt;
 
@@ -8,26 +8,26 @@ use serde::{Deserialize, Serialize};
 use super::{Series, Subject};
 use inferometer_model::cell::CellPlan;
 
-/// Cells that are named one by one; more are counted.
+/// The most cells that are named one by one; more are only counted.
 const NAMED: usize = 4;
 
-/// Figures of one load that one of the two has and the other has not, in the same cells.
+/// Figures of one load that only one of the two has, in the same cells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unmatched {
     /// The figures.
     pub figures: Vec<String>,
-    /// The load of the pass, in words.
+    /// The load of the pass, as text.
     pub load: String,
     /// The cells.
     pub cells: Vec<CellPlan>,
-    /// Who has them.
+    /// The side that has them.
     pub only_in: String,
-    /// The other, where it has no such load there.
+    /// The other side, if it has no such load in these cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_such_load_in: Option<String>,
 }
 
-/// What each of the two has alone, the baseline's first.
+/// The figures that only one side has, the baseline's first.
 pub(super) fn unmatched(baseline: &Subject, contender: &Subject) -> Vec<Unmatched> {
     [alone(baseline, contender), alone(contender, baseline)].concat()
 }
@@ -35,7 +35,7 @@ pub(super) fn unmatched(baseline: &Subject, contender: &Subject) -> Vec<Unmatche
 fn alone(subject: &Subject, other: &Subject) -> Vec<Unmatched> {
     let has = |one: &Series| other.series.iter().any(|series| series.is_same_figure(one));
     let has_load = |one: &Series| other.series.iter().any(|series| series.is_same_place(one));
-    // By place first, since places that miss the same become one line.
+    // Grouped by place first, since places that lack the same figures become one line.
     let mut places: Vec<(&Series, Vec<String>)> = Vec::new();
     for series in subject.series.iter().filter(|series| !has(series)) {
         let is_here = |(known, _): &&mut (&Series, Vec<String>)| {

@@ -18,12 +18,12 @@ fn fold(pass: &PassPlan, streamed: bool, records: &[Record]) -> PassSummary {
     fold.finish()
 }
 
-/// Values as a person writes them.
+/// Values rounded as a person writes them.
 fn round(value: f64) -> f64 {
     (value * 1e9).round() / 1e9
 }
 
-/// Two requests of 3 and 5 tokens complete; one is cut after its first token.
+/// Two requests of 3 and 5 tokens complete; one is cut off after its first token.
 fn pass() -> Vec<Record> {
     let mut cut = stream(0.0, &[(20.0, Text, None)]);
     cut.outcome = Outcome::Truncated;
@@ -41,7 +41,7 @@ fn only_completed_requests_make_figures_and_all_are_counted() {
     assert_eq!((got.outcomes.complete, got.outcomes.truncated), (2, 1));
     assert_eq!((got.input_tokens, got.output_tokens), (16, 8));
     assert_eq!(got.tokens_from, Some(TokensFrom::Usage));
-    // From the first send at 0 to the end of the request that failed, at 400 ms.
+    // From the first send at 0 to the end of the failed request at 400 ms.
     assert_eq!(got.duration_s.map(round), Some(0.4));
     assert_eq!(got.requests_per_s.map(round), Some(5.0));
     assert_eq!(got.output_tokens_per_s.map(round), Some(20.0));
@@ -61,7 +61,7 @@ fn each_figure_is_that_of_its_metric() {
         ("itl", got.latencies.get(&itl::DEFINITION).copied(), 20.0, 25.0, 6),
         ("e2e", got.latencies.get(&e2e::FROM_SENT).copied(), 129.0, 198.0, 2),
         ("e2e_from_due", got.latencies.get(&e2e::FROM_DUE).copied(), 129.0, 198.0, 2),
-        // The request that failed was sent, and late.
+        // The failed request was sent, and late.
         ("send_delay", got.latencies.get(&send_delay::DEFINITION).copied(), 4.0 / 3.0, 4.0, 3),
         // 60 / (8 + 3) and 198 / (8 + 5).
         (
@@ -161,7 +161,7 @@ fn plan(kind: PassKind) -> PassPlan {
     }
 }
 
-/// A pass of one request of four tokens that takes this long.
+/// A pass with one request of four tokens that takes `e2e_ms`.
 fn taking(kind: PassKind, e2e_ms: f64) -> PassSummary {
     fold(&plan(kind), true, &[steady(0.0, e2e_ms - 30.0, 10.0, 4)])
 }
@@ -230,7 +230,7 @@ fn outputs_longer_than_asked_give_their_cell_no_figure() {
     assert_eq!((pass.longer_than_asked, pass.output_tokens), (1, 4));
 }
 
-/// The same cell again, as its second repeat.
+/// The same cell again, as repeat number `repeat`.
 fn repeated(kind: PassKind, e2e_ms: f64, repeat: u32) -> PassSummary {
     PassSummary { repeat, ..taking(kind, e2e_ms) }
 }
@@ -265,7 +265,7 @@ fn the_figures_of_a_cell_are_means_over_its_repeats_with_their_spread() {
 
 #[test]
 fn the_load_of_a_cell_is_the_one_that_is_fastest_over_all_repeats() {
-    // The first is faster once, the second in the mean: figures never mix the two.
+    // The first load is faster in one repeat, the second in the mean: figures never mix the two.
     let open = |took: f64, repeat: u32| repeated(PassKind::Open, took, repeat);
     let closed = |took: f64, repeat: u32| repeated(PassKind::Closed, took, repeat);
     let got = cell(8, 4, vec![closed(100.0, 1), open(125.0, 1), closed(500.0, 2), open(125.0, 2)]);
@@ -276,7 +276,7 @@ fn the_load_of_a_cell_is_the_one_that_is_fastest_over_all_repeats() {
 
 #[test]
 fn goodput_counts_what_completed_and_met_every_objective_of_all_that_was_planned() {
-    // TTFT 40 and 98 ms, TPOT 10 and 25 ms; one is cut, one never sent. The pass takes 0.4 s.
+    // TTFT 40 and 98 ms, TPOT 10 and 25 ms; one request is cut off, one never sent. The pass takes 0.4 s.
     let mut records = pass();
     records.push(Record::planned(0, 3, ms(5.0)));
     let judged = |objectives: &str| {
@@ -299,7 +299,7 @@ fn goodput_counts_what_completed_and_met_every_objective_of_all_that_was_planned
 
 #[test]
 fn only_a_load_that_holds_one_level_has_a_steady_state() {
-    // One after the other, 100 ms each, without a gap.
+    // One after the other, 100 ms each, without a pause.
     let records: Vec<Record> =
         (0..5).map(|i| steady(100.0 * f64::from(i), 40.0, 20.0, 4)).collect();
     let closed = PassPlan::closed(1, Bound::none());

@@ -1,5 +1,5 @@
-//! Streams whose tokens arrived in bundles, and what points to the cause. It does not decide which
-//! figures are absent: that is [`Gaps::are_known`].
+//! Streams whose tokens arrived in bundles, and signs of the cause. Does not decide which figures are
+//! absent: [`Gaps::are_known`] does.
 
 use std::time::Duration;
 
@@ -7,26 +7,27 @@ use inferometer_metrics::{Bundles, Gaps};
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::{Read, Record};
 
-/// The time by which an acknowledgement is delayed, and as much more as a busy machine adds: Linux waits
-/// 40 ms, others up to 200 ms.
+/// The delay of an acknowledgement on Linux, which waits 40 ms, including what a busy machine adds. Other
+/// systems wait up to 200 ms.
 pub(super) const DELAYED_ACK: std::ops::Range<Duration> =
     Duration::from_millis(39)..Duration::from_millis(48);
-/// From this share of the bundles on, their distance points to delayed acknowledgements.
+/// If at least this share of the bundles has such a distance, delayed acknowledgements are the likely
+/// cause.
 const DELAYED_SHARE: f64 = 0.5;
-/// A client is taken for the cause of bundles where it did not look at the socket for a larger share of
-/// the time of the request.
+/// The client counts as the cause of bundles if it did not check the socket for a larger share of the
+/// request's time.
 const UNREAD_SHARE: f64 = 0.25;
 
-/// Counts the streams with tokens that arrived together.
+/// Counts the streams in which tokens arrived together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BundledStreams {
     gaps: Gaps,
-    /// Those that this client may have bundled itself, because it read late.
+    /// Streams that this client may have bundled itself, because it read late.
     read_late: u64,
     events: u64,
     reads: u64,
-    /// Reads with tokens, after an earlier read of the same stream, and those of them that came as long
-    /// after it as an acknowledgement is delayed.
+    /// Reads with tokens after an earlier read of the same stream, and how many of them came one
+    /// acknowledgement delay after it.
     later_reads: u64,
     delayed: u64,
 }
@@ -82,7 +83,7 @@ impl BundledStreams {
     }
 }
 
-/// Whether the instants of arrival are unknown for a large share of the request's time.
+/// Whether the arrival times are unknown for a large share of the request's time.
 fn was_read_late(record: &Record) -> bool {
     let unread = |read: &Read| read.arrival().since(read.empty_before);
     let unread: Duration = record.reads.iter().map(unread).sum();
@@ -96,8 +97,8 @@ mod tests {
     use inferometer_model::fixture::{ms, steady, stream};
     use inferometer_model::record::EventKind::Text;
 
-    /// 64 tokens, so many in each read, the reads this many milliseconds apart; the socket was seen to be
-    /// empty 0.1 ms before each.
+    /// 64 tokens, `per_read` in each read, the reads `apart_ms` milliseconds apart; the socket was seen
+    /// to be empty 0.1 ms before each.
     fn bundled(per_read: u32, apart_ms: f64) -> Record {
         let arrival = |index: u32| 10.0 + f64::from(index / per_read) * apart_ms;
         let events: Vec<_> = (0..64).map(|index| (arrival(index), Text, None)).collect();

@@ -1,12 +1,12 @@
-//! Prompt tokens that the server took from its prefix cache. Few tokens, or those of a chat
-//! template that begins every prompt, change no figure and are not reported.
+//! Prompt tokens that the server took from its prefix cache. A few tokens, or those of a chat template at
+//! the beginning of every prompt, change no figure and are not reported.
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::Record;
 
-/// The share of prompt tokens from which on a cache moves the figures.
+/// From this share of cached prompt tokens on, the cache changes the figures.
 pub(super) const MATERIAL_SHARE: f64 = 0.05;
-/// The most tokens of one request that are taken for a chat template.
+/// The most tokens of one request that can be those of a chat template.
 const MOST_OF_TEMPLATE: u32 = 64;
 
 /// Counts the cached tokens of completed requests.
@@ -17,7 +17,7 @@ pub(super) struct CachedPrompts {
     tokens: u64,
     /// Requests with cached tokens.
     requests: u64,
-    /// The fewest of one of these.
+    /// The fewest cached tokens of one of these requests.
     fewest: Option<u32>,
 }
 
@@ -31,8 +31,8 @@ impl CachedPrompts {
         self.fewest = Some(self.fewest.map_or(cached, |fewest| fewest.min(cached)));
     }
 
-    /// Cached tokens that each request has in common, but for those that found the cache empty: few,
-    /// and no more than half of a prompt.
+    /// Cached tokens that all requests have in common, except those that found the cache empty. They must
+    /// be few, and at most half of a prompt.
     pub(super) fn in_common(&self) -> u32 {
         let found_it_empty = (self.completed / 10).max(1);
         let is_in_each = self.requests + found_it_empty >= self.completed;

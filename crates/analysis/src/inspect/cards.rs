@@ -1,11 +1,10 @@
-//! What a reader must know of the cards' figures of a pass before using them. Never judges what a
-//! card did.
+//! What a reader must know about the cards' figures of a pass before using them. Never judges the cards.
 
 use crate::observed::{FRESH_READINGS, HardwareUse};
 use crate::pass::PassSummary;
 use inferometer_model::finding::{Finding, code};
 
-/// Where what the cards said of a pass is incomplete or too old to be of it.
+/// Findings on card metrics that are incomplete, or too old to belong to the pass.
 pub fn card_findings(pass: &PassSummary) -> Vec<Finding> {
     let Some(hardware) = &pass.hardware else { return Vec::new() };
     missing(hardware).into_iter().chain(stale(hardware)).collect()

@@ -1,5 +1,5 @@
-//! Times to first token on new connections and on those that were kept. It blames nobody: what stands
-//! between client and server can be either's.
+//! Compares times to first token on new connections and on reused ones. Does not decide on a cause: both
+//! sides, and whatever lies between them, are possible.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,28 +11,28 @@ use inferometer_model::time::Nanos;
 
 use super::bundles::DELAYED_ACK;
 
-/// Requests that are looked at, by index: those before it.
+/// Only requests with an index below this are checked.
 const MOST: u32 = 1 << 15;
-/// Fewer pairs, or requests on kept connections, show nothing.
+/// With fewer pairs, or fewer requests on reused connections, nothing is concluded.
 const FEWEST: usize = 20;
-/// How many standard deviations of a fair coin's heads the pairs must lie off the half: one in a
-/// thousand.
+/// By how many standard deviations of a fair coin the number of pairs must differ from one half. The
+/// chance is one in a thousand.
 const DEVIATIONS: f64 = 3.29;
-/// The median difference must be this large, and this share of the smaller median.
+/// The median difference must be at least this large, and at least this share of the smaller median.
 const LEAST_MS: f64 = 1.0;
 const LEAST_SHARE: f64 = 0.2;
 
-/// The least share of requests on kept connections that a delayed acknowledgement explains.
+/// The least share of requests on reused connections that a delayed acknowledgement must explain.
 const LEAST_DELAYED: f64 = 0.2;
-/// A delay of acknowledgements has a sharp lower end: below it, within as much again as it is wide, lie
-/// at most this share of those within.
+/// A delay of acknowledgements has a sharp lower limit. A range of the same width just below it may have
+/// at most this share of the requests that are within it.
 const MOST_BELOW: f64 = 0.1;
-/// Connections that carried nothing before acknowledge at once: of as many new ones at least, at most this
-/// share lies there.
+/// New connections acknowledge at once. If there are at least this many, at most this share of them may
+/// have such a delay.
 const FEWEST_NEW: usize = 3;
 const MOST_NEW: f64 = 0.2;
 
-/// The requests of a pass whose connection is known to be new or kept.
+/// The requests of a pass whose connection is known to be new or reused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KeptConnections(Vec<Seen>);
 
@@ -45,7 +45,7 @@ struct Seen {
     ttft_ms: f64,
 }
 
-/// A request on a new connection and one on a kept connection that had as many in flight beside it.
+/// A request on a new connection, and one on a reused connection with the same number in flight.
 struct Pair {
     new_ms: f64,
     kept_ms: f64,
@@ -70,8 +70,9 @@ impl KeptConnections {
         [self.differ(), self.delayed()].into_iter().flatten().collect()
     }
 
-    /// Each request on a new connection with the one on a kept connection that was sent nearest to it with
-    /// as many in flight: where all begin at once, a new connection is no reason to be slow.
+    /// Pairs each request on a new connection with a request on a reused connection: the nearest one in
+    /// send order with the same number in flight. If all requests begin at once, a new connection is then
+    /// no reason for being slow.
     fn pairs(&self) -> Vec<Pair> {
         let mut ends: Vec<Nanos> = self.0.iter().map(|seen| seen.ended).collect();
         ends.sort_unstable();
@@ -95,7 +96,8 @@ impl KeptConnections {
         pairs
     }
 
-    /// Where the kept connection of a pair is the slower one far more often than not, or far less often.
+    /// The finding if the reused connection of a pair is the slower one much more often than not, or much
+    /// less often.
     fn differ(&self) -> Option<Finding> {
         let pairs = self.pairs();
         let n = pairs.len() as f64;
@@ -119,8 +121,8 @@ impl KeptConnections {
         Some(Finding::of(code::KEPT_CONNECTIONS_DIFFER, message))
     }
 
-    /// Where first tokens on kept connections come as late as an acknowledgement is delayed, and others do
-    /// not.
+    /// The finding if first tokens on reused connections arrive with the delay of an acknowledgement, and
+    /// others do not.
     fn delayed(&self) -> Option<Finding> {
         let width = DELAYED_ACK.end.saturating_sub(DELAYED_ACK.start);
         let [start, end] = [DELAYED_ACK.start, DELAYED_ACK.end].map(ms);
@@ -173,8 +175,8 @@ mod tests {
     use super::*;
     use inferometer_model::fixture::steady;
 
-    /// What is found of requests that are sent so far apart, each with its time to first token, on a new
-    /// connection or a kept one.
+    /// The findings on requests that are sent `apart_ms` apart. For each request: whether its connection
+    /// is reused, and its time to first token.
     fn found(apart_ms: f64, requests: impl Iterator<Item = (bool, f64)>) -> Vec<Finding> {
         let mut seen = KeptConnections::default();
         for (index, (kept, ttft_ms)) in (0..).zip(requests) {
@@ -189,7 +191,7 @@ mod tests {
         findings.iter().map(|finding| finding.code.as_str()).collect()
     }
 
-    /// Every fourth connection is new, and times scatter a little.
+    /// Every fourth connection is new, and times vary a little.
     fn mixed(new_ms: f64, kept_ms: f64) -> impl Iterator<Item = (bool, f64)> {
         (0..200_u32).map(move |at| {
             let kept = at % 4 > 0;
@@ -212,13 +214,13 @@ mod tests {
             told.contains("of 50 pairs of requests the reused connection was slower in 50"),
             "{told}"
         );
-        // Below a millisecond nothing is said, however clear it is.
+        // A difference below a millisecond is not reported, however clear it is.
         assert_eq!(codes(&found(1_000.0, mixed(1.0, 1.5))), [""; 0]);
     }
 
     #[test]
     fn requests_that_begin_all_at_once_and_a_first_slow_one_are_no_difference() {
-        // A closed loop: the first crowd is slow because it is a crowd.
+        // A closed loop: the first requests are slow because they all arrive at once.
         let crowd = (0..200_u32).map(|at| if at < 50 { (false, 500.0) } else { (true, 20.0) });
         assert_eq!(codes(&found(1.0, crowd)), [""; 0]);
         let warm_up = (0..200_u32).map(|at| if at == 0 { (false, 500.0) } else { (true, 20.0) });
@@ -236,9 +238,9 @@ mod tests {
             codes(&found(1_000.0, requests)).contains(&"ttft_at_delayed_acknowledgements")
         };
         assert!(delayed(3.0, 43.9, 0));
-        // New ones are as slow: it is the server's own time.
+        // New connections are as slow: it is the server's own time.
         assert!(!delayed(43.9, 43.9, 0));
-        // Without help of new ones, some must come sooner.
+        // Without enough new connections, some requests must be faster.
         assert!(delayed(43.9, 43.9, 3));
         assert!(!delayed(3.0, 35.0, 0) && !delayed(3.0, 60.0, 0));
     }

@@ -1,5 +1,5 @@
-//! Requests of a pass that was ended early, because the claim of a trial was certain or the plan asked for it:
-//! no failures of the server.
+//! Requests of a pass that was ended early, because the result of a trial was certain or the plan asked
+//! for it. They are not failures of the server.
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::Outcome;
@@ -16,7 +16,7 @@ pub(super) struct CutOff {
 }
 
 impl CutOff {
-    /// Takes in a record; says whether it is one of these.
+    /// Adds a record; returns whether it is one of these requests.
     pub(super) fn takes(&mut self, record: &Record) -> bool {
         let detail = record.detail.as_deref();
         let of_trial = (detail == Some(CUT_OFF)).then_some(CUT_OFF);

@@ -1,10 +1,10 @@
-//! Requests that did not complete, by what became of them. Never a classification of its own.
+//! Requests that did not complete, by their outcome. Never a classification of its own.
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::{Outcome, OutcomeKind};
 use inferometer_model::record::{EARLIER_TURN_FAILED, Record};
 
-/// The most kinds of failure that get a finding each; statuses could be many.
+/// The most kinds of failure that get a finding each; there may be many HTTP statuses.
 const MOST_KINDS: usize = 8;
 
 /// Failed requests of a pass.
@@ -14,10 +14,10 @@ pub(super) struct Failures(Vec<Kind>);
 #[derive(Clone, Debug)]
 struct Kind {
     outcome: Outcome,
-    /// Skipped for what became of an earlier turn, while the run went on.
+    /// Skipped because an earlier turn failed, while the run went on.
     by_earlier_turn: bool,
     count: u64,
-    /// The first request's that had one.
+    /// That of the first request with a detail.
     detail: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl Failures {
         self.0.iter().map(|kind| kind.count).sum()
     }
 
-    /// Whether the user ended the pass: requests were in flight then.
+    /// Whether the user ended the pass while requests were in flight.
     pub(super) fn are_of_an_interruption(&self) -> bool {
         self.0.iter().any(|kind| kind.outcome == Outcome::Cancelled)
     }
@@ -85,13 +85,13 @@ impl Kind {
     }
 }
 
-/// Whether it is a turn that did not begin because one before it failed.
+/// Whether it is a turn that did not begin because an earlier turn failed.
 fn is_by_earlier_turn(record: &Record) -> bool {
     let detail = record.detail.as_deref().unwrap_or_default();
     record.outcome == Outcome::Skipped && detail.starts_with(EARLIER_TURN_FAILED)
 }
 
-/// The predicate of a sentence about such requests.
+/// The predicate of a sentence about requests with this outcome.
 fn became(outcome: Outcome) -> String {
     match outcome {
         Outcome::Complete => "completed".to_owned(),

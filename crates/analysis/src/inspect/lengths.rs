@@ -1,31 +1,31 @@
-//! Lengths asked for against lengths measured, and the counts of tokens against one another.
-//! Never a requested length taken as a count.
+//! Compares requested lengths with measured ones, and the token counts of different sources. Never takes
+//! a requested length for a count.
 
 use std::collections::BTreeMap;
 
 use inferometer_model::finding::{Finding, Severity, code};
 use inferometer_model::record::{Record, TokensFrom};
 
-/// By how much events may differ from tokens where each event is a token: an end-of-text token
-/// that has no text.
+/// By how much the number of events may differ from the number of tokens if each event is a token: an
+/// end-of-text token has no text.
 const EDGE_OF_STREAM: f64 = 1.0;
-/// By how much two honest counts of a text may differ: a piece on either edge of it.
+/// By how much two correct counts of a text may differ: one piece at each end of it.
 const EDGES_OF_TEXT: f64 = 2.0;
-/// And by which share of the tokens, for long outputs.
+/// The share of the tokens by which they may differ in long outputs.
 const TOLERATED_SHARE: f64 = 0.01;
 
-/// What is to be said of lengths where the tokenizer is the server's.
+/// What to say of lengths if the tokenizer is the server's.
 const OTHER_PROMPTS: &str = "The tokenizer and the server agree: the prompts themselves have \
     different lengths than requested.";
-/// What is to be said of output tokens there.
+/// What to say of output tokens in that case.
 const OTHER_CUT: &str = "Figures use the server's count. The tokenizer counts prompts like the \
     server; the text of an output may split into other tokens than the generated ones.";
-/// What short outputs mean where the model may end them.
+/// What short outputs mean if the model may end them.
 const MODEL_ENDED_THEM: &str = "The model ended them, or prompt plus output reach the server's \
     length limit. Throughput uses the measured lengths; do not compare it with runs of full \
     outputs.";
 
-/// Output tokens against what was asked for.
+/// Compares output tokens with the number asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OutputLengths {
     /// Completed requests whose output tokens were counted, not only their events.
@@ -33,7 +33,7 @@ pub(super) struct OutputLengths {
     short: u64,
     short_tokens: u64,
     short_asked: u64,
-    /// Those with more tokens than were asked for.
+    /// Requests with more tokens than were asked for.
     long: u64,
     long_tokens: u64,
     long_asked: u64,
@@ -53,7 +53,7 @@ impl OutputLengths {
             self.long_tokens += u64::from(tokens);
             self.long_asked += u64::from(record.asked_output);
         }
-        // Events bundle tokens, so that fewer events than tokens asked for prove nothing.
+        // Events bundle tokens, so fewer events than requested tokens prove nothing.
         if from == TokensFrom::Events {
             return;
         }
@@ -109,18 +109,17 @@ impl OutputLengths {
     }
 }
 
-/// Prompt tokens that the server counted against what was asked for.
+/// Compares prompt tokens that the server counted with the number asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InputLengths {
     compared: u64,
     asked: u64,
-    /// What the server is known to add, and what is not meant to count.
+    /// Tokens that the server is known to add and that are not meant to count.
     pub(super) template: u32,
-    /// Requests whose prompt the run's own tokenizer counted too, and those of them in which both
-    /// counts agree to the token.
+    /// Requests whose prompt the run's own tokenizer counted too, and how many of them have equal counts.
     counted_twice: u64,
     agreeing: u64,
-    /// How many requests had which difference: counted - asked - template.
+    /// How many requests have which difference: counted - asked - template.
     differences: BTreeMap<i64, u64>,
 }
 
@@ -131,7 +130,7 @@ impl InputLengths {
             self.counted_twice += 1;
             self.agreeing += u64::from(tokens == own.saturating_add(self.template));
         }
-        // A turn that carries the server's own answers has the length that these give it.
+        // A turn that contains the server's own answers has a length that depends on them.
         if record.asked_input == 0 {
             return;
         }
@@ -142,7 +141,7 @@ impl InputLengths {
         *self.differences.entry(difference).or_default() += 1;
     }
 
-    /// Whether the tokenizer is the server's: both count the same in each prompt.
+    /// Whether the tokenizer is the server's: both count the same for each prompt.
     pub(super) fn tokenizer_agrees(&self) -> bool {
         self.counted_twice > 0 && self.agreeing == self.counted_twice
     }
@@ -165,7 +164,7 @@ impl InputLengths {
         finding
     }
 
-    /// The differences in words.
+    /// The differences as text.
     fn spread(&self, all: u64) -> String {
         let each: Vec<i64> = self.differences.keys().copied().collect();
         match each[..] {
@@ -191,21 +190,21 @@ impl InputLengths {
     }
 }
 
-/// The server's count of output tokens against events and against the named tokenizer.
+/// Compares the server's count of output tokens with the events and with the named tokenizer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     streams: u64,
     bundled: u64,
     events: u64,
     stream_tokens: u64,
-    /// Bundled streams in which the tokens of single events are not known.
+    /// Bundled streams in which the number of tokens of each event is unknown.
     spread: u64,
     compared: u64,
     disagreeing: u64,
     usage_tokens: u64,
     tokenizer_tokens: u64,
     completed: u64,
-    /// Completed requests whose usage cannot be true, and what it said of the first of them.
+    /// Completed requests with an impossible usage, and the usage of the first of them.
     impossible: u64,
     first_impossible: Option<(u32, u32)>,
 }
@@ -270,7 +269,7 @@ impl Counts {
             .then(|| Finding::of(code::CHUNKS_ARE_NOT_TOKENS, message).severity(severity))
     }
 
-    /// `agrees` says whether the tokenizer counts prompts as the server does.
+    /// `agrees`: whether the tokenizer counts prompts as the server does.
     pub(super) fn tokenizer(&self, agrees: bool) -> Option<Finding> {
         let message = format!(
             "The server and the tokenizer of --tokenizer count different numbers of output tokens \
@@ -287,7 +286,7 @@ impl Counts {
     }
 }
 
-/// Whether two counts of the same output differ by more than its edges explain.
+/// Whether two counts of the same output differ by more than the pieces at its ends explain.
 fn differ(a: u32, b: u32, edges: f64) -> bool {
     f64::from(a.abs_diff(b)) > edges.max(TOLERATED_SHARE * f64::from(a.max(b)))
 }

@@ -1,4 +1,5 @@
-//! What tells one of several servers, or one of several ranks, from the others: failures and latencies.
+//! How one of several servers, or one of several ranks, differs from the others: in failures and
+//! latencies.
 
 use inferometer_model::finding::{Finding, code};
 
@@ -6,9 +7,9 @@ use crate::distributions::Distributions;
 use crate::parts::{Difference, ServerFigures, differences};
 use crate::pass::PassSummary;
 
-/// So many times the share of failures of the others is more than bad luck.
+/// A share of failures this many times that of the others is more than chance.
 const MORE: u64 = 4;
-/// Fewer failures than these say nothing of a server.
+/// Fewer failures than these show nothing about a server.
 const FEWEST: u64 = 2;
 /// The most parts that a finding names.
 const MOST_NAMED: usize = 8;
@@ -25,7 +26,7 @@ pub fn part_findings(pass: &PassSummary) -> Vec<Finding> {
     failing.chain(differing.into_iter().flatten()).collect()
 }
 
-/// That a server fails more than the others.
+/// The finding that a server fails more often than the others.
 fn failing(server: &ServerFigures, pass: &PassSummary) -> Option<Finding> {
     let own = &server.figures;
     let others = pass.servers.iter().filter(|other| other.server != server.server);
@@ -45,7 +46,7 @@ fn failing(server: &ServerFigures, pass: &PassSummary) -> Option<Finding> {
     })
 }
 
-/// The parts that differ, in words.
+/// The parts that differ, as text.
 fn told(parts: Vec<(String, &Distributions)>, pass: &PassSummary) -> Option<String> {
     let count = parts.len();
     let of = |(name, own): (String, &Distributions)| {

@@ -1,4 +1,4 @@
-//! Why answers ended, where no server is known to say so.
+//! Finish reasons of answers that no server is known to use.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use inferometer_model::finding::{Finding, code};
 use inferometer_model::finish_reason::FinishReason;
 use inferometer_model::record::Record;
 
-/// Most reasons that are named; a server may make up a new one for each answer.
+/// The most reasons that are named; a server may invent a new one for each answer.
 const MAX_NAMED: usize = 5;
 
-/// Counts the completed requests by finish reasons that nobody knows.
+/// Counts the completed requests by unknown finish reasons.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnknownReasons {
     named: BTreeMap<String, u64>,

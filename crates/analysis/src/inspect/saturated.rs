@@ -1,10 +1,10 @@
-//! That requests arrived faster than they ended, in words.
+//! The finding that requests arrived faster than they ended.
 
 use inferometer_model::finding::{Finding, code};
 
 use crate::growth::Growth;
 
-/// The finding, where growth is shown.
+/// The finding, if growth is shown.
 pub(super) fn over_saturated(growth: Growth) -> Option<Finding> {
     let Growth { per_s, low, high, arrived_per_s, ended_per_s, failed_per_s, .. } = growth;
     let Growth { span_s, before, after, .. } = growth;

@@ -1,5 +1,5 @@
-//! Compares the server's own metrics of a pass with the client's figures. Never decides which is
-//! right: the cause of a difference is between the two clocks, where a reader must look.
+//! Compares the server's own metrics of a pass with the client's figures. Never decides which is right:
+//! the cause of a difference is between the two clocks, where a reader must look.
 
 use super::cached::MATERIAL_SHARE;
 use crate::observed::{ServerLatency, ServerSays};
@@ -9,22 +9,23 @@ use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::TokensFrom;
 use inferometer_stats::Distribution;
 
-/// By how much of the client's figure the two may differ beside what the network takes.
+/// By what share of the client's figure the two may differ, in addition to the time that the network
+/// takes.
 const SHARE: f64 = 0.05;
-/// The same where the median lies in the lowest bucket of the server's histogram: what is so short is not
-/// what its metrics were made for.
+/// The same share if the median lies in the lowest bucket of the server's histogram: its metrics were not
+/// made for such short times.
 const SHARE_IN_LOWEST_BUCKET: f64 = 0.5;
-/// Differences below these, in milliseconds, matter to nobody: of TTFT, and of the time between tokens.
+/// Differences below these, in milliseconds, do not matter: for TTFT, and for the time between tokens.
 const LEAST_TTFT_MS: f64 = 1.0;
 const LEAST_ITL_MS: f64 = 0.2;
-/// From this many values on a median without an interval is taken as it is.
+/// With at least this many values, a median without an interval is taken as exact.
 const MANY: f64 = 100.0;
-/// By how much the two may count differently and still mean the same requests and tokens.
+/// By what share the two counts may differ and still mean the same requests and tokens.
 const SAME_COUNT: f64 = 0.02;
 
-/// Where the server's account of a pass differs from the client's by more than what the network
-/// and the bounds of its histograms explain, and where it is incomplete.
-/// `in_common` is the number of cached tokens that belong to the chat template of each prompt.
+/// Findings where the server's metrics of a pass differ from the client's figures by more than the
+/// network and the bounds of its histograms explain, and where they are incomplete. `in_common` is the
+/// number of cached tokens that belong to the chat template of each prompt.
 pub fn server_findings(pass: &PassSummary, in_common: u32) -> Vec<Finding> {
     let Some(says) = &pass.server else { return Vec::new() };
     let mut findings = Vec::new();
@@ -39,10 +40,10 @@ pub fn server_findings(pass: &PassSummary, in_common: u32) -> Vec<Finding> {
     };
     let ttft_ms =
         Allowed { way: says.took_ms_min, own: bound_ms(&ttft::FROM_SENT) + LEAST_TTFT_MS };
-    // Gaps are those between tokens only where the server's own count says how many there were.
+    // Gaps are times between tokens only if the server's own count says how many tokens there were.
     let itl = (pass.latency(&itl::DEFINITION).filter(|_| is_counted(pass)), says.itl_ms, gaps);
-    // A first token may come as late as the fastest question and answer took on the way; in a gap
-    // between two tokens, which both took the same way, that cancels out.
+    // A first token may arrive later by the time of the fastest request to the metrics endpoint. For a
+    // gap between two tokens this time cancels out.
     let itl_ms = Allowed { way: 0.0, own: bound_ms(&itl::DEFINITION) + LEAST_ITL_MS };
     for (code, words, allowed, (client, server, count)) in [
         (code::SERVER_TTFT_DIFFERS, "time to first token", ttft_ms, ttft),
@@ -58,8 +59,8 @@ pub fn server_findings(pass: &PassSummary, in_common: u32) -> Vec<Finding> {
     findings
 }
 
-/// Whether the client's count of tokens is the one that came with the answers. A count of events or
-/// of another tokenizer is not to be compared with the server's.
+/// Whether the client's token count is the one that came with the answers. A count of events, or of
+/// another tokenizer, cannot be compared with the server's.
 fn is_counted(pass: &PassSummary) -> bool {
     pass.tokens_from == Some(TokensFrom::Usage)
 }
@@ -71,7 +72,7 @@ fn missing(says: &ServerSays) -> Option<Finding> {
     Some(Finding::of(code::SERVER_METRICS_MISSING, message))
 }
 
-/// Tokens that nobody here asked for.
+/// The finding on tokens that this run did not ask for.
 fn others(pass: &PassSummary, says: &ServerSays) -> Option<Finding> {
     let comparable = pass.outcomes.failed() == 0 && is_counted(pass);
     let counted = says.generation_tokens.filter(|_| comparable)?;
@@ -92,7 +93,7 @@ fn others(pass: &PassSummary, says: &ServerSays) -> Option<Finding> {
     Some(Finding::of(code::SERVER_COUNTS_OTHER_TOKENS, message).advise(advice))
 }
 
-/// Prompts that the server had seen before, or that begin alike.
+/// The finding on prompts that the server had seen before, or that begin alike.
 fn cached(pass: &PassSummary, says: &ServerSays, in_common: u32) -> Option<Finding> {
     let (hits, queries) = says.prefix_hits.zip(says.prefix_queries)?;
     let beyond = hits - f64::from(in_common) * pass.outcomes.total() as f64;
@@ -106,16 +107,16 @@ fn cached(pass: &PassSummary, says: &ServerSays, in_common: u32) -> Option<Findi
     Some(Finding::of(code::SERVER_PREFIX_HITS, message))
 }
 
-/// What the two may differ by beside a share, in milliseconds.
+/// By how much the two may differ in addition to a share, in milliseconds.
 #[derive(Clone, Copy)]
 struct Allowed {
-    /// The way to the server and back.
+    /// The round trip to the server.
     way: f64,
-    /// The client's own error bound, and what matters to nobody.
+    /// The client's own error bound, plus a difference that does not matter.
     own: f64,
 }
 
-/// What to say and to advise where the two differ by more than a share and what is allowed beside it.
+/// The message and the advice if the two differ by more than a share plus what is allowed in addition.
 fn differs(
     words: &str,
     client: &Distribution,
@@ -123,7 +124,8 @@ fn differs(
     count: f64,
     allowed_ms: Allowed,
 ) -> Option<(String, &'static str)> {
-    // Where it counts other things there is nothing to compare: several tokens of one step as one.
+    // If the server counts other things, such as several tokens of one step as one, there is nothing to
+    // compare.
     if count <= 0.0 || (server.n - count).abs() > f64::max(1.0, SAME_COUNT * count) {
         return None;
     }
@@ -132,7 +134,8 @@ fn differs(
     let mean = (client.mean - server.mean).abs() > allowed;
     let lower = server.p50_above;
     let upper = server.p50_below.unwrap_or(f64::INFINITY);
-    // A median between two lumps of values may be any of theirs: its interval has to lie outside.
+    // A median between two groups of values may be any value between them: its whole interval must lie
+    // outside.
     let [least, most] = client.p50_ci.unwrap_or([client.p50; 2]);
     let is_sure = client.p50_ci.is_some() || count >= MANY;
     let median = is_sure && (most < lower - allowed || least > upper + allowed);
@@ -179,7 +182,7 @@ mod tests {
         .unwrap()
     }
 
-    /// A pass of 100 requests with 1,000 tokens, and what its server says of its TTFT.
+    /// A pass of 100 requests with 1,000 tokens, and its server's metrics of TTFT.
     fn pass(server: ServerLatency, tokens: f64) -> PassSummary {
         let plan = PassPlan::OneByOne { bound: Bound::requests(100) };
         let mut pass = PassFold::new(&plan).finish();
@@ -225,7 +228,7 @@ mod tests {
             (says.ttft_ms, says.prefix_queries, says.prefix_hits) = (None, Some(100.0), Some(hits));
             assert_eq!(codes(&pass), expected);
             let says = pass.server.as_mut().unwrap();
-            // 100 prompts that begin with the same 20 tokens, of which the server has 16.
+            // 100 prompts that begin with the same 20 tokens; the server has 16 of these in its cache.
             (says.prefix_queries, says.prefix_hits) = (Some(3_200.0), Some(16.0 * 99.0));
             assert_eq!(codes(&pass), ["server_prefix_hits"]);
             assert_eq!(server_findings(&pass, 20), []);
@@ -267,7 +270,8 @@ mod tests {
 
     #[test]
     fn what_the_clients_own_bound_explains_or_matters_to_nobody_is_not_told() {
-        // (the client's mean, the server's, its lowest bucket, the client's bound in us, whether told)
+        // (the client's mean, the server's, its lowest bucket, the client's bound in us, whether it is
+        // reported)
         for (client, mean, p50, bound_us, is_told) in [
             (1.6, 1.5, [0.0, 10.0], 0.0, false),
             (3.0, 1.0, [0.0, 10.0], 0.0, true),

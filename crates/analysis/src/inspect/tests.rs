@@ -1,4 +1,4 @@
-//! What is found in records, with its numbers, and what is not.
+//! What is found in records, with its numbers, and what is not found.
 
 use super::*;
 use inferometer_model::finding::Severity;
@@ -25,7 +25,7 @@ fn inspect(records: &[Record]) -> Vec<Finding> {
     inspect_with(&sampling(true, true), records)
 }
 
-/// The one finding there is: its code and its message.
+/// The code and the message of the only finding.
 #[track_caller]
 fn only(findings: &[Finding]) -> (&str, &str) {
     let [finding] = findings else { panic!("not one finding: {findings:#?}") };
@@ -34,7 +34,7 @@ fn only(findings: &[Finding]) -> (&str, &str) {
     (&finding.code, &finding.message)
 }
 
-/// A request that did exactly as asked: 8 tokens in, 100 out.
+/// A request as asked for: 8 tokens in, 100 out.
 fn good() -> Record {
     Record { asked_input: 8, asked_output: 100, ..steady(0.0, 40.0, 10.0, 100) }
 }
@@ -199,7 +199,7 @@ fn few_cached_tokens_and_those_of_a_chat_template_are_not_told() {
     };
     for (prompt, cached) in [
         (487, &[1][..]),
-        // A template, also where the first request finds the cache empty.
+        // A template, also if the first request finds the cache empty.
         (128, &[16, 16, 16]),
         (128, &[0, 16, 16]),
         (128, &[16, 20, 16]),
@@ -210,9 +210,9 @@ fn few_cached_tokens_and_those_of_a_chat_template_are_not_told() {
         (487, &[0, 0, 100][..]),
         (128, &[112, 112, 112]),
         (128, &[16, 16, 96]),
-        // More than half of each prompt is no template.
+        // More than half of each prompt cannot be a template.
         (24, &[16, 16, 16]),
-        // In some requests only.
+        // Only in some requests.
         (128, &[0, 0, 0, 0, 48, 48, 48, 48]),
     ] {
         assert_eq!(only(&of(prompt, cached)).0, "cached_prompt_tokens", "{cached:?}");

@@ -1,12 +1,13 @@
-//! Requests that waited for their records' writer. What a request's own record shows of it is its
-//! send_delay, which closed loops are not judged by.
+//! Requests that waited for the writer of records. A request's own record shows this only in its
+//! send_delay, by which closed loops are not judged.
 
 use std::time::Duration;
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::process::Process;
 
-/// The finding that no request began for a time because records waited to be written, if so.
+/// The finding that no request could begin for some time because records waited to be written; absent if
+/// that did not happen.
 pub fn writer_finding(process: &Process) -> Option<Finding> {
     let Process { waits_for_writer: count, waited_for_writer_us, wall_us, .. } = *process;
     let waited = Duration::from_micros(waited_for_writer_us);

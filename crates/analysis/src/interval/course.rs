@@ -1,5 +1,5 @@
-//! The course of a pass: in which order its requests were sent, which of them met the server in the
-//! state that the load holds, and how long a request stays.
+//! The course of a pass: the order in which its requests were sent, which of them met the steady state of
+//! the load, and how long a request stays in flight.
 
 use inferometer_load::PassPlan;
 use inferometer_load::arrival::Arrivals;
@@ -7,25 +7,27 @@ use inferometer_metrics::Timeline;
 use inferometer_model::time::Nanos;
 use inferometer_stats::VALUES_KEPT;
 
-/// The fewest requests in the state that the load holds, as a multiple of those in flight: slower
-/// fluctuations than the stay of a request have to be seen.
+/// The fewest requests in the steady state, as a multiple of those in flight: fluctuations that are
+/// slower than the time of one request must be visible.
 const FEWEST_STAYS: usize = 2;
 /// The fewest requests in any case.
 pub(super) const FEWEST: usize = 5;
 
-/// What a load holds while a pass goes on.
+/// What a load keeps constant during a pass.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Holds {
-    /// So many requests in flight.
+    /// This many requests in flight.
     InFlight(u32),
-    /// A rate of arrivals; whether their number and span are fixed, so that only their order varies.
+    /// A rate of arrivals; and whether their number and time span are fixed, so that only their order
+    /// varies.
     Rate { is_span_fixed: bool },
-    /// Nothing of which a series of requests could tell how the next pass would come out.
+    /// Nothing from which a series of requests could show how the next pass would come out; with the
+    /// reason.
     Nothing(&'static str),
 }
 
 impl Holds {
-    /// What a load holds.
+    /// What a load keeps constant.
     pub(crate) fn of(pass: &PassPlan) -> Self {
         match pass {
             PassPlan::OneByOne { .. } => Self::InFlight(1),
@@ -71,17 +73,16 @@ impl Sent {
     }
 }
 
-/// The requests of a pass that were sent, in any order.
+/// The sent requests of a pass, in any order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Course(Vec<Sent>);
 
 impl Course {
-    /// Takes in a request, and says where it is; nowhere if it was not sent, or if there are more
-    /// than are kept.
+    /// Adds a request and returns its place; absent if it was not sent, or if there are too many to keep.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>) -> Option<u32> {
         let record = timeline.record;
         let send = record.send_start?;
-        // One more than is kept tells that there were too many.
+        // One more than the limit shows that there were too many.
         if self.0.len() > VALUES_KEPT {
             return None;
         }
@@ -91,8 +92,8 @@ impl Course {
         Some(self.0.len() as u32 - 1)
     }
 
-    /// The requests in the order in which they were sent, and what the load held; or why that says
-    /// nothing of other passes.
+    /// The requests in the order in which they were sent, and what the load kept constant; or why these
+    /// show nothing about other passes.
     pub(crate) fn layout(&self, holds: &Holds) -> Result<Layout, String> {
         let mut order: Vec<u32> = (0..self.0.len() as u32).collect();
         order.sort_by_key(|&at| (self.0[at as usize].send, self.0[at as usize].index));
@@ -113,7 +114,7 @@ impl Course {
         if middle < fewest {
             let (sent, enough) = (sent.len(), fewest + 2 * edge);
             return Err(match holds {
-                // In an open loop that is overloaded more requests are also more in flight.
+                // In an overloaded open loop, more requests also means more in flight.
                 Holds::Rate { .. } => format!(
                     "{sent} requests are too few with {in_flight} in flight on average: about \
                         {enough} are needed, if the number in flight stays constant"
@@ -130,7 +131,7 @@ impl Course {
     }
 }
 
-/// Requests in flight while arrivals go on (Little's law), rounded.
+/// Requests in flight while requests arrive (Little's law), rounded.
 fn mean_in_flight(sent: &[Sent]) -> usize {
     let (Some(first), Some(last)) = (sent.first(), sent.last()) else { return 1 };
     let span_s = last.send.seconds_after(first.send);
@@ -138,26 +139,26 @@ fn mean_in_flight(sent: &[Sent]) -> usize {
     if span_s > 0.0 { (stays_s / span_s).round() as usize } else { sent.len() }
 }
 
-/// The time from the arrival before to each.
+/// The time from the previous arrival to each arrival.
 fn gaps(sent: &[Sent]) -> Vec<f64> {
     let before = sent.iter().take(1).chain(sent);
     before.zip(sent).map(|(before, this)| this.due.seconds_after(before.due)).collect()
 }
 
-/// What the series of a pass are cut and weighed by.
+/// How the series of a pass is cut and weighted.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     /// The place of each request of the course in the order in which they were sent.
     pub ranks: Vec<u32>,
     /// The requests in that order.
     pub sent: Vec<Sent>,
-    /// So many requests at the beginning met a server that filled, and as many at the end one that
+    /// This many requests at the beginning met a server that filled up, and as many at the end one that
     /// emptied.
     pub edge: usize,
-    /// Whether the first of them were all sent at the beginning.
+    /// Whether all of the first requests were sent at the beginning.
     pub begins_at_once: bool,
     /// How many were in flight.
     pub in_flight: usize,
-    /// By rank, what has the same sum in each pass like this one.
+    /// By rank, a quantity with the same sum in each pass like this one.
     pub control: Option<Vec<f64>>,
 }

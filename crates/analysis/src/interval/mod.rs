@@ -1,12 +1,12 @@
-//! The 95 % intervals of a pass: how far its figures lie from those of other passes like it.
+//! The 95 % intervals of a pass: how far its figures may be from those of other passes like it.
 //!
-//! Requests of a pass share a queue and a batch, so that they are not independent. Their values are
-//! taken as a series in the order in which they were sent, and the error of a mean follows from the
-//! series' slow fluctuations (`inferometer_stats::serial`). What the load is known to do is taken
-//! out first: the first requests of a closed loop meet an empty server and its last ones an
-//! emptying one, and arrivals that are scaled to a span have no chance to be more than asked for.
+//! Requests of a pass share a queue and a batch, so they are not independent. Their values are taken as a
+//! series in the order in which they were sent, and the error of a mean follows from the slow
+//! fluctuations of this series (`inferometer_stats::serial`). Known effects of the load are removed
+//! first: the first requests of a closed loop meet an empty server, its last ones a server that empties;
+//! and arrivals that are scaled to a span cannot be more than asked for by chance.
 //!
-//! Never here: what varies between days. Repeats tell that, and only they.
+//! Never here: variation between days. Only repeats show that.
 
 mod course;
 mod series;
@@ -18,13 +18,13 @@ pub(crate) use throughput::throughput;
 
 use serde::{Deserialize, Serialize};
 
-/// What the intervals of a pass are of, or why it has none. In words.
+/// What the intervals of a pass describe, or why it has none, as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intervals {
-    /// What they hold in 95 of 100 cases; absent where there are none.
+    /// What the intervals cover in 95 of 100 cases; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// Why there are none; absent where there are.
+    /// Why there are none; absent if there are some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub none_because: Option<String>,
 }

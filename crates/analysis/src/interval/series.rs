@@ -5,26 +5,26 @@ use inferometer_stats::student_975;
 
 use super::course::Layout;
 
-/// The most cosines of a mean or a median, and of a percentile above it: what lies far out comes in
-/// shorter groups.
+/// The most cosines for a mean or a median, and for a percentile above it: extreme values come in shorter
+/// groups.
 const COSINES: usize = 6;
 const COSINES_OF_TAIL: usize = 12;
-/// With fewer effective requests the error of a mean is not known either.
+/// With fewer effective requests, even the error of a mean is unknown.
 const FEWEST_EFFECTIVE: f64 = 4.0;
-/// Effective requests that a percentile needs beyond it: without 16 of the 90th, and 4 of the 99th,
-/// its own error is not known well enough to be stated.
+/// How many effective requests must lie above a percentile: 16 for the 90th and 4 for the 99th. With
+/// fewer, its error is not known well enough to be stated.
 const BEYOND_P90: f64 = 16.0;
 const BEYOND_P99: f64 = 4.0;
-/// Values of an edge that scatter by so many times the variance of the middle are another kind.
+/// If the variance of an edge's values is this many times that of the middle, they are of another kind.
 const FAR_MORE: f64 = 4.0;
-/// With fewer steps the first wave of a closed loop says nothing of how its prompts vary.
+/// With fewer steps, the first wave of a closed loop does not show how its prompts vary.
 const FEWEST_STEPS: usize = 8;
 
-/// What a request brings: the sum of its values by weight, and the sum of the weights; of a metric
-/// with one value per request `(value, 1)`.
+/// What a request contributes: the weighted sum of its values, and the sum of the weights; `(value, 1)`
+/// for a metric with one value per request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Part {
-    /// Where the request is in the course of its pass.
+    /// The place of the request in the course of its pass.
     pub at: u32,
     pub total: f64,
     pub weight: f64,
@@ -33,11 +33,11 @@ pub(crate) struct Part {
 /// The parts of a metric in the order in which their requests were sent.
 pub(crate) struct Series<'a> {
     layout: &'a Layout,
-    /// The place of each of `parts` among those that were given.
+    /// The index of each of `parts` among the given ones.
     order: Vec<u32>,
-    /// With ranks in place of `at`.
+    /// The parts, with ranks instead of `at`.
     parts: Vec<Part>,
-    /// The first wave of a closed loop, where it was served in order.
+    /// The first wave of a closed loop, if it was served in order.
     wave: Option<Wave>,
 }
 
@@ -45,19 +45,19 @@ pub(crate) struct Series<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct OfMean {
     pub interval: [f64; 2],
-    /// How many independent requests would tell the mean as well.
+    /// How many independent requests would show the mean equally well.
     pub effective: f64,
 }
 
-/// The first requests of a closed loop. They are sent at once to an idle server, which processes
-/// their prompts in order, several in each step. A request waits until the end of the step that has
-/// its prompt. So the waits grow from request to request by design; what varies by chance is the time
-/// that the server takes for one prompt.
+/// The first requests of a closed loop. They are sent at once to an idle server, which processes their
+/// prompts in order, several in each step. A request waits until the end of the step that has its prompt.
+/// So the waits grow from request to request by design. Only the time that the server takes for one
+/// prompt varies by chance.
 struct Wave {
     requests: usize,
-    /// Of each step, how many prompts it served and how many requests waited for it.
+    /// For each step: how many prompts it served, and how many requests waited for it.
     steps: Vec<(usize, usize)>,
-    /// Mean time of a prompt, its variance, and the degrees of freedom of that.
+    /// The mean time of a prompt, its variance, and the degrees of freedom of the variance.
     mean: f64,
     variance: f64,
     degrees: usize,
@@ -65,14 +65,14 @@ struct Wave {
     largest: f64,
 }
 
-/// The number of cosines for a series of this length: those whose waves are longer than the stay of
-/// a request.
+/// The number of cosines for a series of this length: those with periods longer than the time of a
+/// request.
 pub(super) fn cosines(layout: &Layout, middle: usize) -> usize {
     (middle / layout.in_flight).clamp(FEWEST_COSINES, COSINES)
 }
 
 impl<'a> Series<'a> {
-    /// The parts of a pass, in any order. None where there are too few.
+    /// The series of a pass from its parts, in any order. Absent if there are too few.
     pub(crate) fn new(layout: &'a Layout, given: &[Part]) -> Option<Self> {
         let rank = |at: &u32| layout.ranks[given[*at as usize].at as usize];
         let mut order: Vec<u32> = (0..given.len() as u32).collect();
@@ -88,7 +88,8 @@ impl<'a> Series<'a> {
         Some(series)
     }
 
-    /// The requests that met a filling server, those between, those that met an emptying one.
+    /// The requests that met a server that filled up, those in between, and those that met one that
+    /// emptied.
     fn cut(&self) -> (&[Part], &[Part], &[Part]) {
         let n = self.layout.sent.len();
         let first = self.parts.partition_point(|part| (part.at as usize) < self.layout.edge);
@@ -100,7 +101,7 @@ impl<'a> Series<'a> {
         self.parts.iter().map(|part| part.weight).sum()
     }
 
-    /// What the middle says of the variance of a sum; `of` gives what a part adds to it.
+    /// The variance of a sum, estimated from the middle; `of` gives the contribution of a part.
     fn long_run(&self, of: impl Fn(usize, &Part) -> f64, cosines: usize) -> Option<LongRun> {
         let (first, middle, _) = self.cut();
         let values: Vec<f64> =
@@ -137,8 +138,9 @@ impl<'a> Series<'a> {
         let half = student_975(degrees.max(1)) * variance.sqrt() / weight;
         let squares: f64 = self.parts.iter().map(|part| of(part).powi(2)).sum();
         let effective = if variance > 0.0 { (squares * n / variance).min(n) } else { n };
-        // Of so few nothing is known: values that only grow, as the delay of an overloaded client does.
-        // None of what has intervals can be negative: such an end says that nothing is known.
+        // With too few effective requests nothing is known: an example are values that only grow, such as
+        // the delay of an overloaded client. No value here can be negative, so a negative lower end also
+        // means that nothing is known.
         let is_known = half <= mean && effective >= FEWEST_EFFECTIVE;
         is_known.then_some(OfMean { interval: [mean - half, mean + half], effective })
     }
@@ -173,7 +175,7 @@ impl<'a> Series<'a> {
         let (of_first, rest) = all.split_at(first.len());
         let (of_middle, of_last) = rest.split_at(middle.len());
         let alone = variance(of_middle);
-        // What is near in time is alike at the edges as it is in between.
+        // Requests near in time are correlated at the edges as they are in the middle.
         let alike = if alone > 0.0 { long.variance / alone } else { 1.0 };
         let mut sum =
             long.variance * middle.len() as f64 + last.len() as f64 * variance(of_last) * alike;
@@ -182,11 +184,11 @@ impl<'a> Series<'a> {
             None => first.len() as f64 * variance(of_first) * alike,
         };
         let weight = self.weight();
-        // A rank is a whole number: half of one is the least that can be known.
+        // A rank is a whole number, so the error is at least half a rank.
         sum = sum.max(0.25 * weight / self.parts.len() as f64);
         if is_tail {
-            // No surer than the mean is: a few groups of extreme values do not show how many
-            // independent ones there are.
+            // A percentile cannot be more certain than the mean: a few groups of extreme values do not
+            // show how many independent ones there are.
             let independent = variance(&all) * (all.len() as f64).powi(2);
             let own = (independent / sum).min(effective);
             if own * (1.0 - share) < beyond {
@@ -198,16 +200,16 @@ impl<'a> Series<'a> {
         Some([share - half, share + half])
     }
 
-    /// About how many requests of a pass like this one would give the 99th percentile an interval:
-    /// twice as many effective ones as independent requests need (t^2 99, t of some ten degrees).
+    /// About how many requests of a pass like this one would give the 99th percentile an interval: twice
+    /// as many effective ones as independent requests would need (t^2 99, with t of about ten degrees).
     pub(crate) fn needs_for_p99(&self, effective: f64) -> u64 {
         let wanted = 1_000.0 * self.parts.len() as f64 / effective.max(1.0);
         let digits = 10_f64.powf(wanted.log10().floor() - 1.0);
         ((wanted / digits).ceil() * digits) as u64
     }
 
-    /// The largest share at which the quantile is one of the values that are not of the first wave,
-    /// where all of these are above `value`: beyond it nothing is known.
+    /// The largest share whose quantile is known. If all values of the first wave are above `value`,
+    /// larger quantiles would be values of the wave, and nothing is known about them.
     pub(crate) fn largest_share(&self, value: f64) -> f64 {
         match &self.wave {
             Some(wave) if wave.least > value => {
@@ -219,7 +221,8 @@ impl<'a> Series<'a> {
 }
 
 impl Wave {
-    /// The wave of a series, where there is one: values that hardly ever fall, each of one request.
+    /// The first wave of a series, if there is one: values that hardly ever decrease, each of one
+    /// request.
     fn of(series: &Series<'_>) -> Option<Self> {
         let (first, middle, _) = series.cut();
         let values: Vec<f64> = first.iter().map(|part| part.total).collect();
@@ -235,7 +238,7 @@ impl Wave {
         let mut ends: Vec<(f64, usize)> = Vec::new();
         for &value in &values {
             match ends.last_mut() {
-                // What came within a hundredth came out of the same step.
+                // Values within one percent come from the same step.
                 Some((end, prompts)) if value <= *end * 1.01 => *prompts += 1,
                 _ => ends.push((value, 1)),
             }
@@ -254,7 +257,7 @@ impl Wave {
         let (variance, degrees) = if count >= FEWEST_STEPS {
             (squares / (count - 1) as f64, count - 1)
         } else {
-            // A prompt of a step varies as those do that came alone.
+            // The time of a prompt within a step varies like that of prompts that came alone.
             let alone: Vec<f64> = middle.iter().map(|part| part.total).collect();
             let of_alone = alone.iter().sum::<f64>() / alone.len() as f64;
             (mean * mean * variance(&alone) / (of_alone * of_alone), COSINES)
@@ -269,8 +272,8 @@ impl Wave {
         self.variance * self.steps.iter().map(waits).sum::<f64>()
     }
 
-    /// The variance of how many of its values are not above this one (renewal theory: Cox, Renewal
-    /// Theory, 1962); none where it lies among too few steps.
+    /// The variance of the number of its values that are not above this one (renewal theory: Cox, Renewal
+    /// Theory, 1962); absent if the wave has too few steps.
     fn variance_of_count(&self, value: f64) -> Option<f64> {
         if !(self.least..=self.largest).contains(&value) {
             return Some(0.0);
@@ -280,8 +283,8 @@ impl Wave {
     }
 }
 
-/// The variance of the sum of an edge's values, per value: what that of the middle is, unless they
-/// scatter from one to the next by far more than those of the middle do at all (`alone`).
+/// The variance of the sum of an edge's values, per value: that of the middle. If neighbouring values
+/// differ much more than all values of the middle do (`alone`), it is estimated from the edge itself.
 fn of_edge(values: &[f64], alone: f64, of_middle: f64) -> f64 {
     let steps: f64 = values.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
     let scatter = steps / 2.0 / values.len().saturating_sub(1).max(1) as f64;

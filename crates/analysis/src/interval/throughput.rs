@@ -1,16 +1,16 @@
-//! The error of a rate over the whole pass, in a load that holds a number in flight.
+//! The error of a rate over the whole pass, for a load that keeps a number in flight.
 
 use inferometer_stats::{serial, student_975};
 
 use super::course::{Holds, Layout};
 use super::series::cosines;
 
-/// The 95 % interval of `total / duration_s`, of which each completed request brought `of`: 1, or its
-/// tokens. None in an open loop: there arrivals set the rate, and the rest of the duration is one
-/// value, the end of the last answers, of which nothing can be told from one pass.
+/// The 95 % interval of `total / duration_s`. Each completed request contributes `of`: 1, or its tokens.
+/// Absent in an open loop: there the arrivals set the rate. The rest of the duration is a single value,
+/// the end of the last answers, and one pass shows nothing about its variation.
 ///
-/// With c in flight all requests together stay for c times the duration, but for what the last ones
-/// leave empty. So the error is that of the sum of `of - rate x stay / c`, and of the ends.
+/// With c requests in flight, the times of all requests add up to c times the duration, except for the
+/// idle places at the end. So the error is that of the sum of `of - rate x stay / c`, and of the ends.
 pub(crate) fn throughput(
     layout: &Layout,
     holds: &Holds,

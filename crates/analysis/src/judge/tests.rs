@@ -1,4 +1,4 @@
-//! Objectives judged on passes whose figures are known.
+//! Judges objectives on passes with known figures.
 
 use inferometer_load::{Bound, PassPlan};
 use inferometer_metrics::slo::parse;
@@ -12,8 +12,8 @@ use crate::cell::cell;
 use crate::fold::PassFold;
 use crate::range::Range;
 
-/// A cell with a pass one by one (TTFT 40 ms, 10 requests/s) and a saturated one (TTFT 400 ms,
-/// twice as fast, one of four failed).
+/// A cell with a one_by_one pass (TTFT 40 ms, 10 requests/s) and a saturated one (TTFT 400 ms, twice as
+/// fast, one of four failed).
 fn cells() -> Vec<Cell> {
     let one = PassPlan::OneByOne { bound: Bound::requests(1) };
     let mut alone = PassFold::new(&one);
@@ -137,7 +137,7 @@ fn an_objective_is_open_where_the_limit_lies_within_the_clients_error() {
         (0.0, 400.0, "41ms", true),
         // Both ends meet the objective, although the figure is unreliable.
         (0.0, 400.0, "500ms", false),
-        // So near to it that the figure is trusted.
+        // The range is so narrow that the figure is trusted.
         (39.9, 40.0, "39.95ms", false),
     ] {
         let mut cells = cells();

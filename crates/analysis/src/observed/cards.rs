@@ -1,5 +1,5 @@
-//! What the cards of the server's machine did during a pass, and the energy that it took. Never
-//! guesses: a card that does not say what it draws has no energy.
+//! What the cards of the server's machine did during a pass, and the energy that it took. Never guesses:
+//! a card that does not report its power has no energy.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,40 +7,40 @@ use super::server::Level;
 use inferometer_model::sample::{CardSample, Observed, Sample};
 use inferometer_model::time::Nanos;
 
-/// So often a collector must have read a card anew within a pass for its figures to be those of the
-/// pass: what it says at either end is up to one reading old, which is then a tenth of the whole.
+/// How often a collector must have read a card within a pass for its figures to describe the pass. The
+/// values at both ends are up to one reading old, which is then a tenth of the whole.
 pub const FRESH_READINGS: u64 = 10;
 
-/// Cards during a pass.
+/// The cards during a pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HardwareUse {
-    /// How often the cards were asked, before, during and after the pass.
+    /// How often the cards were asked before, during and after the pass.
     #[serde(default)]
     pub asked: u64,
-    /// How often one of them gave no answer.
+    /// How often one of them did not answer.
     #[serde(default)]
     pub failed: u64,
-    /// Why, the first time.
+    /// The reason for the first failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<String>,
     /// Card by card.
     pub cards: Vec<CardUse>,
-    /// Of all cards that were seen together, whoever used them; absent where one of them does not
-    /// say what it draws.
+    /// The energy of all observed cards together, whoever used them; absent if one of them does not
+    /// report it.
     pub energy_j: Option<f64>,
-    /// `energy_j` / output tokens of the completed requests; absent where nobody said that these are
-    /// the cards which the server uses.
+    /// `energy_j` / output tokens of the completed requests; absent unless the plan says that the server
+    /// uses these cards.
     pub energy_per_output_token_j: Option<f64>,
-    /// `energy_j` / completed requests, as that.
+    /// `energy_j` / completed requests, under the same condition.
     pub energy_per_request_j: Option<f64>,
 }
 
 /// What one card did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CardUse {
-    /// Which of the machine's cards.
+    /// The number of the card in the machine.
     pub index: u32,
-    /// Share of the time in which it was at work.
+    /// Share of the time in which it was busy.
     pub utilisation: Option<Level>,
     /// Watts.
     pub power_w: Option<Level>,
@@ -48,27 +48,27 @@ pub struct CardUse {
     pub clock_mhz: Option<Level>,
     /// The most memory in use.
     pub memory_bytes: Option<u64>,
-    /// Joules, from the first send of the pass to its last end.
+    /// Energy in joules, from the first send of the pass to its last end.
     pub energy_j: Option<f64>,
-    /// Where the joules come from.
+    /// How the energy was determined.
     pub energy_from: Option<Energy>,
-    /// How often a collector read it anew within the pass; absent where the card itself was asked.
+    /// How often a collector read it within the pass; absent if the card itself was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readings: Option<u64>,
 }
 
-/// Where joules come from.
+/// How the energy was determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Energy {
     /// The card's own counter.
     Counter,
-    /// Its power, summed up between samples.
+    /// Its power, integrated between samples.
     Power,
 }
 
 impl HardwareUse {
-    /// Over a pass whose first byte was sent and whose last answer ended at `window`.
+    /// The use in a pass; `window` is from the first sent byte to the end of the last answer.
     pub(crate) fn of(
         observed: &Observed,
         window: (Nanos, Nanos),
@@ -88,7 +88,7 @@ impl HardwareUse {
             indices.into_iter().map(|index| card_use(observed, index, window)).collect();
         let energy_j = cards.iter().map(|card| card.energy_j).sum::<Option<f64>>();
         let energy_j = energy_j.filter(|_| !cards.is_empty());
-        // A card that somebody else uses, or nobody, spends nothing on the server's tokens.
+        // A card that another program uses, or nobody, spends no energy on the server's tokens.
         let is_servers = observed.cards_named;
         let per = |count: u64| {
             energy_j.filter(|_| is_servers && count > 0).map(|energy| energy / count as f64)
@@ -114,7 +114,7 @@ fn card_use(observed: &Observed, index: u32, window: (Nanos, Nanos)) -> CardUse 
         .filter(|(_, card)| card.index == index)
         .collect();
     let is_within = |at: &Nanos| window.0 <= *at && *at <= window.1;
-    // What is only repeated was read before, perhaps before the pass.
+    // A repeated value was read before, perhaps before the pass.
     let is_read = |at: usize| at == 0 || !all[at].1.cached || all[at].1 != all[at - 1].1;
     let within: Vec<&CardSample> = (0..all.len())
         .filter(|&at| is_within(&all[at].0) && is_read(at))
@@ -143,14 +143,14 @@ fn card_use(observed: &Observed, index: u32, window: (Nanos, Nanos)) -> CardUse 
     }
 }
 
-/// How far a counter came within the window, by straight lines between its samples. One that stood
-/// still counts nothing: no card draws nothing.
+/// By how much a counter grew within the window, interpolated linearly between samples. A counter that
+/// did not change is ignored: every card draws power.
 fn counted(series: &[(Nanos, f64)], window: (Nanos, Nanos)) -> Option<f64> {
     let [from, until] = [window.0, window.1].map(|at| between(series, at));
     Some(until? - from?).filter(|joules| *joules > 0.0)
 }
 
-/// The integral over the window, by straight lines between samples.
+/// The integral over the window, interpolated linearly between samples.
 fn integral(series: &[(Nanos, f64)], window: (Nanos, Nanos)) -> Option<f64> {
     let ends = [window.0, window.1].map(|at| Some((at, between(series, at)?)));
     let [Some(first), Some(last)] = ends else { return None };
@@ -162,7 +162,7 @@ fn integral(series: &[(Nanos, f64)], window: (Nanos, Nanos)) -> Option<f64> {
     Some(points.windows(2).map(trapezoid).sum())
 }
 
-/// The value at an instant by a straight line between the samples around it; nothing outside.
+/// The value at an instant, interpolated linearly between the samples around it; absent outside of them.
 fn between(series: &[(Nanos, f64)], at: Nanos) -> Option<f64> {
     let after = series.partition_point(|sample| sample.0 < at);
     let (then, above) = *series.get(after)?;

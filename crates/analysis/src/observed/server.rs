@@ -1,31 +1,31 @@
-//! The server's metrics during a pass, as a summary contains them. Never judges them: that is
-//! `crate::inspect`.
+//! The server's metrics during a pass, as a summary contains them. Never judges them: `crate::inspect`
+//! does.
 
 use serde::{Deserialize, Serialize};
 
 use inferometer_model::sample::{Latency, Observed, Quantity, Sample, ServerSample};
 use inferometer_model::time::Nanos;
 
-/// The most instants of a timeline that a summary keeps: a plot has no more pixels for them.
+/// The most instants of a timeline in a summary: a plot has no more pixels for them.
 const MOST_INSTANTS: usize = 240;
 
-/// What the server said of itself during a pass.
+/// What the server reported about itself during a pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerSays {
-    /// How often it was asked, before, during and after the pass.
+    /// How often it was asked before, during and after the pass.
     pub scrapes: u64,
-    /// How often no answer came.
+    /// How often it did not answer.
     pub failed: u64,
-    /// Why, the first time.
+    /// The reason for the first failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<String>,
-    /// How long an answer took, connection included, on average; 0 where none came.
+    /// The mean time of an answer, including the connection; 0 without answers.
     pub took_ms_mean: f64,
-    /// The fastest answer: the way to the server and back at least twice, more often with TLS.
+    /// The fastest answer: at least two round trips to the server, more with TLS.
     pub took_ms_min: f64,
-    /// The slowest.
+    /// The slowest answer.
     pub took_ms_max: f64,
-    /// Processor time of this program for all of it.
+    /// Processor time of this program for all these questions.
     pub client_cpu_ms: f64,
     /// Requests in its batch.
     pub running: Option<Level>,
@@ -33,15 +33,15 @@ pub struct ServerSays {
     pub waiting: Option<Level>,
     /// Share of the KV memory in use.
     pub kv_use: Option<Level>,
-    /// Requests that lost their KV memory.
+    /// Requests whose KV memory was taken away.
     pub preemptions: Option<f64>,
-    /// Prompt tokens that were looked for in the prefix cache.
+    /// Prompt tokens that the server looked up in its prefix cache.
     pub prefix_queries: Option<f64>,
-    /// Prompt tokens that were found there.
+    /// Prompt tokens that it found there.
     pub prefix_hits: Option<f64>,
-    /// Tokens that speculation proposed.
+    /// Tokens that speculative decoding proposed.
     pub drafted: Option<f64>,
-    /// Those that were accepted.
+    /// Proposed tokens that were accepted.
     pub accepted: Option<f64>,
     /// Output tokens.
     pub generation_tokens: Option<f64>,
@@ -49,19 +49,19 @@ pub struct ServerSays {
     pub ttft_ms: Option<ServerLatency>,
     /// Its own time between tokens.
     pub itl_ms: Option<ServerLatency>,
-    /// How long requests waited for a place in its batch, by its own metrics.
+    /// How long requests waited before they entered its batch, by its own metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_ms: Option<ServerLatency>,
-    /// The samples of the pass, thinned out to what a plot can show.
+    /// The samples of the pass, reduced to what a plot can show.
     pub timeline: Vec<Instant>,
 }
 
-/// The same of one of several servers.
+/// The same for one of several servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SourceSays {
     /// The server, or the address of its metrics.
     pub name: String,
-    /// What it said.
+    /// What it reported.
     #[serde(flatten)]
     pub says: ServerSays,
 }
@@ -71,26 +71,26 @@ pub struct SourceSays {
 pub struct Level {
     /// Mean over the samples.
     pub mean: f64,
-    /// The largest that was sampled.
+    /// The largest sampled value.
     pub max: f64,
     /// How many samples.
     pub n: u64,
 }
 
-/// A latency by the server's own histogram, of the values that were added during a pass.
+/// A latency from the server's own histogram, over the values that were added during a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerLatency {
     /// Sum / count: exact.
     pub mean: f64,
     /// The lower bound of the bucket that holds the median.
     pub p50_above: f64,
-    /// Its upper bound; absent above the last.
+    /// Its upper bound; absent for the last bucket, which has none.
     pub p50_below: Option<f64>,
-    /// Values.
+    /// The number of values.
     pub n: f64,
 }
 
-/// A sample beside what the client had in flight.
+/// A sample, with the number of requests that the client had in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instant {
     /// Seconds since the first send of the pass.
@@ -106,7 +106,7 @@ pub struct Instant {
 }
 
 impl Level {
-    /// Of values; nothing of none.
+    /// The level over some values; absent without values.
     pub(super) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let (mut sum, mut max, mut n) = (0.0, f64::NEG_INFINITY, 0_u64);
         for value in values {
@@ -119,8 +119,8 @@ impl Level {
 }
 
 impl ServerSays {
-    /// What it said during a pass whose first byte was sent and whose last answer ended at
-    /// `window`, with as many requests in flight as `steps` say.
+    /// What it reported during a pass. `window` is from the first sent byte to the end of the last
+    /// answer; `steps` are the requests in flight over time.
     pub(crate) fn of(
         observed: &Observed,
         window: (Nanos, Nanos),
@@ -130,7 +130,7 @@ impl ServerSays {
             return None;
         }
         let samples = &observed.samples;
-        // A connection that is refused at once is no answer, let alone a fast one.
+        // A refused connection is not an answer, and especially not a fast one.
         let answered = samples.iter().filter(|sample| sample.server.is_some());
         let took: Vec<f64> = answered.map(|sample| sample.took_us as f64 / 1e3).collect();
         let took = Some(took).filter(|took| !took.is_empty()).unwrap_or(vec![0.0]);
@@ -147,7 +147,7 @@ impl ServerSays {
         };
         let grown = |quantity: Quantity| {
             let [then, now] = [first, last].map(|said| said?.values.get(&quantity).copied());
-            // A counter that fell was begun anew with the server.
+            // A counter that decreased began again with a restarted server.
             Some(now? - then?).filter(|grown| *grown >= 0.0)
         };
         let latency = |latency| server_latency(first?, last?, latency);

@@ -120,17 +120,18 @@ fn energy_is_the_counters_where_there_is_one_and_else_the_integral_of_power() {
     assert_eq!((used.energy_j, used.energy_per_request_j), (Some(655.0), Some(65.5)));
     assert_eq!(used.energy_per_output_token_j, Some(6.55));
     assert_eq!(used.cards[0].power_w, Some(Level { mean: 200.0, max: 200.0, n: 1 }));
-    // Whose tokens a card that nobody named works for is not known.
+    // For a card that the plan does not name, it is unknown whose tokens it works for.
     observed.cards_named = false;
     let unnamed = HardwareUse::of(&observed, window, 100, 10).unwrap();
     assert_eq!((unnamed.energy_j, unnamed.energy_per_output_token_j), (Some(655.0), None));
     assert_eq!(unnamed.energy_per_request_j, None);
-    // Samples that do not reach to both ends say nothing of the whole.
+    // Samples that do not reach both ends show nothing about the whole.
     let beyond = HardwareUse::of(&observed, (Nanos(1), Nanos(5_000_000_000)), 1, 1).unwrap();
     assert_eq!((beyond.energy_j, beyond.cards[0].energy_j), (None, None));
 }
 
-/// Samples each second of a card behind a collector that reads it each so many seconds: 100 W.
+/// Samples, one each second, of a card at 100 W behind a collector that reads it every `collected_each_s`
+/// seconds.
 fn exported(seconds: u64, collected_each_s: u64) -> Observed {
     let sample = |second: u64| {
         let read_at = (second / collected_each_s * collected_each_s) as f64;
@@ -181,7 +182,7 @@ fn questions_for_cards_that_failed_are_counted_with_and_without_a_server() {
     let observed = Observed { samples, ..Observed::default() };
     let used = HardwareUse::of(&observed, (Nanos(1), Nanos(2)), 1, 1).unwrap();
     assert_eq!((used.asked, used.failed, used.first_failure.as_deref()), (3, 2, Some("gone")));
-    // Where none ever answered, that is told and no energy made up.
+    // If no sample has an answer, that is stated, and there is no energy.
     let observed = Observed { samples: vec![gone(None)], ..Observed::default() };
     let used = HardwareUse::of(&observed, (Nanos(1), Nanos(2)), 1, 1).unwrap();
     assert_eq!((used.asked, used.failed, used.energy_j, used.cards.len()), (1, 1, None, 0));

@@ -9,14 +9,14 @@ use crate::fold::PassFold;
 use crate::inspect::part_findings;
 use crate::pass::PassSummary;
 
-/// A closed loop with two in flight over 400 requests, of which those of each part have this time to first token.
+/// A closed loop with two in flight over 400 requests; each part has its own time to first token.
 fn pass(by_rank: bool, ttft_ms: [f64; 2]) -> PassSummary {
     let plan = PassPlan::Closed { concurrency: 2.into(), bound: Bound::requests(400) };
     let names = ["http://a:1".to_owned(), "http://b:1".to_owned()];
     let mut fold = PassFold::new(&plan).of_servers(&names);
     for index in 0..400_u32 {
         let part = index % 2;
-        // As different as requests are, and not by their part.
+        // Requests vary, independently of their part.
         let noise = f64::from(index / 2 * 7919 % 101) / 10.0;
         let mut record: Record =
             steady(f64::from(index / 2) * 100.0, ttft_ms[part as usize] + noise, 1.0, 5);
@@ -57,7 +57,7 @@ fn ranks_are_told_apart_only_where_they_differ_by_more_than_chance() {
     assert_eq!(apart.ranks.iter().map(|one| one.rank).collect::<Vec<_>>(), [0, 1]);
     let told = part_findings(&apart);
     assert!(told[0].message.contains("rank 1"), "{}", told[0].message);
-    // A load that leaves no state that lasts has no interval, by which one could tell.
+    // A load without a steady state has no interval, so no difference can be shown.
     let plan = PassPlan::Saturated { requests: 2 };
     let mut fold = PassFold::new(&plan);
     for (rank, ttft) in [(0, 10.0), (1, 30.0)] {

@@ -1,4 +1,4 @@
-//! What truly happened lies between the ends, whatever the client saw of it.
+//! The true values lie between the ends, whatever the client saw of them.
 
 use inferometer_load::PassPlan;
 use inferometer_metrics::{Statistic, itl, registry, tpot, ttft};
@@ -17,8 +17,8 @@ fn folded(records: &[Record]) -> PassSummary {
     fold.finish()
 }
 
-/// A stream with events after these gaps in milliseconds. Of those that are followed at once the client
-/// knows only when the last one came.
+/// A stream with events after these gaps in milliseconds. With `at_once`, the client sees an event with
+/// the flag only together with the next event without it.
 fn seen(gaps: &[(f64, bool)], at_once: bool) -> Record {
     let mut at = 0.0;
     let times: Vec<f64> = gaps
@@ -33,7 +33,7 @@ fn seen(gaps: &[(f64, bool)], at_once: bool) -> Record {
         times[last.unwrap_or(times.len() - 1)]
     };
     let mut events: Vec<_> = (0..times.len()).map(|index| (stamp(index), Text, None)).collect();
-    // Nothing is said of a read's last event where something follows it in the same read.
+    // The stamp of a read belongs to its last event: a usage event, so that no token's time is exact.
     events.push((stamp(times.len() - 1), Usage, None));
     let mut record = stream(0.0, &events);
     record.usage.completion = u32::try_from(times.len()).ok();
@@ -79,7 +79,7 @@ proptest! {
 
 #[test]
 fn the_median_has_an_error_though_fewer_than_half_of_the_arrivals_are_wide() {
-    // A token every 2.1 ms; of each five the second to the fourth came while the client stood still.
+    // A token every 2.1 ms; of every five, the second to the fourth arrived while the client was stalled.
     let gaps: Vec<(f64, bool)> = (0..100).map(|at| (2.1, matches!(at % 5, 1 | 2))).collect();
     let records = [seen(&gaps, true)];
     let got = folded(&records);
@@ -93,7 +93,7 @@ fn the_median_has_an_error_though_fewer_than_half_of_the_arrivals_are_wide() {
 fn exact_arrivals_have_no_ranges_and_one_wide_one_gives_all_values_ends() {
     let mut records: Vec<Record> = (0..9).map(|_| steady(0.0, 40.0, 10.0, 5)).collect();
     assert!(folded(&records).instrument.ranges.is_empty());
-    // The first token of the last request bore no stamp of the kernel's: it came between 0 and 40.02 ms.
+    // The first token of the last request has no kernel stamp: it arrived between 0 and 40.02 ms.
     records[8].reads[0].kernel = None;
     let got = folded(&records);
     let ends = |metric, statistic| {

@@ -1,4 +1,4 @@
-//! The answer of a search as a document: a pure function of its plan and its trials.
+//! The answer of a search as a document. It depends on the plan and the trials only.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,40 +19,41 @@ pub struct SearchAnswer {
     pub input_length: u32,
     /// Output length of the cell.
     pub output_length: u32,
-    /// What was made higher and higher.
+    /// Which load was varied.
     pub over: Over,
-    /// The tier of the objectives, where the search was asked for several.
+    /// The tier of the objectives, if the search has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<String>,
     /// The answer in one sentence; empty in results of earlier versions.
     #[serde(default)]
     pub answer: String,
-    /// What had to hold.
+    /// The objectives that had to be met.
     pub objectives: Vec<SearchObjective>,
-    /// The probability that the interval holds the edge.
+    /// The probability that the interval covers the edge: the highest load that meets the objectives.
     pub confidence: f64,
-    /// How close together its ends were to lie, as a share of the lower one.
+    /// How narrow the interval had to be: its width as a share of its lower end.
     pub precision: f64,
     /// How the search ended.
     pub outcome: Outcome,
-    /// The best estimate of the highest load that meets the objectives; where each load that was tried
-    /// does, the highest of them, and absent where none does.
+    /// The best estimate of the highest load that meets the objectives. If each tried load meets them,
+    /// the highest of these; absent if none does.
     #[serde(default)]
     pub estimate: Option<f64>,
-    /// Whether no load was found that does not meet them, so that the estimate is one from below.
+    /// Whether each tried load met them, so that the true value may be higher than the estimate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_one_sided: bool,
     /// The lower end of its interval; absent where no trial bounds it.
     pub low: Option<f64>,
     /// The upper end of its interval; absent where no trial bounds it.
     pub high: Option<f64>,
-    /// The estimate, by the name that it had in earlier versions.
+    /// The estimate, under the name of earlier versions.
     pub guess: Option<f64>,
-    /// The objective that gives way first; none where none does.
+    /// The objective that is missed first as the load grows; empty if none is.
     pub limited_by: Vec<String>,
-    /// Whether the server got ever more behind at the lowest load that does not meet the objectives.
+    /// Whether the server fell further and further behind at the lowest load that does not meet the
+    /// objectives.
     pub saturated: bool,
-    /// Whether a load met the objectives though a lower one did not, each by its own interval.
+    /// Whether a load met the objectives although a lower one did not, each by its own interval.
     pub contradicts: bool,
     /// Requests of all trials.
     pub requests: u64,
@@ -61,11 +62,11 @@ pub struct SearchAnswer {
     /// Seconds that the trials took.
     #[serde(default)]
     pub time_s: f64,
-    /// What is known of each load, in ascending order.
+    /// What is known about each load, in ascending order.
     pub loads: Vec<LoadAnswer>,
 }
 
-/// What had to hold.
+/// An objective that had to be met.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchObjective {
     /// As it was written.
@@ -76,45 +77,45 @@ pub struct SearchObjective {
     pub mean_limit_ms: Option<f64>,
 }
 
-/// What is known of a load.
+/// What is known about a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadAnswer {
-    /// Requests per second, or in flight.
+    /// The load: requests per second, or requests in flight.
     pub load: f64,
     /// How often it was tried.
     pub trials: u32,
     /// Requests of all its trials.
     pub requests: u64,
-    /// Those that count: neither start-up nor drain.
+    /// Requests that count: those of start-up and drain do not.
     pub counted: u64,
-    /// What its own trials say of it.
+    /// What its own trials show.
     pub claim: Claim,
-    /// What its last trial says of saturation; absent where requests left as fast as they came.
+    /// The saturation in its last trial; absent if requests ended as fast as they arrived.
     pub saturation: Option<Saturation>,
-    /// Set where so many requests of a trial missed an objective that no steady state explains it;
-    /// the trial was cut off then.
+    /// Present if so many requests of a trial missed an objective that no steady state explains it; the
+    /// trial was then cut off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overwhelmed: Option<Overwhelmed>,
-    /// Whether each of its trials was too short to show what the load holds.
+    /// Whether each of its trials was too short to reach the steady state of the load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_too_short: bool,
-    /// Set where streams of a trial came in bundles, so that an objective on times between tokens cannot be
+    /// Whether streams of a trial came in bundles, so that objectives on times between tokens cannot be
     /// judged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lacks_gaps: bool,
-    /// What was measured of each objective, in their order.
+    /// The measured value of each objective, in their order.
     pub objectives: Vec<Measured>,
 }
 
 impl SearchAnswer {
-    /// The answers of the trials of a cell, in the order in which they were made: one for each tier.
+    /// The answers from the trials of a cell, in the order of the trials: one answer for each tier.
     pub fn of(plan: &SearchPlan, cell: CellPlan, trials: &[Trial]) -> Vec<Self> {
         let mut search = Search::new(settings(plan));
         trials.iter().for_each(|trial| search.tell(trial.clone()));
         Self::of_search(plan, cell, &search)
     }
 
-    /// The answers as far as a search came.
+    /// The answers of a search so far.
     pub fn of_search(plan: &SearchPlan, cell: CellPlan, search: &Search) -> Vec<Self> {
         let loads = search.loads();
         let tiers = plan.tiers().into_iter().enumerate();
@@ -198,8 +199,8 @@ impl SearchAnswer {
         CellPlan { input_length: self.input_length, output_length: self.output_length }
     }
 
-    /// The highest load that was tried, up to the estimate, and met the objectives: its figures are those
-    /// of the answer.
+    /// The highest tried load, up to the estimate, that met the objectives: its figures are those of the
+    /// answer.
     pub fn tried_below(&self) -> Option<f64> {
         let estimate = self.estimate?;
         let below = |load: &&LoadAnswer| load.load <= estimate && load.claim != Claim::NotMet;
@@ -266,7 +267,7 @@ pub fn sentence(answer: &SearchAnswer) -> String {
     tier + &first.into_iter().chain(letters).collect::<String>()
 }
 
-/// What gives way first, where that is no other than all that was asked for.
+/// The objective that limits the load, unless it is the only one.
 fn limited(answer: &SearchAnswer) -> String {
     match (answer.limited_by.as_slice(), answer.objectives.len()) {
         ([], _) | (_, 1) => String::new(),
@@ -274,7 +275,7 @@ fn limited(answer: &SearchAnswer) -> String {
     }
 }
 
-/// A load with three significant digits; whole ones are never cut.
+/// A load with three significant digits; digits of whole numbers are never cut.
 pub fn load_text(load: f64) -> String {
     let before = if load > 0.0 { load.log10().floor() } else { 0.0 };
     let decimals = (2.0 - before).clamp(0.0, 9.0) as usize;

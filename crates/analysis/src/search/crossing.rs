@@ -1,29 +1,29 @@
 //! Where the curve of an objective over the load crosses its limit: a best estimate and an interval, from
-//! all trials at once. Decides no load and ends no search.
+//! all trials together. Chooses no load and ends no search.
 //!
-//! Around the limit the logarithm of the odds of a miss (of a mean: its logarithm) is taken to grow
-//! evenly with the logarithm of the load. How far that is wrong grows with the distance, so that trials
-//! far from the edge weigh less. The interval holds each edge that the trials do not contradict, whatever
-//! the slope: by the profile of the likelihood.
+//! Around the limit, the logarithm of the odds of a miss (for a mean: its logarithm) is assumed to be
+//! linear in the logarithm of the load. The error of this assumption grows with the distance, so trials
+//! far from the edge have less weight. The interval covers each edge that the trials do not contradict,
+//! for any slope: by the profile likelihood.
 
 use inferometer_stats::student_above;
 
-/// What a trial says of one criterion.
+/// What a trial shows about one criterion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
     /// Logarithm of the load.
     pub x: f64,
-    /// The share of misses; of a mean, the logarithm of its ratio to the limit.
+    /// The share of misses; for a mean, the logarithm of its ratio to the limit.
     pub y: f64,
-    /// Independent requests; of a mean, the inverse of the variance of `y`.
+    /// Independent requests; for a mean, the inverse of the variance of `y`.
     pub weight: f64,
-    /// Requests that count, where they met what the load holds; else 0.
+    /// Requests that count, if they met the steady state of the load; else 0.
     pub requests: f64,
     /// Degrees of freedom of the weight.
     pub degrees: f64,
 }
 
-/// What crosses its limit.
+/// The quantity that crosses its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Of {
     /// The share of misses, and the share that is allowed.
@@ -35,7 +35,7 @@ pub(super) enum Of {
 /// Where a curve crosses its limit, as logarithms of the load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Crossing {
-    /// The best estimate; the end of what was looked at where all trials lie on one side.
+    /// The best estimate; the end of the searched range if all trials lie on one side.
     pub at: f64,
     /// The lower end of the interval; absent where no trial bounds it.
     pub low: Option<f64>,
@@ -43,23 +43,23 @@ pub(super) struct Crossing {
     pub high: Option<f64>,
 }
 
-/// The curve is trusted to so large a part of the distance from the limit.
+/// The relative error of the curve, as a share of the distance from the limit.
 const MISFIT: f64 = 0.25;
-/// Slopes that are tried: the first, the factor to the next, their number.
+/// Slopes that are tried: the first one, the factor to the next, and their number.
 const SLOPES: (f64, f64, i32) = (0.5, 1.4, 18);
-/// What is known of a slope beforehand: the middle of its logarithm and how far that may be off. A
-/// mean grows more slowly than the odds of a miss.
+/// The prior of a slope: the mean of its logarithm and its standard deviation. A mean grows more slowly
+/// than the odds of a miss.
 const SLOPE_OF_SHARE: (f64, f64) = (2.0, 1.5);
 const SLOPE_OF_MEAN: (f64, f64) = (1.5, 1.2);
-/// How far beyond the trials an edge is looked for.
+/// How far beyond the trials the edge is searched for.
 const BEYOND: f64 = 1.5;
-/// Steps of the first look and the second.
+/// Step sizes of the first and the second search.
 const STEPS: (f64, f64) = (0.08, 0.008);
-/// Points count for the scatter around the curve where it lies within so many units of the limit.
+/// Only points this close to the limit count for the scatter around the curve.
 const NEAR: f64 = 2.5;
 
-/// The variance is taken to be larger by this factor than trials tell: the rarest excursions of a queue
-/// are longer than they are. By measurement (conformance/search).
+/// The factor by which the variance is taken to be larger than trials show: the rarest queue fluctuations
+/// last longer. It was measured (conformance/search).
 const CAUTION: f64 = 1.3;
 
 struct Fit<'a> {
@@ -104,7 +104,7 @@ impl Fit<'_> {
         all.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((first, f64::NEG_INFINITY))
     }
 
-    /// The top of the parabola through the profile around a crossing.
+    /// The maximum of the parabola through the profile around a crossing.
     fn top_near(&self, at: f64) -> f64 {
         let [before, here, after] = [-STEPS.1, 0.0, STEPS.1].map(|off| self.profile(at + off).1);
         let bend = before - 2.0 * here + after;
@@ -112,7 +112,7 @@ impl Fit<'_> {
         at + off.clamp(-STEPS.1, STEPS.1)
     }
 
-    /// What a point knows of the height of the curve.
+    /// The information of a point about the height of the curve.
     fn information(&self, point: &Point, at: f64, slope: f64) -> f64 {
         match self.of {
             Of::Share(_) => {
@@ -123,7 +123,7 @@ impl Fit<'_> {
         }
     }
 
-    /// Trusts points less the farther they are.
+    /// Gives points less weight the farther away they are.
     fn weigh(&mut self, at: f64, slope: f64) {
         let of = |point: &Point| {
             let off = MISFIT * slope * (point.x - at);
@@ -132,7 +132,7 @@ impl Fit<'_> {
         self.trust = self.points.iter().map(of).collect();
     }
 
-    /// By how much points scatter around the curve more than they should by themselves; at least 1.
+    /// By what factor points scatter around the curve more than their own errors explain; at least 1.
     fn scatter(&self, at: f64, slope: f64) -> f64 {
         let limit = self.at_limit();
         let (mut squares, mut count) = (0.0, 0.0);
@@ -166,8 +166,8 @@ impl Fit<'_> {
     }
 }
 
-/// The crossing of a criterion, with an interval that holds it with all but this probability. None
-/// without points.
+/// The crossing of a criterion, with an interval that fails to cover it with the probability `wrong`.
+/// Absent without points.
 pub(super) fn crossing(points: &[Point], of: Of, wrong: f64) -> Option<Crossing> {
     let ends = points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |ends: (f64, f64), point| {
         (ends.0.min(point.x), ends.1.max(point.x))
@@ -199,7 +199,7 @@ pub(super) fn crossing(points: &[Point], of: Of, wrong: f64) -> Option<Crossing>
             return None;
         }
         let (mut inside, mut outside) = (at, towards);
-        // The nearest step outwards that is not held, then halves.
+        // The nearest outward step that is not covered, then bisection.
         let mut step = STEPS.1;
         while step < (towards - at).abs() {
             let next = at + step * (towards - at).signum();

@@ -1,4 +1,5 @@
-//! From trials to the edge of a tier: the highest load at which all its criteria hold. Asks for no trial.
+//! Computes the edge of a tier from trials: the highest load at which all its criteria are met. Asks for
+//! no trial.
 
 use super::crossing::{Crossing, Of, Point, crossing};
 use super::overwhelmed::{INDEPENDENT, Overwhelmed, are_beyond, misses_to_claim};
@@ -6,33 +7,35 @@ use super::settings::Settings;
 use super::trial::Trial;
 use inferometer_plan::search::Criterion;
 
-/// So does a trial of this length that has not settled, from so many times the odds that are allowed.
+/// A trial of at least this many requests that did not reach a steady state also counts as falling behind
+/// if its odds of a miss are this many times the allowed odds.
 const LONG_ENOUGH: u64 = 100;
 const FAR_MORE: f64 = 2.0;
 /// Degrees of freedom of a trial that was cut off.
 const OF_CUT_OFF: f64 = 4.0;
 
-/// What is known of the edge of a tier. Loads, not logarithms.
+/// What is known about the edge of a tier. The values are loads, not logarithms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TierEdge {
-    /// The highest load that was tried and met all criteria, by what was measured there.
+    /// The highest tried load that met all criteria, by what was measured there.
     pub good: Option<f64>,
-    /// The lowest that did not.
+    /// The lowest tried load that did not.
     pub bad: Option<f64>,
-    /// The best estimate of the edge; absent before there are loads on both sides.
+    /// The best estimate of the edge; absent until there are loads on both sides.
     pub estimate: Option<f64>,
     /// The lower end of its interval; absent where no trial bounds it.
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
-    /// The criterion that gives way first.
+    /// The criterion that is missed first as the load grows.
     pub first: Option<usize>,
 }
 
-/// What a trial is taken to be that gets ever more behind: nearly all of its requests will miss.
+/// The share of misses that is assumed for a trial in which the server falls further and further behind:
+/// nearly all of its requests will miss.
 const EVER_MORE: f64 = 0.9;
 
-/// The edge of the criteria at these places.
+/// The edge of the criteria with these indices.
 pub(super) fn edge(
     settings: &Settings,
     tier: &[usize],
@@ -48,7 +51,7 @@ pub(super) fn edge(
             })
         };
         if tier.iter().all(is_good) {
-            // From a server that is not full yet nothing good follows.
+            // A server that is not filled up yet shows nothing good about a load.
             if !trial.is_settled {
                 continue;
             }
@@ -57,7 +60,7 @@ pub(super) fn edge(
             edge.bad = Some(edge.bad.map_or(trial.load, |bad| bad.min(trial.load)));
         }
     }
-    // Each of several criteria may be the one of which the interval is wrong.
+    // The interval of any of several criteria may be wrong.
     let wrong = (1.0 - settings.confidence) / tier.len().max(1) as f64;
     let found: Vec<(usize, Crossing)> = tier
         .iter()
@@ -77,8 +80,8 @@ pub(super) fn edge(
         found.len() == tier.len() && found.iter().all(|(_, it)| it.low.is_some());
     edge.low = least(|it| it.low).filter(|_| is_bounded_below).map(f64::exp);
     edge.high = least(|it| it.high).map(f64::exp);
-    // The curve is trusted little far from the limit. A load that is beyond the edge for certain bounds the
-    // interval whatever the curve is like.
+    // Far from the limit the curve is hardly reliable. A load that is certainly beyond the edge bounds
+    // the interval whatever the curve is.
     let sure = trials.iter().filter_map(|(trial, overwhelmed)| overwhelmed.map(|_| trial.load));
     if let Some(beyond) = sure.min_by(f64::total_cmp) {
         edge.high = Some(edge.high.map_or(beyond, |high| high.min(beyond)));
@@ -94,12 +97,13 @@ pub(super) fn edge(
     edge
 }
 
-/// Trials within this distance of the edge, as a logarithm, tell how requests come together there.
+/// Trials within this distance of the edge, as a logarithm, show how strongly misses are correlated
+/// there.
 const NEAR: f64 = 0.2;
 
-/// How requests come together is known better from all trials near the edge than from one. And a trial
-/// with an excursion of the queue shows both more misses and that these come together: were each weighed
-/// by itself, such trials would weigh less than those that had the luck to have none.
+/// The correlation of misses is better known from all trials near the edge than from one. A trial with a
+/// queue fluctuation has both more misses and a stronger correlation. If each trial had its own weight,
+/// such trials would weigh less than those that had no fluctuation by luck.
 fn weigh_alike(points: &mut [Point], at: f64) {
     let (mut requests, mut variance) = (0.0, 0.0);
     for point in points.iter().filter(|point| (point.x - at).abs() <= NEAR && point.requests > 0.0)
@@ -115,7 +119,7 @@ fn weigh_alike(points: &mut [Point], at: f64) {
     }
 }
 
-/// What a trial says of a criterion; none where nothing counts.
+/// What a trial shows about a criterion; absent if no request counts.
 fn point(
     settings: &Settings,
     index: usize,
@@ -125,7 +129,8 @@ fn point(
     let criterion: &Criterion = &settings.criteria[index];
     let x = trial.load.ln();
     if let (Some(by), Some(needed), 1..) = (overwhelmed, criterion.needed(), trial.cut_off) {
-        // Misses until then are not the last of it: they show that too many miss, or nothing.
+        // There may be more misses than those so far: they show either that too many requests miss, or
+        // nothing.
         let y = trial.missed[index] as f64 / by.planned.max(1) as f64;
         let weight = INDEPENDENT.min(by.planned / 8) as f64;
         let point = Point { x, y, weight, requests: 0.0, degrees: OF_CUT_OFF };
@@ -139,7 +144,8 @@ fn point(
     let found = match (criterion.needed(), criterion.mean_limit_ms()) {
         (Some(needed), _) => {
             let misses = 1.0 - measure.value;
-            // So does one that has far more misses than allowed before it has met what its load holds.
+            // A trial with far more misses than allowed before its steady state also counts as falling
+            // behind.
             let odds = |share: f64| share / (1.0 - share);
             let is_beyond = !trial.is_settled
                 && trial.requests >= LONG_ENOUGH
@@ -162,8 +168,8 @@ fn point(
     (trial.is_settled || found.0.y > allowed).then_some(found)
 }
 
-/// What shows that the load of a trial is far beyond the edge of every tier, one for each tier; none where the
-/// trial does not show it of all.
+/// For each tier, what shows that the load of a trial is far beyond its edge; absent unless the trial
+/// shows it for every tier.
 pub(super) fn overwhelmed(settings: &Settings, trial: &Trial) -> Option<Vec<Overwhelmed>> {
     let needed = misses_to_claim(&settings.criteria, trial.planned);
     let criteria = are_beyond(&settings.tiers, &trial.missed, &needed)?;

@@ -1,6 +1,6 @@
-//! What a series of requests says of a criterion: a share or a mean, and how far it may be off. Requests
-//! that follow one another are not independent: what a series is worth follows from its slow
-//! fluctuations ([`inferometer_stats::serial`]).
+//! What a series of requests shows about a criterion: a share or a mean, and its uncertainty. Requests
+//! that follow one another are not independent. How many independent ones they are worth follows from the
+//! slow fluctuations of the series ([`inferometer_stats::serial`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,61 +8,61 @@ use inferometer_plan::search::{Criterion, Judged};
 use inferometer_stats::serial::long_run;
 use inferometer_stats::{student_975, wilson};
 
-/// What is known of a load.
+/// What is known about a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
-    /// Every criterion holds, by its 95 % interval.
+    /// Every criterion is met, by its 95 % interval.
     Met,
-    /// At least one does not, by its 95 % interval.
+    /// At least one is not met, by its 95 % interval.
     NotMet,
-    /// Neither can be said yet.
+    /// Neither is certain yet.
     Open,
 }
 
-/// What is known of one criterion at a load.
+/// What is known about one criterion at a load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The share of requests that met it, or the mean in milliseconds.
     pub value: f64,
-    /// Its 95 % interval; absent where too little is known for one.
+    /// Its 95 % interval; absent if too little is known for one.
     pub interval: Option<[f64; 2]>,
     /// The share that is needed, or the limit of the mean.
     pub limit: f64,
     /// Requests that count.
     pub counted: u64,
-    /// As many independent ones as they are worth.
+    /// The number of independent requests that they are worth.
     pub independent: f64,
-    /// What it claims.
+    /// What this shows.
     pub claim: Claim,
 }
 
-/// What the requests of one trial say of one criterion.
+/// What the requests of one trial show about one criterion.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measure {
     /// The share of requests that met it, or the mean in milliseconds.
     pub value: f64,
     /// Requests that count.
     pub counted: u64,
-    /// As many independent ones as they are worth.
+    /// The number of independent requests that they are worth.
     pub independent: f64,
-    /// Standard error of a mean; 0 of a share.
+    /// Standard error of a mean; 0 for a share.
     pub error: f64,
-    /// Degrees of freedom of what says how many they are worth.
+    /// Degrees of freedom of the estimated number of independent requests.
     pub degrees: f64,
 }
 
-/// Requests beyond a threshold from which on it is known how such requests come together.
+/// From this many requests beyond a threshold on, the correlation of such requests is known.
 const ENOUGH: usize = 10;
-/// Cosines for what is common, and for what is rare: that comes in shorter groups.
+/// The number of cosines for common events, and for rare ones, which come in shorter groups.
 const COSINES: usize = 6;
 const COSINES_OF_TAIL: usize = 12;
-/// A short series is worth at most this part of its requests.
+/// A series shorter than this is worth at most this part of its requests.
 const SHORT: usize = 100;
 const OF_SHORT: f64 = 0.25;
 
 impl Measure {
-    /// Of the requests that count, in the order in which they were due.
+    /// The measure of the requests that count, in the order of their due times.
     pub fn of(criterion: &Criterion, judged: &[Judged]) -> Self {
         match criterion.needed() {
             Some(needed) => Self::share(judged, needed),
@@ -98,16 +98,17 @@ impl Measure {
             value,
             counted: values.len() as u64,
             independent: if variance > 0.0 { n * alone / variance } else { n },
-            // No measured mean is known better than to a thousandth: a server varies.
+            // The error of a mean is at least a thousandth of it: a server varies.
             error: (variance / n).sqrt().max(1e-3 * value),
             degrees: long.degrees as f64,
         }
     }
 }
 
-/// By how much the variance of a share exceeds that of as many independent requests, and the degrees
-/// of freedom of that. Of misses, where these are about as many as may be; else of the requests beyond
-/// the trial's own quantile, for how requests come together is wanted at the limit itself.
+/// By what factor the variance of a share exceeds that of as many independent requests, and the degrees
+/// of freedom of this factor. It is computed from misses if their number is near the allowed one.
+/// Otherwise it is computed from the requests above the trial's own quantile, because the correlation at
+/// the limit is needed.
 fn clustering(judged: &[Judged], needed: f64) -> Option<(f64, f64)> {
     let n = judged.len();
     let misses = judged.iter().filter(|one| !one.met).count();
@@ -166,7 +167,7 @@ mod tests {
     use super::*;
     use inferometer_stats::seed::{normal, rng};
 
-    /// x' = a x + noise, missed where it exceeds 1.28 standard deviations.
+    /// x' = a x + noise; a miss if it exceeds 1.28 standard deviations.
     fn series(a: f64, n: usize, seed: u64) -> Vec<Judged> {
         let mut rng = rng(seed, &["series"]);
         let mut x = 0.0;

@@ -1,4 +1,4 @@
-//! What a reader must know of an answer before using it.
+//! What a reader must know about an answer before using it.
 
 use super::answer::{LoadAnswer, SearchAnswer};
 use super::evidence::Claim;
@@ -7,7 +7,7 @@ use crate::cell::Cell;
 use crate::validity;
 use inferometer_model::finding::{Code, Finding, code};
 
-/// The codes of what [`findings`] says, in whatever words an earlier version said it.
+/// The codes of [`findings`]. The messages of earlier versions may differ.
 pub const CODES: [Code; 4] = [
     code::SEARCH_NOT_FINISHED,
     code::SEARCH_NOT_MONOTONE,
@@ -111,7 +111,8 @@ fn saturated(answer: &SearchAnswer) -> Option<Finding> {
     Some(Finding::of(code::SEARCH_SATURATED, message))
 }
 
-/// At the lowest load that does not meet the objectives the instrument itself was at its limit: then it is that which was found.
+/// The finding that the client was at its own limit at the lowest load that does not meet the objectives:
+/// the search may have found that limit instead of the server's.
 fn limited_by_the_client(answer: &SearchAnswer, cell: &Cell) -> Option<Finding> {
     let beyond = |load: &&LoadAnswer| load.claim == Claim::NotMet;
     let high = answer.loads.iter().find(beyond)?.load;

@@ -1,11 +1,11 @@
-//! What is known of one load from all its trials. Never decides what is tried next.
+//! What is known about one load from all its trials. Never decides which load is tried next.
 
 use super::evidence::{Claim, Measure, Measured};
 use super::overwhelmed::Overwhelmed;
 use super::trial::{Saturation, Trial};
 use inferometer_plan::search::Criterion;
 
-/// All that is known of one load.
+/// Everything that is known about one load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
     /// Requests per second, or in flight.
@@ -14,23 +14,23 @@ pub struct Load {
     pub trials: u32,
     /// Requests of all its trials.
     pub requests: u64,
-    /// Of each tier the criterion that so many requests missed that the load is far beyond its edge, by the last
-    /// trial that showed it; empty where none did.
+    /// For each tier, the criterion that so many requests missed that the load is far beyond its edge, by
+    /// the last trial that showed it; empty if none did.
     pub overwhelmed: Vec<Overwhelmed>,
-    /// Whether a trial was long enough for its requests to meet what the load holds: else the load cannot be
-    /// said to meet anything.
+    /// Whether a trial was long enough to reach the steady state of the load. If not, the load cannot
+    /// count as meeting anything.
     pub is_settled: bool,
-    /// Whether the streams of a trial came in bundles, so that an objective on times between tokens cannot
-    /// be judged.
+    /// Whether streams of a trial came in bundles, so that objectives on times between tokens cannot be
+    /// judged.
     pub lacks_gaps: bool,
-    /// What its last trial says of saturation.
+    /// The saturation in its last trial.
     pub saturation: Option<Saturation>,
-    /// What was measured of each criterion, in their order.
+    /// The measured value of each criterion, in their order.
     pub measured: Vec<Measured>,
 }
 
 impl Load {
-    /// Of the trials at one load; at least one.
+    /// What is known from the trials at one load; there must be at least one trial.
     pub(super) fn of(
         criteria: &[Criterion],
         trials: &[&Trial],
@@ -56,12 +56,12 @@ impl Load {
         }
     }
 
-    /// Requests that count for the criterion for which most do.
+    /// The largest number of requests that count for any criterion.
     pub fn counted(&self) -> u64 {
         self.measured.iter().map(|measured| measured.counted).max().unwrap_or(0)
     }
 
-    /// What this load alone says of the criteria of a tier.
+    /// What this load alone shows about the criteria of a tier.
     pub fn claim(&self, tier: &[usize]) -> Claim {
         let claims = || tier.iter().map(|&index| self.measured[index].claim);
         if !self.overwhelmed.is_empty()

@@ -1,9 +1,9 @@
 //! The search for the highest load that meets the objectives: its settings, the next load to try,
 //! and the uncertainty of the answer. Pure: other modules measure the trials and report them here.
 //!
-//! A [`Search`] asks for a trial (a load and a number of requests), is told what became of each
-//! request ([`Trial`]), and in the end answers with an estimate and an interval. docs/search.md has
-//! the procedure with its formulas.
+//! A [`Search`] asks for a trial (a load and a number of requests), gets the outcome of each request
+//! ([`Trial`]), and finally answers with an estimate and an interval. docs/search.md describes the
+//! procedure with its formulas.
 
 mod answer;
 mod crossing;

@@ -1,39 +1,39 @@
-//! That a load is far beyond the edge, from all requests of a trial, and the watcher that ends a trial
-//! as soon as that is certain. Never needs to know when a server has settled:
-//! requests that come to an idle server are no worse off than those that come later.
+//! Decides from all requests of a trial whether its load is far beyond the edge. A watcher ends a trial
+//! as soon as that is certain. It does not need to know when the server reached its steady state:
+//! requests to an idle server are no worse off than later ones.
 
 use inferometer_load::{Level, PassPlan};
 use inferometer_metrics::{Fate, RequestFigures};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::Criterion;
 
-/// As few independent requests as those of a trial are taken to be worth, however misses come together.
+/// The assumed number of independent requests in a trial: a cautious value, however correlated misses
+/// are.
 pub(super) const INDEPENDENT: u64 = 12;
-/// How seldom a load at its edge may be taken for one far beyond it, if so.
+/// Under this assumption, the probability of taking a load at its edge for one far beyond it.
 const WRONG: f64 = 1e-4;
-/// In a short trial so many requests in a row may share one crowd, and are worth one.
+/// In a short trial, this many requests in a row may be fully correlated, and are worth one.
 const IN_A_CROWD: u64 = 8;
 
-/// So many of a trial's requests have missed one criterion that the load cannot be one at which
-/// enough of them meet it.
+/// The finding that a trial's requests missed one criterion so often that the load cannot meet it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Overwhelmed {
-    /// The criterion, by its place among them.
+    /// The criterion, by its index.
     pub criterion: usize,
-    /// Requests that have missed it for certain.
+    /// Requests that certainly missed it.
     pub missed: u64,
-    /// Requests of the trial, those included that were cut off.
+    /// Requests of the trial, including those that were cut off.
     pub planned: u64,
-    /// Requests that were in flight when it was cut off, and those that were not sent then.
+    /// Requests in flight when it was cut off, plus those that had not been sent.
     pub cut_off: u64,
 }
 
-/// How many of a trial's requests must miss each criterion for the claim; none where no number is
-/// enough, as of a mean.
+/// How many requests of a trial must miss each criterion before its load counts as far beyond the edge;
+/// absent if no number is enough, as for a mean.
 ///
-/// If `planned` requests are worth at least n independent ones (twelve, or an eighth of them where
-/// that is fewer), M misses are worth the whole part of n M / planned of them, and those must be
-/// rarer, by the binomial law, than one in ten thousand.
+/// `planned` requests are assumed to be worth at least n independent ones: twelve, or an eighth of them
+/// if that is fewer. M misses are then worth n M / planned of them, rounded down. By the binomial
+/// distribution, so many misses must be rarer than one in ten thousand.
 pub fn misses_to_claim(criteria: &[Criterion], planned: u64) -> Vec<Option<u64>> {
     let level = WRONG / criteria.len().max(1) as f64;
     let independent = INDEPENDENT.min(planned / IN_A_CROWD);
@@ -47,8 +47,8 @@ pub fn misses_to_claim(criteria: &[Criterion], planned: u64) -> Vec<Option<u64>>
     criteria.iter().map(of).collect()
 }
 
-/// Requests of a trial that cannot be counted as misses: in a closed loop the first are sent all at
-/// once, and meet a crowd that the load does not have later.
+/// Requests of a trial that cannot count as misses: in a closed loop the first requests are sent all at
+/// once, and meet more prompts in the queue than later ones.
 pub(super) fn first_crowd(pass: &PassPlan) -> u64 {
     match pass {
         PassPlan::Closed { concurrency: Level::Constant(load), .. } => crowd_of(*load),
@@ -56,13 +56,13 @@ pub(super) fn first_crowd(pass: &PassPlan) -> u64 {
     }
 }
 
-/// Of so many in flight, the first two rounds.
+/// The first two rounds of this many requests in flight.
 pub(super) fn crowd_of(load: f64) -> u64 {
     2 * load.ceil() as u64
 }
 
-/// Watches a trial in progress. It receives each request that ends, in any order, and decides from
-/// these and those in flight whether the result is certain, for any outcome of the others.
+/// Watches a trial in progress. It receives each request that ends, in any order. From these and those in
+/// flight it decides whether the result is certain, whatever happens to the others.
 #[derive(Clone, Debug)]
 pub struct Watcher {
     criteria: Vec<Criterion>,
@@ -73,7 +73,8 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// A watcher of a pass. Each tier has to be beyond its edge, for the others want the rest.
+    /// A watcher of a pass. Each tier must be beyond its edge, because the other tiers need the rest of
+    /// the trial.
     pub fn new(criteria: &[Criterion], tiers: &[Vec<usize>], pass: &PassPlan) -> Self {
         let planned = u64::from(pass.requests().unwrap_or(u32::MAX));
         Self {
@@ -85,12 +86,12 @@ impl Watcher {
         }
     }
 
-    /// Takes in a request that ended.
+    /// Adds a request that ended.
     pub fn ended(&mut self, figures: &RequestFigures) {
         add(&mut self.missed, &self.criteria, self.crowd, figures);
     }
 
-    /// Whether the claim is certain, with what requests in flight are at best: as if each ended now.
+    /// Whether the result is certain in the best case for the requests in flight: that each ends now.
     pub fn is_certain(&self, in_flight: impl Iterator<Item = RequestFigures>) -> bool {
         let mut missed = self.missed.clone();
         in_flight.for_each(|figures| add(&mut missed, &self.criteria, self.crowd, &figures));
@@ -98,7 +99,7 @@ impl Watcher {
     }
 }
 
-/// The first criterion of each tier that so many requests missed; none unless each tier has one.
+/// For each tier, the first criterion with enough misses; absent unless each tier has one.
 pub(super) fn are_beyond(
     tiers: &[Vec<usize>],
     missed: &[u64],
@@ -109,8 +110,8 @@ pub(super) fn are_beyond(
     firsts.collect()
 }
 
-/// When the claim becomes certain in a trial of which it is known how each request would end, as in
-/// virtual time; none where it never does.
+/// When the result becomes certain in a trial if the end of each request is known, as in virtual time;
+/// absent if it never does.
 pub fn certain_at(watcher: &Watcher, requests: &[RequestFigures]) -> Option<Nanos> {
     let is_certain = |at: Nanos| {
         watcher.is_certain(requests.iter().filter(|one| one.due <= at).map(|one| one.as_of(at)))
@@ -120,7 +121,7 @@ pub fn certain_at(watcher: &Watcher, requests: &[RequestFigures]) -> Option<Nano
     if !is_certain(last) {
         return None;
     }
-    // What has missed stays so, so that there is one instant from which on it is certain.
+    // A miss remains a miss, so there is one instant from which on the result is certain.
     let (mut before, mut after) = (first.0, last.0);
     while before < after {
         let middle = before + (after - before) / 2;
@@ -137,7 +138,8 @@ fn add(missed: &mut [u64], criteria: &[Criterion], crowd: u64, figures: &Request
     }
 }
 
-/// The chance that of `n` independent requests so many or more miss, each with the chance `p`.
+/// The probability that at least `misses` of `n` independent requests miss, if each misses with the
+/// probability `p`.
 fn as_many_or_more(misses: f64, n: f64, p: f64) -> f64 {
     let (mut log, mut fewer, mut k) = (n * libm::log1p(-p), 0.0, 0.0);
     while k < misses {

@@ -1,4 +1,5 @@
-//! What the plan of a search says to the procedure, to the pass of each trial, and to what ends it.
+//! Derives from the plan of a search: the settings of the procedure, the pass of each trial, and the
+//! watcher that ends a trial early.
 
 use inferometer_load::{Level, PassPlan};
 use inferometer_plan::search::{Over, SearchPlan};
@@ -24,14 +25,15 @@ pub fn settings(plan: &SearchPlan) -> Settings {
     }
 }
 
-/// What ends the pass of a trial as soon as it is certain that its load is far beyond the edge; none for a pass that is no trial.
+/// Ends the pass of a trial as soon as it is certain that its load is far too high; absent for a pass
+/// that is not a trial.
 pub fn watcher(plan: &SearchPlan, pass: &PassPlan) -> Option<Watcher> {
     let settings = settings(plan);
     pass.constant_load().map(|_| Watcher::new(&settings.criteria, &settings.tiers, pass))
 }
 
-/// The pass of a trial: that of the plan, at the load and with the requests that the procedure asks
-/// for.
+/// The pass of a trial: the pass of the plan, with the load and the number of requests that the
+/// procedure asks for.
 pub fn trial_pass(of_plan: &PassPlan, asked: NextTrial) -> PassPlan {
     let mut pass = of_plan.clone();
     if let PassPlan::Open { rate: level, bound, .. }

@@ -1,4 +1,4 @@
-//! Which load is tried next, with how many requests, and when the answer is known.
+//! Chooses the next load and its number of requests, and decides when the answer is known.
 
 mod single_loads;
 
@@ -9,57 +9,57 @@ use super::settings::{NextTrial, Outcome, Settings};
 use super::trial::Trial;
 use inferometer_plan::search::Criterion;
 
-/// Requests of a trial that only shows on which side of the edge a load lies, far from it.
+/// Requests of a trial far from the edge, which only shows on which side of the edge its load lies.
 const PROBE: u64 = 40;
-/// A trial nearer to it has so many misses in the mean, where as many as may miss do.
+/// A trial nearer to the edge has this many misses on average if the allowed share misses.
 const MISSES: f64 = 2.0;
-/// And so many times the requests that its start-up and its drain take.
+/// It also has at least this many times the requests of its start-up and drain.
 const TIMES_ASIDE: u64 = 2;
 /// Latencies of a trial that hardly count: start-up and drain.
 const LATENCIES_ASIDE: f64 = 4.0;
-/// From here on, as a logarithm, the ends of the bracket are near enough for long trials.
+/// Long trials begin when the distance between the ends of the bracket, as a logarithm, is at most this.
 const BRACKET: f64 = 0.3;
-/// The first long trial takes this part of all requests, and each is larger than the one before by
-/// this factor, up to this part of what is left.
+/// The first long trial has this part of all requests. Each further one is larger by this factor, up to
+/// this part of the remaining requests.
 const FIRST_LONG: u64 = 8;
 const MOST_AT_FIRST: u64 = 2_500;
 const GROWTH: f64 = 1.5;
 const OF_LEFT: u64 = 3;
-/// Long trials stand so far from the estimate, as a logarithm, at least and at most.
+/// The smallest and the largest distance of long trials from the estimate, as a logarithm.
 const APART: (f64, f64) = (0.01, 0.1);
-/// And so far where the interval has no end on that side.
+/// The distance if the interval has no end on that side.
 const FAR_APART: f64 = 0.2;
-/// A trial beyond a load that met the objectives is higher by this factor at least.
+/// The smallest factor from a load that met the objectives to a higher one.
 const ABOVE: f64 = 1.25;
-/// Where less than this part of what came left per second, more came than the server can do.
+/// If less than this part of the arriving requests ended per second, the load exceeds the capacity.
 const LEAVES: f64 = 0.75;
-/// An interval that is narrow enough is believed after so many long trials.
+/// A narrow interval is only trusted after this many long trials.
 const FEWEST_LONG: u32 = 3;
-/// A server with so few requests in flight is as good as idle: lower loads are no better.
+/// A server with so few requests in flight on average is nearly idle: lower loads are no better.
 const IDLE: f64 = 0.1;
-/// The share of the requests of a trial that complete where the server is idle.
+/// The share of requests that must complete for a server to count as idle.
 const SERVED: f64 = 0.98;
 
-/// A search in progress: asks for trials, takes them in.
+/// A search in progress: asks for trials and gets their results.
 #[derive(Clone, Debug)]
 pub struct Search {
     settings: Settings,
     trials: Vec<(Trial, Option<Overwhelmed>)>,
     tiers: Vec<TierEdge>,
-    /// Trials near the edge so far.
+    /// The number of trials near the edge so far.
     long: u32,
-    /// Whether a trial was ended because the time was over.
+    /// Whether the time limit ended a trial.
     is_out_of_time: bool,
 }
 
 impl Search {
-    /// A search that has tried nothing.
+    /// A search without trials.
     pub fn new(settings: Settings) -> Self {
         let tiers = settings.tiers.iter().map(|tier| edge(&settings, tier, &[])).collect();
         Self { tiers, settings, trials: Vec::new(), long: 0, is_out_of_time: false }
     }
 
-    /// What it is for.
+    /// Its settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -74,8 +74,7 @@ impl Search {
         self.trials.len() as u32
     }
 
-    /// The last trial that was taken in, and whether so many of its requests missed a criterion that the
-    /// load is far beyond the edge.
+    /// The last trial, and the criterion whose misses show that its load is far beyond the edge, if any.
     pub fn last(&self) -> Option<(&Trial, Option<Overwhelmed>)> {
         self.trials.last().map(|(trial, by)| (trial, *by))
     }
@@ -85,12 +84,12 @@ impl Search {
         self.trials.iter().map(|(trial, _)| trial.span_s).sum()
     }
 
-    /// What is known of the edge of each tier.
+    /// What is known about the edge of each tier.
     pub fn tiers(&self) -> &[TierEdge] {
         &self.tiers
     }
 
-    /// What is known of each load that was tried, in ascending order.
+    /// What is known about each tried load, in ascending order.
     pub fn loads(&self) -> Vec<Load> {
         let mut loads: Vec<f64> = self.trials.iter().map(|(trial, _)| trial.load).collect();
         loads.sort_unstable_by(f64::total_cmp);
@@ -103,8 +102,7 @@ impl Search {
         loads.into_iter().map(of).collect()
     }
 
-    /// Takes in a trial. One that was cut off before it was certain that its load is far beyond the edge
-    /// is none.
+    /// Adds a trial. It is ignored if it was cut off before its load was certainly far beyond the edge.
     pub fn tell(&mut self, trial: Trial) {
         let overwhelmed = overwhelmed(&self.settings, &trial).map(|tiers| tiers[0]);
         if trial.cut_off > 0 && overwhelmed.is_none() {
@@ -117,13 +115,13 @@ impl Search {
         self.bound_by_single_loads();
     }
 
-    /// The ends of a tier's interval as they are stated: of whole loads the highest that meets lies
-    /// between them.
+    /// The ends of a tier's interval as they are stated: for whole loads, the highest load that meets the
+    /// objectives lies between them.
     pub fn interval(&self, tier: usize) -> (Option<f64>, Option<f64>) {
         let edge = &self.tiers[tier];
         let highest = self.settings.highest.unwrap_or(f64::INFINITY);
         let high = edge.high.filter(|&high| high < highest || edge.bad.is_some());
-        // Beyond the highest load nothing was asked.
+        // Loads above the highest one were not tried.
         let low = edge.low.map(|low| low.min(highest));
         match self.settings.whole {
             false => (low, high),
@@ -131,8 +129,8 @@ impl Search {
         }
     }
 
-    /// The best estimate of the highest load that meets the objectives of a tier; where all that were
-    /// tried do, the highest of them, and none where none did.
+    /// The best estimate of the highest load that meets the objectives of a tier. If all tried loads meet
+    /// them, the highest of these; absent if none does.
     pub fn estimate(&self, tier: usize) -> Option<f64> {
         let edge = &self.tiers[tier];
         let (low, high) = self.interval(tier);
@@ -142,14 +140,14 @@ impl Search {
         (estimate > 0.0).then_some(estimate)
     }
 
-    /// How the search of all tiers stands.
+    /// The state of the search over all tiers.
     pub fn outcome(&self) -> Outcome {
         let of = |tier| self.outcome_of(tier);
         let open = (0..self.tiers.len()).map(of).find(|outcome| *outcome == Outcome::Unfinished);
         open.unwrap_or_else(|| of(0))
     }
 
-    /// How a tier stands.
+    /// The state of a tier.
     pub fn outcome_of(&self, tier: usize) -> Outcome {
         let settings = &self.settings;
         let edge = &self.tiers[tier];
@@ -181,7 +179,7 @@ impl Search {
             || (self.settings.whole && high <= low + 1.0)
     }
 
-    /// Takes in that a trial was ended because the time of all trials was over.
+    /// Notes that the time limit ended a trial.
     pub fn time_is_over(&mut self) {
         self.is_out_of_time = true;
     }
@@ -193,8 +191,8 @@ impl Search {
         self.settings.max_time_s.map_or(f64::INFINITY, |most| most - self.time_s())
     }
 
-    /// How long the rest may take at most, were all requests that are left sent at the load of the next
-    /// trial; none where there is none, or nothing is known of how long requests take.
+    /// The most time that the rest may take if all remaining requests are sent at the load of the next
+    /// trial; absent without a next trial, or if the time of a request is unknown.
     pub fn seconds_left(&self) -> Option<f64> {
         let load = self.next()?.load;
         let left = self.settings.max_requests.saturating_sub(self.requests()) as f64;
@@ -202,10 +200,10 @@ impl Search {
         (each_s > 0.0).then(|| (left * each_s).min(self.time_left_s()))
     }
 
-    /// The lowest load that is tried: below it nothing is better, for a request meets no other.
+    /// The lowest load that is tried: below it nothing is better, because requests are already alone.
     pub fn lowest(&self) -> f64 {
         let idle = |(trial, _): &(Trial, Option<Overwhelmed>)| {
-            // A server that refuses most of what comes has few in flight, and is not idle.
+            // A server that refuses most requests has few in flight, but is not idle.
             let is_idle = trial.load * trial.latency_s < IDLE
                 && (trial.is_settled || trial.cut_off > 0)
                 && trial.completed as f64 >= SERVED * trial.ended() as f64;
@@ -215,7 +213,7 @@ impl Search {
         self.settings.lowest.max(idle.unwrap_or(0.0))
     }
 
-    /// The tier that is looked at now: the one that is least sure of those that are open.
+    /// The open tier with the widest interval: the search works on it now.
     fn tier(&self) -> Option<usize> {
         let open = (0..self.tiers.len()).filter(|&at| self.outcome_of(at) == Outcome::Unfinished);
         open.max_by(|&a, &b| self.width(a).total_cmp(&self.width(b)))
@@ -228,7 +226,7 @@ impl Search {
         }
     }
 
-    /// Whether what is next is a long trial near the edge.
+    /// Whether the next trial is a long one near the edge.
     fn is_near(&self) -> bool {
         let Some(tier) = self.tier() else { return false };
         match (self.tiers[tier].good, self.tiers[tier].bad) {
@@ -239,7 +237,7 @@ impl Search {
         }
     }
 
-    /// The next trial; none when the search is over.
+    /// The next trial; absent when the search is over.
     pub fn next(&self) -> Option<NextTrial> {
         let edge = &self.tiers[self.tier()?];
         let (load, wanted) = match (edge.good, edge.bad) {
@@ -253,8 +251,8 @@ impl Search {
         Some(NextTrial { load, requests: self.affordable(load, wanted) })
     }
 
-    /// After a trial that was too short to meet what its load holds, and met the objectives: a longer
-    /// one, or one at what left per second where far more came than left.
+    /// The trial after one that was too short for a steady state and met the objectives: a longer one. If
+    /// far more requests arrived than ended, one at the rate at which they ended.
     fn unsettled(&self) -> Option<(f64, u64)> {
         let (last, overwhelmed) = self.last()?;
         if last.is_settled || overwhelmed.is_some() {
@@ -276,7 +274,7 @@ impl Search {
         Some((load, (TIMES_ASIDE * aside).max(PROBE)))
     }
 
-    /// Up by the stride. One below 2 grows to that with each trial.
+    /// A higher load, by the stride. A stride below 2 grows to 2 from trial to trial.
     fn up(&self, good: f64) -> (f64, u64) {
         match self.settings.highest {
             Some(highest) if good >= highest => (highest, self.long_trial(highest)),
@@ -286,13 +284,15 @@ impl Search {
                 let stride = asked.powi(1 << doublings).min(asked.max(2.0));
                 let up = self.rounded(good * stride, f64::ceil);
                 let up = highest.map_or(up, |highest| up.min(highest));
-                // As many at once as the lower load has in flight show little of a higher one.
+                // With only as many requests as the lower load has in flight, a higher load would show
+                // little.
                 (up, PROBE.max(self.aside(good)))
             }
         }
     }
 
-    /// Down: to what left per second, where far more came than left, else by the stride.
+    /// A lower load: the rate at which requests ended, if far more arrived than ended; else lower by the
+    /// stride.
     fn down(&self, bad: f64) -> (f64, u64) {
         if bad <= self.lowest() {
             return (bad, self.long_trial(bad));
@@ -304,12 +304,12 @@ impl Search {
         (self.rounded(down, f64::floor).max(self.lowest()), PROBE)
     }
 
-    /// The estimate, within the inner part of the bracket.
+    /// A load at the estimate, within the inner part of the bracket.
     fn between(&self, edge: &TierEdge, good: f64, bad: f64) -> (f64, u64) {
         let width = (bad / good).ln();
         let middle = (good * bad).sqrt();
         let within = [good * (0.25 * width).exp(), good * (0.75 * width).exp()];
-        // What left per second where far more came is about as much as the server can do.
+        // If far more requests arrived than ended, the rate of ends is about what the server can do.
         let leaves = self.trials.iter().filter(|(trial, _)| trial.load == bad);
         let leaves = leaves.map(|(trial, _)| trial.throughput()).fold(f64::INFINITY, f64::min);
         let load = edge.estimate.unwrap_or(middle).clamp(within[0], within[1]);
@@ -320,13 +320,13 @@ impl Search {
         (load, self.side_trial(load))
     }
 
-    /// A long trial, in turn below and above the estimate: the lower end is secured first.
+    /// A long trial, alternately below and above the estimate; first until the lower end is known.
     fn near(&self, edge: &TierEdge) -> (f64, u64) {
         let estimate = edge.estimate.unwrap_or(self.settings.start);
         let below = |apart: f64| self.rounded(estimate * (-apart).exp(), f64::floor);
         let above = |apart: f64| self.rounded(estimate * apart.exp(), f64::ceil);
         let load = match (edge.low, edge.high) {
-            // Lower each time: a load far below the edge is met by so many more that its end is known.
+            // Lower each time: far below the edge, the load certainly meets the objectives.
             (None, _) => below(FAR_APART * f64::from(1 + self.long.min(4))),
             (_, None) => above(FAR_APART),
             (Some(low), Some(high)) => {
@@ -339,7 +339,7 @@ impl Search {
         (load, self.long_trial(load))
     }
 
-    /// Requests of a trial that shows on which side of the edge its load lies.
+    /// How many requests a trial needs to show on which side of the edge its load lies.
     fn side_trial(&self, load: f64) -> u64 {
         let tail = |criterion: &Criterion| criterion.needed().map(|needed| 1.0 - needed);
         let rarest = self.settings.criteria.iter().filter_map(tail).fold(1.0, f64::min);
@@ -347,7 +347,7 @@ impl Search {
         few.max(TIMES_ASIDE * self.aside(load))
     }
 
-    /// Requests of a trial that narrows the interval: each one more than the one before.
+    /// How many requests a trial needs to narrow the interval: each has more than the one before.
     fn long_trial(&self, load: f64) -> u64 {
         let wanted = self.first_long() as f64 * GROWTH.powi(self.long.min(20) as i32);
         (wanted as u64).max(self.side_trial(load))
@@ -357,7 +357,8 @@ impl Search {
         (self.settings.max_requests / FIRST_LONG).min(MOST_AT_FIRST)
     }
 
-    /// No more than is left, never most of it, and nothing that is too little for another trial.
+    /// Limits a trial to the remaining requests, and to a part of them; but leaves no remainder that is
+    /// too small for another trial.
     fn affordable(&self, load: f64, wanted: u64) -> u64 {
         let of_time = match self.settings.whole {
             _ if self.settings.max_time_s.is_none() => u64::MAX,
@@ -367,7 +368,7 @@ impl Search {
         let left = self.settings.max_requests.saturating_sub(self.requests()).min(of_time).max(1);
         let most = (left / OF_LEFT).max(self.side_trial(load));
         let asked = wanted.min(most).min(left);
-        // Several short trials at last would say less than one.
+        // Several short trials at the end would show less than one.
         if left - asked < self.side_trial(load).max(asked / 2) { left } else { asked }
     }
 
@@ -377,7 +378,7 @@ impl Search {
         (LATENCIES_ASIDE * in_flight).ceil() as u64
     }
 
-    /// The latency in the nearest trial that had a steady state; 0 before there is one.
+    /// The latency in the nearest trial with a steady state; 0 if there is none.
     fn latency_near(&self, load: f64) -> f64 {
         let distance = |trial: &Trial| (trial.load / load).ln().abs();
         let steady = self.trials.iter().filter(|(trial, overwhelmed)| {
@@ -388,13 +389,13 @@ impl Search {
         nearest.map_or(0.0, |trial| trial.latency_s)
     }
 
-    /// A load that people can say: a whole number, or one of few digits.
+    /// A load that people can say: a whole number, or one with few digits.
     fn rounded(&self, load: f64, round: fn(f64) -> f64) -> f64 {
         if self.settings.whole {
             return round(load).max(1.0);
         }
         let digits = if self.settings.precision < 0.02 { 4 } else { 3 };
-        // As people write it, and not as a product of powers would give it.
+        // Parsed from decimal text, so that it has no rounding error of a product.
         format!("{load:.digits$e}").parse().unwrap_or(load)
     }
 }

@@ -3,17 +3,17 @@
 use inferometer_plan::search::Criterion;
 use serde::{Deserialize, Serialize};
 
-/// What a search is for, and within which bounds.
+/// The goal of a search, and its limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// What is judged; at least one.
     pub criteria: Vec<Criterion>,
-    /// The criteria that must hold together, tier by tier, by their places: each tier has an answer of
-    /// its own. One tier of all of them where none were named.
+    /// The criteria of each tier, by their indices: all criteria of a tier must be met together, and each
+    /// tier has an answer of its own. Without named tiers, one tier of all criteria.
     pub tiers: Vec<Vec<usize>>,
     /// The load of the first trial.
     pub start: f64,
-    /// The factor to the second.
+    /// The factor from the first load to the second.
     pub stride: f64,
     /// The lowest load that is tried.
     pub lowest: f64,
@@ -21,9 +21,9 @@ pub struct Settings {
     pub highest: Option<f64>,
     /// Whether loads are whole numbers.
     pub whole: bool,
-    /// The probability that the interval holds the edge.
+    /// The probability that the interval covers the edge.
     pub confidence: f64,
-    /// Ends of the interval are to lie this close together, as a share of the lower one.
+    /// How narrow the interval must be: its width as a share of its lower end.
     pub precision: f64,
     /// The most requests of all trials.
     pub max_requests: u64,
@@ -42,23 +42,23 @@ pub struct NextTrial {
     pub requests: u64,
 }
 
-/// Why a search ended, or that it goes on.
+/// Why a search ended, or that it is not finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It goes on, or was broken off.
+    /// It is not finished, or was stopped.
     Unfinished,
-    /// The interval is as narrow as was asked for.
+    /// The interval is as narrow as asked for.
     Found,
     /// Not even the lowest load meets the objectives.
     NotMetAtLowest,
     /// The highest load meets them too.
     MetAtHighest,
-    /// The requests were spent before the interval was as narrow as was asked for.
+    /// The limit on requests was reached before the interval was as narrow as asked for.
     RequestsSpent,
-    /// As many trials were made as were allowed.
+    /// The limit on trials was reached.
     TrialsSpent,
-    /// The time was spent.
+    /// The time limit was reached.
     TimeSpent,
     /// An objective on times between tokens could not be judged, because tokens came in bundles.
     NotMeasurable,

@@ -1,4 +1,4 @@
-//! Searches against servers that are a formula: the edge is known exactly.
+//! Searches on simulated servers with a formula: the edge is known exactly.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn settings(text: &str) -> Settings {
     }
 }
 
-/// A trial of independent requests, of which each misses each criterion with this probability.
+/// A trial of independent requests; each misses each criterion with this probability.
 fn trial(search: &Search, asked: NextTrial, misses: f64, seed: u64) -> Trial {
     let mut rng = rng(seed, &["trial", &search.trials().to_string()]);
     let mut judged = |_: u64| {
@@ -69,7 +69,7 @@ fn trial(search: &Search, asked: NextTrial, misses: f64, seed: u64) -> Trial {
     }
 }
 
-/// Searches a server whose share of misses is a function of the load.
+/// Searches on a server whose share of misses is a function of the load.
 fn search(settings: Settings, misses: impl Fn(f64) -> f64, seed: u64) -> Search {
     let mut search = Search::new(settings);
     while let Some(asked) = search.next() {
@@ -79,12 +79,12 @@ fn search(settings: Settings, misses: impl Fn(f64) -> f64, seed: u64) -> Search 
     search
 }
 
-/// 5 % of requests miss at the edge, and more by this power of the load.
+/// 5 % of requests miss at the edge; the share grows with this power of the load.
 fn curve(edge: f64, power: f64) -> impl Fn(f64) -> f64 {
     move |load| (0.05 * (load / edge).powf(power)).min(1.0)
 }
 
-/// A request that was due and ended at these milliseconds.
+/// A request with these times in milliseconds: due, end, and time to first token.
 fn figures(due: f64, ended: f64, ttft: f64) -> RequestFigures {
     let at = |ms: f64| Nanos::ZERO + Duration::from_secs_f64(ms * 1e-3);
     RequestFigures {

@@ -1,5 +1,5 @@
-//! A trial: what became of each request at one load, and which of them count. Never weighs what it
-//! counts: that is [`super::Evidence`].
+//! A trial: the outcome of each request at one load, and which of them count. Does not judge them:
+//! [`super::Evidence`] does.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use inferometer_metrics::{Fate, Gaps, RequestFigures};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::{Criterion, Judged};
 
-/// Requests kept waiting faster than they are served: the load has no steady state.
+/// Requests arrived faster than they ended: the load has no steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Saturation {
-    /// Requests that came in the second half of the arrivals.
+    /// Requests that arrived in the second half of the arrivals.
     pub arrived: u64,
     /// Requests that ended in the same time.
     pub ended: u64,
@@ -26,19 +26,19 @@ pub struct Saturation {
     pub in_flight_after: f64,
 }
 
-/// What became of the requests of one pass at one load.
+/// The outcomes of the requests of one pass at one load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     /// The load: requests per second, or requests in flight.
     pub load: f64,
     /// Requests that were sent.
     pub requests: u64,
-    /// Requests that were planned: more where it was cut off.
+    /// Requests that were planned: more than were sent if it was cut off.
     pub planned: u64,
-    /// Requests that were in flight when it was cut off, and those that were not sent then.
+    /// Requests in flight when it was cut off, plus those that had not been sent.
     pub cut_off: u64,
-    /// Requests that missed each criterion for certain, wherever they stand in the trial; the crowd
-    /// at the beginning of a closed loop is left out.
+    /// Requests that certainly missed each criterion, anywhere in the trial, except those that a closed
+    /// loop sends at once at its beginning.
     pub missed: Vec<u64>,
     /// Requests of the start-up, which do not count.
     pub startup: u64,
@@ -50,25 +50,25 @@ pub struct Trial {
     pub span_s: f64,
     /// Requests that completed.
     pub completed: u64,
-    /// Whether it was long enough for requests to meet what the load holds: else it had fewer misses than
-    /// the load has in the long run.
+    /// Whether it was long enough for a steady state. If not, it has fewer misses than the load has in
+    /// the long run.
     pub is_settled: bool,
-    /// What the requests that count say of each criterion.
+    /// What the counted requests show about each criterion.
     pub measured: Vec<Measure>,
-    /// Whether its streams came in bundles, so that an objective on times between tokens cannot be judged
-    /// by it: nothing counts for such a criterion.
+    /// Whether its streams came in bundles, so that it cannot judge objectives on times between tokens:
+    /// no request counts for such a criterion.
     pub lacks_gaps: bool,
-    /// Absent where requests left as fast as they came, or the trial was too short to say.
+    /// Absent if requests ended as fast as they arrived, or if the trial was too short to decide that.
     pub saturation: Option<Saturation>,
 }
 
 impl Trial {
-    /// Requests that count for the criterion for which most do.
+    /// The largest number of requests that count for any criterion.
     pub fn counted(&self) -> u64 {
         self.measured.iter().map(|measure| measure.counted).max().unwrap_or(0)
     }
 
-    /// Whether a criterion is met by what was measured; none where nothing counts.
+    /// Whether the measured value meets a criterion; absent if no request counts.
     pub fn is_met(&self, index: usize, criterion: &Criterion) -> Option<bool> {
         let measure = self.measured[index];
         (measure.counted > 0).then(|| match (criterion.needed(), criterion.mean_limit_ms()) {
@@ -83,13 +83,13 @@ impl Trial {
         self.requests.saturating_sub(self.cut_off.saturating_sub(not_sent))
     }
 
-    /// Requests that left per second.
+    /// Requests that ended per second.
     pub(super) fn throughput(&self) -> f64 {
         if self.span_s > 0.0 { self.completed as f64 / self.span_s } else { f64::INFINITY }
     }
 }
 
-/// Gathers the requests of a trial, in any order.
+/// Collects the requests of a trial, in any order.
 #[derive(Clone, Debug)]
 pub struct TrialFold {
     load: f64,
@@ -115,7 +115,7 @@ impl HasStay for Row {
 }
 
 impl TrialFold {
-    /// Nothing seen yet of a pass; none of one that holds no load.
+    /// A trial without requests yet; absent for a pass whose load is not constant.
     pub fn of(pass: &PassPlan, criteria: &[Criterion]) -> Option<Self> {
         Some(Self {
             load: pass.constant_load()?,
@@ -127,7 +127,7 @@ impl TrialFold {
         })
     }
 
-    /// Takes in a request.
+    /// Adds a request.
     pub fn add(&mut self, figures: &RequestFigures) {
         let judged = self.criteria.iter().map(|criterion| criterion.judge(figures)).collect();
         let ended = figures.ended.unwrap_or(figures.due).max(figures.due);
@@ -151,13 +151,13 @@ impl TrialFold {
         let missed = (0..self.criteria.len()).map(missed).collect();
         let unknown: Vec<bool> = (0..self.criteria.len()).map(is_unknown).collect();
         let planned = self.planned.max(self.rows.len() as u64);
-        // Of a run that was killed those are there that had ended.
+        // If a run was killed, only requests that had ended have a record.
         let never_recorded = planned - self.rows.len() as u64;
         let cut_off = self.rows.iter().filter(|row| row.fate != Fate::Ended).count() as u64;
         let cut_off = cut_off + never_recorded;
         self.rows.retain(|row| row.fate != Fate::NeverSent);
         let found = startup::counted(&self.rows);
-        // When a trial was cut off was decided by its outcome, so that none of it counts.
+        // The outcome of a trial decided when it was cut off, so none of its requests count.
         let none = Counted { startup: 0, end: 0, is_settled: false, ..found };
         let Counted { startup, end, latency_s, is_settled } =
             if cut_off > 0 { none } else { found };
@@ -190,23 +190,23 @@ impl TrialFold {
     }
 }
 
-/// Latencies after which as much is in flight as a load holds that can be held.
+/// After this many latencies the number in flight is that of the steady state, if the load has one.
 const SETTLED_LATENCIES: f64 = 3.0;
 /// Parts of the second half of the arrivals over which requests in flight are averaged.
 const PARTS: usize = 8;
-/// Of the arrivals of that half so many more than ended, as a share, at least.
+/// The smallest excess of arrivals over ends in that half, as a share.
 const LEAST_EXCESS: f64 = 0.1;
-/// And so many standard deviations of the difference of two Poisson counts.
+/// The smallest excess in standard deviations of a difference of two Poisson counts.
 const EXCESS_DEVIATIONS: f64 = 4.0;
 
-/// Whether more requests came than left (J. D. C. Little: what comes and does not leave is in
-/// flight): over the second half of the arrivals, by a tenth and by four standard deviations, with
-/// more in flight in each of its parts than in the one before but one.
+/// Whether more requests arrived than ended (Little: the difference is in flight). In the second half of
+/// the arrivals the excess must be a tenth and four standard deviations, and each part must have more in
+/// flight than the last but one before it.
 fn saturation(rows: &[Row], latency_s: f64) -> Option<Saturation> {
     let (first, last) = (rows.first()?.stay.due, rows.last()?.stay.due);
     let span_s = last.seconds_after(first);
     let half = first + Duration::from_secs_f64(span_s / 2.0);
-    // Until some latencies have passed, requests in flight rise under every load.
+    // Until some latencies have passed, the number in flight rises under every load.
     let early = median_latency_s(&rows[..rows.partition_point(|row| row.stay.due < half)]);
     if span_s / 2.0 < SETTLED_LATENCIES * early.min(latency_s) || rows.len() < 32 {
         return None;

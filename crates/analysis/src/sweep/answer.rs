@@ -11,7 +11,8 @@ use super::saturation::most_beyond;
 use super::sentence::sentence;
 
 impl SweepAnswer {
-    /// The answer as far as a sweep came. `cards` is how many were seen at work, where the plan does not say.
+    /// The answer of a sweep so far. `cards`: how many cards were observed; used if the plan does not state
+    /// how many there are.
     pub fn of_sweep(cell: CellPlan, sweep: &Sweep, cards: Option<u32>) -> Self {
         let plan = sweep.plan();
         let gpus = plan.gpus.or(cards).filter(|cards| *cards > 0);
@@ -64,11 +65,12 @@ fn level_answer(level: &Level, confidence: f64, gpus: Option<u32>) -> LevelAnswe
     }
 }
 
-/// Marks the levels that no other one beats in both: output tokens per second, and those for each user.
+/// Marks the levels that no other level exceeds both in output tokens per second and in output tokens per
+/// second for each user.
 fn mark_front(levels: &mut [LevelAnswer]) {
     let point = |level: &LevelAnswer| {
         let point = (level.output_tokens_per_s?.value, level.tokens_per_s_per_user?.value);
-        // A load that did not settle may look better than it is.
+        // A load without a steady state may look better than it is.
         Some(point).filter(|_| level.is_settled)
     };
     let points: Vec<Option<(f64, f64)>> = levels.iter().map(point).collect();
@@ -106,7 +108,7 @@ fn knee(sweep: &Sweep) -> Option<KneeAnswer> {
     let base = if whole { sweep.plateau()? } else { sweep.levels().first()? };
     let at = latency_at(sweep, found.load);
     let ratio = at.zip(base.latency_ms).map(|(at, base)| at / base.value);
-    // A number in flight is whole; the lowest that has the share lies between these.
+    // A number in flight is whole; the lowest number with the share lies between these.
     let up = |load: f64| if whole { (load - 1e-6).ceil().max(1.0) } else { load };
     Some(KneeAnswer {
         load: up(found.load),
@@ -131,7 +133,7 @@ fn latency_at(sweep: &Sweep, load: f64) -> Option<f64> {
             let ((x0, y0), (x1, y1)) = (known[above - 1], known[above]);
             Some(y0 + (y1 - y0) * (load - x0) / (x1 - x0))
         }
-        // The nearest below, if it is near.
+        // The nearest one below, if it is near.
         None => known.last().filter(|(at, _)| *at > 0.95 * load).map(|(_, latency)| *latency),
     }
 }

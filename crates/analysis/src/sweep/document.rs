@@ -1,4 +1,4 @@
-//! The answer of a sweep as results hold it. Types only.
+//! The answer of a sweep as results contain it. Types only.
 
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::search::Over;
@@ -33,24 +33,24 @@ impl Ends {
     }
 }
 
-/// What a sweep found out for one cell.
+/// What a sweep found for one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepAnswer {
     /// Input length of the cell.
     pub input_length: u32,
     /// Output length of the cell.
     pub output_length: u32,
-    /// What was made higher and higher.
+    /// Which load was varied.
     pub by: Over,
     /// The answer in one sentence.
     pub answer: String,
-    /// The probability that an interval holds what it is of.
+    /// The probability that an interval covers the true value.
     pub confidence: f64,
     /// How it ended.
     pub outcome: Outcome,
-    /// What the server can do; absent where it is not shown to be saturated.
+    /// The throughput at saturation; absent if the server is not shown to be saturated.
     pub saturation: Option<SaturationAnswer>,
-    /// The knee; absent where the server is not shown to be saturated.
+    /// The knee; absent if the server is not shown to be saturated.
     pub knee: Option<KneeAnswer>,
     /// Requests of all trials.
     pub requests: u64,
@@ -58,14 +58,14 @@ pub struct SweepAnswer {
     pub trials: u32,
     /// Seconds that the trials took.
     pub time_s: f64,
-    /// Cards that the server runs on, where that is known.
+    /// Cards that the server runs on, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpus: Option<u32>,
-    /// What is known of each load, in the order of loads.
+    /// What is known about each load, in the order of loads.
     pub levels: Vec<LevelAnswer>,
 }
 
-/// What a saturated server does.
+/// The throughput of a saturated server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SaturationAnswer {
     /// The load at which it was measured.
@@ -74,47 +74,47 @@ pub struct SaturationAnswer {
     pub requests_per_s: Ends,
     /// Their output tokens per second.
     pub output_tokens_per_s: Option<Ends>,
-    /// Mean time from due to end there; absent at a rate, where it has no end.
+    /// Mean time from due to end at that load; absent for a rate, because there it grows without limit.
     pub latency_ms: Option<Ends>,
-    /// The load above it at which throughput is clearly less, if there is one.
+    /// The load above it at which throughput is clearly lower, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub falls_at: Option<f64>,
 }
 
-/// The lowest load with a stated share of the throughput at saturation.
+/// The lowest load with a given share of the throughput at saturation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KneeAnswer {
     /// The best estimate.
     pub load: f64,
-    /// The lower end of its interval; absent where the knee may lie below the lowest load.
+    /// The lower end of its interval; absent if the knee may lie below the lowest load.
     pub low: Option<f64>,
     /// The upper end.
     pub high: f64,
     /// The share of the throughput.
     pub share: f64,
-    /// Mean latency there as a multiple of that at `latency_of`; absent where it is not known.
+    /// Mean latency at the knee as a multiple of that at `latency_of`; absent if unknown.
     pub latency_ratio: Option<f64>,
     /// The load that the latency is compared with: the lowest one whose throughput does not differ
     /// significantly from that at saturation, or one in flight in a sweep by rate.
     pub latency_of: f64,
 }
 
-/// What is known of a load.
+/// What is known about a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LevelAnswer {
-    /// What the load is of.
+    /// The unit of the load.
     pub by: Over,
-    /// Requests in flight, or per second.
+    /// The load: requests in flight, or requests per second.
     pub load: f64,
     /// How often it was tried.
     pub trials: u32,
     /// Requests of all its trials.
     pub requests: u64,
-    /// Those that count: neither start-up nor drain.
+    /// Requests that count: those of start-up and drain do not.
     pub counted: u64,
     /// Those that completed.
     pub completed: u64,
-    /// Whether a trial was long enough to show what the load holds.
+    /// Whether a trial was long enough for a steady state.
     pub is_settled: bool,
     /// Whether requests arrived faster than they ended.
     pub is_overloaded: bool,
@@ -130,10 +130,10 @@ pub struct LevelAnswer {
     pub latency_ms: Option<Ends>,
     /// Output tokens per second that one user sees after the first token: 1000 / `tpot_ms`.
     pub tokens_per_s_per_user: Option<Ends>,
-    /// Output tokens per second by the number of cards; absent where that is not known.
+    /// Output tokens per second divided by the number of cards; absent if that number is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_s_per_gpu: Option<Ends>,
-    /// Whether no other load has more output tokens per second, and more of them for each user.
+    /// Whether no other load has both more output tokens per second and more of them for each user.
     pub is_on_front: bool,
 }
 

@@ -1,13 +1,14 @@
-//! A figure with its error, from a series whose values depend on each other; and several of them as one.
+//! A figure with its error, from a series whose values depend on each other; and how several of them are
+//! joined.
 
 use inferometer_stats::serial::long_run;
 use inferometer_stats::student_above;
 
-/// Cosines that the error of a series is taken from.
+/// The number of cosines from which the error of a series is estimated.
 const COSINES: usize = 4;
 /// The fewest values of a series.
 const FEWEST: usize = 5;
-/// What is left of the start-up is never smaller than this share of a figure.
+/// The remaining effect of the start-up is at least this share of a figure.
 const LEAST_ERROR: f64 = 0.001;
 
 /// A figure and its error.
@@ -22,13 +23,13 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The mean of a series in the order of time; none of too few values.
+    /// The mean of a series in the order of time; absent with too few values.
     pub(super) fn mean(values: &[f64]) -> Option<Self> {
         let ones = vec![1.0; values.len()];
         Self::ratio(values, &ones)
     }
 
-    /// The sum of one series by the sum of another.
+    /// The sum of one series divided by the sum of another.
     pub(super) fn ratio(above: &[f64], below: &[f64]) -> Option<Self> {
         let (sum, of) = (above.iter().sum::<f64>(), below.iter().sum::<f64>());
         if above.len() < FEWEST || of <= 0.0 {
@@ -42,8 +43,8 @@ impl Estimate {
         Some(Self { value, variance, degrees: found.degrees as f64 })
     }
 
-    /// Several estimates of one figure, each with the weight of so many requests. Where they lie further apart
-    /// than their errors say, the error is larger by that.
+    /// Several estimates of one figure, each weighted by its number of requests. If they differ by more
+    /// than their errors explain, the error is larger.
     pub(super) fn pooled(all: &[(Self, f64)]) -> Option<Self> {
         let total: f64 = all.iter().map(|(_, weight)| weight).sum();
         if total <= 0.0 {
@@ -66,7 +67,7 @@ impl Estimate {
         self.variance.sqrt() / self.value.abs().max(f64::MIN_POSITIVE)
     }
 
-    /// One figure as a multiple of another that was measured apart from it.
+    /// One figure divided by another that was measured independently.
     pub(super) fn over(&self, other: &Self) -> Self {
         let value = self.value / other.value;
         let parts =

@@ -9,7 +9,7 @@ use crate::cell::Cell;
 use crate::search::load_text;
 use crate::validity;
 
-/// The findings that are made from answers.
+/// The codes of findings on answers.
 pub const CODES: [Code; 3] =
     [code::SWEEP_NOT_FINISHED, code::SWEEP_THROUGHPUT_FALLS, code::SWEEP_LIMITED_BY_CLIENT];
 
@@ -45,7 +45,8 @@ fn of_answer(answer: &SweepAnswer, cell: Option<&Cell>) -> Vec<Finding> {
     not_finished.into_iter().chain(falls).chain(limited).map(|finding| finding.at(&at)).collect()
 }
 
-/// At saturation the instrument itself was at its limit: then it may be that which saturated.
+/// The finding that the client itself was at its limit at saturation: it may be the client that was
+/// saturated.
 fn limited_by_the_client(answer: &SweepAnswer, cell: &Cell) -> Option<Finding> {
     let load = answer.saturation.as_ref()?.load;
     let reason = validity::suspect_at(cell, answer.by, load)?;

@@ -1,4 +1,4 @@
-//! A trial of a sweep: what the requests that count say of throughput and latencies at one load.
+//! A trial of a sweep: what the counted requests show about throughput and latencies at one load.
 
 use std::time::Duration;
 
@@ -11,28 +11,30 @@ use super::estimate::Estimate;
 use crate::growth::{Growth, growth};
 use crate::startup::{Counted, HasStay, Stay, counted};
 
-/// What one pass says of its load.
+/// What one pass shows about its load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LevelTrial {
-    /// What the load is of.
+    /// The unit of the load.
     pub by: Over,
-    /// Requests in flight, or per second.
+    /// The load: requests in flight, or requests per second.
     pub load: f64,
     /// Requests that were sent.
     pub requests: u64,
-    /// Requests that were not sent, or were in flight when the user interrupted: such a trial counts for nothing.
+    /// Requests that were not sent, or were in flight when the user interrupted: a trial with such
+    /// requests is ignored.
     pub unfinished: u64,
     /// Requests that completed.
     pub completed: u64,
-    /// Requests that count: neither start-up nor drain.
+    /// Requests that count: those of start-up and drain do not.
     pub counted: u64,
     /// The median time from due to end, in seconds.
     pub latency_s: f64,
     /// From the first request that was due to the last end, in seconds.
     pub span_s: f64,
-    /// Whether it was long enough to show what its load holds.
+    /// Whether it was long enough for a steady state.
     pub is_settled: bool,
-    /// Of arrivals at a rate: how fast the number in flight grew; absent where it was too short to say.
+    /// For arrivals at a rate: how fast the number in flight grew; absent if the trial was too short to
+    /// decide that.
     pub growth: Option<Growth>,
     /// Completed requests per second.
     pub requests_per_s: Option<Estimate>,
@@ -42,7 +44,7 @@ pub struct LevelTrial {
     pub ttft_ms: Option<Estimate>,
     /// Mean time per output token after the first.
     pub tpot_ms: Option<Estimate>,
-    /// Mean time from due to end. Absent, as the two before, where the load has no steady state.
+    /// Mean time from due to end. Absent, like the two before, if the load has no steady state.
     pub latency_ms: Option<Estimate>,
 }
 
@@ -56,7 +58,8 @@ impl LevelTrial {
 #[derive(Clone, Copy, Debug)]
 struct Row {
     index: u32,
-    /// A limit in flight drops requests that are due: these neither come to the server nor end there.
+    /// Whether it was sent. A limit in flight drops due requests: these neither arrive at the server nor
+    /// end there.
     was_sent: bool,
     stay: Stay,
     tokens: f64,
@@ -70,7 +73,7 @@ impl HasStay for Row {
     }
 }
 
-/// Gathers the requests of a trial, in any order.
+/// Collects the requests of a trial, in any order.
 #[derive(Clone, Debug)]
 pub struct LevelFold {
     by: Over,
@@ -81,11 +84,11 @@ pub struct LevelFold {
     rows: Vec<Row>,
 }
 
-/// A rate of ends that rises by more than this share from one quarter to the next still rises.
+/// The rate of ends still rises if it grows by more than this share from one quarter to the next.
 const STILL_RISES: f64 = 0.03;
 
 impl LevelFold {
-    /// Nothing seen yet of a pass; none of one that holds no load.
+    /// A trial without requests yet; absent for a pass whose load is not constant.
     pub fn of(pass: &PassPlan, confidence: f64) -> Option<Self> {
         Some(Self {
             by: if matches!(pass, PassPlan::Open { .. }) { Over::Rate } else { Over::Concurrency },
@@ -97,7 +100,7 @@ impl LevelFold {
         })
     }
 
-    /// Takes in a request.
+    /// Adds a request.
     pub fn add(&mut self, figures: &RequestFigures) {
         self.unfinished += u64::from(figures.fate != Fate::Ended);
         if figures.fate == Fate::NeverSent {
@@ -167,8 +170,8 @@ impl LevelFold {
     }
 }
 
-/// Requests and tokens per second of a closed loop: a place is taken again as soon as it is free, so that so
-/// many places give one end per stay (J. D. C. Little, L = λW).
+/// Requests and tokens per second of a closed loop: a place is taken again as soon as it is free, so
+/// `places` requests end per mean time in flight (Little: L = λW).
 fn of_places(rows: &[Row], places: f64) -> [Option<Estimate>; 2] {
     let taken: Vec<f64> = rows.iter().map(|row| row.stay.seconds() / places).collect();
     let completed: Vec<f64> =
@@ -177,7 +180,7 @@ fn of_places(rows: &[Row], places: f64) -> [Option<Estimate>; 2] {
     [Estimate::ratio(&completed, &taken), Estimate::ratio(&tokens, &taken)]
 }
 
-/// Requests and tokens per second by what ends between two instants.
+/// Requests and tokens per second, from what ends between two instants.
 fn of_ends(rows: &[Row], from: Nanos, until: Nanos) -> [Option<Estimate>; 2] {
     let within = |row: &&Row| row.stay.ended > from && row.stay.ended <= until;
     let mut ends: Vec<&Row> = rows.iter().filter(within).collect();
@@ -195,8 +198,8 @@ fn of_ends(rows: &[Row], from: Nanos, until: Nanos) -> [Option<Estimate>; 2] {
     [Estimate::ratio(&completed, &gaps), Estimate::ratio(&tokens, &gaps)]
 }
 
-/// Whether more end in the second half of a time than in the first by more than chance: an engine that is still
-/// filling up does not show yet what it can do.
+/// Whether more requests end in the second half of a time than in the first, by more than chance: an
+/// engine that is still filling up does not show yet what it can do.
 fn still_rises(rows: &[Row], from: Nanos, until: Nanos) -> bool {
     let middle = from + Duration::from_secs_f64(until.seconds_after(from) / 2.0);
     let ended = |begins: Nanos, ends: Nanos| {

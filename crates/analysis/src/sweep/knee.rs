@@ -3,29 +3,30 @@
 use super::estimate::Estimate;
 use super::level::Level;
 
-/// Where the knee lies.
+/// The knee of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knee {
     /// The best estimate.
     pub load: f64,
-    /// The lower end of its interval; absent where the lowest load that was tried may be above the knee.
+    /// The lower end of its interval; absent if the lowest tried load may be above the knee.
     pub low: Option<f64>,
     /// The upper end.
     pub high: f64,
 }
 
-/// A point of the curve: the load, and throughput as a share of that at saturation.
+/// A point of the curve: the load, and its throughput as a share of that at saturation.
 #[derive(Clone, Copy)]
 struct Point {
     load: f64,
     share: Estimate,
 }
 
-/// The knee of a curve, from levels in the order of their loads up to the one at saturation, the last.
+/// The knee of a curve. `levels` are in the order of their loads; the last one is the level at
+/// saturation.
 ///
-/// Between two levels the share is taken to change linearly with the logarithm of the load. The ends of the
-/// interval are where the upper and the lower ends of the shares' own intervals pass the share: a load is
-/// between them unless its throughput is told apart from the share.
+/// Between two levels the share is assumed to be linear in the logarithm of the load. The ends of the
+/// interval are the loads at which the upper and the lower ends of the shares' own intervals reach the
+/// share. So a load lies in the interval unless its throughput differs significantly from the share.
 pub(super) fn knee(levels: &[Level], share: f64, confidence: f64) -> Option<Knee> {
     let (last, below) = levels.split_last()?;
     let most = last.requests_per_s?;
@@ -56,14 +57,14 @@ pub(super) fn knee(levels: &[Level], share: f64, confidence: f64) -> Option<Knee
     Some(Knee { load: load.clamp(low.unwrap_or(0.0), high), low, high })
 }
 
-/// Where a line from one point to another passes a value, over the logarithm of the load.
+/// Where a line from one point to another reaches a value, over the logarithm of the load.
 fn crossing(from: (f64, f64), to: (f64, f64), value: f64) -> f64 {
     let part = (value - from.1) / (to.1 - from.1);
     from.0 * (to.0 / from.0).powf(part.clamp(0.0, 1.0))
 }
 
-/// The curve that never falls and lies nearest to the points: neighbours that fall are pooled, each with the
-/// weight of its variance.
+/// The non-decreasing curve that is nearest to the points: decreasing neighbours are joined, each
+/// weighted by the inverse of its variance.
 fn rising(points: &[Point]) -> Vec<(f64, f64)> {
     let mut blocks: Vec<(f64, f64, usize)> = Vec::new();
     for point in points {

@@ -1,4 +1,4 @@
-//! What is known of one load, by all its trials.
+//! What is known about one load from all its trials.
 
 use inferometer_plan::search::Over;
 
@@ -6,24 +6,24 @@ use super::estimate::Estimate;
 use super::fold::LevelTrial;
 use crate::growth::Growth;
 
-/// A load with what its trials say together.
+/// A load, with what its trials show together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
-    /// What the load is of.
+    /// The unit of the load.
     pub by: Over,
-    /// Requests in flight, or per second.
+    /// The load: requests in flight, or requests per second.
     pub load: f64,
-    /// Its trials.
+    /// The number of its trials.
     pub trials: u32,
-    /// Requests of all of them.
+    /// Requests of all its trials.
     pub requests: u64,
     /// Requests that count.
     pub counted: u64,
     /// Requests that completed.
     pub completed: u64,
-    /// Whether a trial was long enough.
+    /// Whether a trial was long enough for a steady state.
     pub is_settled: bool,
-    /// Of the last trial.
+    /// The growth in the last trial.
     pub growth: Option<Growth>,
     /// Completed requests per second.
     pub requests_per_s: Option<Estimate>,
@@ -38,7 +38,8 @@ pub struct Level {
 }
 
 impl Level {
-    /// What the trials of one load say. Where one of them settled, those that did not say nothing.
+    /// What the trials of one load show. If one of them reached a steady state, those that did not are
+    /// ignored.
     pub(super) fn of(all: &[&LevelTrial]) -> Option<Self> {
         let last = all.last()?;
         let any_settled = all.iter().any(|trial| trial.is_settled);

@@ -2,8 +2,8 @@
 //! server is saturated, and where the knee is. Pure: other modules measure the trials and report
 //! them here.
 //!
-//! A [`Sweep`] asks for a trial, is told what became of its requests ([`LevelTrial`]), and in the end
-//! answers. docs/sweep.md has the procedure with its formulas.
+//! A [`Sweep`] asks for a trial, gets the outcome of its requests ([`LevelTrial`]), and finally answers.
+//! docs/sweep.md describes the procedure with its formulas.
 
 mod estimate;
 mod fold;

@@ -2,21 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Why a sweep ended, or that it goes on.
+/// Why a sweep ended, or that it is not finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It goes on, or was broken off.
+    /// It is not finished, or was stopped.
     Unfinished,
-    /// The server is saturated, and the knee is known as well as was asked for.
+    /// The server is saturated, and the knee is as precise as asked for.
     Found,
-    /// The server is not shown to be saturated at the highest load that was asked for.
+    /// The server is not shown to be saturated at the highest allowed load.
     NotSaturated,
-    /// The requests were spent before that.
+    /// The limit on requests was reached before that.
     RequestsSpent,
-    /// As many trials were made as were allowed.
+    /// The limit on trials was reached.
     TrialsSpent,
-    /// The time was spent.
+    /// The time limit was reached.
     TimeSpent,
     /// No request of any trial completed.
     NothingCompleted,

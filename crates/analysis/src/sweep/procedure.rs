@@ -1,4 +1,4 @@
-//! Which load is tried next, with how many requests, and when the answer is known.
+//! Chooses the next load and its number of requests, and decides when the answer is known.
 
 use inferometer_load::{Bound, Level as LoadLevel, PassPlan};
 use inferometer_plan::search::Over;
@@ -10,30 +10,31 @@ use super::level::Level;
 use super::outcome::Outcome;
 use super::saturation::{Saturated, is_more, saturated, seems_flat};
 
-/// Requests of a first trial of a closed loop, for each one in flight: three are start-up, one is the drain.
+/// Requests of the first trial in a closed loop, for each request in flight: three are start-up, one is
+/// drain.
 const ROUNDS: f64 = 12.0;
-/// Latencies that a first trial at a rate lasts.
+/// The length of a first trial at a rate, in latencies.
 const LATENCIES: f64 = 16.0;
-/// The fewest requests of a trial: with one in flight, and at a rate.
+/// The fewest requests of a trial: in a closed loop, and at a rate.
 const FEWEST_CLOSED: f64 = 24.0;
 const FEWEST_OPEN: f64 = 96.0;
-/// From one load to the next, until the server is saturated.
+/// The factor from one load to the next until the server is saturated.
 const STRIDE: f64 = 2.0;
-/// Trials of a load that does not show yet whether the server is saturated.
+/// The most trials of a load that does not show yet whether the server is saturated.
 const MOST_UNCLEAR: u32 = 4;
-/// Levels on both sides of the knee are this close together before trials are made longer.
+/// The levels on both sides of the knee must be this close together before trials are made longer.
 const BRACKET: f64 = 1.2;
-/// A level so near to the knee, as a share, is at the knee.
+/// A level at most this far from the knee, as a share, counts as at the knee.
 const AT_KNEE: f64 = 0.02;
-/// A rate above capacity by more than this factor is too far above to say what the server can handle.
+/// A rate above capacity by more than this factor is too high to show what the server can handle.
 const FAR_ABOVE: f64 = 1.6;
-/// A nearer one instead.
+/// The factor above capacity of the rate that replaces it.
 const ABOVE: f64 = 1.25;
 
 /// The trial that a sweep wants next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NextLevel {
-    /// What the load is of: a sweep by rate begins with one request in flight.
+    /// The unit of the load: a sweep by rate begins with one request in flight.
     pub by: Over,
     /// The load.
     pub load: f64,
@@ -42,7 +43,7 @@ pub struct NextLevel {
 }
 
 impl NextLevel {
-    /// Its pass, from that of the plan.
+    /// Its pass, derived from that of the plan.
     pub fn pass(self, of_plan: &PassPlan) -> PassPlan {
         let requests = u32::try_from(self.requests).unwrap_or(u32::MAX);
         let mut pass = of_plan.clone();
@@ -57,34 +58,34 @@ impl NextLevel {
     }
 }
 
-/// A sweep in progress: asks for trials, takes them in.
+/// A sweep in progress: asks for trials and gets their results.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     plan: SweepPlan,
     trials: Vec<LevelTrial>,
     levels: Vec<Level>,
-    /// Whether a trial was ended because the time was over.
+    /// Whether the time limit ended a trial.
     is_out_of_time: bool,
 }
 
 impl Sweep {
-    /// A sweep that has tried nothing.
+    /// A sweep without trials.
     pub fn new(plan: &SweepPlan) -> Self {
         let (trials, levels) = (Vec::new(), Vec::new());
         Self { plan: plan.clone(), trials, levels, is_out_of_time: false }
     }
 
-    /// Takes in that a trial was ended because the time of all trials was over.
+    /// Notes that the time limit ended a trial.
     pub fn time_is_over(&mut self) {
         self.is_out_of_time = true;
     }
 
-    /// What it was asked for.
+    /// Its plan.
     pub fn plan(&self) -> &SweepPlan {
         &self.plan
     }
 
-    /// Takes in a trial. One with requests that were not sent, or have no record, counts for nothing.
+    /// Adds a trial. A trial with requests that were not sent, or have no record, is ignored.
     pub fn tell(&mut self, trial: LevelTrial) {
         if trial.unfinished > 0 {
             return;
@@ -92,7 +93,7 @@ impl Sweep {
         self.trials.push(trial);
         let mut loads: Vec<(Over, f64)> =
             self.trials.iter().map(|one| (one.by, one.load)).collect();
-        // One in flight comes before every rate.
+        // One request in flight comes before every rate.
         loads.sort_by(|a, b| {
             (a.0 == Over::Rate, a.1)
                 .partial_cmp(&(b.0 == Over::Rate, b.1))
@@ -106,7 +107,7 @@ impl Sweep {
         self.levels = loads.into_iter().filter_map(of).collect();
     }
 
-    /// What is known of each load, in the order of loads; one in flight before rates.
+    /// What is known about each load, in the order of loads; one request in flight before rates.
     pub fn levels(&self) -> &[Level] {
         &self.levels
     }
@@ -148,7 +149,7 @@ impl Sweep {
         self.levels[..=found.at].iter().find(|level| !is_less(level))
     }
 
-    /// Whether throughput is clearly less at a load above the one at saturation.
+    /// The level above the one at saturation at which throughput is clearly lower, if there is one.
     pub fn falls_beyond(&self) -> Option<&Level> {
         let found = self.saturated()?;
         let (at, shown_at) = (&self.levels[found.at], &self.levels[found.shown_at]);
@@ -160,14 +161,14 @@ impl Sweep {
         saturated(&self.levels, self.plan.confidence)
     }
 
-    /// The knee, where the server is saturated.
+    /// The knee, if the server is saturated.
     pub fn knee(&self) -> Option<Knee> {
         let found = self.saturated()?;
         match self.plan.by {
             Over::Concurrency => {
                 knee(&self.levels[..=found.at], self.plan.knee, self.plan.confidence)
             }
-            // What a rate brings is the rate, up to what the server can do.
+            // The throughput at a rate is the rate itself, up to what the server can do.
             Over::Rate => {
                 let most = self.levels[found.at].requests_per_s?;
                 let [low, high] = most.interval(self.plan.confidence);
@@ -178,12 +179,12 @@ impl Sweep {
         }
     }
 
-    /// How it stands.
+    /// The state of the sweep.
     pub fn outcome(&self) -> Outcome {
         self.step().err().unwrap_or(Outcome::Unfinished)
     }
 
-    /// The next trial; none when the sweep is over.
+    /// The next trial; absent when the sweep is over.
     pub fn next(&self) -> Option<NextLevel> {
         self.step().ok()
     }
@@ -218,17 +219,17 @@ impl Sweep {
         }
     }
 
-    /// How long a trial takes, by the nearest load below it; 0 where nothing is known.
+    /// How long a trial takes, by the nearest load below it; 0 if unknown.
     pub fn seconds(&self, asked: NextLevel) -> f64 {
         let requests = asked.requests as f64;
         match asked.by {
-            // The last one has to end too.
+            // The last request must end too.
             Over::Rate => requests / asked.load + self.latency_near(asked.load),
             Over::Concurrency => requests * self.latency_near(asked.load) / asked.load,
         }
     }
 
-    /// The median latency at the highest load that is no higher; 0 before there is one.
+    /// The median latency at the highest tried load that is not above this one; 0 if there is none.
     fn latency_near(&self, load: f64) -> f64 {
         let steady = self.trials.iter().filter(|trial| {
             (trial.load <= load || trial.by != self.plan.by) && !trial.is_overloaded()
@@ -251,13 +252,13 @@ impl Sweep {
         NextLevel { by, load, requests: self.first(by, load) }
     }
 
-    /// A trial of a level with twice the requests that it had so far.
+    /// A trial of a level with twice the requests that it has had so far.
     fn again(&self, level: &Level) -> NextLevel {
         let requests = (2 * level.requests).max(self.first(level.by, level.load));
         NextLevel { by: level.by, load: level.load, requests }
     }
 
-    /// Up, until the server is shown to be saturated.
+    /// The next higher load, until the server is shown to be saturated.
     fn out(&self) -> Result<NextLevel, Outcome> {
         let Some(top) = self.levels.last() else {
             return Ok(self.first_trial(Over::Concurrency, 1.0));
@@ -282,7 +283,7 @@ impl Sweep {
         Ok(self.first_trial(self.plan.by, (top.load * STRIDE).min(highest)))
     }
 
-    /// Between the levels around the knee, then longer trials of the one that is known least.
+    /// A load between the levels around the knee; then longer trials of the least certain one.
     fn near_knee(&self, found: Saturated) -> Result<NextLevel, Outcome> {
         let Some(knee) = self.knee() else { return Err(Outcome::Found) };
         let levels = &self.levels[..=found.at];
@@ -305,7 +306,7 @@ impl Sweep {
         Ok(self.again(&levels[least_known.unwrap_or(found.at)]))
     }
 
-    /// A rate just above what the server can do, one at the knee, then longer trials above.
+    /// A rate just above capacity, one at the knee, then longer trials above capacity.
     fn near_capacity(&self, found: Saturated) -> Result<NextLevel, Outcome> {
         let over = &self.levels[found.at];
         let Some(most) = over.requests_per_s else { return Ok(self.again(over)) };
@@ -335,8 +336,8 @@ impl Sweep {
     }
 }
 
-/// A rate of three digits.
+/// A rate with three digits.
 fn rounded(rate: f64) -> f64 {
-    // As people write it, and not as a product of powers would give it.
+    // Parsed from decimal text, so that it has no rounding error of a product.
     format!("{rate:.2e}").parse().unwrap_or(rate)
 }

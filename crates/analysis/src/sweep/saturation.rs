@@ -1,4 +1,4 @@
-//! From which load on a server is saturated: throughput no longer grows while latency does.
+//! The load from which on a server is saturated: throughput no longer grows, but latency does.
 
 use inferometer_plan::search::Over;
 use inferometer_stats::wilson;
@@ -6,37 +6,37 @@ use inferometer_stats::wilson;
 use super::estimate::Estimate;
 use super::level::Level;
 
-/// Twice the load brings less than this share more throughput where a server is saturated.
+/// A server is saturated if doubling the load raises throughput by less than this share.
 pub(super) const LEAST_GAIN: f64 = 0.05;
-/// Two loads are compared where the higher one is at least so many times the lower one.
+/// Two loads are only compared if the higher one is at least this many times the lower one.
 const LEAST_RATIO: f64 = std::f64::consts::SQRT_2;
 
-/// A load of which more than this share of the requests fails, and clearly more than at a lower one, is more than
-/// the server takes.
+/// A load exceeds what the server accepts if more than this share of its requests fails, and clearly more
+/// than at a lower load.
 const SHED: f64 = 0.05;
-/// Standard deviations by which shares of failures are told apart. A sweep compares each load with all lower
-/// ones: by 2 deviations a server that fails the same share of every load would be called saturated in one
-/// sweep of eight, by 2.5 in one of forty at most (tests/sweep_limits.rs).
+/// Standard deviations by which shares of failures must differ. A sweep compares each load with all lower
+/// ones. With 2 deviations, a server that fails the same share of every load would be called saturated in
+/// one sweep of eight; with 2.5, in one of forty at most (tests/sweep_limits.rs).
 const SHED_DEVIATIONS: f64 = 2.5;
 
 /// Where throughput no longer grows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Saturated {
-    /// The level whose throughput it is, by its place.
+    /// The index of the level whose throughput counts.
     pub at: usize,
-    /// The level at which it was shown.
+    /// The index of the level that showed the saturation.
     pub shown_at: usize,
 }
 
-/// What a higher load may bring at most, as a factor on throughput: as much as a server with X = N / (a + b N)
-/// gains on the way to the load from where on twice as many would bring [`LEAST_GAIN`].
+/// The largest gain in throughput that still counts as flat, as a factor. It is that of a server with X =
+/// N / (a + b N) for which doubling the load up to the higher one brings [`LEAST_GAIN`].
 fn allowed(below: &Level, above: &Level) -> Option<f64> {
     let ratio = above.load / below.load;
     (ratio >= LEAST_RATIO).then_some(1.0 + LEAST_GAIN * (ratio - 1.0))
 }
 
-/// How many times the throughput at the load of saturation such a server can do at most, with however many in
-/// flight.
+/// The most throughput that such a server can have with any number in flight, as a multiple of that at
+/// saturation.
 pub(super) fn most_beyond() -> f64 {
     1.0 / (1.0 - LEAST_GAIN)
 }
@@ -45,14 +45,14 @@ fn gain(below: &Level, above: &Level) -> Option<Estimate> {
     Some(above.requests_per_s?.over(&below.requests_per_s?))
 }
 
-/// Whether throughput seems not to grow from one level to another, shown or not.
+/// Whether throughput seems not to grow from one level to another, significantly or not.
 pub(super) fn seems_flat(below: &Level, above: &Level) -> bool {
     let gain = gain(below, above).zip(allowed(below, above));
     gain.is_some_and(|(gain, allowed)| gain.value < allowed)
 }
 
-/// Whether throughput does not grow from one level to another, by the upper end of its interval, while
-/// latency does, by the lower end.
+/// Whether throughput does not grow from one level to another, by the upper end of its interval, although
+/// latency does, by the lower end of its interval.
 fn is_flat(below: &Level, above: &Level, confidence: f64) -> bool {
     let slower = || Some(above.latency_ms?.over(&below.latency_ms?).interval(confidence)[0] > 1.0);
     let flat = || {
@@ -72,7 +72,8 @@ fn failed(level: &Level) -> [f64; 2] {
     wilson(of - level.completed as f64, of, SHED_DEVIATIONS)
 }
 
-/// Whether a server refuses, or a limit in flight drops, much more of a load than of a lower one.
+/// Whether a server refuses, or a limit in flight drops, a much larger share of a load than of a lower
+/// one.
 fn sheds(below: &Level, above: &Level) -> bool {
     let share = 1.0 - above.completed as f64 / above.requests as f64;
     share > SHED && failed(above)[0] > failed(below)[1]
@@ -84,7 +85,7 @@ pub(super) fn is_more(level: &Level, than: &Level, confidence: f64) -> bool {
     ratio.is_some_and(|ratio| ratio.interval(confidence)[0] > 1.0)
 }
 
-/// The lowest load at which a server is shown to be saturated, of levels in the order of their loads.
+/// The lowest load at which a server is shown to be saturated; `levels` are in the order of their loads.
 pub(super) fn saturated(levels: &[Level], confidence: f64) -> Option<Saturated> {
     let by_rate = levels.last()?.by == Over::Rate;
     let shed = |above: usize| levels[..above].iter().any(|below| sheds(below, &levels[above]));
@@ -96,8 +97,8 @@ pub(super) fn saturated(levels: &[Level], confidence: f64) -> Option<Saturated> 
     let value = |at: &usize| levels[*at].requests_per_s.map_or(0.0, |found| found.value);
     let keeps_up =
         |at: &usize| levels[*at].is_settled && !levels[*at].is_overloaded() && !shed(*at);
-    // Where a higher load brings clearly less, the peak is what the server can do; of a load that is refused in
-    // part in a closed loop, the best one that is not.
+    // If a higher load has clearly lower throughput, the peak is what the server can do. If a closed
+    // loop's load is refused in part, it is the best load that is not.
     let is_better = |at: &usize| {
         let is_whole = !by_rate && shed(shown_at);
         *at != shown_at && (is_whole || is_more(&levels[*at], &levels[shown_at], confidence))

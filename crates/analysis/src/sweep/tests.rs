@@ -1,4 +1,4 @@
-//! Sweeps of a made-up server whose curve is known: X(N) = N / (a + b N), up to a limit.
+//! Sweeps of a simulated server whose curve is known: X(N) = N / (a + b N), up to a limit.
 
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ fn plan() -> SweepPlan {
     }
 }
 
-/// A server that ends 1 request per second with one in flight, each further one adds as much up to 20, and that
-/// falls to a share of it beyond 100.
+/// A server that ends 1 request per second with one in flight. Each further one adds as much, up to 20.
+/// Beyond 100 in flight the throughput falls to a share of that.
 fn trial(asked: NextLevel, falls_to: f64) -> LevelTrial {
     let most = if asked.load > 100.0 { 20.0 * falls_to } else { 20.0 };
     let requests_per_s = asked.load.min(most);
@@ -84,7 +84,7 @@ fn it_goes_up_by_doubling_and_then_between_the_loads_around_the_knee() {
     );
     assert!(told.contains("95 % of that throughput, and a request takes "), "{told}");
     assert_eq!(found.levels[0].tokens_per_s_per_gpu.map(|ends| ends.value), Some(5.0));
-    // Up to 20 in flight each user sees the same, so that more is better; from then on a user sees less.
+    // Up to 20 in flight each user has the same speed, so more is better; above that a user gets less.
     let front = found.levels.iter().filter(|level| level.is_on_front).map(|level| level.load);
     let front: Vec<f64> = front.collect();
     assert!(!front.is_empty() && front.iter().all(|load| (17.0..32.0).contains(load)), "{front:?}");
@@ -120,7 +120,7 @@ fn it_ends_at_each_bound_and_says_which() {
 #[test]
 fn a_server_that_does_less_beyond_its_peak_is_saturated_at_the_peak() {
     let sweep = swept(&plan(), 0.8);
-    // What lies beyond is not asked for.
+    // Loads beyond that are not tried.
     assert_eq!(sweep.saturation().map(|level| level.load), Some(32.0));
     let beyond = NextLevel { by: Over::Concurrency, load: 128.0, requests: 1_024 };
     let (mut one, mut other) = (Sweep::new(&plan()), Sweep::new(&plan()));
@@ -152,7 +152,8 @@ fn a_trial_that_is_not_whole_counts_for_nothing_and_one_without_an_answer_ends_i
     assert_eq!(sweep.outcome(), Outcome::NothingCompleted);
 }
 
-/// A trial of a server that grows softly, X = N / (a + b N) with a limit of 20, and refuses what is beyond a limit.
+/// A server with gradual saturation, X = N / (a + b N) with a limit of 20, that refuses requests above a
+/// limit.
 fn soft(asked: NextLevel, takes: f64) -> LevelTrial {
     let sent = asked.load.min(takes);
     let most = sent / (1.0 + sent / 20.0);
@@ -184,7 +185,7 @@ fn a_server_that_refuses_what_is_too_much_is_saturated_below() {
     for takes in [40.0, 0.0] {
         let mut sweep = Sweep::new(&SweepPlan { max_requests: 1_000_000, ..plan() });
         while let Some(asked) = sweep.next() {
-            // Of `0` all is refused as soon as more than 32 are in flight.
+            // With `0`, all requests are refused as soon as more than 32 are in flight.
             let takes = if asked.load > 32.0 { takes } else { asked.load };
             sweep.tell(soft(asked, takes));
         }

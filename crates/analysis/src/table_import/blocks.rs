@@ -1,9 +1,9 @@
-//! Text-block logs: what a client printed of closed loops over blocks of text, a block of lines for
-//! each. Text in, figures out; it judges none.
+//! Reads text-block logs: the output of a client that ran closed loops over blocks of text, a few lines
+//! for each loop. Text in, figures out; it judges none.
 
 use super::heading;
 
-/// What a log says of one closed loop; means are over its completed requests.
+/// What a log states about one closed loop; means are over its completed requests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoggedBlock {
     /// The headings above it, the outermost first.
@@ -26,9 +26,9 @@ pub struct LoggedBlock {
     pub output_tokens_per_s: f64,
     /// Completed requests per second.
     pub requests_per_s: f64,
-    /// When it began and when it ended, as the log has it.
+    /// When it began and when it ended, as in the log.
     pub times: [String; 2],
-    /// Every figure and fact that it states, under the log's names.
+    /// Every figure and fact that it states, by the log's names.
     pub stated: Vec<(String, f64)>,
 }
 
@@ -39,7 +39,7 @@ impl LoggedBlock {
     }
 }
 
-/// The blocks of a text's logs, in their order. One that lacks a figure is left out.
+/// The loops in the logs of a text, in their order. A loop that lacks a figure is left out.
 pub fn logged_blocks(text: &str) -> Vec<LoggedBlock> {
     let mut headings: Vec<(usize, String)> = Vec::new();
     let mut blocks: Vec<LoggedBlock> = Vec::new();
@@ -77,13 +77,13 @@ pub fn logged_blocks(text: &str) -> Vec<LoggedBlock> {
             && block.output_tokens_per_s > 0.0
     });
     for block in &mut blocks {
-        // So far it is a rate.
+        // Until here it is a rate.
         block.prompt_tokens *= block.duration_s / f64::from(block.completed);
     }
     blocks
 }
 
-/// `chunk_size: 4000, generate_size: 100`, which begins a block.
+/// The line that begins a loop: `chunk_size: 4000, generate_size: 100`.
 fn begun(told: &str) -> Option<(u32, u32)> {
     let (block, asked) = told.strip_prefix("chunk_size: ")?.split_once(", generate_size: ")?;
     Some((block.trim().parse().ok()?, asked.trim().parse().ok()?))

@@ -1,5 +1,5 @@
-//! A table as numbers with the form that they had: enough to write it again, byte for byte in its
-//! rows. It holds no text of a figure, and judges none.
+//! A table as numbers, with the format that they had: enough to write its rows again, byte for byte. It
+//! holds no figure as text, and judges none.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub struct ColumnForm {
     pub heading: String,
     /// The rule below the heading: how its cells are aligned.
     pub rule: String,
-    /// Characters of a cell with the spaces around it, where all of them are equally wide.
+    /// The width of a cell in characters, including spaces, if all cells have the same width.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub width: Option<usize>,
 }
@@ -33,19 +33,19 @@ pub struct ColumnForm {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FormCell {
-    /// A number, and with how many decimals it was written.
+    /// A number, and its number of decimals.
     Number {
         /// The number.
         value: f64,
         /// Decimals.
         decimals: u8,
     },
-    /// What is no plain number.
+    /// Text that is not a plain number.
     Words(String),
 }
 
 impl FormCell {
-    /// Reads a cell. A number that would be written otherwise than it stands is kept as words.
+    /// Reads a cell. A number that would be written differently is stored as text.
     fn of(text: &str) -> Self {
         let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
         let number = text.parse::<f64>().ok().filter(|value| value.is_finite());
@@ -68,7 +68,7 @@ impl FormCell {
 }
 
 impl TableForm {
-    /// A table without rows, by the line of its headings and the rule below it.
+    /// A table without rows, from the line of its headings and the rule below it.
     pub(super) fn new(headings: &str, rule: &str, above: Option<&str>) -> Self {
         let (names, rules) = (segments(headings), segments(rule));
         let columns = names.iter().zip(&rules).map(|(name, rule)| ColumnForm {
@@ -84,14 +84,14 @@ impl TableForm {
         }
     }
 
-    /// A table by its lines: headings, rule, rows.
+    /// A table from its lines: headings, rule, rows.
     pub fn of_lines(headings: &str, rule: &str, rows: &[&str]) -> Self {
         let mut form = Self::new(headings, rule, None);
         rows.iter().for_each(|row| form.row(row));
         form
     }
 
-    /// Takes in the line of a row.
+    /// Adds the line of a row.
     pub(super) fn row(&mut self, line: &str) {
         let cells = segments(line);
         for (column, cell) in self.columns.iter_mut().zip(&cells) {
@@ -135,14 +135,14 @@ fn is_rule_text(text: &str) -> bool {
     text.contains("--") && text.chars().all(|c| ":-".contains(c))
 }
 
-/// What stands between the pipes of a line, spaces included.
+/// The text between the pipes of a line, including spaces.
 fn segments(line: &str) -> Vec<&str> {
     let line = line.trim();
     let line = line.strip_prefix('|').unwrap_or(line);
     line.strip_suffix('|').unwrap_or(line).split('|').collect()
 }
 
-/// A text with spaces around it, as its rule aligns it; of an odd number the right side gets more.
+/// A text padded with spaces, aligned as the rule says; the right side gets the odd space.
 fn padded(text: &str, width: usize, rule: &str) -> String {
     let room = width.saturating_sub(text.chars().count());
     let left = match (rule.starts_with(':'), rule.ends_with(':')) {

@@ -1,7 +1,7 @@
 //! Published tables in Markdown: text in, rows out. Opens no file, and judges no figure.
 //!
-//! Columns are known by the words of their headings (English or Chinese), in any order and with or
-//! without outer pipes. A row's input length may stand above its table instead (`**input 500**`).
+//! Columns are recognised by the words of their headings (English or Chinese), in any order and with or
+//! without outer pipes. A row's input length may be above its table instead (`**input 500**`).
 
 mod blocks;
 mod form;
@@ -14,16 +14,17 @@ pub use place::{Place, engine_in_prose, place_of};
 use crate::prediction::Columns;
 use inferometer_model::cell::CellPlan;
 
-/// A table with the headings that it stands under.
+/// A table with the headings above it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedTable {
-    /// The headings above it, the outermost first, as far as each is nearer than a like one.
+    /// The headings above it, the outermost first. A heading ends those of its own level and of deeper
+    /// levels.
     pub headings: Vec<String>,
-    /// What they name.
+    /// The model, card and engine that they name.
     pub place: Place,
     /// Its rows.
     pub rows: Vec<PublishedRow>,
-    /// The tables that the rows are from, as they stand.
+    /// The tables that the rows come from, with their format.
     pub forms: Vec<TableForm>,
 }
 
@@ -37,12 +38,12 @@ pub struct PublishedRow {
 }
 
 impl PublishedTable {
-    /// Whether a heading above the table has these words in it, letters and digits alone compared.
+    /// Whether a heading above the table contains these words; only letters and digits are compared.
     pub fn is_under(&self, words: &str) -> bool {
         is_under(&self.headings, words)
     }
 
-    /// With how many decimals each figure is stated at most, in the order of [`Columns::NAMES`].
+    /// The most decimals of each figure, in the order of [`Columns::NAMES`].
     pub fn decimals(&self) -> [Option<u8>; 4] {
         let mut most = [None; 4];
         for form in &self.forms {
@@ -59,13 +60,13 @@ impl PublishedTable {
     }
 }
 
-/// Whether one of some headings has these words in it, letters and digits alone compared.
+/// Whether one of some headings contains these words; only letters and digits are compared.
 pub fn is_under(headings: &[String], words: &str) -> bool {
     let wanted = squeezed(words);
     headings.iter().any(|heading| squeezed(heading).contains(&wanted))
 }
 
-/// What a column holds.
+/// What a column contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
     InputLength,
@@ -74,11 +75,11 @@ enum Column {
     Figure(usize),
 }
 
-/// The tables of a Markdown text that have an output length and a figure per row. Tables of one
-/// engine that differ in the input length above them become one.
+/// The tables of a Markdown text that have an output length and a figure per row. Tables of one engine
+/// that differ only in the input length above them become one.
 ///
 /// # Errors
-/// The line and what is wrong there, when a table's cell is not a number.
+/// The line and the mistake, when a table's cell is not a number.
 pub fn published_tables(text: &str) -> Result<Vec<PublishedTable>, String> {
     let mut reader = Reader::default();
     let mut lines = text.lines().zip(1..).peekable();
@@ -110,14 +111,14 @@ struct Reader {
     tables: Vec<PublishedTable>,
     headings: Vec<(usize, String)>,
     place: Place,
-    /// An input length that stands above a table, and the line in which it does.
+    /// An input length above a table, and its line.
     input_above: Option<u32>,
     above: Option<String>,
 }
 
 impl Reader {
     fn heading(&mut self, level: usize, text: &str) {
-        // Some records give model, card and engine headings of one level.
+        // Some records give model, card and engine headings of the same level: `place` knows their words.
         self.headings.retain(|(known, _)| *known < level);
         self.headings.push((level, text.to_owned()));
         self.place.heading(level, text);
@@ -146,7 +147,7 @@ impl Reader {
                 continue;
             }
             let plain = text.replace([',', '*', '`'], "");
-            // Behind a figure may stand what its client says of it: `1.50 ±0.02`, `1.50 ?`.
+            // A figure may be followed by a mark of its client: `1.50 ±0.02`, `1.50 ?`.
             let figure = plain.split(['±', '?']).next().unwrap_or(&plain).trim_end();
             let value: f64 = figure
                 .parse()
@@ -166,7 +167,7 @@ impl Reader {
         }))
     }
 
-    /// Keeps a table if it has a row that is known.
+    /// Adds a table if it has a known row.
     fn push(&mut self, rows: Vec<PublishedRow>, form: TableForm) {
         if rows.is_empty() {
             return;
@@ -192,12 +193,12 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     (level > 0 && words.starts_with(' ')).then(|| (level, words.trim()))
 }
 
-/// Where code begins or ends, in which `#` is no heading.
+/// A line that begins or ends code; in code a `#` is not a heading.
 fn is_fence(line: &str) -> bool {
     line.trim_start().starts_with("```")
 }
 
-/// The line under the headings of a table: `| :---: | ---`.
+/// The line below the headings of a table: `| :---: | ---`.
 fn is_rule(line: &str) -> bool {
     line.contains("--") && line.contains('|') && line.chars().all(|c| "|:- \t".contains(c))
 }
@@ -209,7 +210,7 @@ fn cells(line: &str) -> Vec<&str> {
     line.split('|').map(str::trim).collect()
 }
 
-/// What a heading of a column speaks of; nothing known is skipped.
+/// The meaning of a column's heading; absent if it is unknown.
 fn column(heading: &str) -> Option<Column> {
     let words = heading.to_lowercase();
     let has = |part: &str| words.contains(part);

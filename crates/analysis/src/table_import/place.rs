@@ -1,14 +1,14 @@
-//! The model, card and engine that a page describes at a line, from the headings above it. It knows
-//! the words of headings, never a figure.
+//! The model, card and engine that a page describes at a line, from the headings above it. It knows the
+//! words of headings, and reads no figure.
 
 use super::{heading, is_fence};
 
-/// What the headings above a line name. Absent is not said there.
+/// What the headings above a line name; an absent value is not named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The model.
     pub model: Option<String>,
-    /// The card, as the heading has it.
+    /// The card, as written in the heading.
     pub card: Option<String>,
     /// The engine, in lower case.
     pub engine: Option<String>,
@@ -18,7 +18,7 @@ pub struct Place {
     model_level: usize,
 }
 
-/// Words by which engines are called, and their names.
+/// Words that name engines, and the engines' names.
 const ENGINES: [(&str, &str); 12] = [
     ("vllm", "vllm"),
     ("tgi", "tgi"),
@@ -34,7 +34,7 @@ const ENGINES: [(&str, &str); 12] = [
     ("mlc-llm", "mlc-llm"),
 ];
 
-/// Words by which cards are known.
+/// Words that name cards.
 const CARDS: [&str; 32] = [
     "a100", "a800", "h100", "h800", "h200", "h20", "b100", "b200", "gb200", "v100", "p100", "p40",
     "t4", "l4", "l20", "l40", "l40s", "a2", "a10", "a10g", "a30", "a40", "a6000", "3090", "4090",
@@ -42,8 +42,8 @@ const CARDS: [&str; 32] = [
 ];
 
 impl Place {
-    /// Takes in a heading. Pages give headings of one level to model, card and engine, or a higher
-    /// one to the engine than to the card, so that words decide before levels do.
+    /// Adds a heading. Some pages give headings of one level to model, card and engine, or a higher level
+    /// to the engine than to the card. So words decide before levels do.
     pub(super) fn heading(&mut self, level: usize, words: &str) {
         if let Some((engine, version)) = engine(words) {
             (self.engine, self.engine_version) = (Some(engine), version);
@@ -56,7 +56,7 @@ impl Place {
     }
 }
 
-/// The place of the line that a test accepts first, with the headings above it.
+/// The place of the first line that `is_it` accepts, from the headings above it.
 pub fn place_of(text: &str, is_it: impl Fn(&str) -> bool) -> Option<Place> {
     let mut place = Place::default();
     let mut is_code = false;
@@ -72,8 +72,8 @@ pub fn place_of(text: &str, is_it: impl Fn(&str) -> bool) -> Option<Place> {
     None
 }
 
-/// The one engine that a text names anywhere, and the number of the first line that does; nothing
-/// where it names none or several.
+/// The only engine that a text names, and the number of the first line that does; absent if it names none
+/// or several.
 pub fn engine_in_prose(text: &str) -> Option<(&'static str, usize)> {
     let mut found: Option<(&str, usize)> = None;
     for (line, number) in text.lines().zip(1..) {
@@ -95,7 +95,7 @@ fn named(word: &str) -> Option<&'static str> {
     ENGINES.iter().find(|(known, _)| *known == word).map(|(_, name)| *name)
 }
 
-/// An engine and its version, where the heading begins with one: `vllm v0.2.7`.
+/// An engine and its version, if the heading begins with one: `vllm v0.2.7`.
 fn engine(words: &str) -> Option<(String, Option<String>)> {
     let lower = words.to_lowercase();
     let mut parts = lower.split(|c: char| c.is_whitespace() || "(),:=".contains(c));
@@ -111,7 +111,7 @@ fn is_card(words: &str) -> bool {
     lower.split(|c: char| !c.is_alphanumeric()).any(|word| CARDS.contains(&word))
 }
 
-/// The words of a link: `[SUSTech/SUS-Chat-34B](https://...)` is called by what is in brackets.
+/// The text of a link: that of `[SUSTech/SUS-Chat-34B](https://...)` is between the brackets.
 fn link_words(words: &str) -> &str {
     let inside = words.strip_prefix('[').and_then(|rest| rest.split_once("]("));
     inside.map_or(words, |(inside, _)| inside)

@@ -1,4 +1,4 @@
-//! Every shape of published table that is known, as it was published.
+//! Every known form of published table, as it was published.
 
 use super::*;
 

@@ -18,7 +18,10 @@ const OF_EACH: [(&str, &[&str]); 5] = [
 const OF_AB: [(&str, &str); 4] = [
     ("input_lengths", "Input length in tokens; a single value [default: 256]"),
     ("output_lengths", "Output length in tokens; a single value [default: 64]"),
-    ("requests", "Number of requests of each block [default: 4 times the requests in flight; 64 with --rate]"),
+    (
+        "requests",
+        "Number of requests of each block [default: 4 times the requests in flight; 64 with --rate]",
+    ),
     ("concurrency", "Closed loop with this many requests in flight; a single value [default: 8]"),
 ];
 

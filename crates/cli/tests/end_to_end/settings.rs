@@ -102,7 +102,7 @@ fn settings_that_a_run_has_no_use_for_are_left_out_and_the_dry_run_says_so() {
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
     for line in [
         "# proxy: not from ",
-        "because there is no target",
+        "because the target is the embedded engine",
         "# concurrency: not from ",
         "because the run has its own load",
     ] {

@@ -17,8 +17,8 @@ static DEFINITIONS: [Definition; 5] = [
     Definition {
         name: "Time per Output Token",
         unit: "ms",
-        formula: "(last such chunk - pick) / output tokens: the first token's wait is in it; one value \
-                  per request, weighted by its output tokens",
+        formula: "(last such chunk - pick) / output tokens, which includes the wait for the first token; \
+                  one value per request, weighted by its output tokens",
     },
     Definition {
         name: "Inter-Token Latency",
@@ -30,12 +30,12 @@ static DEFINITIONS: [Definition; 5] = [
     Definition {
         name: "median, percentiles",
         unit: "-",
-        formula: "nearest rank: the smallest value that so many requests, or so much of the weight, \
-                  do not exceed",
+        formula: "nearest rank: the smallest value that at least this percentage of the requests, or \
+                  of the weight, does not exceed",
     },
 ];
 
-/// A request's figures in seconds.
+/// A request's times in seconds, and its output tokens.
 struct Times {
     ttft: f64,
     tpot: Option<f64>,

@@ -1,4 +1,5 @@
-//! Objectives from text. Never a guess: what is not understood is an error with a suggestion.
+//! Reads objectives from text. Never guesses: a text that is not understood is an error with a
+//! suggestion.
 
 use inferometer_model::suggest::did_you_mean;
 
@@ -7,7 +8,7 @@ use crate::registry;
 
 use super::{Comparison, JudgedMetric, LimitUnit, Objective, Statistic};
 
-/// Why a text is no list of objectives.
+/// Why a text is not a list of objectives.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SloError {
     /// There is nothing between two commas, or nothing at all.
@@ -29,7 +30,7 @@ pub enum SloError {
         /// The name as it was written.
         name: String,
     },
-    /// A metric with many values, and no statistic of them.
+    /// A metric with many values, but without a statistic.
     #[error("`{text}` has no known statistic of {metric}; write it like `{metric}_p99<500ms`, with \
         one of {}", Statistic::ALL.map(Statistic::name).join(", "),
         metric = .metric.name())]
@@ -39,7 +40,7 @@ pub enum SloError {
         /// The metric that it names.
         metric: JudgedMetric,
     },
-    /// A statistic of a metric with one value.
+    /// A statistic, although the metric has one value.
     #[error("`{text}` has a statistic, but {metric} has only one value per pass; write {metric} \
         alone", metric = .metric.name())]
     NeedlessStatistic {
@@ -48,7 +49,7 @@ pub enum SloError {
         /// The metric that it names.
         metric: JudgedMetric,
     },
-    /// The limit is not a number of the metric's kind.
+    /// The limit is not a number in the metric's unit.
     #[error("`{text}` has no valid limit; after the comparison, write {}",
         expected(*.metric))]
     BadLimit {
@@ -87,10 +88,10 @@ fn objective(text: &str) -> Result<Objective, SloError> {
     Ok(Objective { text: text.to_owned(), metric, statistic, comparison, limit, unit })
 }
 
-/// What stands before a comparison, the comparison, and what stands behind it.
+/// The text before a comparison sign, the comparison, and the text after the sign.
 pub fn split(text: &str) -> Option<(&str, Comparison, &str)> {
     let (name, rest) = text.split_at(text.find(['<', '>'])?);
-    // The two-character signs come first, for each begins with one of the others.
+    // The two-character signs come first, because each of them begins with a one-character sign.
     let signs = [
         ("<=", Comparison::AtMost),
         (">=", Comparison::AtLeast),
@@ -103,7 +104,7 @@ pub fn split(text: &str) -> Option<(&str, Comparison, &str)> {
     Some((name.trim(), comparison, limit.trim()))
 }
 
-/// The metric and, where it has one, the statistic behind its last underscore.
+/// The metric and, if there is one, the statistic after its last underscore.
 pub fn quantity(text: &str, name: &str) -> Result<(JudgedMetric, Option<Statistic>), SloError> {
     let text = || text.to_owned();
     if let Some(metric) = metric_of(name) {
@@ -143,12 +144,12 @@ pub fn limit_of(metric: JudgedMetric, limit: &str) -> Option<(f64, LimitUnit)> {
         _ => return None,
     };
     let number = number.parse::<f64>().ok()?;
-    // Nothing takes no time.
+    // A time of zero is impossible.
     let can_be = number > 0.0 || metric.definition().unit != Unit::Milliseconds;
     can_be.then(|| (number * unit.in_metric_units(), unit))
 }
 
-/// What a limit of the metric looks like.
+/// An example of a limit for the metric.
 fn expected(metric: JudgedMetric) -> &'static str {
     match metric.definition().unit {
         Unit::Percent => "a percentage, as in `failures<1%`",
@@ -158,7 +159,7 @@ fn expected(metric: JudgedMetric) -> &'static str {
     }
 }
 
-/// Everything that can stand before a comparison.
+/// Every text that is valid before a comparison sign.
 fn spellings() -> Vec<String> {
     let mut spellings = Vec::new();
     for metric in registry::judged().map(JudgedMetric::of) {

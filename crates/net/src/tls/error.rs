@@ -3,7 +3,7 @@
 /// Why TLS cannot be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A name that no certificate can be for.
+    /// A host name that cannot stand in a certificate.
     #[error("`{host}` is not a valid name for a certificate")]
     Name {
         /// The host.
@@ -27,7 +27,7 @@ pub enum TlsError {
         /// What is wrong with it.
         what: String,
     },
-    /// The library refused.
+    /// The TLS library refused the settings.
     #[error("TLS cannot be set up: {0}")]
     Setup(#[from] rustls::Error),
 }

@@ -66,14 +66,14 @@ fn histograms_are_read_whole_or_skipped() {
     assert_eq!((itl.count, itl.quantile_within(0.5)), (28.0, Some([0.0, 0.01])));
     let queue = &MetricNames::known().read(TGI, Histograms::Read).histograms[&Latency::Queue];
     assert_eq!((queue.count, queue.sum), (10.0, 0.00039034599999999997));
-    // Two kinds of requests, each with a histogram, are one.
+    // SGLang has a histogram for each of two kinds of requests; they are added up.
     let sample = MetricNames::known().read(SGLANG, Histograms::Read).histograms;
     assert_eq!(sample[&Latency::Ttft].count, 57.0);
     assert!(MetricNames::known().read(VLLM, Histograms::Skip).histograms.is_empty());
 }
 
 #[test]
-fn requests_that_wait_in_triton_are_those_of_all_its_models() {
+fn requests_that_wait_in_triton_are_added_up_over_all_its_models() {
     let text = "# TYPE nv_inference_pending_request_count gauge\n\
                 nv_inference_pending_request_count{model=\"a\",version=\"1\"} 2\n\
                 nv_inference_pending_request_count{model=\"b\",version=\"1\"} 3\n";
@@ -104,7 +104,7 @@ fn the_users_names_come_first_and_unknown_quantities_are_refused() {
 }
 
 #[test]
-fn a_histogram_that_holds_no_number_is_none() {
+fn a_histogram_with_a_value_that_is_not_a_finite_number_is_left_out() {
     let text = |bucket: &str, sum: &str, count: &str| {
         let name = "vllm:time_to_first_token_seconds";
         format!("{name}_bucket{{le=\"1\"}} {bucket}\n{name}_sum {sum}\n{name}_count {count}\n")
@@ -125,7 +125,7 @@ fn a_users_name_that_is_missing_is_reported_and_no_other_is_read_in_its_place() 
     let text = "mine_a 1\nvllm:num_requests_running 9\nvllm:num_requests_waiting 2\n";
     assert_eq!(names.unknown_to(text), ["mine_b"]);
     let sample = names.read(text, Histograms::Skip).values;
-    assert_eq!(sample, BTreeMap::from([(Waiting, 2.0)]), "neither half a sum nor vLLM's");
+    assert_eq!(sample, BTreeMap::from([(Waiting, 2.0)]), "neither half a sum nor vLLM's metric");
     assert_eq!(names.unknown_to("mine_a 1\n# TYPE mine_b gauge\n"), [""; 0]);
     for (name, text) in
         [("t_total", "# TYPE t counter\n"), ("h", "h_bucket{le=\"1\"} 0\nh_sum 0\nh_count 0\n")]

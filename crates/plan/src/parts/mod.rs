@@ -24,7 +24,8 @@ pub use trace::{TraceFormat, TracePlan, TraceWindow};
 pub use url::Url;
 pub use workload::{Grid, InFlight, ServingLimits, WorkloadPlan};
 
-/// Options that were not there in plans of earlier versions leave these as they were.
+/// Whether an option is off. An option that is off is left out, so that plans keep the hash of versions
+/// without it.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 pub(crate) fn is_false(option: &bool) -> bool {
     !option

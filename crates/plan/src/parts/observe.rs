@@ -1,4 +1,4 @@
-//! What is asked of the server and its cards while passes run, as far as the plan knows it.
+//! The resolved options for observing the server and its cards while passes run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,42 +9,42 @@ use inferometer_model::time::nanoseconds;
 
 use super::Url;
 
-/// What is asked beside the measurement, and how often.
+/// What is observed besides the measurement, and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObservePlan {
-    /// Where the server's metrics are.
+    /// The address of the server's metrics.
     pub metrics: MetricsAt,
-    /// Names of metrics that no engine known here has, by quantity.
+    /// Names of metrics by quantity, for engines that are not known here.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, String>,
-    /// How long to wait between two questions, at least.
+    /// The shortest time between two questions.
     #[serde(rename = "period_ns", with = "nanoseconds")]
     pub period: Duration,
-    /// The DCGM exporter of the server's machine; its path is the prefix.
+    /// The DCGM exporter of the server's machine; its path is in the prefix of the address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dcgm: Option<Url>,
-    /// The cards that the server uses, by their numbers; absent where nobody said so.
+    /// The numbers of the cards that the server uses; absent if they were not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cards: Option<BTreeSet<u32>>,
 }
 
-/// Where a server's metrics are.
+/// The addresses of a server's metrics.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricsAt {
-    /// They are not asked for.
+    /// Metrics are not asked for.
     Nowhere,
-    /// The usual path of the server itself, if there is something.
+    /// The usual path of the server itself, if it has metrics there.
     Usual,
     /// A path of the server itself.
     Path(String),
-    /// Another address; its path is the prefix.
+    /// Another address; its path is in the prefix.
     Address(Url),
-    /// Several: each has metrics of its own, as pools of prefill and of decode have.
+    /// Several addresses, each with metrics of its own, such as those of prefill and decode pools.
     Addresses(Vec<Url>),
 }
 
-/// A second: fine enough to see a batch fill, and rare enough to cost the server little.
+/// One second: short enough to see a batch fill up, and long enough to cost the server little.
 const PERIOD: Duration = Duration::from_secs(1);
 
 impl Default for ObservePlan {
@@ -60,8 +60,7 @@ impl Default for ObservePlan {
 }
 
 impl ObservePlan {
-    /// Whether nothing else was asked for, so that plans of versions without it have the hash that
-    /// they had.
+    /// Whether all values are the defaults; plans then keep the hash of versions without this.
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -1,7 +1,7 @@
 //! Percent encoding in addresses.
 
-/// The bytes of a text in which `%41` stands for `A`; `None` where two hexadecimal digits are missing
-/// after a `%`.
+/// Decodes a text in which `%41` stands for `A`; `None` if a `%` is not followed by two hexadecimal
+/// digits.
 pub fn percent_decoded(text: &str) -> Option<Vec<u8>> {
     let mut bytes = text.bytes();
     let mut decoded = Vec::new();

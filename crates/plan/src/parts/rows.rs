@@ -1,4 +1,4 @@
-//! Rows of one's own, as data.
+//! Options for rows of the user's own data.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ pub struct RowsPlan {
     pub dataset: String,
     /// Its format.
     pub format: RowsFormat,
-    /// Names of columns, by the field that they hold: prompt, messages, `token_ids`,
-    /// `output_tokens`, body, timestamp. Fields that are not here have their usual names.
+    /// Names of columns by field: prompt, messages, `token_ids`, `output_tokens`, body, timestamp. Fields
+    /// that are absent here have their usual names.
     pub columns: BTreeMap<String, String>,
-    /// The output length of rows that have none.
+    /// The output length of rows without one.
     pub output_length: Option<u32>,
-    /// Rows have instants, at which they are due; they are sent in the order of their time.
+    /// Whether rows have times at which they are due; they are sent in the order of these times.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed: bool,
 }
@@ -27,9 +27,9 @@ pub struct RowsPlan {
 pub enum RowsFormat {
     /// A JSON object per line.
     Jsonl,
-    /// Fields with commas between them; the first line names them.
+    /// Comma-separated values; the first line names the columns.
     Csv,
-    /// Columns with types.
+    /// Parquet: typed columns.
     Parquet,
 }
 

@@ -8,12 +8,13 @@ use super::Url;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Balance {
-    /// Each in turn.
+    /// The servers in turn.
     #[default]
     RoundRobin,
-    /// The one with the fewest requests in flight; of several the next in turn.
+    /// The server with the fewest requests in flight; among equal ones the next in turn.
     LeastInFlight,
-    /// All requests of a session get the same one: the turns of a conversation, prompts with the same prefix.
+    /// All requests of a session go to the same server: the turns of a conversation, prompts with the
+    /// same prefix.
     Session,
 }
 
@@ -21,10 +22,10 @@ inferometer_model::names!(Balance {
     RoundRobin => "round-robin", LeastInFlight => "least-in-flight", Session => "session",
 });
 
-/// The further servers, how requests are spread, and what tells a router of sessions.
+/// The other servers, how requests are spread, and how a router can recognise sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpreadPlan {
-    /// The servers beside the first.
+    /// The servers besides the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Url>,
     /// Which of them gets the next request.
@@ -33,14 +34,14 @@ pub struct SpreadPlan {
     /// A header that carries the session of each request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_header: Option<String>,
-    /// A cookie that does.
+    /// A cookie with the same value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_cookie: Option<String>,
 }
 
 impl SpreadPlan {
-    /// Whether there is one server and nothing tells it of sessions, so that plans of versions without it have
-    /// the hash that they had.
+    /// Whether there is one server and no mark of sessions; plans then keep the hash of versions without
+    /// this.
     pub(crate) fn is_usual(&self) -> bool {
         *self == Self::default()
     }

@@ -24,29 +24,29 @@ pub enum TargetPlan {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         engine_flags: BTreeMap<String, String>,
     },
-    /// A server that runs already.
+    /// A server that is already running.
     Server {
         /// `http://host:port` or `https://`, without a path.
         url: Url,
-        /// Whoever answers under TLS is taken for the server, whatever it shows.
+        /// Whether to accept any certificate under TLS.
         #[serde(default, skip_serializing_if = "super::is_false")]
         insecure: bool,
         /// The dialect by name; absent: ask the server.
         dialect: Option<String>,
-        /// The path to send requests to, where it is not the dialect's.
+        /// The path of requests, if it is not that of the dialect.
         endpoint: Option<String>,
         /// The model, as the server knows it; absent: ask the server.
         model: Option<String>,
-        /// Names of the further headers. Values may be secrets and are not part of a plan.
+        /// Names of the additional headers. Their values may be secrets and are not part of a plan.
         header_names: Vec<String>,
-        /// The further servers behind the same load, and how requests are spread.
+        /// The other servers behind the same load, and how requests are spread.
         #[serde(default, skip_serializing_if = "SpreadPlan::is_usual")]
         spread: SpreadPlan,
     },
 }
 
 impl TargetPlan {
-    /// The addresses of the servers, where the plan names them.
+    /// The addresses of the servers that the plan names.
     pub fn urls(&self) -> impl Iterator<Item = &Url> {
         let (first, others) = match self {
             Self::Server { url, spread, .. } => (Some(url), spread.others.as_slice()),

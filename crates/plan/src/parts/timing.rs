@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::precision::Precision;
 
-/// What is sent before each cell and not reported: one request at a time.
+/// Unreported requests before each cell, one at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Warmup {
     /// This many requests.
     Requests(u32),
-    /// Requests until this time has passed.
+    /// Requests for this time.
     Time {
         /// The time.
         #[serde(rename = "duration_ns", with = "nanoseconds")]
@@ -23,7 +23,7 @@ pub enum Warmup {
 }
 
 impl Warmup {
-    /// When it ends; none where there is no warm-up.
+    /// When it ends; absent without a warm-up.
     pub fn bound(&self) -> Option<Bound> {
         match *self {
             Self::Requests(0) => None,
@@ -33,14 +33,14 @@ impl Warmup {
     }
 }
 
-/// How often the passes of a cell are carried out, each time with prompts of their own.
+/// How often the passes of a cell are carried out, with new prompts each time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeat {
     /// At least this often.
     pub at_least: u32,
-    /// At most this often; equal to `at_least` where nothing is waited for.
+    /// At most this often; equal to `at_least` if the number of repeats is fixed.
     pub at_most: u32,
-    /// Go on until all of these are known well enough, or to `at_most`.
+    /// Repeat until all of these are precise enough, or up to `at_most`.
     pub until: Vec<Precision>,
 }
 
@@ -50,7 +50,7 @@ impl Default for Repeat {
     }
 }
 
-/// When to give a request up; each from the start of its phase.
+/// The time limits of a request, each from the start of its phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeouts {
     /// Until the connection is ready.

@@ -12,11 +12,11 @@ use inferometer_model::time::{nanoseconds, optional_nanoseconds};
 pub struct TracePlan {
     /// The file.
     pub dataset: String,
-    /// Its format; absent: found by its first line.
+    /// Its format; absent: detected from its first line.
     pub format: Option<TraceFormat>,
     /// The part of it to send.
     pub window: TraceWindow,
-    /// The multiple of its requests in the same time.
+    /// How many times as many requests are sent in the same time.
     pub scale: f64,
     /// Rows with more tokens, input and output together, are left out.
     pub max_tokens: Option<u32>,
@@ -48,19 +48,19 @@ impl fmt::Display for TraceFormat {
     }
 }
 
-/// A part of a trace, from its first row on.
+/// A part of a trace, by the time since its first row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceWindow {
     /// Where it begins.
     #[serde(rename = "from_ns", with = "nanoseconds")]
     pub from: Duration,
-    /// Where it ends, which is outside; absent: at the trace's end.
+    /// Where it ends, exclusive; absent: at the trace's end.
     #[serde(rename = "to_ns", with = "optional_nanoseconds")]
     pub to: Option<Duration>,
 }
 
 impl TraceWindow {
-    /// Whether what comes so long after the first row is inside.
+    /// Whether a row this long after the first row is inside.
     pub fn holds(&self, after: Duration) -> bool {
         after >= self.from && self.to.is_none_or(|to| after < to)
     }

@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 /// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Url {
-    /// Whether TLS is spoken there.
+    /// Whether it uses TLS.
     #[serde(default, skip_serializing_if = "super::is_false")]
     pub secure: bool,
     /// Host name or address, IPv6 without brackets.
     pub host: String,
     /// TCP port.
     pub port: u16,
-    /// A path in front of the dialect's own, without a final slash; usually empty.
+    /// A path before the dialect's own path, without a final slash; usually empty.
     pub prefix: String,
-    /// The file of the Unix socket on which the server listens, where it is one: host and port say
-    /// nothing then.
+    /// The path of the Unix socket on which the server listens, if it is one: host and port then have no
+    /// meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix: Option<String>,
 }
@@ -46,13 +46,13 @@ impl Url {
         Self { unix: Some(path.into()), prefix: prefix.into(), ..Self::plain("localhost", 80) }
     }
 
-    /// Whether it is the same server, spoken to in the same way, whatever the path.
+    /// Whether both are the same server with the same protocol, whatever the path.
     pub fn is_same_server(&self, other: &Self) -> bool {
         let place = |url: &Self| (url.secure, url.authority(), url.unix.clone());
         place(self) == place(other)
     }
 
-    /// What the `host` field of a request says: the port only where it is not the usual one.
+    /// The value of the `host` field of a request: it has the port only if it is not the default port.
     pub fn host_field(&self) -> String {
         let authority = self.authority();
         let usual = if self.secure { ":443" } else { ":80" };

@@ -1,4 +1,4 @@
-//! Where prompts come from: one variant for each workload, with all of its options resolved.
+//! The source of prompts: one variant for each workload, with all of its options resolved.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,49 +8,49 @@ use super::{DrawnPlan, PrefixPlan, RowsPlan, TracePlan};
 use crate::template::{BlockPass, Template};
 use inferometer_load::conversation::{ConversationPlan, TurnsFrom};
 
-/// Where prompts come from.
+/// The source of prompts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkloadPlan {
     /// Seeded words of the tokenizer's vocabulary.
     Random,
-    /// The same with lengths that vary, or a beginning that all prompts share.
+    /// The same with lengths that vary, or with a prefix that all prompts share.
     Drawn(DrawnPlan),
-    /// Seeded words in groups of prompts that share a beginning.
+    /// Seeded words in groups of prompts with a shared prefix.
     Prefix(PrefixPlan),
-    /// Rows of one's own.
+    /// Rows of the user's own data.
     Rows(RowsPlan),
-    /// The requests of a run, sent again.
+    /// The requests of an earlier run, sent again.
     Replay {
         /// The file that `--dump-workload` wrote.
         dataset: String,
     },
-    /// First turns of the conversations of a ShareGPT file, cut to length.
+    /// First turns of the conversations in a ShareGPT file, cut to the lengths of the grid.
     Sharegpt {
         /// The JSON file.
         dataset: String,
     },
-    /// Lengths and instants of a trace of production traffic, filled with seeded words.
+    /// Lengths and arrival times from a trace of production traffic, with seeded words as prompts.
     Trace(TracePlan),
-    /// Conversations of several turns, each of which carries the answers before it.
+    /// Conversations of several turns; each turn contains the answers before it.
     Conversation(ConversationPlan),
-    /// First turns of the conversations of a ShareGPT file as they are, each with the length of
-    /// the answer that it got: the serving run of vLLM's scripts.
+    /// Unchanged first turns of the conversations in a ShareGPT file, each with the length of its
+    /// recorded answer: the serving run of vLLM's scripts.
     ServingRun {
         /// The JSON file.
         dataset: String,
         /// Which conversations are used.
         limits: ServingLimits,
     },
-    /// Blocks of a corpus in a template that asks for a text of about so many characters.
+    /// Blocks of a corpus in a template that asks for a text of about a given number of characters.
     Blocks {
         /// A file, a folder, `shipped-zh` or `shipped-en`.
         corpus: String,
-        /// What is asked about a block.
+        /// The template around a block.
         template: Template,
-        /// Requests in flight by the size of a block, where the loads are not the user's own.
+        /// Requests in flight by the size of a block, unless the user gives the loads.
         in_flight: Vec<InFlight>,
-        /// The most output tokens of a request; absent: by the length asked for.
+        /// The most output tokens of a request; absent: derived from the requested length.
         max_output_tokens: Option<u32>,
     },
 }
@@ -62,16 +62,16 @@ pub struct ServingLimits {
     pub min_tokens: u32,
     /// Prompts longer than this are left out.
     pub max_prompt_tokens: u32,
-    /// Prompts that are longer than this together with their answers are left out.
+    /// Prompts are left out if prompt and answer together are longer than this.
     pub max_total_tokens: u32,
-    /// The output length of all requests, whatever the answers of the conversations have. A plan
-    /// without it is written as it was before there was any.
+    /// The output length of all requests, whatever the lengths of the recorded answers. An absent value
+    /// is not written, as in earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u32>,
 }
 
 impl ServingLimits {
-    /// Those of vLLM's scripts, from 0.2 to today.
+    /// The limits of vLLM's scripts, from 0.2 on.
     pub const VLLM: Self = Self {
         min_tokens: 4,
         max_prompt_tokens: 1_024,
@@ -80,7 +80,7 @@ impl ServingLimits {
     };
 }
 
-/// How many blocks of a size are in flight.
+/// How many requests are in flight for blocks of a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InFlight {
     /// Characters of a block.
@@ -89,12 +89,12 @@ pub struct InFlight {
     pub concurrency: u32,
 }
 
-/// What the cells of a workload's grid are.
+/// The axes of a workload's grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grid {
     /// Input by output lengths, in tokens.
     Tokens,
-    /// Block sizes by lengths asked for, in characters.
+    /// Block sizes by requested lengths, in characters.
     Characters,
     /// One cell, [`CellPlan::OWN`]: the requests have lengths of their own.
     Own,
@@ -115,7 +115,7 @@ impl WorkloadPlan {
         }
     }
 
-    /// What its cells are.
+    /// The axes of its cells.
     pub fn grid(&self) -> Grid {
         match self {
             Self::Random | Self::Sharegpt { .. } | Self::Prefix(_) => Grid::Tokens,
@@ -127,7 +127,7 @@ impl WorkloadPlan {
         }
     }
 
-    /// The data set's file, where it has one.
+    /// The file of its data set, if it has one.
     pub fn dataset(&self) -> Option<&str> {
         match self {
             Self::Random | Self::Drawn(_) | Self::Prefix(_) => None,
@@ -143,7 +143,8 @@ impl WorkloadPlan {
         }
     }
 
-    /// Whether input and output lengths are the requests' own, where the other is the grid's.
+    /// Whether the input lengths, and whether the output lengths, are those of the requests and not of
+    /// the grid.
     pub fn own_axes(&self) -> (bool, bool) {
         match self {
             Self::Drawn(plan) => (plan.input.is_own(), plan.output.is_own()),
@@ -151,7 +152,7 @@ impl WorkloadPlan {
         }
     }
 
-    /// Tokens of a prompt that others share by intention.
+    /// Tokens of a prompt that it shares with others by design.
     pub fn prefix_length(&self) -> u32 {
         match self {
             Self::Drawn(plan) => plan.prefix_length,
@@ -160,7 +161,7 @@ impl WorkloadPlan {
         }
     }
 
-    /// The template of text blocks, whose text may have to be read from its file first.
+    /// The template of text blocks; its text may have to be read from its file first.
     pub fn template_mut(&mut self) -> Option<&mut Template> {
         match self {
             Self::Blocks { template, .. } => Some(template),
@@ -168,15 +169,15 @@ impl WorkloadPlan {
         }
     }
 
-    /// Requests in flight in a cell of text blocks, where they depend on the size of the block.
+    /// Requests in flight in a cell of text blocks, if they depend on the size of the block.
     pub fn in_flight(&self, cell: CellPlan) -> Option<u32> {
         let Self::Blocks { in_flight, .. } = self else { return None };
         let of = in_flight.iter().find(|of| of.block_chars == cell.input_length)?;
         Some(of.concurrency)
     }
 
-    /// What records do not say of a pass over text blocks; nothing of another workload.
-    /// `origin_unix_ns` is the wall time at which the monotonic axis of the run has its origin.
+    /// The facts of a pass over text blocks that records do not contain; absent for other workloads.
+    /// `origin_unix_ns` is the wall time at which the run's monotonic clock has its origin.
     pub fn block_pass(&self, cell: CellPlan, origin_unix_ns: i64) -> Option<BlockPass> {
         let Self::Blocks { template, .. } = self else { return None };
         let (block_chars, wanted_chars) = (cell.input_length, cell.output_length);

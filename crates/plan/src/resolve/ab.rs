@@ -1,4 +1,4 @@
-//! The comparison of a plan, from a spec: its metrics and limits, and the pass of each block.
+//! Resolves the comparison of a plan from a spec: its metrics and limits, and the pass of each block.
 
 use inferometer_load::PassPlan;
 use inferometer_metrics::slo::quantity;
@@ -10,24 +10,25 @@ use crate::spec::limits::MAX_PASSES;
 use crate::spec::{AbSpec, Mistakes, Spec, values};
 
 const MINIMAL_EFFECT: f64 = 0.05;
-/// The most requests where none are asked for; of large blocks those of [`USUAL_PAIRS`].
+/// The default limit on requests. With large blocks, it is the requests of [`USUAL_PAIRS`] if these are
+/// more.
 const MAX_REQUESTS: u64 = 10_000;
-/// So many pairs answer most comparisons.
+/// This many pairs decide most comparisons.
 const USUAL_PAIRS: u64 = 40;
-/// Requests of a block, as a multiple of those in flight: the first ones fill the server.
+/// The number of requests in a block, as a multiple of those in flight: the first ones fill the server.
 const IN_FLIGHT_TIMES: u32 = 4;
-/// Requests of a block of any other load, of which a quarter finds the server still filling up.
+/// The number of requests in a block of any other load; for a quarter of them the server is still filling
+/// up.
 const OTHERS: u32 = 64;
-/// The most requests of a block: its instants are held in memory.
+/// The most requests of a block: their times are held in memory.
 const MOST_OF_A_BLOCK: u32 = 100_000;
-/// The load where none is asked for.
+/// The default number of requests in flight.
 const IN_FLIGHT: u32 = 8;
 const INPUT_LENGTH: u32 = 256;
 const OUTPUT_LENGTH: u32 = 64;
 
 impl Spec {
-    /// The spec of a comparison with one load and one pair of lengths, where it names none: 8 in flight,
-    /// 256 tokens in, 64 out.
+    /// The spec with one load and one pair of lengths. Defaults: 8 in flight, 256 tokens in, 64 out.
     #[must_use]
     pub fn with_defaults_of_ab(mut self) -> Self {
         let is_plain = self.workload.workload.as_deref().is_none_or(|name| name == "random");
@@ -43,7 +44,7 @@ impl Spec {
     }
 }
 
-/// Adds to a plan the comparison that its spec asks for, if it does.
+/// Adds the comparison that a spec asks for to the plan, if it asks for one.
 pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
     let Some(asked) = &spec.ab else { return };
     refused(spec, mistakes);
@@ -71,7 +72,7 @@ pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
         return;
     };
     if requests == 0 {
-        // That is told where the load is resolved.
+        // The resolution of the load reports this mistake.
         return;
     }
     if requests > MOST_OF_A_BLOCK {
@@ -123,8 +124,8 @@ pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
     });
 }
 
-/// Refuses blocks of a closed loop in which so few requests go on between filling and emptying the server
-/// that their rates say nothing.
+/// Refuses blocks of a closed loop in which too few requests run between filling and emptying the server:
+/// their rates have no meaning.
 fn check_in_flight(pass: &PassPlan, (requests, uncounted): (u32, u32), mistakes: &mut Mistakes) {
     let PassPlan::Closed { concurrency, .. } = pass else { return };
     let in_flight = concurrency.constant().map_or(1, |level| level as u32);
@@ -139,7 +140,7 @@ fn check_in_flight(pass: &PassPlan, (requests, uncounted): (u32, u32), mistakes:
     }
 }
 
-/// Refuses what has no meaning for blocks.
+/// Refuses options without a meaning for blocks.
 fn refused(spec: &Spec, mistakes: &mut Mistakes) {
     let others = [
         (
@@ -209,8 +210,8 @@ fn refused(spec: &Spec, mistakes: &mut Mistakes) {
     }
 }
 
-/// Gives a block its number of requests, where none is asked for. Returns how many of them do not count,
-/// where that is not asked for either.
+/// Sets the number of requests in a block, if none is given. Returns the default number of requests that
+/// do not count.
 fn size_of_block(spec: &Spec, pass: &mut PassPlan) -> u32 {
     match pass {
         PassPlan::OneByOne { bound } => {
@@ -222,7 +223,8 @@ fn size_of_block(spec: &Spec, pass: &mut PassPlan) -> u32 {
         PassPlan::Closed { concurrency, bound } => {
             let in_flight = concurrency.constant().map_or(IN_FLIGHT, |level| level as u32);
             if spec.requests.is_none() {
-                // One in flight: requests are by themselves, and a block is one of them.
+                // With one in flight, requests do not affect each other, and a block may have a single
+                // one.
                 let times = if in_flight == 1 { 1 } else { IN_FLIGHT_TIMES };
                 bound.requests = Some(in_flight.saturating_mul(times));
             }
@@ -261,7 +263,7 @@ fn minimal_effect(asked: &AbSpec, mistakes: &mut Mistakes) -> f64 {
     share.unwrap_or(MINIMAL_EFFECT)
 }
 
-/// What is compared: the figures asked for, else those that the load is measured for.
+/// The figures that are compared: the given ones, else those that suit the load.
 fn figures(asked: &AbSpec, pass: &PassPlan, mistakes: &mut Mistakes) -> Vec<AbFigure> {
     let usual: &[&str] = match pass {
         PassPlan::Closed { concurrency, .. } if concurrency.constant() == Some(1.0) => {

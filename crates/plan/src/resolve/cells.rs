@@ -1,4 +1,4 @@
-//! The grid, from a spec.
+//! Resolves the grid from a spec.
 
 use inferometer_model::cell::CellPlan;
 
@@ -61,7 +61,7 @@ impl Spec {
         inputs.iter().flat_map(pair).collect()
     }
 
-    /// The grid of a run that is sent again: 0 where its requests have lengths of their own.
+    /// The grid of a replayed run: lengths are 0 if its requests have lengths of their own.
     fn replayed_cells(&self, mistakes: &mut Mistakes) -> Vec<CellPlan> {
         let own = [0].as_slice();
         let inputs = self.input_lengths.as_deref().unwrap_or(own);
@@ -75,7 +75,7 @@ impl Spec {
         inputs.iter().flat_map(pair).collect()
     }
 
-    /// Block sizes by lengths asked for, in characters.
+    /// Block sizes by requested lengths, in characters.
     fn block_cells(&self, mistakes: &mut Mistakes) -> Vec<CellPlan> {
         for (key, given) in [
             ("input_lengths", self.input_lengths.is_some()),
@@ -98,7 +98,7 @@ impl Spec {
     }
 }
 
-/// Whether a grid has more cells than are measured, which is then noted.
+/// Whether a grid has too many cells; this is then added to the mistakes.
 fn too_many(inputs: usize, outputs: usize, mistakes: &mut Mistakes) -> bool {
     let cells = inputs.saturating_mul(outputs);
     if cells > MAX_CELLS {
@@ -137,7 +137,7 @@ fn lengths(
     lengths.to_vec()
 }
 
-/// The lengths of an axis that the grid says nothing of.
+/// The axis of lengths that have a distribution of their own: a single 0. Given lengths are a mistake.
 fn own_axis(key: &'static str, given: Option<&[u32]>, mistakes: &mut Mistakes) -> Vec<u32> {
     if given.is_some() {
         mistakes.add(key, "is not used: these lengths have their own distribution");

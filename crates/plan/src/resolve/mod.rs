@@ -1,5 +1,4 @@
-//! Resolves a spec to a plan: fills in every default, or returns every mistake at once. It does no
-//! I/O.
+//! Resolves a spec to a plan: fills in every default, or returns every mistake at once. Does no I/O.
 
 mod ab;
 mod cells;
@@ -96,7 +95,8 @@ impl Spec {
         }
         Sampling {
             temperature,
-            // A prompt of text blocks asks for a text of a length in characters: the model ends it.
+            // A prompt with a text block asks for a text of a length in characters, so the model must end
+            // the answer.
             ignore_eos: self.ignore_eos.unwrap_or(self.workload.name() != "blocks"),
             stream: self.stream.unwrap_or(true),
             extra_body: self.extra_body.clone().unwrap_or_default(),
@@ -147,7 +147,7 @@ impl Spec {
     }
 }
 
-/// Notes what there is too much of.
+/// Adds a mistake for everything that exceeds a limit.
 fn too_large(plan: &Plan, mistakes: &mut Mistakes) {
     let repeats = plan.repeat.at_most as usize;
     let passes = plan.cells.len().saturating_mul(plan.passes.len()).saturating_mul(repeats);

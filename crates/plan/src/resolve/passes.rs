@@ -1,4 +1,4 @@
-//! The passes of each cell, from what was asked for.
+//! Resolves the passes of each cell from a spec.
 
 use std::time::Duration;
 
@@ -12,18 +12,18 @@ use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, CountOf, Level, OverLimit, PassPlan, Recording, Script};
 use inferometer_model::suggest::did_you_mean;
 
-/// Requests of the published tables: one by one, and saturated.
+/// Numbers of requests in the published tables: one by one, and saturated.
 const TABLE_ONE_BY_ONE: u32 = 10;
 const TABLE_REQUESTS: u32 = 399;
-/// Blocks of each pass of the published text-block log.
+/// Number of blocks in each pass of the published text-block log.
 const BLOCKS: u32 = 500;
-/// Requests of the published serving run.
+/// Number of requests in the published serving run.
 const SERVING_REQUESTS: u32 = 1_000;
-/// The same for a run that was asked for nothing: under a minute.
+/// The same for a run without any options: it takes less than a minute.
 const DEMONSTRATION_ONE_BY_ONE: u32 = 2;
 const DEMONSTRATION_REQUESTS: u32 = 32;
 
-/// Conversations at once, where no load was asked for.
+/// The default number of conversations in flight.
 const CONVERSATIONS_AT_ONCE: u32 = 8;
 
 /// The passes, in order: the named ones, then closed loops, then open ones.
@@ -64,7 +64,7 @@ pub(super) fn passes(
         );
     }
     let requests = match workload {
-        // Loads count conversations then.
+        // Loads then count conversations.
         WorkloadPlan::Conversation(plan) => plan.conversations,
         _ => mistakes.count("requests", spec.requests.or(by_groups), requests),
     };
@@ -87,7 +87,7 @@ pub(super) fn passes(
     }
     let loads = Loads { spec, workload, bound, limit: limit(spec, mistakes) };
     if is_published_blocks(spec) {
-        // How many are in flight depends on the block: `WorkloadPlan::in_flight` says it.
+        // The number in flight depends on the block: see `WorkloadPlan::in_flight`.
         passes.push(loads.closed_at(1.into()));
     }
     loads.closed(&mut passes, mistakes);
@@ -112,7 +112,7 @@ pub(super) fn passes(
     passes
 }
 
-/// What happens to requests beyond the most in flight.
+/// What happens to requests beyond the limit in flight.
 fn limit(spec: &Spec, mistakes: &mut Mistakes) -> (Option<u32>, OverLimit) {
     if spec.max_in_flight == Some(0) {
         mistakes.add("max_in_flight", "is 0; give at least 1");
@@ -134,7 +134,7 @@ fn limit(spec: &Spec, mistakes: &mut Mistakes) -> (Option<u32>, OverLimit) {
     (spec.max_in_flight, over_limit)
 }
 
-/// The loads of one's own: loops, stages, a replay.
+/// The user's own loads: loops, stages, a replay.
 struct Loads<'a> {
     spec: &'a Spec,
     workload: &'a WorkloadPlan,
@@ -143,7 +143,7 @@ struct Loads<'a> {
 }
 
 impl Loads<'_> {
-    /// A load that ends by itself is bound by a count only where one was asked for.
+    /// A load that ends by itself has a limit on requests only if one is given.
     fn bound_of(&self, level: &Level) -> Bound {
         if level.duration().is_some() && self.spec.requests.is_none() {
             Bound { requests: None, ..self.bound }
@@ -198,7 +198,7 @@ impl Loads<'_> {
         }
     }
 
-    /// The load of a workload that has one of its own, where none was asked for.
+    /// The default load of a workload that has a load of its own.
     fn own(&self, passes: &mut Vec<PassPlan>) {
         if matches!(self.workload, WorkloadPlan::Conversation(_)) && !has_any_load(self.spec) {
             passes.push(self.closed_at(CONVERSATIONS_AT_ONCE.into()));
@@ -236,7 +236,7 @@ impl Loads<'_> {
     }
 }
 
-/// Each load begins conversations, or requests of them.
+/// Turns loads into loads of conversations, or of requests within conversations.
 fn conversations(
     spec: &Spec,
     passes: Vec<PassPlan>,
@@ -274,7 +274,7 @@ fn conversations(
     passes.into_iter().map(wrap).collect()
 }
 
-/// Requests of a pass, by what the published records of the workload have.
+/// The default number of requests in a pass, as in the published records of the workload.
 fn requests_of(spec: &Spec) -> u32 {
     match spec.workload.name() {
         "blocks" => BLOCKS,
@@ -285,12 +285,12 @@ fn requests_of(spec: &Spec) -> u32 {
     }
 }
 
-/// Text blocks under the load of their published record: as many in flight as it had.
+/// Whether text blocks are sent under the load of their published record, with its number in flight.
 fn is_published_blocks(spec: &Spec) -> bool {
     spec.workload.name() == "blocks" && spec.passes.is_none() && !has_own_load(spec)
 }
 
-/// A run without target, lengths, counts or loads: a first try of the tool.
+/// Whether a run has no target, lengths, counts or loads: a first try of the tool.
 pub(super) fn is_demonstration(spec: &Spec) -> bool {
     spec.target.is_none()
         && spec.server.is_none()
@@ -301,7 +301,7 @@ pub(super) fn is_demonstration(spec: &Spec) -> bool {
         && !has_own_load(spec)
 }
 
-/// Whether a load of one's own was asked for, instead of the table's.
+/// Whether the user gave a load, instead of that of the table.
 pub(super) fn has_own_load(spec: &Spec) -> bool {
     spec.concurrency.is_some()
         || spec.rate.is_some()
@@ -310,7 +310,7 @@ pub(super) fn has_own_load(spec: &Spec) -> bool {
         || spec.workload.rows.is_replayed()
 }
 
-/// Whether any load was asked for.
+/// Whether any load was given.
 fn has_any_load(spec: &Spec) -> bool {
     spec.passes.is_some() || has_own_load(spec)
 }
@@ -318,10 +318,10 @@ fn has_any_load(spec: &Spec) -> bool {
 fn named(spec: &Spec, workload: &WorkloadPlan) -> Vec<String> {
     match (&spec.passes, workload) {
         (Some(names), _) => names.clone(),
-        // These have a load of their own.
+        // These workloads have a load of their own.
         (None, WorkloadPlan::Trace(_) | WorkloadPlan::Conversation(_)) => Vec::new(),
         (None, _) if has_own_load(spec) || is_published_blocks(spec) => Vec::new(),
-        // The script of the serving run sends everything at once where it is given no rate.
+        // Without a rate, the script of the serving run sends everything at once.
         (None, WorkloadPlan::ServingRun { .. }) => vec!["saturated".to_owned()],
         (None, _) => vec!["table".to_owned()],
     }
@@ -337,13 +337,14 @@ fn unknown_pass(name: &str) -> String {
     )
 }
 
-/// A time alone bounds by time; otherwise the count does, and the time too if it is given.
+/// With a duration only, the time limits a pass. Otherwise the request count does, and also the time if
+/// it is given.
 fn loop_bound(spec: &Spec, requests: u32, duration: Option<Duration>) -> Bound {
     let by_time_alone = duration.is_some() && spec.requests.is_none();
     Bound { requests: (!by_time_alone).then_some(requests), duration }
 }
 
-/// The load that options act on: of conversations, the one that begins them.
+/// The load that options apply to: for conversations, the load that begins them.
 fn begins_by(pass: &PassPlan) -> &PassPlan {
     match pass {
         PassPlan::Conversations { begin, .. } => begin,
@@ -351,7 +352,7 @@ fn begins_by(pass: &PassPlan) -> &PassPlan {
     }
 }
 
-/// An option that no pass listens to is a mistake, not a wish that is ignored.
+/// Refuses options that no pass uses, instead of ignoring them.
 fn unused_options(spec: &Spec, passes: &[PassPlan], mistakes: &mut Mistakes) {
     let any = |wanted: fn(&PassPlan) -> bool| passes.iter().map(begins_by).any(wanted);
     let open = any(|pass| pass.load().is_scheduled());

@@ -1,10 +1,10 @@
-//! How often each cell is measured, from what was asked for.
+//! Resolves how often each cell is measured.
 
 use crate::parts::Repeat;
 use crate::precision as repeat;
 use crate::spec::{Mistakes, Spec};
 
-/// The most repeats where they go on until figures are known well enough.
+/// The default limit on repeats that continue until figures are precise enough.
 const MOST_UNTIL: u32 = 20;
 
 /// The repeats of each cell.

@@ -1,4 +1,4 @@
-//! The search of a plan, from a spec: its limits, and the pass that its trials vary.
+//! Resolves the search of a plan from a spec: its limits, and the pass that its trials vary.
 
 use crate::parts::WorkloadPlan;
 use crate::search::{Criterion, Over, SearchPlan, Tier, criteria};
@@ -9,17 +9,18 @@ use inferometer_load::{Bound, PassPlan};
 use inferometer_metrics::request_objective::RequestObjective;
 use inferometer_metrics::slo::{self, Objective};
 
-/// The share that must meet the objectives on requests where none is given.
+/// The default share of requests that must meet the objectives on requests.
 pub(crate) const ATTAINMENT: f64 = 0.99;
 const CONFIDENCE: f64 = 0.95;
 const PRECISION: f64 = 0.05;
 const STRIDE: f64 = 2.0;
 const MAX_REQUESTS: u64 = 20_000;
 const MAX_TRIALS: u32 = 40;
-/// Without `from`, a rate is looked for down to this share of the first one, or this rate.
+/// Without `from`, a rate is searched down to this share of the first one, or down to this rate.
 const LOWEST_SHARE: f64 = 1e-3;
 const LOWEST_RATE: f64 = 1e-3;
-/// High enough for a short probe to take seconds; what leaves of it says where to go on.
+/// High enough that a short first trial takes only seconds; the rate at which its requests end shows
+/// which load to try next.
 const FIRST_RATE: f64 = 16.0;
 const FIRST_CONCURRENCY: f64 = 8.0;
 
@@ -75,7 +76,7 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
     .map(|(key, given, usual)| {
         let share = mistakes.read(key, given.as_ref(), |value| match values::share(value)? {
             share if share > 0.0 && share < 1.0 => Ok(share),
-            // That no criterion can be of all requests is told with what to give instead.
+            // Criteria report that no share can be all requests, and what to give instead.
             share if share >= 1.0 && key == "attainment" => Ok(share),
             _ => Err("is not a share between 0% and 100%"),
         });
@@ -107,7 +108,8 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
     })
 }
 
-/// What is judged, and which of it is a tier of its own. What is asked for beside tiers must hold in each.
+/// The criteria, and which of them are a tier of their own. Criteria without a tier must be met in each
+/// tier.
 fn criteria_of(
     spec: &Spec,
     named: Option<&[String]>,
@@ -123,7 +125,7 @@ fn criteria_of(
             'ttft_p99<500ms,tpot_p99<50ms' or --goodput 'ttft<500ms'";
         mistakes.add("slo", problem);
     }
-    // What cannot be read is told where it is resolved.
+    // Mistakes in these texts are reported where they are resolved.
     let mut ignored = Mistakes::default();
     let on_run = spec.objectives(&mut ignored);
     let goodput = spec.request_objectives(&mut ignored);
@@ -176,13 +178,13 @@ fn criteria_of(
     (judged, tiers)
 }
 
-/// A word of letters, digits, `-` and `_`: a tier is named in findings and files.
+/// A word of letters, digits, `-` and `_`: the names of tiers are used in findings and files.
 fn is_name(name: &str) -> bool {
     let is_of_word = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     !name.is_empty() && name.chars().all(is_of_word)
 }
 
-/// A number that was given, or the usual one; 0 is a mistake.
+/// A given number, or the default; 0 is a mistake.
 pub(super) fn at_least_1<N: Default + PartialEq>(
     key: &'static str,
     given: Option<N>,
@@ -196,7 +198,7 @@ pub(super) fn at_least_1<N: Default + PartialEq>(
     value
 }
 
-/// The one pass of a plan that searches: what all trials have in common, at the first load.
+/// The only pass of a plan with a search: what all trials have in common, at the first load.
 pub(crate) fn passes(
     spec: &Spec,
     search: &SearchPlan,
@@ -218,7 +220,8 @@ pub(crate) fn passes(
     }
 }
 
-/// Notes each load that was given to what chooses its loads itself: its name, and what bounds it instead.
+/// Adds a mistake for each load that was given to a plan that chooses its loads itself: the name of the
+/// load, and what limits it instead.
 pub(super) fn refuse_loads(
     spec: &Spec,
     workload: &WorkloadPlan,
@@ -260,8 +263,8 @@ pub(super) fn refuse_loads(
     }
 }
 
-/// Notes what was said of arrivals to what keeps requests in flight. `instead`: the flag with which it sends them at
-/// a rate.
+/// Adds a mistake for options on arrivals that were given to a plan that keeps requests in flight.
+/// `instead`: the flag for sending them at a rate.
 pub(super) fn refuse_arrivals(spec: &Spec, instead: &str, mistakes: &mut Mistakes) {
     for (key, given) in [
         ("burstiness", spec.burstiness.is_some()),
@@ -275,7 +278,8 @@ pub(super) fn refuse_arrivals(spec: &Spec, instead: &str, mistakes: &mut Mistake
     }
 }
 
-/// Arrivals at a rate, as they are drawn: a trial's claim is about arrivals that vary as those of users do.
+/// An open pass with random arrivals: the result of a trial is about arrivals that vary like those of
+/// users.
 pub(super) fn open_pass(
     spec: &Spec,
     rate_per_s: f64,

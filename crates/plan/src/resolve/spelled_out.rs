@@ -1,5 +1,5 @@
-//! A spec with its defaults written out, for people who want to see what a plan will do. Never
-//! another plan: a key is written only where what is resolved stays the same.
+//! A spec with its defaults written out, for people who want to see what a plan will do. Never another
+//! plan: a key is only written if the resolved plan stays the same.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::sweep::SweepPlan;
 use inferometer_load::PassPlan;
 
 impl Spec {
-    /// The spec with every default that can be a key, by what it resolves to.
+    /// The spec with every default that can be written as a key.
     ///
     /// # Errors
     /// Every mistake of the spec.
@@ -30,7 +30,7 @@ impl Spec {
             let fuller: Self = serde_json::from_value(Value::Object(all)).ok()?;
             (fuller.resolve(known).ok()?.hash() == hash).then_some(fuller)
         };
-        // What decides the defaults of one another is tried together first.
+        // Keys whose defaults depend on each other are tried together first.
         let load = load(&plan);
         let mut spec = with(self, &load).unwrap_or_else(|| self.clone());
         for key in load.into_iter().chain(defaults(&plan)) {
@@ -52,7 +52,7 @@ impl Spec {
     }
 }
 
-/// The spec with a key of a table, where that is absent in it.
+/// The spec with a key added to a table, if the table does not have it.
 fn with_in_table(spec: &Spec, table: &str, key: &str, value: Value) -> Option<Spec> {
     let Ok(Value::Object(mut all)) = serde_json::to_value(spec) else { return None };
     let slot = all.get_mut(table)?.get_mut(key).filter(|slot| slot.is_null())?;
@@ -60,7 +60,7 @@ fn with_in_table(spec: &Spec, table: &str, key: &str, value: Value) -> Option<Sp
     serde_json::from_value(Value::Object(all)).ok()
 }
 
-/// The grid and the passes.
+/// The keys of the grid and the passes.
 fn load(plan: &Plan) -> Vec<(&'static str, Value)> {
     let mut keys = vec![("workload", json!(plan.workload.name()))];
     let axis = |of: fn(&inferometer_model::cell::CellPlan) -> u32| {
@@ -116,7 +116,8 @@ fn swept(sweep: &SweepPlan) -> Vec<(&'static str, Value)> {
     keys
 }
 
-/// The keys of `[search]` that have a default. The first load comes before the lowest one, which follows from it.
+/// The keys of `[search]` that have a default. The first load comes before the lowest one, because the
+/// lowest depends on it.
 fn searched(search: &SearchPlan) -> Vec<(&'static str, Value)> {
     vec![
         ("over", json!(search.over.name())),
@@ -142,7 +143,7 @@ fn compared(ab: &AbPlan) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Everything else, in the order of a plan.
+/// All other keys, in the order of a plan.
 fn defaults(plan: &Plan) -> Vec<(&'static str, Value)> {
     let seconds = |span: std::time::Duration| json!(format!("{}s", span.as_secs_f64()));
     let mut keys: Vec<(&str, Value)> = Vec::new();

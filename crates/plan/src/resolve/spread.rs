@@ -1,4 +1,4 @@
-//! Several equal servers behind one load, from a spec.
+//! Resolves several equal servers behind one load from a spec.
 
 use crate::parts::{Balance, SpreadPlan, Url, WorkloadPlan};
 use crate::spec::limits::MAX_SERVERS;
@@ -60,7 +60,7 @@ impl Spec {
                 Balance::default()
             })
         });
-        // A name may have several addresses.
+        // A host name may have several addresses.
         let is_one = others.is_empty() && (first.unix.is_some() || is_address(&first.host));
         if balance.is_some() && is_one {
             mistakes.add(
@@ -111,7 +111,7 @@ impl Spec {
     }
 }
 
-/// Whether requests of a workload belong together.
+/// Whether the requests of a workload form sessions.
 fn has_sessions(workload: &WorkloadPlan) -> bool {
     matches!(
         workload,
@@ -123,7 +123,7 @@ fn is_address(host: &str) -> bool {
     host.parse::<std::net::IpAddr>().is_ok()
 }
 
-/// What the names of headers and cookies are made of.
+/// The characters that are valid in names of headers and cookies.
 pub(super) fn is_token(c: char) -> bool {
     c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
 }

@@ -1,4 +1,4 @@
-//! The sweep of a plan, from a spec: its limits, and the pass that its trials vary.
+//! Resolves the sweep of a plan from a spec: its limits, and the pass that its trials vary.
 
 use super::search::{at_least_1, open_pass, refuse_arrivals, refuse_loads};
 use crate::parts::WorkloadPlan;
@@ -10,7 +10,8 @@ use inferometer_load::{Bound, OverLimit, PassPlan};
 
 const KNEE: f64 = 0.95;
 const CONFIDENCE: f64 = 0.95;
-/// Of the knee over numbers in flight, whose throughput is flat near it; a rate is known better.
+/// The default precision of the knee for requests in flight: throughput is flat near it. The knee of a
+/// rate is more precise.
 const PRECISION_IN_FLIGHT: f64 = 0.25;
 const PRECISION_OF_RATE: f64 = 0.05;
 const MAX_CONCURRENCY: u32 = 1_024;
@@ -93,7 +94,7 @@ pub(crate) fn sweep(spec: &Spec, mistakes: &mut Mistakes) -> Option<SweepPlan> {
     })
 }
 
-/// The one pass of a plan that sweeps: what all trials have in common, at the lowest load.
+/// The only pass of a plan with a sweep: what all trials have in common, at the lowest load.
 pub(crate) fn passes(
     spec: &Spec,
     sweep: &SweepPlan,

@@ -1,4 +1,4 @@
-//! The server under test, from a spec.
+//! Resolves the server under test from a spec.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ impl Spec {
     /// The headers as name and value.
     ///
     /// # Errors
-    /// Every header that is not one. Values are not repeated: they may be secrets.
+    /// Every invalid header. Values are not repeated, because they may be secrets.
     pub fn headers(&self) -> Result<Vec<(String, String)>, Vec<SpecError>> {
         let mut mistakes = Mistakes::default();
         let mut headers = Vec::new();
@@ -39,10 +39,10 @@ impl Spec {
         if mistakes.0.is_empty() { Ok(headers) } else { Err(mistakes.0) }
     }
 
-    /// How long to wait for a server that runs elsewhere; absent: not at all.
+    /// How long to wait for a server that runs elsewhere; absent: no wait.
     ///
     /// # Errors
-    /// When it is no span of time, or there is no such server.
+    /// When it is not a duration, or when there is no such server.
     pub fn wait(&self) -> Result<Option<Duration>, SpecError> {
         let mistake = |problem: String| SpecError { key: "wait", problem };
         let Some(value) = &self.wait else { return Ok(None) };
@@ -96,7 +96,7 @@ impl Spec {
                 let spread = self.spread(&first, urls.collect(), workload, mistakes);
                 return self.served(first, spread, dialect, mistakes);
             }
-            // Mistakes in it are told where it is resolved.
+            // Mistakes in it are reported where it is resolved.
             (None, Some(server)) => server.resolve().map_or_else(
                 |_| Url::plain("", 0),
                 |launch| Url::plain(launch.reached_at(), launch.port.unwrap_or(0)),
@@ -116,7 +116,7 @@ impl Spec {
         }
     }
 
-    /// A server that is no embedded engine of ours.
+    /// A server other than the embedded engine.
     fn served(
         &self,
         url: Url,

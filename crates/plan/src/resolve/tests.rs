@@ -124,7 +124,7 @@ fn loads_of_ones_own_resolve_to_levels_arrivals_limits_and_bounds() {
     for pass in &passes[1..] {
         assert_eq!(pass.limit(), (Some(9), OverLimit::Drop));
     }
-    // What ends by itself is bound by a count only where one was asked for.
+    // A load that ends by itself has a limit on requests only if one is given.
     assert_eq!(passes[1].requests(), Some(399));
     assert_eq!((passes[0].requests(), passes[2].requests()), (None, None));
     let PassPlan::Open { rate: Level::Constant(2.0), arrivals, .. } = &passes[1] else { panic!() };
@@ -132,7 +132,7 @@ fn loads_of_ones_own_resolve_to_levels_arrivals_limits_and_bounds() {
     let counted = Spec { requests: Some(5), ..spec };
     let counts: Vec<_> =
         counted.resolve(&KNOWN).unwrap().passes.iter().map(PassPlan::requests).collect();
-    // The recording has not been read, so nobody knows how many it has.
+    // The recording has not been read, so its number of requests is unknown.
     assert_eq!(counts, [Some(5), Some(5), Some(5), Some(5), Some(0)]);
 }
 

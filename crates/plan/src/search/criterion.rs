@@ -1,5 +1,5 @@
-//! An objective as a statement on a server that runs on for ever: a share of requests, or a mean.
-//! Never on a sample's own percentile, which has no proportion of its own.
+//! An objective as a statement about a server that runs forever: a share of requests, or a mean. Never
+//! about the percentile of a single sample, which always has its own share of requests below it.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,12 +7,12 @@ use inferometer_metrics::request_objective::RequestObjective;
 use inferometer_metrics::slo::{Comparison, JudgedMetric, Objective, Statistic};
 use inferometer_metrics::{RequestFigures, failures};
 
-/// What must hold of all requests that a server gets at a load.
+/// A condition on all requests to a server at a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Criterion {
-    /// As it was written.
+    /// The text as it was written.
     pub text: String,
-    /// What is counted.
+    /// What it counts.
     kind: Kind,
 }
 
@@ -27,7 +27,7 @@ enum Kind {
     Mean { limit: Limit },
 }
 
-/// A metric of one request, and what it must stay below.
+/// A metric of one request, and its upper limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Limit {
     metric: JudgedMetric,
@@ -35,10 +35,10 @@ struct Limit {
     limit_ms: f64,
 }
 
-/// Why an objective has no highest load.
+/// Why no highest load exists for an objective.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CriterionError {
-    /// It holds from some load on, or is of a sum.
+    /// The objective is met from some load on, or it is about a sum.
     #[error(
         "`{0}` cannot be searched for: a search needs upper limits on latencies or failures; use \
             `inferometer run` for this objective"
@@ -50,13 +50,13 @@ pub enum CriterionError {
             give a percentile, such as p999"
     )]
     Maximum(String),
-    /// Tokens, and not requests, have the metric.
+    /// The metric is one of tokens, not of requests.
     #[error(
         "`{0}` is a statistic over tokens of all requests; give tpot, which has one value per \
         request"
     )]
     OverTokens(String),
-    /// Every request is to meet it.
+    /// Every request would have to meet it.
     #[error(
         "`{0}` must hold for every request, which no number of requests can prove; give a share, \
             such as failures<0.1%, --max-failures 0.1% or --attainment 99.9%"
@@ -64,24 +64,24 @@ pub enum CriterionError {
     Everything(String),
 }
 
-/// What became of a request under one criterion.
+/// The result of a request under one criterion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judged {
-    /// Its value, in the metric's unit or as a multiple of the limit; infinite where it failed.
+    /// Its value, in the metric's unit or as a multiple of the limit; infinite if the request failed.
     pub value: f64,
     /// Whether it meets the criterion.
     pub met: bool,
 }
 
-/// The share of failures that means are judged beside, where none is given.
+/// The default share of failures that may occur if only means are judged.
 const MAX_FAILURES: f64 = 0.01;
 
-/// The criteria of a search: each objective on the run, and those on requests together, of which
-/// `attainment` is the share that must meet all. Failures are a criterion of their own where
-/// `max_failures` is given, and where there is nothing but means.
+/// The criteria of a search: each objective on the run, and the objectives on requests together, with
+/// `attainment` as the share of requests that must meet all of them. Failures are a criterion of their
+/// own if `max_failures` is given, or if all other criteria are means.
 ///
 /// # Errors
-/// One for each objective that has no highest load.
+/// One error for each objective without a highest load.
 pub fn criteria(
     slo: &[Objective],
     goodput: &[RequestObjective],
@@ -107,7 +107,7 @@ pub fn criteria(
         let text = format!("{}% with {}", trimmed(attainment * 100.0), texts.join(","));
         criteria.push(Criterion { text, kind: Kind::Share { needed: attainment, limits } });
     }
-    // A mean is over those that completed: it alone would be met by a server that refuses all.
+    // A mean covers completed requests only: a server that refuses nearly everything could meet it.
     let counts_failures = |criterion: &Criterion| !matches!(criterion.kind, Kind::Mean { .. });
     let are_means = !criteria.is_empty() && !criteria.iter().any(counts_failures);
     if let Some(max_failures) = max_failures.or(are_means.then_some(MAX_FAILURES)) {
@@ -144,7 +144,7 @@ enum Share {
     All,
 }
 
-/// A percentile below a limit says that this share of requests lies below it.
+/// A percentile below a limit means that this share of requests lies below it.
 fn share_of(statistic: Statistic) -> Share {
     match statistic {
         Statistic::Mean => Share::Mean,
@@ -186,14 +186,14 @@ fn trimmed(percent: f64) -> String {
 }
 
 impl Limit {
-    /// The value of a request that completed; infinite where it has none.
+    /// The value of a completed request; infinite if it has none.
     fn value(&self, figures: &RequestFigures) -> f64 {
         figures.value(self.metric).unwrap_or(f64::INFINITY)
     }
 }
 
 impl Criterion {
-    /// Judges one request; one that did not complete meets nothing.
+    /// Judges one request; a request that did not complete meets nothing.
     pub fn judge(&self, figures: &RequestFigures) -> Judged {
         let failed = Judged { value: f64::INFINITY, met: false };
         if !figures.complete {
@@ -230,7 +230,7 @@ impl Criterion {
         }
     }
 
-    /// Whether it can only be judged where times between tokens are known.
+    /// Whether it can only be judged if times between tokens are known.
     pub fn needs_gaps(&self) -> bool {
         let of_gaps = |limit: &Limit| limit.metric.definition().of_gaps;
         match &self.kind {

@@ -1,4 +1,4 @@
-//! What a search was asked for, resolved: the part of a plan that is not its trials.
+//! The resolved options of a search: the part of a plan besides its trials.
 
 mod criterion;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 pub use criterion::{Criterion, CriterionError, Judged, criteria};
 
-/// What is made higher and higher.
+/// Which load is varied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
@@ -38,27 +38,27 @@ impl fmt::Display for Over {
     }
 }
 
-/// A search, as a plan holds it.
+/// A search, as in a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchPlan {
-    /// What is made higher and higher.
+    /// Which load is varied.
     pub over: Over,
-    /// What is judged; at least one.
+    /// The criteria; at least one.
     pub criteria: Vec<Criterion>,
-    /// Which of the criteria must hold together; none where all of them must.
+    /// Which of the criteria must be met together; empty if all of them must.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiers: Vec<Tier>,
-    /// The probability that the interval holds the edge.
+    /// The probability that the interval covers the edge.
     pub confidence: f64,
-    /// Ends of the interval are to lie this close together, as a share of the lower one.
+    /// How narrow the interval must be: its width as a share of its lower end.
     pub precision: f64,
     /// The load of the first trial.
     pub start: f64,
-    /// The factor to the second one.
+    /// The factor from the first load to the second.
     pub stride: f64,
     /// The lowest load that is tried.
     pub lowest: f64,
-    /// The highest one, if there is a limit.
+    /// The highest load that is tried, if there is a limit.
     pub highest: Option<f64>,
     /// The most requests of all trials of a cell.
     pub max_requests: u64,
@@ -69,17 +69,18 @@ pub struct SearchPlan {
     pub max_time: Option<Duration>,
 }
 
-/// Objectives of one search that have an answer of their own.
+/// Objectives of a search with an answer of their own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tier {
-    /// As people call it.
+    /// Its name for people.
     pub name: String,
-    /// Its criteria, by their places.
+    /// The indices of its criteria.
     pub criteria: Vec<usize>,
 }
 
 impl SearchPlan {
-    /// The tiers, each with its criteria by their places; one without a name where none were asked for.
+    /// The tiers, each with the indices of its criteria; a single one without a name if no tiers were
+    /// given.
     pub fn tiers(&self) -> Vec<(Option<String>, Vec<usize>)> {
         if self.tiers.is_empty() {
             return vec![(None, (0..self.criteria.len()).collect())];

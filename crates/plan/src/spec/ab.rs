@@ -1,4 +1,4 @@
-//! `[ab]`: two servers in alternating blocks, as a person asks for it.
+//! `[ab]`: the options of a comparison in alternating blocks, as the user writes them.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,14 +8,14 @@ use super::Value;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AbSpec {
-    /// The figures that are compared, the one that decides first.
+    /// The figures that are compared; the first one decides.
     pub metric: Option<Vec<String>>,
     /// The smallest relevant difference.
     pub minimal_effect: Option<Value>,
     /// The first requests of each block, which do not count.
     pub uncounted: Option<u32>,
-    /// The most requests of all blocks of both servers.
+    /// The most requests in total, over the blocks of both servers.
     pub max_requests: Option<u64>,
-    /// The most time of all blocks of both servers.
+    /// The most time in total, over the blocks of both servers.
     pub max_time: Option<Value>,
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One address, or several of equal servers. One is written as a text, as it was before there could be several.
+/// One address, or several of equal servers. A single one is written as a text, as in versions without
+/// several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub struct Addresses(Vec<String>);
@@ -45,12 +46,12 @@ impl From<&str> for Addresses {
 }
 
 impl Addresses {
-    /// All of them, in the order in which they were given.
+    /// All addresses, in the given order.
     pub fn all(&self) -> &[String] {
         &self.0
     }
 
-    /// The only one; absent where there are several, or none.
+    /// The only address; absent if there are several, or none.
     pub fn only(&self) -> Option<&str> {
         match self.0.as_slice() {
             [only] => Some(only),

@@ -1,4 +1,4 @@
-//! The options of text blocks, from what was asked for.
+//! The options of text blocks.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,9 +7,9 @@ use crate::parts::{InFlight, WorkloadPlan};
 use crate::template::{TEMPLATES, Template};
 use inferometer_model::suggest::did_you_mean;
 
-/// Characters of a block, and asked for, in the published record.
+/// Block sizes and requested lengths of the published record, in characters.
 const SIZES: [u32; 5] = [100, 500, 1_000, 2_000, 4_000];
-/// The same for a run that was asked for nothing.
+/// The same for a run without any options.
 const DEMONSTRATION_SIZES: [u32; 2] = [100, 500];
 
 /// The keys of a plan for text blocks.
@@ -18,7 +18,7 @@ const DEMONSTRATION_SIZES: [u32; 2] = [100, 500];
 pub struct BlockKeys {
     /// Sizes of blocks, in characters.
     pub block_sizes: Option<Vec<u32>>,
-    /// Characters asked for.
+    /// Requested lengths, in characters.
     pub wanted_lengths: Option<Vec<u32>>,
     /// Requests in flight, one for each size.
     pub block_concurrency: Option<Vec<u32>>,
@@ -40,7 +40,7 @@ impl BlockKeys {
         "max_output_tokens",
     ];
 
-    /// Sizes and lengths asked for, in characters; `is_demonstration` makes them few.
+    /// Sizes and requested lengths, in characters; with `is_demonstration` only a few.
     pub(crate) fn lengths(&self, is_demonstration: bool) -> (Vec<u32>, Vec<u32>) {
         let default: &[u32] = if is_demonstration { &DEMONSTRATION_SIZES } else { &SIZES };
         let or_default =
@@ -48,12 +48,12 @@ impl BlockKeys {
         (or_default(&self.block_sizes), or_default(&self.wanted_lengths))
     }
 
-    /// Whether nothing was said of sizes and lengths.
+    /// Whether neither sizes nor lengths were given.
     pub(crate) fn is_plain(&self) -> bool {
         self.block_sizes.is_none() && self.wanted_lengths.is_none()
     }
 
-    /// The workload. With `own_load` the user says how many are in flight.
+    /// The workload. With `own_load`, the user sets the number in flight.
     pub(crate) fn resolve(
         &self,
         corpus: Option<&str>,
@@ -89,7 +89,7 @@ impl BlockKeys {
             );
             mistakes.add("template", told);
         }
-        // The text of a file is read by whoever may open files.
+        // The caller reads the text of a file, because nothing here opens files.
         let of_file = || Template { name: name.to_owned(), ..Template::default() };
         Template { preamble, ..named.unwrap_or_else(of_file) }
     }
@@ -120,8 +120,8 @@ impl BlockKeys {
     }
 }
 
-/// Requests in flight in the published record, by the characters of a block; for sizes between
-/// its own that of the next larger one.
+/// Requests in flight in the published record, by the characters of a block. A size between those of the
+/// record has the number of the next larger one.
 fn published(block_chars: u32) -> u32 {
     match block_chars {
         0..=100 => 32,

@@ -1,4 +1,4 @@
-//! Conversations, from what was asked for.
+//! The options of conversations.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,9 @@ use inferometer_load::distribution::Distribution;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConversationKeys {
-    /// Conversations of a pass.
+    /// The number of conversations in a pass.
     pub conversations: Option<u32>,
-    /// Turns of a conversation; of a data set's, the most.
+    /// Turns of a conversation; for a data set, the most turns.
     pub turns: Option<Value>,
     /// Time from the end of an answer to the next turn.
     pub think_time: Option<Value>,
@@ -25,13 +25,13 @@ pub struct ConversationKeys {
     pub turn_input: Option<Value>,
     /// Tokens of each answer.
     pub turn_output: Option<Value>,
-    /// What a concurrency counts: `conversations`, `requests`.
+    /// The unit of a concurrency: `conversations`, `requests`.
     pub concurrency_of: Option<String>,
 }
 
-/// Conversations of a pass, where nothing else was asked for.
+/// The default number of conversations in a pass.
 const CONVERSATIONS: u32 = 32;
-/// Defaults of a synthetic conversation: a question with its context, then short ones.
+/// The defaults of a synthetic conversation: a question with its context, then short questions.
 const TURNS: f64 = 4.0;
 const THINK_S: f64 = 1.0;
 const FIRST_INPUT: f64 = 512.0;
@@ -49,7 +49,7 @@ impl ConversationKeys {
         "concurrency_of",
     ];
 
-    /// The conversations: of a file, or of seeded words.
+    /// The conversations from a file, or from seeded words.
     pub(crate) fn resolve(
         &self,
         dataset: Option<&str>,
@@ -86,7 +86,7 @@ impl ConversationKeys {
         }
     }
 
-    /// What a concurrency counts.
+    /// The unit of a concurrency.
     pub(crate) fn count_of(&self, mistakes: &mut Mistakes) -> CountOf {
         match self.concurrency_of.as_deref() {
             None | Some("conversations") => CountOf::Conversations,

@@ -1,4 +1,4 @@
-//! Lengths that vary and beginnings that are shared, from what was asked for.
+//! The options of lengths that vary and of shared prefixes.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,18 +10,18 @@ use inferometer_load::distribution::Distribution;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DrawnKeys {
-    /// Lengths up to this share around those of the grid.
+    /// How far lengths may differ from those of the grid, as a share.
     pub range_ratio: Option<f64>,
-    /// Input lengths by a distribution, or by a histogram's file.
+    /// A distribution of input lengths, or the file of a histogram.
     pub input_distribution: Option<String>,
     /// The same for output lengths.
     pub output_distribution: Option<String>,
-    /// Tokens of a shared beginning: within the lengths of the grid, in front of those that a
-    /// distribution draws.
+    /// Tokens of a shared prefix. It is part of the lengths of the grid, but comes in addition to lengths
+    /// from a distribution.
     pub prefix_length: Option<u32>,
-    /// Groups of prompts that share a beginning.
+    /// The number of groups of prompts with a shared prefix.
     pub prefix_groups: Option<u32>,
-    /// Prompts of a group in each pass.
+    /// The number of prompts of a group in each pass.
     pub prompts_per_group: Option<u32>,
     /// How uneven groups are.
     pub prefix_zipf: Option<f64>,
@@ -29,7 +29,7 @@ pub struct DrawnKeys {
     pub warm_share: Option<f64>,
 }
 
-/// Groups of `prefix`, where no number was given.
+/// The default number of groups of the workload `prefix`.
 const GROUPS: u32 = 8;
 
 impl DrawnKeys {
@@ -38,7 +38,7 @@ impl DrawnKeys {
     pub(crate) const OF_PREFIX: &[&str] =
         &["prefix_length", "prefix_groups", "prompts_per_group", "prefix_zipf", "warm_share"];
 
-    /// Words of other lengths than the grid's, if that was asked for.
+    /// Random words with lengths other than the grid's, if the options ask for that.
     pub(crate) fn random(&self, mistakes: &mut Mistakes) -> Option<DrawnPlan> {
         let Self { range_ratio, input_distribution, output_distribution, prefix_length, .. } = self;
         let ratio = range_ratio.unwrap_or(0.0);
@@ -98,7 +98,7 @@ impl DrawnKeys {
         PrefixPlan { groups, prefix_length, zipf, warm_share }
     }
 
-    /// Requests of a pass, where groups say how many.
+    /// The number of requests in a pass, if groups set it.
     pub(crate) fn requests(&self) -> Option<u32> {
         let groups = self.prefix_groups.unwrap_or(GROUPS);
         self.prompts_per_group.map(|prompts| prompts.saturating_mul(groups))

@@ -13,9 +13,9 @@ use inferometer_load::{Curve, Level, Stage};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Stages {
-    /// As a flag gives them.
+    /// As in a flag.
     Text(String),
-    /// As a plan file gives them.
+    /// As in a plan file.
     Tables(Vec<StageTable>),
 }
 
@@ -23,15 +23,15 @@ pub enum Stages {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StageTable {
-    /// How long it lasts.
+    /// Its duration.
     pub duration: Value,
-    /// Requests per second: `8`, or `2..8` for a ramp. This or the concurrency.
+    /// Requests per second: `8`, or `2..8` for a ramp. Either this or `concurrency`.
     pub rate: Option<Value>,
-    /// Requests in flight, likewise.
+    /// Requests in flight, in the same form.
     pub concurrency: Option<Value>,
 }
 
-/// Stages, and what they are levels of.
+/// Stages, with the unit of their levels.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Staged {
     Rate(Level),
@@ -72,7 +72,7 @@ pub(crate) fn concurrency(value: &Value) -> Result<Level, &'static str> {
     }
 }
 
-/// A level of requests in flight, if it is no higher than may be.
+/// A level of requests in flight, if it does not exceed the limit.
 fn in_flight(level: Level) -> Result<Level, &'static str> {
     if level.peak() > f64::from(MAX_IN_FLIGHT) { Err(TOO_MANY_IN_FLIGHT) } else { Ok(level) }
 }

@@ -1,7 +1,7 @@
-//! The largest plan that is carried out: everything of which memory or time grows with a number that a
-//! person gives. `docs/limits.md` lists them.
+//! The limits on a plan: on every number of the user with which memory or time grows. `docs/limits.md`
+//! lists them.
 
-/// The longest prompt or output that is believed, in tokens: of plans, traces and histograms alike.
+/// The longest prompt or output that is accepted, in tokens: in plans, traces and histograms.
 pub const MAX_LENGTH: u32 = 10_000_000;
 /// The most cells of a grid.
 pub const MAX_CELLS: usize = 4_096;
@@ -9,13 +9,13 @@ pub const MAX_CELLS: usize = 4_096;
 pub const MAX_PASSES: usize = 16_384;
 /// The most servers of a plan: targets x the combinations of their arguments.
 pub const MAX_SERVERS: usize = 1_024;
-/// The most requests in flight, and the most conversations at once: no address has more ports.
+/// The most requests in flight, and the most conversations at the same time: no address has more ports.
 pub const MAX_IN_FLIGHT: u32 = 65_536;
-/// The most requests, or conversations, of a pass that counts them.
+/// The most requests, or conversations, of a pass with a count.
 pub const MAX_REQUESTS: u32 = 10_000_000;
-/// The highest rate of arrivals, in requests per second, apart from `inf`.
+/// The highest rate of arrivals, in requests per second, except `inf`.
 pub const MAX_RATE: f64 = 1e6;
-/// The least rate, in requests per second: one request in eleven days.
+/// The lowest rate, in requests per second: one request in eleven days.
 pub(crate) const MIN_RATE: f64 = 1e-6;
 /// The most event loops of a client.
 pub const MAX_LOOPS: u32 = 64;

@@ -1,4 +1,4 @@
-//! Mistakes in a spec, each with its key, all of them gathered.
+//! Mistakes in a spec, each with its key; all of them are collected.
 
 use std::ops::Range;
 
@@ -11,22 +11,22 @@ use super::values::Value;
 pub struct SpecError {
     /// The key of the plan file.
     pub key: &'static str,
-    /// What was found, what is wrong with it, what to do.
+    /// What was found, what is wrong with it, and what to do.
     pub problem: String,
 }
 
-/// ` (--flag)` of a key; tables of a plan file have none.
+/// ` (--flag)` for a key; tables of a plan file have no flag.
 fn flag_of(key: &str) -> String {
     match key {
         "server" => String::new(),
-        // Only its opposite is a flag.
+        // Only its opposite exists as a flag.
         "scale" => " (--no-scale)".to_owned(),
         _ => format!(" (--{})", key.replace('_', "-")),
     }
 }
 
-/// Where and why a text is no TOML, or not what was expected. The line itself is not repeated: it
-/// may hold a secret.
+/// Where and why a text is not TOML, or has another form than expected. The line itself is not repeated,
+/// because it may contain a secret.
 pub fn toml_mistake(text: &str, place: Option<Range<usize>>, why: &str) -> String {
     let place = place.and_then(|place| text.get(..place.start)).map(|before| {
         let line = before.matches('\n').count() + 1;
@@ -36,8 +36,8 @@ pub fn toml_mistake(text: &str, place: Option<Range<usize>>, why: &str) -> Strin
     format!("{}: {}", place.unwrap_or_default(), without_texts(why))
 }
 
-/// What is wrong with the kind of a value, in plain words, and without the value where that is a text: it
-/// may be a secret.
+/// What is wrong with the type of a value, in plain words. The value is left out if it is a text, because
+/// it may be a secret.
 pub fn without_texts(why: &str) -> String {
     let why = match (why.find("string \""), why.rfind("\", expected")) {
         (Some(from), Some(to)) if from < to => format!("{}text{}", &why[..from], &why[to + 1..]),
@@ -46,7 +46,7 @@ pub fn without_texts(why: &str) -> String {
     in_plain_words(&why).unwrap_or(why)
 }
 
-/// What the parser says of a kind, without the words of programmers; absent: it says something else.
+/// The parser's message about a type, in plain words; absent if it is another message.
 fn in_plain_words(why: &str) -> Option<String> {
     if let Some(kinds) = why.strip_prefix("data did not match any variant of untagged enum ") {
         let expected = match kinds {
@@ -95,7 +95,7 @@ impl Mistakes {
         self.0.push(SpecError { key, problem: problem.into() });
     }
 
-    /// Reads a value if it was given; a mistake is noted.
+    /// Reads a value if it was given, and collects a mistake.
     pub(crate) fn read<T>(
         &mut self,
         key: &'static str,
@@ -111,7 +111,7 @@ impl Mistakes {
         }
     }
 
-    /// A count of requests or of what has requests, which must not be 0.
+    /// A number of requests, or of things with requests, which must not be 0.
     pub(crate) fn count(&mut self, key: &'static str, given: Option<u32>, default: u32) -> u32 {
         let count = given.unwrap_or(default);
         if count == 0 {

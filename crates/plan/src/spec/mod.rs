@@ -1,5 +1,5 @@
-//! A spec: what a person asked for, in a plan file or by flags, most of it left open. Resolving it
-//! gives a [`crate::Plan`] with nothing left open, or every mistake at once.
+//! A spec: what a person asks for, in a plan file or by flags; most values may be absent. Resolving it
+//! gives a [`crate::Plan`] with no value open, or every mistake at once.
 
 mod ab;
 mod addresses;
@@ -49,10 +49,10 @@ pub(crate) use workload::Asked;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spec {
-    /// Address of the server under test, or those of several equal ones; absent: the embedded engine.
+    /// Address of the server under test, or addresses of several equal ones; absent: the embedded engine.
     pub target: Option<Addresses>,
-    /// Which of several servers gets the next request. A plan without it is written as it was before there
-    /// were several; the same holds for the two below.
+    /// Which of several servers gets the next request. An absent value is not written, as in versions
+    /// without several servers; the same applies to the two fields below.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub balance: Option<String>,
     /// Name of a header in which each request states its session.
@@ -61,7 +61,7 @@ pub struct Spec {
     /// Name of a cookie in which each request states its session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_cookie: Option<String>,
-    /// The server under test, where the run starts it itself.
+    /// The server under test, if the run starts it itself.
     pub server: Option<ServerSpec>,
     /// Path of requests, if it is not the default path of the dialect.
     pub endpoint: Option<String>,
@@ -73,8 +73,8 @@ pub struct Spec {
     pub profile: Option<String>,
     /// Speed of the embedded engine relative to real time: 2 is twice as fast.
     pub speed: Option<Value>,
-    /// How the steps of the embedded engine differ from their cost. A plan without it is written as it
-    /// was before there was any.
+    /// Random variation of the embedded engine's step times. An absent value is not written, as in
+    /// versions without noise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<String>,
     /// Tokenizer: a file, a folder or a hub id.
@@ -83,11 +83,11 @@ pub struct Spec {
     pub input_lengths: Option<Vec<u32>>,
     /// Output lengths in tokens.
     pub output_lengths: Option<Vec<u32>>,
-    /// Fit prompt and chat template together to the input length.
+    /// Whether prompt and chat template together have the input length.
     pub count_template: Option<bool>,
-    /// Send prompts as token ids.
+    /// Whether prompts are sent as token ids.
     pub token_ids: Option<bool>,
-    /// Empty the server's prefix cache before each pass.
+    /// Whether the server's prefix cache is emptied before each pass.
     pub reset_prefix_cache: Option<bool>,
     /// Passes of each cell: `table`, `one_by_one`, `saturated`.
     pub passes: Option<Vec<String>>,
@@ -95,123 +95,123 @@ pub struct Spec {
     pub one_by_one: Option<u32>,
     /// Requests of every other pass.
     pub requests: Option<u32>,
-    /// Closed loops with this many in flight, or stages of it.
+    /// Closed loops with these numbers in flight, or stages of them.
     pub concurrency: Option<Vec<Value>>,
-    /// Open loops at these rates, in requests/s, or stages of it.
+    /// Open loops at these rates, in requests/s, or stages of them.
     pub rate: Option<Vec<Value>>,
     /// One load in stages.
     pub stages: Option<Stages>,
-    /// A file with the instants of arrivals.
+    /// A file with arrival times.
     pub replay: Option<String>,
-    /// How much faster than recorded.
+    /// The speed of a replay relative to the recording.
     pub replay_speed: Option<Value>,
     /// The shape of the gaps between arrivals.
     pub burstiness: Option<Value>,
-    /// Stretch the gaps between arrivals, so that as many requests as asked for come at the rate. A plan
-    /// without it is written as it was before there was any.
+    /// Whether to stretch the gaps between arrivals, so that the requested number of requests arrives at
+    /// exactly the rate. An absent value is not written, as in earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<bool>,
     /// Maximum requests in flight in an open loop [default: no limit].
     pub max_in_flight: Option<u32>,
-    /// What happens to requests that are due beyond it: `queue`, `drop`.
+    /// What happens to requests that are due above this limit: `queue`, `drop`.
     pub over_limit: Option<String>,
     /// Time after which a pass (closed or open loop) sends no further requests.
     pub duration: Option<Value>,
-    /// What is sent before each cell and not reported: a number of requests, or a time.
+    /// Unreported requests before each cell: a number of requests, or a time.
     pub warmup: Option<Value>,
-    /// Rest after each pass.
+    /// The pause after each pass.
     pub cooldown: Option<Value>,
     /// How often each cell is measured.
     pub repeat: Option<u32>,
-    /// Repeat until figures are known this well.
+    /// Repeat until figures are this precise.
     pub until: Option<String>,
     /// The most repeats.
     pub max_repeats: Option<u32>,
-    /// Look for the highest load that meets the objectives. A plan without one keeps the hash
-    /// that it had before there were any.
+    /// Search for the highest load that meets the objectives. If absent, plans keep the hash of versions
+    /// without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchSpec>,
-    /// Make the load higher and higher until the server is saturated. A plan without one keeps its hash.
+    /// Increase the load until the server is saturated. If absent, plans keep their hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepSpec>,
-    /// Compare two servers in alternating blocks. A plan without it keeps the hash that it had before
-    /// there were any.
+    /// Compare two servers in alternating blocks. If absent, plans keep the hash of versions without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ab: Option<AbSpec>,
-    /// Where prompts come from.
+    /// The source of prompts.
     #[serde(flatten)]
     pub workload: WorkloadKeys,
     /// The seed of every random choice.
     pub seed: Option<u64>,
-    /// Keeps this run's prompts apart from every other's; absent: drawn anew.
+    /// Makes this run's prompts differ from every other's; absent: a random one.
     pub salt: Option<String>,
     /// Objectives judged on the run.
     pub slo: Option<String>,
     /// Objectives judged on each request.
     pub goodput: Option<String>,
-    /// The most that one request may take.
+    /// The longest time of a request.
     pub timeout: Option<Value>,
-    /// The most that opening a connection may take.
+    /// The longest time for opening a connection.
     pub connect_timeout: Option<Value>,
     /// Time limit until the first token [default: none].
     pub first_token_timeout: Option<Value>,
     /// Time limit between two events of a stream [default: none].
     pub event_timeout: Option<Value>,
-    /// End a pass at a rate as soon as requests arrive faster than the server completes them. A
-    /// plan without it is written as it was before there was any.
+    /// End a pass at a rate as soon as requests arrive faster than the server completes them. An absent
+    /// value is not written, as in earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_when_saturated: Option<bool>,
-    /// End a pass as soon as this share of its requests has failed. The same holds.
+    /// End a pass as soon as this share of its requests has failed. An absent value is not written
+    /// either.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_at_error_rate: Option<Value>,
     /// Share of failed requests of a pass above which the run fails.
     pub max_failures: Option<Value>,
-    /// Further headers, `Name: value`.
+    /// Additional headers, `Name: value`.
     pub header: Option<Vec<String>>,
-    /// Further fields of the body.
+    /// Additional fields of the body.
     pub extra_body: Option<serde_json::Map<String, serde_json::Value>>,
     /// Sampling temperature.
     pub temperature: Option<f64>,
-    /// Ask the server to go on after end-of-text.
+    /// Ask the server to continue after end-of-text.
     pub ignore_eos: Option<bool>,
     /// Ask for streams.
     pub stream: Option<bool>,
-    /// Name of the environment variable that holds the key.
+    /// Name of the environment variable with the API key.
     pub api_key_env: Option<String>,
     /// PEM file with additional certificate authorities to trust.
     pub ca_cert: Option<String>,
     /// Disable verification of the server's certificate.
     pub insecure: Option<bool>,
-    /// PEM file with the client certificate (mutual TLS), optionally with its key. A plan without
-    /// it is written as it was before there were such certificates.
+    /// PEM file with the client certificate (mutual TLS), optionally with its key. An absent value is not
+    /// written, as in earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cert: Option<String>,
     /// PEM file with the key of the client certificate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_key: Option<String>,
-    /// The proxy that leads to the server, or `none`; absent: as the usual variables say.
+    /// The proxy to the server, or `none`; absent: as the usual environment variables say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<String>,
-    /// How long to wait for the target to become ready. A plan without it is written as it was
-    /// before there was such waiting.
+    /// How long to wait for the target to become ready. An absent value is not written, as in earlier
+    /// versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait: Option<Value>,
-    /// What is asked of the server and its cards while passes run.
+    /// How the server and its cards are observed while passes run.
     #[serde(flatten)]
     pub observe: ObserveKeys,
-    /// Show latencies with each failed request as infinite too. It changes no request, and a plan
-    /// without it is written as it was before there was such a key.
+    /// Also show latencies with each failed request as infinite. This changes no request. An absent value
+    /// is not written, as in earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failures_as_inf: Option<bool>,
-    /// Event loops of the client; absent: as many as the load needs. They change no request, and a plan
-    /// without the key is written as it was before there was one.
+    /// The number of the client's event loops; absent: as many as the load needs. This changes no
+    /// request. An absent value is not written, as in earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loops: Option<u32>,
     /// The database.
     pub store: Option<String>,
     /// The folder for reports and plots.
     pub out: Option<String>,
-    /// A file for the requests as they are sent.
+    /// A file that gets a copy of the requests as they are sent.
     pub dump_workload: Option<String>,
 }
 

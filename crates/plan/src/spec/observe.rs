@@ -14,19 +14,19 @@ use crate::parts::{MetricsAt, ObservePlan, Url};
 pub struct ObserveKeys {
     /// Ask the server for its metrics while passes run.
     pub server_metrics: Option<bool>,
-    /// Where they are: an address, or a path of the server; of several pools an address each.
+    /// The address of the metrics, or a path of the server; for several pools one address each.
     pub metrics_url: Option<Addresses>,
-    /// How long to wait between two questions.
+    /// The time between two questions.
     pub metrics_period: Option<Value>,
-    /// Names of metrics that no known engine has, by quantity.
+    /// Names of metrics by quantity, for engines that are not known.
     pub metrics_names: Option<BTreeMap<String, String>>,
     /// The DCGM exporter of the server's machine.
     pub dcgm_url: Option<String>,
-    /// The cards that the server uses, by their numbers.
+    /// The numbers of the cards that the server uses.
     pub cards: Option<Vec<u32>>,
 }
 
-/// More often would measure the asking.
+/// The shortest period: with a shorter one, the questions would affect the measurement.
 const SHORTEST: Duration = Duration::from_millis(100);
 
 impl ObserveKeys {
@@ -92,7 +92,7 @@ fn addresses_of(several: &[String], mistakes: &mut Mistakes) -> Vec<Url> {
     found
 }
 
-/// An address with its path; `/metrics` where it has none.
+/// An address with its path; `/metrics` if it has none.
 fn address_of(key: &'static str, address: &str, mistakes: &mut Mistakes) -> Option<Url> {
     match values::url(address) {
         Ok(url) if url.prefix.is_empty() => Some(Url { prefix: "/metrics".to_owned(), ..url }),

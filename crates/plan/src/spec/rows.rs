@@ -1,4 +1,4 @@
-//! Which rows of one's own, from what was asked for.
+//! The options for rows of the user's own data.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use inferometer_model::suggest::did_you_mean;
 pub struct RowsKeys {
     /// Which column holds which field: `prompt=question,output_tokens=length`.
     pub columns: Option<String>,
-    /// Output length of rows that have none.
+    /// Output length of rows without one.
     pub output_length: Option<u32>,
     /// Whether each row is due at its own timestamp.
     pub replay_rows: Option<bool>,
 }
 
-/// What a column can hold.
+/// The fields that a column can contain.
 const FIELDS: [&str; 6] = ["prompt", "messages", "token_ids", "output_tokens", "body", "timestamp"];
 
 impl RowsKeys {
@@ -63,7 +63,7 @@ impl RowsKeys {
         RowsPlan { dataset, format, columns, output_length, timed }
     }
 
-    /// Whether the rows' own instants are the load.
+    /// Whether the times of the rows are the load.
     pub(crate) fn is_replayed(&self) -> bool {
         self.replay_rows == Some(true)
     }

@@ -1,4 +1,4 @@
-//! `[search]`: the highest load that meets the objectives, as a person asks for it.
+//! `[search]`: the search for the highest load that meets the objectives, as the user writes it.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,13 @@ use super::Value;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchSpec {
-    /// What is made higher and higher: `rate`, `concurrency`.
+    /// Which load is varied: `rate`, `concurrency`.
     pub over: Option<String>,
     /// The share of requests that must meet the objectives of `goodput`.
     pub attainment: Option<Value>,
-    /// The probability that the interval holds the edge.
+    /// The probability that the interval covers the edge.
     pub confidence: Option<Value>,
-    /// How close together the ends of the interval are to lie.
+    /// How narrow the interval must be.
     pub precision: Option<Value>,
     /// The lowest load that is tried.
     pub from: Option<Value>,
@@ -22,7 +22,7 @@ pub struct SearchSpec {
     pub to: Option<Value>,
     /// The load of the first trial.
     pub start: Option<Value>,
-    /// The factor from one load to the next while neither or each of them meets the objectives.
+    /// The factor from one load to the next while none or all of the tried loads meet the objectives.
     pub stride: Option<Value>,
     /// The most requests of all trials.
     pub max_requests: Option<u64>,

@@ -1,5 +1,5 @@
-//! `[server]`: the server that a plan starts itself, as a person writes it. A preset is the same
-//! table. Never starts anything.
+//! `[server]`: the server that a plan starts itself, as the user writes it. A preset is the same table.
+//! Starts nothing.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,19 +12,19 @@ use super::values::{self, Value};
 use crate::parts::LaunchPlan;
 use crate::shell;
 
-/// The keys of `[server]`. Everything is optional, but a command must come from somewhere.
+/// The keys of `[server]`. Every key is optional, but there must be a command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerSpec {
-    /// A preset that gives what is not said here: a name or a TOML file.
+    /// A preset for the keys that are absent here: a name or a TOML file.
     pub preset: Option<String>,
-    /// What a preset is, for lists.
+    /// A description of a preset, for lists.
     pub description: Option<String>,
-    /// What to know before using it, for lists.
+    /// What to know before using a preset, for lists.
     pub notes: Option<String>,
-    /// The program and its arguments, or a line for the shell.
+    /// The program and its arguments, or a shell command line.
     pub command: Option<CommandLine>,
-    /// What `{model}` in the command stands for.
+    /// The value of `{model}` in the command.
     pub model: Option<String>,
     /// The address that it listens on: `{host}` in the command.
     pub host: Option<String>,
@@ -32,9 +32,9 @@ pub struct ServerSpec {
     pub port: Option<u16>,
     /// Variables of its environment.
     pub environment: Option<Map<String, Json>>,
-    /// The folder that it works in.
+    /// Its working directory.
     pub directory: Option<String>,
-    /// Arguments by name. A name in capitals is a variable of the environment.
+    /// Arguments by name. A name in capitals is an environment variable.
     pub arguments: Option<Map<String, Json>>,
     /// Arguments to sweep: lists of values by name, or a list of tables.
     pub sweep: Option<Json>,
@@ -44,11 +44,11 @@ pub struct ServerSpec {
     pub ready_url: Option<String>,
     /// A text in a line of its log once it is ready.
     pub ready_line: Option<String>,
-    /// How long it may take until then.
+    /// How long it may take to become ready.
     pub ready_timeout: Option<Value>,
-    /// How long it may take to end gently.
+    /// How long it may take to end after a request to end.
     pub grace: Option<Value>,
-    /// How much of its log is kept, in MiB.
+    /// The most of its log that is stored, in MiB.
     pub log_limit_mib: Option<u32>,
 }
 
@@ -56,21 +56,21 @@ pub struct ServerSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum CommandLine {
-    /// A line for the shell; named arguments are appended to it where it has no place for them.
+    /// A shell command line; named arguments are appended if it has no placeholder for them.
     Shell(String),
     /// The program and its arguments, passed on as they are.
     Words(Vec<String>),
 }
 
-/// Where the arguments by name go in a command; at its end where it does not say so.
+/// The placeholder of the named arguments in a command; without it they come at its end.
 const ARGUMENTS: &str = "{arguments}";
 const MODEL: &str = "{model}";
-/// All that is filled into a line as text.
+/// The other placeholders, which are replaced by text.
 const PLACES: [&str; 4] = [MODEL, "{host}", "{port}", "{inferometer}"];
 
 impl ServerSpec {
-    /// What is said here, and where nothing is said what `preset` says. Arguments and variables
-    /// are joined name by name.
+    /// The values of this table; absent ones come from `preset`. Arguments and variables are merged name
+    /// by name.
     #[must_use]
     pub fn over(self, preset: &Self) -> Self {
         let join = |ours: Option<Map<String, Json>>, theirs: &Option<Map<String, Json>>| {
@@ -99,7 +99,7 @@ impl ServerSpec {
         }
     }
 
-    /// Resolves what was left open.
+    /// Fills in the defaults.
     ///
     /// # Errors
     /// Every mistake, each with its key.
@@ -135,7 +135,7 @@ impl ServerSpec {
             mistakes.push("ready_url: is a path on the server: it begins with /".to_owned());
         }
         let command = self.command_line(flags, &mut mistakes);
-        // Where nothing is said of readiness, the list of models is asked for.
+        // Without a condition for readiness, the server is ready when it lists its models.
         let says_nothing = self.ready_url.is_none() && self.ready_line.is_none();
         let plan = LaunchPlan {
             command,
@@ -179,7 +179,7 @@ impl ServerSpec {
             }
             Some(CommandLine::Words(words)) => words.clone(),
             Some(CommandLine::Shell(line)) => {
-                // The shell hands the arguments on as they are, whatever is in them.
+                // The shell passes the arguments on unchanged, whatever they contain.
                 let line = with_arguments(line, "\"$@\"", flags.is_empty(), mistakes);
                 ["sh", "-c", &line, "sh"].map(str::to_owned).to_vec()
             }
@@ -191,7 +191,7 @@ impl ServerSpec {
             let told = "model: is missing, but the command needs it; give a path or a hub id";
             mistakes.push(told.to_owned());
         }
-        // A line for the shell is one word here.
+        // A shell command line is a single word here.
         for name in words.iter().flat_map(|word| word.split_whitespace()).map(flag_name) {
             if names_a_secret_argument(name) {
                 mistakes.push(format!("command: {}", secret_told(name)));
@@ -209,7 +209,7 @@ impl ServerSpec {
                         mistakes.push(format!("command: {place} {}", shell::IN_BACKTICKS));
                     }
                     let filled = shell::insert(line, MODEL, model);
-                    // What follows a line are its own parameters, which it may hand on itself.
+                    // The words after a line are its own parameters, and it may pass them on itself.
                     let hands_on = at + 1 < words.len() && line.contains("$@");
                     let is_own = matches!(self.command, Some(CommandLine::Words(_)));
                     let goes_in = !(flags.is_empty() || is_placed || hands_on);
@@ -230,10 +230,10 @@ impl ServerSpec {
     }
 }
 
-/// A line for the shell with the named arguments in their place.
+/// A shell command line with the named arguments in their place.
 fn with_arguments(line: &str, text: &str, none: bool, mistakes: &mut Vec<String>) -> String {
     shell::fill_or_append(line, ARGUMENTS, text).unwrap_or_else(|problem| {
-        // Without arguments, a line without a place for them is as good.
+        // Without arguments, a line does not need a placeholder for them.
         if !none || line.contains(ARGUMENTS) {
             mistakes.push(format!("command: {ARGUMENTS} {problem}"));
         }
@@ -241,7 +241,7 @@ fn with_arguments(line: &str, text: &str, none: bool, mistakes: &mut Vec<String>
     })
 }
 
-/// `max-num-seqs` and 32 as `--max-num-seqs 32`; true is the flag alone, false is none.
+/// `max-num-seqs` and 32 give `--max-num-seqs 32`; `true` gives the flag alone, `false` gives nothing.
 fn flag(name: &str, value: &Json) -> Vec<String> {
     let flag = match name {
         name if name.starts_with('-') => name.to_owned(),
@@ -256,7 +256,7 @@ fn flag(name: &str, value: &Json) -> Vec<String> {
     }
 }
 
-/// A value as it stands on a command line.
+/// A value as text of a command line.
 fn text_of(value: &Json) -> String {
     match value {
         Json::String(text) => text.clone(),
@@ -265,7 +265,7 @@ fn text_of(value: &Json) -> String {
     }
 }
 
-/// A name in capitals is a variable of the environment: how some engines take their arguments.
+/// Whether a name is an environment variable: one in capitals. Some engines take arguments so.
 fn is_variable(name: &str) -> bool {
     let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     name.len() > 1 && name.chars().all(is_capital)
@@ -345,7 +345,7 @@ mod tests {
         let command = server.resolve().unwrap().command;
         let line = "exec serve '$(touch x)' \"$@\" --last";
         assert_eq!(command, ["sh", "-c", line, "sh", "--aa", "two words"]);
-        // A shell of one's own is the same.
+        // A shell in the user's own command works in the same way.
         let words = spec(json!({"command": ["bash", "-c", "serve {model}"], "model": "a b"}));
         assert_eq!(words.resolve().unwrap().command[2], "serve 'a b'");
         for (line, filled) in [("a {arguments} &", "a --aa 'b c' &"), ("a", "a --aa 'b c'")] {

@@ -1,4 +1,4 @@
-//! The options of `sharegpt` where conversations keep their own lengths.
+//! The options of `sharegpt` for conversations with their own lengths.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,16 +13,16 @@ pub struct ServingKeys {
     pub min_tokens: Option<u32>,
     /// Longer prompts are left out.
     pub max_prompt_tokens: Option<u32>,
-    /// Prompts longer than this with their answers are left out.
+    /// Prompts are left out if prompt and answer together are longer than this.
     pub max_total_tokens: Option<u32>,
 }
 
 impl ServingKeys {
-    /// With the output length, which rows of one's own have too.
+    /// The names of these options, and the output length, which rows of the user's own data also have.
     pub(crate) const NAMES: &[&str] =
         &["min_tokens", "max_prompt_tokens", "max_total_tokens", "output_length"];
 
-    /// The limits; all answers are as long as `output_length` says, if it says so.
+    /// The limits; if `output_length` is given, all answers have that length.
     pub(crate) fn resolve(
         &self,
         output_length: Option<u32>,

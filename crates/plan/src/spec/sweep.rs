@@ -1,4 +1,4 @@
-//! `[sweep]`: the load made higher and higher until the server is saturated, as a person asks for it.
+//! `[sweep]`: the increase of the load until the server is saturated, as the user writes it.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,13 @@ use super::Value;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SweepSpec {
-    /// What is made higher: `concurrency`, `rate`.
+    /// Which load is varied: `concurrency`, `rate`.
     pub by: Option<String>,
     /// The share of the throughput at saturation that is reached at the knee.
     pub knee: Option<Value>,
-    /// The probability that an interval holds what it is of.
+    /// The probability that an interval covers the true value.
     pub confidence: Option<Value>,
-    /// How close together the ends of the knee's interval are to lie.
+    /// How narrow the knee's interval must be.
     pub precision: Option<Value>,
     /// The most requests in flight that are tried.
     pub max_concurrency: Option<u32>,

@@ -1,4 +1,4 @@
-//! The part of a trace to send, from a spec.
+//! Resolves the part of a trace to send from a spec.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct TraceKeys {
     pub trace_format: Option<String>,
     /// The part of the trace to send: `10m..20m`, in time since its first row.
     pub trace_window: Option<String>,
-    /// The multiple of its requests in the same time.
+    /// How many times as many requests are sent in the same time.
     pub trace_scale: Option<Value>,
     /// Rows with more tokens, input and output together, are left out.
     pub trace_max_tokens: Option<u32>,

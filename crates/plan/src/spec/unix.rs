@@ -2,13 +2,13 @@
 
 use crate::parts::{Url, percent_decoded};
 
-/// The longest path of a Unix socket, in bytes: the kernel has no room for more.
+/// The longest path of a Unix socket, in bytes; the kernel has no space for a longer one.
 const MAX_PATH: usize = 107;
 
-/// The server of such an address; absent: it is none.
+/// The server of such an address; absent if it is not one.
 pub(super) fn unix(text: &str) -> Option<Result<Url, String>> {
     if let Some(path) = text.strip_prefix("unix:") {
-        // Written as a URL it has an empty host.
+        // As a URL, it has an empty host.
         let path = path.strip_prefix("//").unwrap_or(path);
         return Some(server(path, ""));
     }

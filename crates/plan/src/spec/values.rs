@@ -33,7 +33,7 @@ impl From<f64> for Value {
     }
 }
 
-/// A number, whichever way it was written.
+/// A number, in either form.
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => Some(*number),
@@ -101,7 +101,7 @@ pub fn count(value: &Value) -> Result<u32, &'static str> {
     }
 }
 
-/// A warm-up: a number of requests, or a span of time with its unit.
+/// A warm-up: a number of requests, or a duration with its unit.
 pub fn warmup(value: &Value) -> Result<Warmup, &'static str> {
     if let Ok(count) = count(value) {
         return Ok(Warmup::Requests(count));
@@ -111,7 +111,7 @@ pub fn warmup(value: &Value) -> Result<Warmup, &'static str> {
     Ok(Warmup::Time { duration })
 }
 
-/// A shape of arrivals: positive, or `inf` for equal gaps.
+/// The burstiness of arrivals: positive, or `inf` for equal gaps.
 pub fn burstiness(value: &Value) -> Result<f64, &'static str> {
     match number(value) {
         Some(shape) if shape >= 0.01 => Ok(shape),
@@ -157,7 +157,8 @@ pub fn url(text: &str) -> Result<Url, String> {
     let (host, port) = split_port(authority, if secure { 443 } else { 80 })?;
     let (path, query) = path.split_at(path.find(['?', '#']).unwrap_or(path.len()));
     let path = path.trim_end_matches('/');
-    // A gateway may want the query in each request; what is in it may be a secret and is not repeated.
+    // A gateway may need the query in each request. The query may contain a secret, so it is not
+    // repeated.
     let is_query = query.starts_with('?');
     let call = api_call(path, is_query);
     let before = call.as_ref().map_or(path, |(before, _)| *before);
@@ -180,8 +181,9 @@ pub fn url(text: &str) -> Result<Url, String> {
     }
 }
 
-/// What stands before a path where requests are sent, and the dialect of these. A path that does not
-/// begin with a version may be the prefix of a gateway, unless it is all of it or has a query.
+/// Splits a path to which requests are sent: the part before the path of a dialect, and that dialect's
+/// path. A path that does not begin with a version may be the prefix of a gateway, unless nothing is
+/// before it or it has a query.
 fn api_call(path: &str, is_query: bool) -> Option<(&str, String)> {
     if let Some((before, rest)) = path.split_once("/v2/models/")
         && let Some((model, "generate" | "generate_stream")) = rest.rsplit_once('/')
@@ -196,7 +198,7 @@ fn api_call(path: &str, is_query: bool) -> Option<(&str, String)> {
     })
 }
 
-/// Where the requests of dialects are sent. What stands before it is the address of a server.
+/// The paths of the dialects' requests. The text before such a path is the address of a server.
 const API_CALLS: [(&str, &str); 11] = [
     ("/v1/chat/completions", "openai-chat"),
     ("/v1/completions", "openai-completions"),
@@ -229,22 +231,23 @@ fn split_port(authority: &str, usual: u16) -> Result<(String, u16), String> {
         None => usual,
         Some(port) => match port.parse() {
             Ok(port) if port > 0 => port,
-            // Not repeated: it may be what stands before an `@`.
+            // Not repeated: it may be the text before an `@`.
             _ => return Err("has a port that is not a number from 1 to 65535".to_owned()),
         },
     };
     Ok((host.to_owned(), port))
 }
 
-/// An address as it may be shown: what stands before an `@` may be a password, and what stands in
-/// a query may be a key.
+/// An address in a form that can be shown: the text before an `@` may be a password, and a query may
+/// contain a key.
 pub fn shown(address: &str) -> String {
     let address = address.rsplit_once('@').map_or(address, |(_, rest)| rest);
     let end = address.find(['?', '#']).unwrap_or(address.len());
     visible::name(&address[..end])
 }
 
-/// The name of a parameter in the query of a path that usually holds a secret, if there is one.
+/// The name of a parameter in the query of a path that usually has a secret as its value, if there is
+/// one.
 pub(crate) fn secret_parameter(path: &str) -> Option<&str> {
     let (_, query) = path.split_once('?')?;
     let mut pairs = query.split(['&', ';', '#']).filter_map(|pair| pair.split_once('='));
@@ -253,7 +256,7 @@ pub(crate) fn secret_parameter(path: &str) -> Option<&str> {
     Some(name)
 }
 
-/// What is wrong with such a parameter.
+/// The message about such a parameter.
 pub(crate) fn secret_told(name: &str) -> String {
     format!(
         "`{name}` looks like a secret, which would be stored in results; send it as a header, with \

@@ -1,5 +1,5 @@
-//! A plan file with several servers in it as the specs of single runs: `[[target]]` tables merged
-//! with the common keys, and all combinations of the values of a sweep. Never resolves any of them.
+//! Turns a plan file with several servers into the specs of single runs: merges `[[target]]` tables with
+//! the common keys, and combines the values of a sweep. Resolves none of them.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use super::{Addresses, ObserveKeys, ServerSpec, Spec, Value};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TargetSpec {
-    /// What it is called in tables and plots.
+    /// Its name in tables and plots.
     pub name: Option<String>,
-    /// Its address, if it runs already.
+    /// Its address, if it is already running.
     pub url: Option<String>,
-    /// How it is started, if it does not.
+    /// How it is started, if it is not.
     pub server: Option<ServerSpec>,
     /// As in a plan.
     pub endpoint: Option<String>,
@@ -57,14 +57,14 @@ pub struct TargetSpec {
     pub cards: Option<Vec<u32>>,
 }
 
-/// The setting that names the target, where there are several: runs of two of them are pairs that
-/// differ in nothing else, and arguments of one are not compared with those of another.
+/// The setting that names the target if there are several. Two targets are compared by pairs of runs that
+/// differ in this setting only. An argument is only compared between runs of the same target.
 const TARGET: &str = "target";
 
 /// One of the servers of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// What sets it apart: `vllm, max-num-seqs=16`; empty where there is only one.
+    /// What distinguishes it: `vllm, max-num-seqs=16`; empty if it is the only one.
     pub name: String,
     /// The arguments of the sweep, with their values in this run.
     pub settings: BTreeMap<String, String>,
@@ -72,8 +72,8 @@ pub struct Variant {
     pub spec: Spec,
 }
 
-/// The servers of a plan, in the order in which they were written: of a product, the last argument
-/// changes first.
+/// The servers of a plan, in the order in which they were written; in a product of values, the last
+/// argument changes first.
 ///
 /// # Errors
 /// Every mistake, with its key.
@@ -116,9 +116,9 @@ pub fn variants(base: &Spec, targets: &[TargetSpec]) -> Result<Vec<Variant>, Vec
     if mistakes.is_empty() { Ok(found) } else { Err(mistakes) }
 }
 
-/// What a plan with several targets must say in each of them.
+/// Mistakes about keys that a plan with several targets must have in each target.
 fn shared_mistakes(base: &Spec) -> Vec<String> {
-    // A path is one of each server; an address has the metrics of one, and not of the others.
+    // A path applies to every server. An address has the metrics of one server, not those of the others.
     let metrics = base.observe.metrics_url.iter().flat_map(Addresses::all);
     let is_address = metrics.into_iter().any(|url| !url.starts_with('/'));
     [
@@ -140,7 +140,7 @@ impl TargetSpec {
     fn laid_over(&self, base: &Spec, number: u32) -> (String, Spec) {
         let preset = self.server.as_ref().and_then(|server| server.preset.clone());
         let name = self.name.clone().or(preset).or_else(|| self.url.clone());
-        // What leads to a server elsewhere has no use for one that is started.
+        // Keys for connecting to a running server do not apply to a server that is started.
         let elsewhere = |value: &Option<String>| self.url.as_ref().and_then(|_| value.clone());
         // A certificate and its key belong together.
         let identity = |own: &Option<String>, base: &Option<String>| match self.client_cert {
@@ -163,7 +163,8 @@ impl TargetSpec {
             client_cert: identity(&self.client_cert, &base.client_cert),
             client_key: identity(&self.client_key, &base.client_key),
             proxy: self.proxy.clone().or_else(|| elsewhere(&base.proxy)),
-            // One that is started, or is the embedded engine, has its own time to become ready.
+            // A server that is started, and the embedded engine, have their own time limit for becoming
+            // ready.
             wait: self.wait.clone().or_else(|| self.url.as_ref().and(base.wait.clone())),
             extra_body: self.extra_body.clone().or_else(|| base.extra_body.clone()),
             observe: ObserveKeys {

@@ -1,5 +1,5 @@
-//! The workload and its options, from what was asked for. A further workload is an entry of
-//! `WORKLOADS`, and a field with its keys, if it has any.
+//! Resolves the workload and its options. A new workload needs an entry in `WORKLOADS`, and a field with
+//! its keys if it has any.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -10,51 +10,51 @@ use super::{ConversationKeys, DrawnKeys, Mistakes, RowsKeys, TraceKeys};
 use crate::parts::{RowsFormat, WorkloadPlan};
 use inferometer_model::suggest::did_you_mean;
 
-/// The keys of a plan that say where prompts come from.
+/// The keys of a plan for the source of prompts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorkloadKeys {
-    /// Where prompts come from: `random`, `trace`, ...
+    /// The source of prompts: `random`, `trace`, ...
     pub workload: Option<String>,
     /// The data set's file.
     pub dataset: Option<String>,
-    /// Those of seeded words.
+    /// The keys for seeded words.
     #[serde(flatten)]
     pub drawn: DrawnKeys,
-    /// Those of rows of one's own.
+    /// The keys for rows of the user's own data.
     #[serde(flatten)]
     pub rows: RowsKeys,
-    /// The scenario whose keys lie under those that were given.
+    /// A scenario: its keys apply if they are not given.
     pub scenario: Option<String>,
-    /// Those of a trace.
+    /// The keys for a trace.
     #[serde(flatten)]
     pub trace: TraceKeys,
-    /// Those of conversations.
+    /// The keys for conversations.
     #[serde(flatten)]
     pub conversation: ConversationKeys,
     /// The options of `blocks`.
     #[serde(flatten)]
     pub blocks: BlockKeys,
-    /// The options of `sharegpt` where conversations keep their own lengths.
+    /// The options of `sharegpt` for conversations with their own lengths.
     #[serde(flatten)]
     pub serving: ServingKeys,
 }
 
-/// What else was asked for, as far as a workload depends on it.
+/// What else was given, as far as a workload depends on it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Asked {
-    /// Input lengths, so that the grid is one of tokens.
+    /// Whether input lengths were given, so that the grid is one of tokens.
     pub lengths: bool,
-    /// Loads of the user's own.
+    /// Whether the user gave loads.
     pub own_load: bool,
-    /// Nothing at all: a first try of the tool.
+    /// Whether nothing was given: a first try of the tool.
     pub is_demonstration: bool,
 }
 
-/// A workload, as it is asked for.
+/// The definition of a workload.
 struct WorkloadDefinition {
     name: &'static str,
-    /// The keys that it listens to, of those that not every workload does.
+    /// The keys that it uses, among those that not every workload uses.
     keys: &'static [&'static str],
     resolve: fn(&WorkloadKeys, Asked, &mut Mistakes) -> WorkloadPlan,
 }
@@ -148,7 +148,7 @@ pub fn workload_names() -> impl Iterator<Item = &'static str> {
 }
 
 impl WorkloadKeys {
-    /// The workload; where it is not one, the mistakes are noted and a stand-in is returned.
+    /// The workload. For an unknown one, mistakes are collected and a placeholder is returned.
     pub(crate) fn resolve(&self, asked: Asked, mistakes: &mut Mistakes) -> WorkloadPlan {
         let name = self.name();
         let workload = WORKLOADS.iter().find(|workload| workload.name == name);
@@ -169,7 +169,7 @@ impl WorkloadKeys {
         self.workload.as_deref().unwrap_or("random")
     }
 
-    /// A key that the workload does not listen to is a mistake.
+    /// Collects a mistake for each key that the workload does not use.
     fn refuse_others(&self, own: &[&str], mistakes: &mut Mistakes) {
         let mut told = Vec::new();
         for key in WORKLOADS.iter().flat_map(|workload| workload.keys) {
@@ -187,7 +187,7 @@ impl WorkloadKeys {
         }
     }
 
-    /// Whether a key was given; one that says no is as if it were not there.
+    /// Whether a key was given; the value `false` counts as not given.
     fn gives(&self, key: &str) -> bool {
         let keys = serde_json::to_value(self).unwrap_or_default();
         !matches!(keys.get(key), None | Some(Json::Null | Json::Bool(false)))

@@ -1,6 +1,6 @@
-//! The axes of charts: what they show, which values they reach from and to, and which round
-//! values they name. Every axis has a unit. This is the only algorithm for ticks: the script of a
-//! page carries the same one in `page/axis.js`, and a test compares the two.
+//! The axes of charts: what they show, their ends, and their ticks at round values. Every axis has a
+//! unit. This is the only algorithm for ticks: the script of a page has the same one in `page/axis.js`,
+//! and a test compares the two.
 
 use crate::number::{decimal, significant};
 
@@ -13,28 +13,28 @@ pub struct Axis {
     pub unit: String,
     /// How values become positions.
     pub scale: Scale,
-    /// From where to where it reaches.
+    /// The ends of the axis.
     pub extent: Extent,
-    /// The values that are named; empty for round ones.
+    /// The ticks; empty for ticks at round values.
     pub ticks: Vec<Tick>,
 }
 
 /// How values become positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Equal differences are equally far apart.
+    /// Equal differences have equal distances.
     Linear,
-    /// Equal ratios are equally far apart. Values at or below zero are left out.
+    /// Equal ratios have equal distances. Values at or below zero are left out.
     Log,
 }
 
-/// From where to where an axis reaches.
+/// Where an axis begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extent {
     /// From zero to above the largest value; on a log scale a little beyond the outermost values.
     FromZero,
-    /// As [`Extent::FromZero`], but where all values lie above three quarters of the largest, only
-    /// around them: from zero they could not be told apart. The title of the axis says so.
+    /// As [`Extent::FromZero`]; but if all values are above three quarters of the largest, the axis only
+    /// covers their range, because from zero they would look alike. The title of the axis says so.
     Close,
     /// From the smallest to the largest value exactly.
     Values,
@@ -42,7 +42,7 @@ pub enum Extent {
     Fixed(f64, f64),
 }
 
-/// A value that an axis names, and the text beside it.
+/// A tick: a value of an axis, and its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
     /// The value.
@@ -75,7 +75,7 @@ impl Axis {
         Self { extent, ..self }
     }
 
-    /// The axis with a tick at each of these values and at no other.
+    /// The axis with ticks at these values only.
     #[must_use]
     pub fn naming(self, values: impl IntoIterator<Item = f64>) -> Self {
         let ticks = values.into_iter().map(|at| Tick { at, text: significant(at) });
@@ -87,7 +87,7 @@ impl Axis {
         format!("{} ({})", self.title, self.unit)
     }
 
-    /// What a reader must know about the scale, to stand beside the title.
+    /// What a reader must know about the scale; it is shown next to the title.
     pub(crate) fn remark(&self, range: Range) -> Option<&'static str> {
         match (self.scale, self.extent) {
             (Scale::Log, _) => Some("log scale"),
@@ -97,7 +97,7 @@ impl Axis {
     }
 }
 
-/// An axis between its ends.
+/// An axis with its ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Range {
     pub scale: Scale,
@@ -105,30 +105,30 @@ pub(crate) struct Range {
     pub to: f64,
 }
 
-/// Values that spread over more than this factor are shown on a log scale: on a linear one the
-/// smallest could no longer be told apart.
+/// Values whose largest is more than this many times their smallest get a log scale: on a linear scale
+/// the smallest ones would look alike.
 const LOG_FROM_FACTOR: f64 = 20.0;
 
-/// [`Extent::Close`] leaves zero out where the smallest value is above this share of the largest.
+/// [`Extent::Close`] does not begin at zero if the smallest value is above this share of the largest.
 const CLOSE_FROM_SHARE: f64 = 0.75;
 
-/// An axis without zero spans at least this share of its largest value, so that noise does not look
-/// like an effect.
+/// An axis without zero covers at least this share of its largest value, so that noise does not look like
+/// an effect.
 const LEAST_SPAN_SHARE: f64 = 0.2;
 
-/// An axis may be longer than its values by this share, to end at a tick.
+/// By at most this share an axis may be longer than its values need, so that it ends at a tick.
 const ROUND_END_SHARE: f64 = 0.15;
 
-/// Where it does not end at a tick, it is longer than its values by this share: room for the texts
-/// of points.
+/// If it does not end at a tick, it is longer than its values by this share, as room for the texts of
+/// points.
 const MARGIN_SHARE: f64 = 0.08;
 
-/// A log axis that spans less than this factor has the ticks of a linear one.
+/// A log axis whose ends have a smaller ratio has the ticks of a linear axis.
 const LOG_TICKS_FROM_FACTOR: f64 = 8.0;
 
 impl Scale {
-    /// A scale on which all of these values are distinguishable: a log scale where they are above
-    /// zero and spread over more than a factor of 20.
+    /// A scale on which all of these values look different: a log scale if they are above zero and their
+    /// ratio exceeds 20.
     pub(crate) fn for_values(values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = ends(values.filter(|value| value.is_finite()));
         if low > 0.0 && high / low > LOG_FROM_FACTOR { Self::Log } else { Self::Linear }
@@ -141,8 +141,8 @@ fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
 }
 
 impl Range {
-    /// The range of an axis that shows these values and gets about `wanted` ticks. Values that the
-    /// scale does not have are passed over; without any, zero to one.
+    /// The range of an axis that shows these values with about `wanted` ticks. Values that the scale
+    /// cannot show are skipped; without any value it is zero to one.
     pub fn of(axis: &Axis, values: impl Iterator<Item = f64>, wanted: f64) -> Self {
         let scale = axis.scale;
         if let Extent::Fixed(from, to) = axis.extent {
@@ -169,7 +169,7 @@ impl Range {
         Self { scale, from, to }
     }
 
-    /// Where a value stands: 0 at the beginning, 1 at the end.
+    /// The position of a value: 0 at the beginning, 1 at the end.
     pub fn share(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),
@@ -177,8 +177,8 @@ impl Range {
         }
     }
 
-    /// Round values between the ends, about so many. A log axis has powers of ten, with their
-    /// double and their fivefold where it spans less than three of them.
+    /// About `wanted` round values between the ends. A log axis has powers of ten. If it covers less than
+    /// three of them, it also has their multiples by two and five.
     pub fn ticks(&self, wanted: f64) -> Vec<Tick> {
         let (from, to) = (self.from, self.to);
         if self.scale == Scale::Log && to / from > LOG_TICKS_FROM_FACTOR {
@@ -197,8 +197,8 @@ impl Range {
     }
 }
 
-/// The smallest of 1, 2, 2.5 and 5 times a power of ten that parts a span into at most so many
-/// steps, and the decimals of its multiples.
+/// The smallest of 1, 2, 2.5 and 5 times a power of ten that divides a span into at most `wanted` steps,
+/// and the number of decimals of its multiples.
 fn step(span: f64, wanted: f64) -> (f64, usize) {
     let raw = span / wanted.max(1.0);
     let power = raw.log10().floor();
@@ -209,7 +209,7 @@ fn step(span: f64, wanted: f64) -> (f64, usize) {
     (times * 10f64.powf(power), decimals.clamp(0.0, 15.0) as usize)
 }
 
-/// The ends moved outwards to a tick where that is near, else by a margin; zero stays.
+/// The ends, moved outwards to a tick if one is near, else by a margin; zero stays.
 fn rounded(low: f64, high: f64, wanted: f64) -> (f64, f64) {
     let span = high - low;
     let (step, _) = step(span.max(f64::MIN_POSITIVE), wanted);

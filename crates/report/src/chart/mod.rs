@@ -1,6 +1,6 @@
-//! Charts as data: axes, panels, series, legend, notes. The one model behind the files and the
-//! pages: [`crate::plot`] draws it, the modules of [`crate::charts`] fill it. Nothing here is drawn,
-//! and nothing here knows what the values mean.
+//! Charts as data: axes, panels, series, legend, notes. Files and pages use the same model:
+//! [`crate::plot`] draws it, and the modules of [`crate::charts`] fill it. Nothing here is drawn, and
+//! nothing here knows what the values mean.
 
 mod axis;
 mod series;
@@ -11,34 +11,35 @@ pub(crate) use axis::Range;
 pub use axis::{Axis, Extent, Scale, Tick};
 pub use series::{Series, Shape, Tint};
 
-/// Panels with one horizontal axis.
+/// Panels with a common horizontal axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// Its name within a page, and that of its file: letters, digits, `-` and `_`.
+    /// Its name within a page, and the name of its file: letters, digits, `-` and `_`.
     pub id: String,
     /// What is shown.
     pub title: String,
-    /// Of what it is: model, card, engine. A file has it below its title; a page says it once.
+    /// What was measured: model, card, engine. A file shows it below the title; a page shows it once for
+    /// all charts.
     pub subject: String,
-    /// Program and runs, in the small print of a file.
+    /// Program and runs, in the footnotes of a file.
     pub origin: String,
-    /// What must not be overlooked, such as that figures are simulated.
+    /// What a reader must not miss, such as that figures are simulated.
     pub notice: Option<String>,
-    /// What a reader must know to read it, a paragraph each: definitions, and what was left out.
+    /// What a reader must know to understand it, one paragraph each: definitions, and what was left out.
     pub notes: Vec<String>,
-    /// Small print: what markers mean.
+    /// Footnotes: what markers mean.
     pub footnotes: Vec<String>,
     /// The horizontal axis.
     pub x: Axis,
-    /// From top to bottom, or row by row.
+    /// The panels from top to bottom, or row by row.
     pub panels: Vec<Panel>,
-    /// How panels stand to each other.
+    /// How panels are arranged.
     pub arrangement: Arrangement,
-    /// Where series are named.
+    /// Where the names of series are shown.
     pub legend: Legend,
 }
 
-/// How panels stand to each other.
+/// How panels are arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arrangement {
     /// One below the other, each with a vertical axis of its own.
@@ -48,14 +49,14 @@ pub enum Arrangement {
     Grid,
 }
 
-/// Where the series of a chart are named.
+/// Where the names of the series of a chart are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Legend {
     /// Above the panels.
     #[default]
     Above,
-    /// In a file at the right end of each line, below this heading; in a page, where lines move,
-    /// above the panels. Only for charts of one panel.
+    /// In a file at the right end of each line, below this heading; in a page above the panels, because
+    /// its lines move. Only for charts with one panel.
     LineEnds(String),
     /// Nowhere: there is one series, and the subject names it.
     Absent,
@@ -64,13 +65,13 @@ pub enum Legend {
 /// A pair of axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// What sets it apart from the other panels; empty where its axis does.
+    /// What distinguishes it from the other panels; empty if its axis does.
     pub title: String,
     /// The vertical axis.
     pub y: Axis,
-    /// Pixels.
+    /// Height in pixels.
     pub height: f64,
-    /// What is drawn, the first at the bottom.
+    /// What is drawn; the first series is at the bottom.
     pub series: Vec<Series>,
     /// Parts of the horizontal axis that belong together.
     pub bands: Vec<Band>,
@@ -83,9 +84,9 @@ pub struct Band {
     pub from: f64,
     /// Where it ends.
     pub to: f64,
-    /// What stands above it; may be empty.
+    /// The text above it; may be empty.
     pub name: String,
-    /// Whether it is a result, and not a part of the background.
+    /// Whether it is a result; else it is part of the background.
     pub is_result: bool,
 }
 
@@ -112,12 +113,12 @@ impl Chart {
         self.panels.iter().flat_map(|panel| &panel.series)
     }
 
-    /// Whether nothing would be seen.
+    /// Whether the chart would show nothing.
     pub fn is_empty(&self) -> bool {
         self.series().all(|series| series.x.is_empty())
     }
 
-    /// The chart without what its axes do not have: a log axis has nothing at or below zero.
+    /// The chart without values that its axes cannot show: a log axis has nothing at or below zero.
     pub(crate) fn on_its_axes(&self) -> Self {
         let mut chart = self.clone();
         let across = chart.x.scale;
@@ -137,7 +138,7 @@ impl Chart {
 }
 
 impl Panel {
-    /// A panel without bands whose axis says what it shows.
+    /// A panel without bands; its title is that of its axis.
     pub fn new(y: Axis, height: f64, series: Vec<Series>) -> Self {
         Self { title: String::new(), y, height, series, bands: Vec::new() }
     }

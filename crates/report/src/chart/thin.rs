@@ -1,12 +1,12 @@
-//! Fewer points that show the same shape. The caller states in the notes of the chart how many
-//! points are shown of how many.
+//! Reduces points to fewer that show the same shape. The caller states in the notes of the chart how many
+//! of how many points are shown.
 
-/// The positions of at most `most` points that show the shape of a line best: of each part of the
-/// line the one that makes the largest triangle with its neighbours (S. Steinarsson, "Downsampling
-/// Time Series for Visual Representation", 2013: LTTB). The first and the last are always among them.
+/// The indices of at most `most` points that show the shape of a line best: from each part of the line,
+/// the point that makes the largest triangle with its neighbours (S. Steinarsson, "Downsampling Time
+/// Series for Visual Representation", 2013: LTTB). The first and the last point are always included.
 ///
 /// # Panics
-/// If there are not as many values as positions.
+/// If `x` and `y` differ in length.
 pub fn largest_triangles(x: &[f64], y: &[f64], most: usize) -> Vec<usize> {
     assert_eq!(x.len(), y.len(), "invariant: a point has a position and a value");
     let n = x.len();
@@ -44,7 +44,7 @@ pub struct Bands {
     pub p50: Vec<f64>,
     /// The 95th percentile.
     pub p95: Vec<f64>,
-    /// How many points it stands for.
+    /// How many points each bin stands for.
     pub n: Vec<u64>,
 }
 

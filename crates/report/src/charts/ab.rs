@@ -1,16 +1,17 @@
-//! The chart of a comparison in blocks: the figure that decides, block by block in the order of time, and the
-//! ratio with its interval as pairs came in.
+//! The charts of a comparison in blocks: the figure that decides, block by block in the order of time;
+//! and the ratio with its interval after each pair.
 
 use inferometer_analysis::ab::{AbAnswer, Side, places};
 
 use crate::chart::{Axis, Chart, Extent, Panel, Series, Shape, Tint};
 
-/// Of few pairs intervals are so wide that nothing else would be seen: wider ones are not drawn.
+/// Intervals from few pairs can be so wide that nothing else would be visible: wider ones than this
+/// factor are not drawn.
 const WIDEST: f64 = 1.35;
 /// Height of a panel.
 const HEIGHT: f64 = 200.0;
 
-/// Both charts; nothing where there is no pair with the figure.
+/// Both charts; empty without a pair that has the figure.
 pub(super) fn charts(answer: &AbAnswer) -> Vec<Chart> {
     let Some(figure) = answer.deciding().filter(|_| !answer.course.is_empty()) else {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! The chart of text blocks: output tokens/s over the size of a block, a line for each output
-//! length that was asked for.
+//! The chart of text blocks: output tokens/s over the size of a block, with a line for each requested
+//! output length.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::number::count;
 use crate::published;
 use crate::trace::Traces;
 
-/// The chart of a run over text blocks; nothing of another.
+/// The chart of a run over text blocks; empty for other runs.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let passes = published::passes(summary);
     if passes.is_empty() {

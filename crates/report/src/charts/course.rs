@@ -1,5 +1,4 @@
-//! The course of one pass: requests in flight, tokens, latencies by the time of the send,
-//! and requests one by one.
+//! The course of one pass: requests in flight, tokens, latencies by send time, and single requests.
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_model::outcome::OutcomeKind;
@@ -9,7 +8,7 @@ use crate::chart::{Chart, Extent, Panel, Series, Shape};
 use crate::number::{count, significant};
 use crate::trace::{Level, PassTrace, RequestSpan, parts_within, thinned_to};
 
-/// The chart of a pass; nothing where nothing was sent.
+/// The chart of a pass; absent if nothing was sent.
 pub(super) fn course(id: &str, _: &PassSummary, trace: &PassTrace, points: usize) -> Option<Chart> {
     trace.window?;
     let mut notes = Vec::new();
@@ -66,7 +65,7 @@ fn requests(trace: &PassTrace, points: usize, notes: &mut Vec<String>) -> Panel 
     super::panel("Requests", "count", 120.0, all)
 }
 
-/// Requests in flight, of a pass that begins at `from_s`.
+/// Requests in flight in a pass that begins at `from_s`.
 pub(super) fn level(level: &Level, from_s: f64) -> Series {
     let mut out = Series { name: "in flight (client)".to_owned(), ..Series::default() };
     match level {
@@ -86,7 +85,7 @@ pub(super) fn level(level: &Level, from_s: f64) -> Series {
     out
 }
 
-/// What stands for how many changes.
+/// The note on how many changes the parts replace; absent if every change is drawn.
 fn level_note(level: &Level, changes: usize) -> Option<String> {
     let Level::Parts { part_s, .. } = level else { return None };
     Some(format!(
@@ -97,7 +96,7 @@ fn level_note(level: &Level, changes: usize) -> Option<String> {
     ))
 }
 
-/// How many requests a search cut off; nothing where it cut off none.
+/// How many requests a search cut off; absent if none.
 pub(super) fn cut_off_note(cut_off: u64) -> Option<String> {
     (cut_off > 0).then(|| {
         let which = if cut_off == 1 { "request was" } else { "requests were" };
@@ -128,7 +127,7 @@ pub(super) fn failures(trace: &PassTrace, from_s: f64, of: &str) -> Option<Serie
 fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<Panel> {
     let complete: Vec<&RequestSpan> =
         trace.requests.iter().filter(|span| span.outcome == OutcomeKind::Complete).collect();
-    // Where requests are too many to be drawn one by one, quantiles are, over parts of the pass.
+    // If there are too many requests to draw each of them, quantiles over parts of the pass are drawn.
     let parts = (most / 5).clamp(12, 60);
     let mut all = Vec::new();
     let mut many = None;
@@ -185,8 +184,8 @@ fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<
     Some(super::panel("Latency by time of send", "ms", 120.0, all))
 }
 
-/// Single requests: some, evenly by index. `row` is the first row's number, `from_s` where the pass
-/// begins.
+/// Single requests: a sample, evenly spaced by index. `row` is the number of the first row; the pass
+/// begins at `from_s`.
 pub(super) fn spans(trace: &PassTrace, row: f64, from_s: f64, most: usize, of: &str) -> Series {
     let every = trace.requests.len().div_ceil(most.max(1)).max(1);
     let mut series = Series {
@@ -215,7 +214,7 @@ pub(super) fn spans(trace: &PassTrace, row: f64, from_s: f64, most: usize, of: &
     series
 }
 
-/// How many requests stand for how many.
+/// The note on how many of the requests are shown.
 fn spans_note(shown: usize, trace: &PassTrace) -> String {
     let of = trace.requests.len() * trace.step as usize;
     if shown == trace.requests.len() && trace.step == 1 {
@@ -228,7 +227,7 @@ fn spans_note(shown: usize, trace: &PassTrace) -> String {
     )
 }
 
-/// The panel of requests one by one.
+/// The panel of single requests.
 pub(super) fn rows_panel(series: Vec<Series>, height: f64) -> Panel {
     let rows: usize = series.iter().map(|series| series.y.len()).sum();
     let mut panel = super::panel("Single requests", "row", height, series);

@@ -1,5 +1,5 @@
-//! The charts of a plan with several servers: what each argument does to throughput and latency,
-//! with a panel per cell.
+//! The charts of a plan with several servers: the effect of each argument on throughput and latency, with
+//! a panel per cell.
 
 use inferometer_analysis::effect::{Effect, FIGURES};
 
@@ -8,8 +8,7 @@ use crate::chart::{Axis, Chart, Legend};
 use crate::comparison::{Comparison, arguments};
 use crate::label;
 
-/// A figure that has a chart: part of its name, which of [`FIGURES`] it is, quantity, unit and
-/// definition.
+/// A figure with a chart: part of its name, its index in [`FIGURES`], quantity, unit and definition.
 const DRAWN: [(&str, usize, &str, &str, &str); 2] = [
     (
         "requests",
@@ -71,7 +70,7 @@ fn chart(id: String, argument: &str, effects: &[&Effect], y: Axis) -> Chart {
                 points.sort_by(|a, b| a.x.total_cmp(&b.x));
                 vec![Line { name: argument.to_owned(), points }]
             }
-            // Words have no order: a column for each.
+            // Texts have no order: each has a column.
             false => own
                 .map(|effect| Line { name: effect.value.clone(), points: vec![point(effect, 1.0)] })
                 .collect(),

@@ -1,10 +1,10 @@
-//! The charts of a grid of lengths: how input and output length move throughput and latency. They
-//! are those of the published records.
+//! The charts of a grid of lengths: how input and output length change throughput and latency, as in the
+//! published records.
 //!
-//! With one target a chart has a line per input length over the output length. With several it
-//! has a panel per input length and a line per target, so that targets are compared within a
-//! panel and lengths across panels that share their axes. Where one of the two lengths does not
-//! vary, the other is the axis and targets are the lines.
+//! With one target, a chart has one line per input length, over the output length. With several targets,
+//! it has one panel per input length and one line per target: so targets are compared within a panel, and
+//! lengths between panels with the same axes. If one of the two lengths does not vary, the other is the
+//! axis, and targets are the lines.
 
 use inferometer_metrics::{latency_per_output_token, latency_per_token};
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ pub(super) struct Metric {
     pub(super) unit: &'static str,
     pub(super) definition: &'static str,
     pub(super) value: fn(&Cell) -> Option<f64>,
-    /// The distribution whose mean the figure is; throughputs have none.
+    /// The distribution whose mean the figure is; absent for throughputs.
     spread: fn(&PassSummary) -> Option<&Distribution>,
     /// The same figure over repeats.
     over_repeats: fn(&CellSpread) -> Option<Spread>,
@@ -101,11 +101,11 @@ pub(super) fn mapped() -> impl Iterator<Item = &'static Metric> {
     [&METRICS[1], &METRICS[3]].into_iter()
 }
 
-/// The charts of one run; of a run over text blocks, which has its own, nothing, and nothing of a single cell,
-/// whose figures stand in the table.
+/// The charts of one run. Empty for a run over text blocks, which has its own charts, and for a single
+/// cell, whose figures are in the table.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let is_over_blocks = !crate::published::passes(summary).is_empty();
-    // No trial of a search or a sweep is a result of its own.
+    // No trial of a search or a sweep is a result by itself.
     if is_over_blocks || summary.cells.len() < 2 || answers::are_in(summary) {
         return Vec::new();
     }
@@ -209,7 +209,7 @@ fn points(
             Point {
                 x: f64::from(axis.of(cell).max(1)),
                 y: (metric.value)(cell),
-                // Where there are repeats, what varies between them is what a reader must know.
+                // With repeats, a reader must know the variation between them.
                 interval: match &cell.over_repeats {
                     Some(spread) => (metric.over_repeats)(spread).and_then(|spread| spread.ci),
                     None => pass.and_then(metric.spread).and_then(|values| values.mean_ci),

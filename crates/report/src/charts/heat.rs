@@ -1,5 +1,5 @@
-//! The grid of lengths as a map: a cell for each pair, darker for a higher figure. Only for runs with
-//! several lengths of both kinds; with fewer a line says more.
+//! The grid of lengths as a map: a cell for each pair of lengths, darker for a higher figure. Only for
+//! runs with several lengths of both kinds; with fewer, a line chart shows more.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::summary::Summary;
@@ -12,7 +12,7 @@ use crate::trace::Traces;
 
 /// The fewest lengths of each kind.
 const FEWEST: usize = 3;
-/// Height of a row, and the most of all.
+/// Height of a row, and the greatest height of all rows.
 const ROW: f64 = 44.0;
 const MOST: f64 = 480.0;
 
@@ -52,7 +52,7 @@ fn map(metric: &Metric, summary: &Summary, inputs: &[u32], outputs: &[u32]) -> O
     Some(chart)
 }
 
-/// Where a value stands between the smallest and the largest, by ratios where these are far apart.
+/// The position of a value between the smallest and the largest: by ratios if these are far apart.
 fn shade(value: f64, [low, high]: [f64; 2]) -> f64 {
     let is_log = low > 0.0 && high / low > 20.0;
     let [value, low, high] =
@@ -60,7 +60,7 @@ fn shade(value: f64, [low, high]: [f64; 2]) -> f64 {
     if high > low { (value - low) / (high - low) } else { 0.5 }
 }
 
-/// An axis of positions from 0 on, each with a length.
+/// An axis of positions from 0 on; each position has a length as its name.
 fn named((length, values): (Length, &[u32])) -> Axis {
     let ticks = values.iter().enumerate();
     let ticks = ticks.map(|(at, value)| Tick { at: at as f64, text: count(u64::from(*value)) });

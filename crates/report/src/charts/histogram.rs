@@ -1,4 +1,4 @@
-//! One latency of one pass as a histogram, with the figures that tables quote.
+//! The histogram of one latency of one pass, with the figures of the tables.
 
 use inferometer_analysis::pass::PassSummary;
 
@@ -7,17 +7,17 @@ use crate::chart::{Axis, Chart, Extent, Scale, Series, Shape};
 use crate::number::{count, significant};
 use crate::trace::Latency;
 
-/// One latency of one pass as a histogram, with the figures that tables quote.
+/// The histogram of one latency of one pass, with the figures of the tables.
 pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points: usize) -> Chart {
     let mut bars =
         Series { name: "share of values".to_owned(), shape: Shape::Bars, ..Series::default() };
-    // In a page of many passes two columns are joined to one.
+    // In a page with many passes, two columns each are joined.
     let joined = if points < 150 { 2 } else { 1 };
     let mut reaches_below = false;
     for bins in latency.curve.bins.chunks(joined) {
         let (mut from, to) = (bins[0].from, bins[bins.len() - 1].to);
         if latency.curve.growing && bars.x.is_empty() {
-            // On its axis zero is infinitely far away: the first column is as wide as the next.
+            // On a log axis zero is infinitely far away: the first column is as wide as the next one.
             let next = latency.curve.bins.get(2 * joined - 1).map_or(to, |bin| bin.to);
             let drawn = from.max(to * to / next);
             reaches_below = from < drawn;

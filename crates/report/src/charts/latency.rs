@@ -1,4 +1,4 @@
-//! Cumulative distributions of latencies, with the percentiles that tables quote.
+//! Cumulative distributions of latencies, with the percentiles of the tables.
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
@@ -13,19 +13,18 @@ use crate::trace::{Latency, PassTrace, Traces};
 
 /// Points of a curve in the chart of several passes.
 const OF_SEVERAL: usize = 80;
-/// The most lines that can be told apart.
+/// The most lines that a reader can distinguish.
 const MOST_PASSES: usize = 7;
-/// The most lines that a page has, most of them to be chosen.
+/// The most lines in a page; a reader chooses most of them.
 const MOST_CHOICES: usize = 48;
-/// Passes without a line that are named.
+/// The most passes without a line that a note names.
 const MOST_LEFT_OUT_NAMED: usize = 3;
 
 /// The percentiles that are marked on a cumulative distribution.
 const MARKED: [Statistic; 4] = [Statistic::P50, Statistic::P90, Statistic::P95, Statistic::P99];
 
-/// The points of a cumulative distribution, at most about so many: a quarter of them from the
-/// largest tenth of the values, for the tail is what is looked at. The first and the last are always
-/// there.
+/// About `most` points of a cumulative distribution. A quarter of them are from the largest tenth of the
+/// values, because readers look at the tail. The first and the last point are always included.
 fn thinned(latency: &Latency, most: usize) -> Vec<CurvePoint> {
     let points = &latency.curve.points;
     let tail = points.partition_point(|point| point.share < 0.9);
@@ -42,8 +41,8 @@ fn thinned(latency: &Latency, most: usize) -> Vec<CurvePoint> {
     [evenly(body, most * 3 / 4), evenly(tail, most / 4)].concat()
 }
 
-/// The cumulative distribution as a line. Where every value is there
-/// it is the steps that it is; between fewer points straight lines, which are on neither side of it.
+/// The cumulative distribution as a line. If it has every value, the line has steps. Between fewer points
+/// it is straight, and so not biased to one side.
 fn line(name: String, look: usize, latency: &Latency, most: usize) -> Series {
     let points = thinned(latency, most);
     let shape = if points.len() as u64 == latency.curve.n { Shape::Step } else { Shape::Line };
@@ -55,7 +54,7 @@ fn line(name: String, look: usize, latency: &Latency, most: usize) -> Series {
     series
 }
 
-/// At how many of its values a distribution is drawn, where not at all of them.
+/// From how many values the line of a distribution is drawn, if not from all of them.
 fn ranks_note(latencies: &[&Latency], most: usize) -> Option<String> {
     let shown = |latency: &&&Latency| thinned(latency, most).len() as u64;
     let fewer = latencies.iter().filter(|latency| shown(latency) < latency.curve.n);
@@ -68,7 +67,7 @@ fn ranks_note(latencies: &[&Latency], most: usize) -> Option<String> {
     ))
 }
 
-/// The percentiles that tables quote, as points on the curve.
+/// The percentiles of the tables, as points on the curve.
 fn marks(name: &str, look: usize, values: &Distribution) -> Series {
     let mut series =
         Series { name: name.to_owned(), look, shape: Shape::Dots, ..Series::default() };
@@ -88,7 +87,7 @@ fn shares(series: Vec<Series>, height: f64) -> Panel {
     Panel::new(y, height, series)
 }
 
-/// Equal ratios where values spread over more than a factor of 20 above the smallest 5th
+/// A horizontal axis that is logarithmic if the largest value is more than 20 times the smallest 5th
 /// percentile.
 fn across<'a>(title: &str, latencies: impl Iterator<Item = &'a Latency>) -> Axis {
     let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
@@ -102,15 +101,15 @@ fn across<'a>(title: &str, latencies: impl Iterator<Item = &'a Latency>) -> Axis
     Axis::new(title, "ms").scaled(scale).reaching(Extent::Values)
 }
 
-/// The 5th percentile of a distribution, of one with more zeros than that its smallest value above
-/// zero: gaps between tokens that came in one read are zero, which an axis of ratios has not.
+/// The 5th percentile of a distribution. If that is zero, the smallest value above zero: gaps between
+/// tokens of the same read are zero, which a log axis cannot show.
 fn fifth(latency: &Latency) -> f64 {
     let points = &latency.curve.points;
     let fifth = points.iter().find(|point| point.share >= 0.05 && point.value > 0.0);
     fifth.map_or(0.0, |point| point.value)
 }
 
-/// Leaves out what lies to the left of a log axis, and adds a note of it.
+/// Removes what a log axis cannot show on its left, and adds a note on it.
 fn on_axis(mut chart: Chart, latencies: &[&Latency]) -> Chart {
     if chart.x.scale == Scale::Linear {
         return chart;
@@ -132,7 +131,7 @@ fn on_axis(mut chart: Chart, latencies: &[&Latency]) -> Chart {
     chart
 }
 
-/// Where values are too many to be stored, their percentiles are those of a sketch.
+/// If there are too many values to store, percentiles come from a sketch.
 fn exactness(latencies: &[&Latency]) -> Option<String> {
     let inexact = latencies.iter().any(|latency| !latency.curve.exact);
     inexact.then(|| "With very many values, positions are exact to 0.1 %.".to_owned())
@@ -143,7 +142,7 @@ pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
     registry::drawn().filter_map(|metric| over_passes(summary, traces, metric)).collect()
 }
 
-/// One latency, a line for each of the passes.
+/// One latency, with a line for each pass.
 fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Option<Chart> {
     let all: Vec<(String, &Latency, &PassSummary)> = traces
         .beside(summary)
@@ -155,7 +154,7 @@ fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Optio
     if all.is_empty() {
         return None;
     }
-    // Those that differ most in their load are of most use: evenly over all of them.
+    // Passes with very different loads are the most useful: the choice is evenly spaced over all of them.
     let chosen: Vec<usize> = if all.len() <= MOST_PASSES {
         (0..all.len()).collect()
     } else {
@@ -198,7 +197,7 @@ fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Optio
     Some(on_axis(chart, &latencies))
 }
 
-/// Which passes have no line because their streams came in bundles, where it is a line of times between
+/// Which passes have no line because their streams came in bundles, if the chart shows times between
 /// tokens.
 fn bundles_note(summary: &Summary, traces: &Traces, metric: &Definition) -> Option<String> {
     let bundled = traces.beside(summary).filter(|(_, _, trace)| trace.lacks_gaps && metric.of_gaps);
@@ -210,7 +209,7 @@ fn bundles_note(summary: &Summary, traces: &Traces, metric: &Definition) -> Opti
     ))
 }
 
-/// Places by name, of many the first ones; nothing of none.
+/// Names of passes, of many only the first ones; absent without names.
 fn named(places: &[&str]) -> Option<String> {
     Some(match places {
         [] => return None,
@@ -223,7 +222,7 @@ fn named(places: &[&str]) -> Option<String> {
     })
 }
 
-/// Which of so many passes have no line, and why; nothing where all have one.
+/// Which passes have no line and why; absent if all have one.
 fn left_out_note(left_out: &[&str], all: usize, undrawn: usize) -> Option<String> {
     let named = named(left_out)?;
     let drawn = count((all - left_out.len()) as u64);
@@ -296,7 +295,7 @@ pub(super) fn tail(latency: &Latency) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// The requests at the tails, by index in the pass.
+/// The requests in the tails, by index in the pass.
 pub(crate) fn tail_table(trace: &PassTrace) -> Table {
     let mut table = Table::new([
         ("Slowest requests", Align::Left),

@@ -1,4 +1,4 @@
-//! How throughput and latency move with the load, where a run has several loads of one kind.
+//! How throughput and latency change with the load, for runs with several loads of one kind.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::objective;
 use crate::chart::{Axis, Chart, Scale, Series, Shape};
 use crate::trace::Traces;
 
-/// The load of a pass, as it was planned.
+/// The planned load of a pass.
 type Load = fn(&PassSummary) -> Option<f64>;
 /// A figure and its interval.
 type Figure = (Option<f64>, Option<[f64; 2]>);
@@ -46,7 +46,7 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     charts
 }
 
-/// The passes of a kind by their load, ascending; of repeats the first.
+/// The passes of a kind by their load, ascending; the first one of repeats.
 fn passes(cell: &Cell, kind: PassKind, load: Load) -> Vec<(f64, &PassSummary)> {
     let own = cell.passes.iter().filter(|pass| pass.kind == kind && pass.repeat <= 1);
     let mut passes: Vec<(f64, &PassSummary)> = own
@@ -107,7 +107,7 @@ fn ends<'a>(values: impl Iterator<Item = &'a f64>) -> [f64; 2] {
 fn over_throughput(id: &str, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Chart {
     let panels = latencies().map(|metric| {
         let series = cells.iter().enumerate().map(|(look, (cell, passes))| {
-            // In the order of the loads: past saturation a curve turns back.
+            // In the order of the loads: above saturation a curve turns back.
             let points: Vec<(f64, (f64, &PassSummary))> = passes
                 .iter()
                 .filter_map(|(load, pass)| Some((pass.output_tokens_per_s?, (*load, *pass))))

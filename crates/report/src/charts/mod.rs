@@ -1,10 +1,9 @@
-//! Which charts a run has, and what is in them: each module fills [`crate::chart::Chart`]s from
-//! results and traces. Nothing here is drawn, and what is thinned out or left out is named in the
-//! notes of the chart.
+//! Which charts a run has and what they contain: each module fills [`crate::chart::Chart`]s from results
+//! and traces. Nothing here is drawn. The notes of a chart state what was thinned out or left out.
 //!
-//! A chart of a run is a file here, its `mod` line and a line in `OF_RUN`; a chart of a pass likewise
-//! in `OF_PASS`. A chart of passes shows at most seven lines and names the others, as `latency` does.
-//! Files, report and pages show it then, for they go through what [`of_run`] and `of_pass` return.
+//! A chart of a run needs a file here, its `mod` line and a line in `OF_RUN`; a chart of a pass a line in
+//! `OF_PASS` instead. A chart of passes shows at most seven lines and names the others, as `latency`
+//! does. Files, report and pages then show it, because they use the result of [`of_run`] and `of_pass`.
 
 mod ab;
 mod blocks;
@@ -37,15 +36,15 @@ pub(crate) use latency::tail_table;
 /// The name of the chart of a search.
 const SEARCH: &str = "search";
 
-/// Whether a chart shows the answer of a search or a sweep, which it follows in a report.
+/// Whether a chart shows the answer of a search or a sweep; a report shows it below that answer.
 pub(crate) fn is_of_answer(chart: &Chart) -> bool {
     chart.id == SEARCH || chart.id.starts_with(sweep::SWEEP)
 }
 
-/// Charts of a run. Without traces there is only what a summary holds.
+/// Charts of a run. Without traces, only the data of the summary is available.
 type OfRun = fn(&Summary, &Traces) -> Vec<Chart>;
 
-/// A chart of a pass, from the pass's id in the page and the most points of a line.
+/// A chart of a pass; from the id of the pass in the page, and the most points of a line.
 type OfPass = fn(&str, &PassSummary, &PassTrace, usize) -> Option<Chart>;
 
 /// The charts of a run, in the order in which they are shown: the time line last.
@@ -63,7 +62,7 @@ const OF_RUN: [OfRun; 8] = [
 /// The charts of one pass, in the order in which they are shown.
 const OF_PASS: [OfPass; 2] = [latency::cumulative, course::course];
 
-/// The charts of a run as a whole, each of which is a file too.
+/// The charts of a run as a whole; each of them is also a file.
 pub fn of_run(summary: &Summary, traces: &Traces) -> Vec<Chart> {
     let charts = OF_RUN.iter().flat_map(|charts| charts(summary, traces)).collect();
     of(charts, std::slice::from_ref(summary))
@@ -77,7 +76,7 @@ pub fn of_several(summaries: &[Summary]) -> Vec<Chart> {
     }
 }
 
-/// The charts of a plan with several servers: what each argument does.
+/// The charts of a plan with several servers: the effect of each argument.
 pub fn of_comparison(comparison: &Comparison) -> Vec<Chart> {
     effects::charts(comparison)
 }
@@ -87,7 +86,7 @@ pub fn of_ab(document: &AbDocument) -> Vec<Chart> {
     of(ab::charts(&document.ab), &document.runs)
 }
 
-/// The charts with what all charts of these runs have.
+/// The charts with the texts that all charts of these runs have.
 fn of(mut charts: Vec<Chart>, summaries: &[Summary]) -> Vec<Chart> {
     for chart in &mut charts {
         chart.subject = label::subject(summaries);
@@ -97,7 +96,7 @@ fn of(mut charts: Vec<Chart>, summaries: &[Summary]) -> Vec<Chart> {
     charts
 }
 
-/// The charts of a pass, which only a page has. `id` is the pass's own, from [`pass_id`].
+/// The charts of a pass; only a page has them. `id` is that of the pass, from [`pass_id`].
 pub(crate) fn of_pass(
     id: &str,
     pass: &PassSummary,
@@ -107,17 +106,17 @@ pub(crate) fn of_pass(
     OF_PASS.iter().filter_map(|chart| chart(id, pass, trace, points)).collect()
 }
 
-/// The name of a pass's place in a page: the `pass`th of the `cell`th cell, from 0.
+/// The id of a pass in a page: number `pass` of number `cell`, both from 0.
 pub(crate) fn pass_id(cell: usize, pass: usize) -> String {
     format!("pass-{}-{}", cell + 1, pass + 1)
 }
 
-/// The name of the place of a latency's distribution in a page.
+/// The id of a latency's distribution in a page.
 pub(crate) fn latency_id(cell: usize, pass: usize, metric: &Definition) -> String {
     format!("{}-{}", pass_id(cell, pass), metric.name)
 }
 
-/// How many points a line of a pass may have, so that a page of many passes stays small.
+/// The most points of a line of a pass, so that a page with many passes stays small.
 pub(crate) fn points_of_a_pass(traces: &Traces) -> usize {
     (4_800 / traces.all().count().max(1)).clamp(48, 300)
 }

@@ -5,7 +5,8 @@ use inferometer_metrics::{Definition, slo};
 
 use crate::chart::{Series, Shape, Tint};
 
-/// A limit further than this factor from all values is not drawn: they could no longer be told apart.
+/// A limit that differs from all values by more than this factor is not drawn: the values would look
+/// alike.
 const FURTHEST: f64 = 3.0;
 
 /// The objectives of a run on the statistics of a metric, each once.
@@ -27,8 +28,8 @@ fn is_near(limit: f64, values: [f64; 2]) -> bool {
     values[0] / FURTHEST <= limit && limit <= values[1] * FURTHEST
 }
 
-/// The limits on a metric as vertical lines across values from the first to the second of these, and
-/// a sentence for each that is too far away to be drawn.
+/// The limits on a metric as vertical lines over the range of values, and a sentence for each limit that
+/// is too far away to be drawn.
 pub(super) fn across(
     summary: &Summary,
     metric: &Definition,
@@ -51,7 +52,7 @@ pub(super) fn across(
     (series, words.collect())
 }
 
-/// The limits on a statistic as horizontal lines between two positions, of those near these values.
+/// The limits on a statistic as horizontal lines between two positions, if they are near these values.
 pub(super) fn along(
     summary: &Summary,
     (metric, statistic): (&Definition, slo::Statistic),

@@ -1,6 +1,5 @@
-//! Charts of one quantity over few positions, such as lengths: a line with a marker for each
-//! figure, or columns where there is one position only. How the figures come about is not known
-//! here.
+//! Charts of one quantity over a few positions, such as lengths: a line with a marker for each figure, or
+//! columns if there is only one position. Does not know how the figures are computed.
 
 use crate::chart::{
     Arrangement, Axis, Chart, Extent, Legend, Panel, Scale, Series, Shape, Tick, Tint,
@@ -9,15 +8,15 @@ use crate::number::significant;
 
 /// Height of a single panel, and of one of several.
 const HEIGHTS: (f64, f64) = (340.0, 250.0);
-/// A line of at most this many points, alone in its panel, bears its figures.
+/// A line with at most this many points, alone in its panel, shows its figures as text.
 const MOST_VALUE_LABELS: usize = 8;
-/// A single panel has room for this many columns, one of several for this many: fewer stand in its
-/// middle.
+/// A single panel has room for the first number of columns, one of several panels for the second; fewer
+/// columns are placed in the middle.
 const COLUMNS: (f64, f64) = (7.0, 2.2);
-/// Half of a column's width; 1 is the distance of two columns.
+/// Half the width of a column; 1 is the distance between two columns.
 const HALF_COLUMN: f64 = 0.36;
 
-/// What a chart over positions is made of.
+/// The parts of a chart over positions.
 pub(super) struct OverPositions {
     /// The chart with its texts and its horizontal axis, without panels.
     pub chart: Chart,
@@ -25,13 +24,13 @@ pub(super) struct OverPositions {
     pub y: Axis,
     /// The title of each panel, and its lines: the same in each, in the same order.
     pub panels: Vec<(String, Vec<Line>)>,
-    /// Whether lines have an order, such as input lengths: darker for more.
+    /// Whether lines have an order, such as input lengths; larger ones are darker.
     pub is_ordered: bool,
-    /// What the intervals of figures are: a sentence for where there are any.
+    /// What the intervals of figures mean: a sentence that is used if there are any.
     pub intervals: &'static str,
 }
 
-/// Figures that belong together.
+/// Figures on one line.
 pub(super) struct Line {
     /// Its name in the legend.
     pub name: String,
@@ -47,12 +46,12 @@ pub(super) struct Point {
     pub y: Option<f64>,
     /// Its interval.
     pub interval: Option<[f64; 2]>,
-    /// Whether some of the requests behind it failed.
+    /// Whether some of its requests failed.
     pub is_partial: bool,
 }
 
 impl OverPositions {
-    /// The chart; its legend and its notes are those that it came with, and what markers mean.
+    /// The chart, with its own legend and notes, plus notes on what markers mean.
     pub fn into_chart(self) -> Chart {
         let Self { mut chart, y, mut panels, is_ordered, intervals } = self;
         if panels.is_empty() {
@@ -106,7 +105,7 @@ impl OverPositions {
     }
 }
 
-/// Puts the name of each column below it, in place of the one position of all.
+/// Puts the name of each column below it, instead of the common position.
 pub(super) fn name_columns(chart: &mut Chart) {
     let Some(panel) = chart.panels.first() else { return };
     let columns = panel.series.iter().filter(|series| series.shape == Shape::Bars);
@@ -130,7 +129,7 @@ fn series(line: Line, look: usize, tint: Tint, labelled: bool) -> Series {
     series
 }
 
-/// A column around this place.
+/// Turns a series into a column at this position.
 fn as_column(series: &mut Series, at: f64) {
     series.shape = Shape::Bars;
     series.x.fill(at);
@@ -138,7 +137,7 @@ fn as_column(series: &mut Series, at: f64) {
     series.right = vec![at + HALF_COLUMN; series.x.len()];
 }
 
-/// What markers and whiskers mean, as far as there are such.
+/// What markers and whiskers mean, if there are any.
 fn marks<'a>(points: impl Iterator<Item = &'a Point>, intervals: &str) -> Option<String> {
     let (mut whisker, mut hollow, mut gap) = (false, false, false);
     for point in points {

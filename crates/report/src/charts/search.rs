@@ -17,7 +17,7 @@ use crate::trace::Traces;
 
 /// Height of a panel.
 const HEIGHT: f64 = 170.0;
-/// More cells than these are not drawn, for they would not be read.
+/// Cells beyond this number are not drawn, because nobody would read them.
 const MOST_CELLS: usize = 6;
 
 /// The chart of a run that searched: three panels for each cell.
@@ -72,7 +72,7 @@ fn panels(answer: &SearchAnswer, cell: Option<&Cell>) -> [Panel; 3] {
     ]
 }
 
-/// A panel with the answer: a band where both of its ends are known, and a line at each.
+/// A panel with the answer: a band if both of its ends are known, and a line at each end.
 fn panel(answer: &SearchAnswer, y: Axis, mut series: Vec<Series>) -> Panel {
     let ends: Vec<f64> = [answer.low, answer.high].into_iter().flatten().collect();
     if !ends.is_empty() {
@@ -95,7 +95,7 @@ fn panel(answer: &SearchAnswer, y: Axis, mut series: Vec<Series>) -> Panel {
     panel
 }
 
-/// The share of requests that meet each objective that is a share, and the share that is needed.
+/// The share of requests that meet each objective on shares, and the share that is needed.
 fn attainment(answer: &SearchAnswer) -> Vec<Series> {
     let mut all = Vec::new();
     for (index, objective) in answer.objectives.iter().enumerate() {
@@ -144,8 +144,8 @@ fn marked(name: &str, look: usize) -> Series {
     Series { name: name.to_owned(), look, shape: Shape::Marked, ..Series::default() }
 }
 
-/// The trial at a load that had most requests. One that was cut off has latencies of the few that
-/// were quick enough to complete before, which say nothing of the load.
+/// The trial at a load with the most requests. A trial that was cut off has only the latencies of the few
+/// requests that completed early, which show nothing about the load.
 fn longest(over: Over, cell: &Cell, load: f64) -> Option<&PassSummary> {
     let is_of = |pass: &&PassSummary| match over {
         Over::Rate => pass.rate == Some(load),

@@ -1,5 +1,5 @@
 //! The charts of sweeps: throughput against latency, throughput against load with the knee, and output
-//! tokens per second of a card against those of a user. Of several servers each is a line.
+//! tokens per second of a card against those of a user. Each of several servers has a line.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::sweep::{Ends, LevelAnswer, SweepAnswer};
@@ -10,12 +10,12 @@ use crate::label;
 use crate::number::significant;
 use crate::trace::Traces;
 
-/// How the names of these charts begin.
+/// The beginning of the names of these charts.
 pub(crate) const SWEEP: &str = "sweep";
 
 /// Height of a panel.
 const HEIGHT: f64 = 260.0;
-/// More cells than these are not drawn, for they would not be read.
+/// Cells beyond this number are not drawn, because nobody would read them.
 const MOST_CELLS: usize = 6;
 
 /// A curve: a server, and its answer for a cell.
@@ -24,7 +24,7 @@ struct Curve<'a> {
     answer: &'a SweepAnswer,
 }
 
-/// The charts of a run that swept.
+/// The charts of a run with a sweep.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     of_several(std::slice::from_ref(summary))
 }
@@ -67,7 +67,7 @@ pub(super) fn of_several(summaries: &[Summary]) -> Vec<Chart> {
 
 type Cells<'a> = [(String, Vec<Curve<'a>>)];
 
-/// Latency against throughput: one point for each load, which it bears as a text.
+/// Latency against throughput: one point for each load, labelled with the load.
 fn latency(cells: &Cells<'_>) -> Chart {
     let x = Axis::new("Throughput", "requests/s").reaching(Extent::Close);
     let mut chart = Chart::new("sweep-latency", "Sweep: throughput against latency", x);
@@ -118,7 +118,7 @@ fn throughput(cells: &Cells<'_>) -> Chart {
                 labelled: true,
                 ..Series::default()
             });
-            // Bands of several servers would cover each other.
+            // Bands of several servers would hide each other.
             if curves.len() == 1 {
                 let (from, to) = (knee.low.unwrap_or(knee.load), knee.high);
                 panel.bands.push(Band { from, to, name: String::new(), is_result: true });
@@ -129,7 +129,7 @@ fn throughput(cells: &Cells<'_>) -> Chart {
     chart
 }
 
-/// Output tokens per second of a card, or of all, against those that one user sees.
+/// Output tokens per second of a card, or of all cards, against those of one user.
 fn front(cells: &Cells<'_>) -> Chart {
     let answers = || cells.iter().flat_map(|(_, curves)| curves).map(|curve| curve.answer);
     let per_gpu = answers().all(|answer| answer.gpus.is_some());
@@ -165,7 +165,7 @@ fn front(cells: &Cells<'_>) -> Chart {
     chart
 }
 
-/// The points that no other one beats in both, from left to right.
+/// The points that no other point exceeds in both values, from left to right.
 fn pareto(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     points.retain(|(x, y)| x.is_finite() && y.is_finite());
     points.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)));
@@ -179,7 +179,7 @@ fn pareto(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     front
 }
 
-/// A panel for each cell with a line for each server, of two figures of each level.
+/// A panel for each cell with a line for each server, from two figures of each level.
 fn panels(
     cells: &Cells<'_>,
     y: impl Fn(&[Series]) -> Axis,

@@ -1,5 +1,5 @@
-//! The whole run on one time axis: requests in flight, tokens, the metrics of the server and its
-//! cards, and a sample of requests one by one.
+//! The whole run on one time axis: requests in flight, tokens, the metrics of the server and its cards,
+//! and a sample of single requests.
 
 use inferometer_analysis::summary::Summary;
 
@@ -8,20 +8,20 @@ use crate::chart::{Band, Chart, Extent, Panel, Series, Shape};
 use crate::number::{count, significant};
 use crate::trace::{Line, PassTrace, ServerCourse, Traces, parts_within, thinned_to};
 
-/// The most points of a line over all passes, and the fewest of each pass.
+/// The most points of a line over all passes, and the fewest for each pass.
 const MOST: usize = 1_600;
 const FEWEST: usize = 12;
-/// Requests that are drawn one by one.
+/// The most single requests that are drawn.
 const ROWS: usize = 100;
 
-/// A pass: its name, when it begins on the axis of the run in seconds, and what it looked like.
+/// A pass: its name, when it begins on the time axis of the run in seconds, and its trace.
 type Placed<'a> = (String, f64, &'a PassTrace);
 
 /// The note on passes that were not carried out one after another on one clock.
 const LAID: &str = "The passes have no common clock, as in a prediction or an import: they are \
     drawn one after another, in the order of their cells, without pauses.";
 
-/// The time line of a run; nothing where nothing was sent.
+/// The time line of a run; empty if nothing was sent.
 pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
     let (all, laid) = placed(summary, traces);
     if all.is_empty() {
@@ -54,8 +54,8 @@ pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
     vec![chart]
 }
 
-/// The passes on the axis of the run, in the order of time; and whether they had to be laid one
-/// after another, for they have no clock in common: no run carries out two at once.
+/// The passes on the time axis of the run, in the order of time. Also whether they had to be placed one
+/// after another, because they have no common clock: no run carries out two passes at the same time.
 fn placed<'a>(summary: &'a Summary, traces: &'a Traces) -> (Vec<Placed<'a>>, bool) {
     let beside = traces.beside(summary);
     let mut all: Vec<Placed<'a>> = beside
@@ -77,7 +77,7 @@ fn placed<'a>(summary: &'a Summary, traces: &'a Traces) -> (Vec<Placed<'a>>, boo
     (all, true)
 }
 
-/// Everything but the requests one by one.
+/// All panels except that of single requests.
 fn panels(all: &[Placed<'_>], most: usize) -> Vec<Panel> {
     let whole = |name: &str, look, shape, of: &dyn Fn(&PassTrace) -> Line| {
         joined(all, most, of).map(|line| series(name, look, shape, &line))
@@ -115,7 +115,7 @@ fn panels(all: &[Placed<'_>], most: usize) -> Vec<Panel> {
     panels
 }
 
-/// What a reader must know to read it.
+/// What a reader must know to understand it.
 fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
     let parts = all
         .iter()
@@ -161,7 +161,7 @@ fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
     notes
 }
 
-/// Requests in flight: of each pass with few changes every one, of the others their means.
+/// Requests in flight: every change for passes with few changes, means for the others.
 fn in_flight(all: &[Placed<'_>], most: usize) -> Vec<Series> {
     all.iter()
         .map(|(_, from, trace)| {
@@ -172,7 +172,7 @@ fn in_flight(all: &[Placed<'_>], most: usize) -> Vec<Series> {
         .collect()
 }
 
-/// A line over all passes, with gaps between them; nothing where no pass has any.
+/// A line over all passes, with gaps between them; absent if no pass has it.
 fn joined(all: &[Placed<'_>], most: usize, of: &dyn Fn(&PassTrace) -> Line) -> Option<Line> {
     let mut out = Line::new();
     for (_, from, trace) in all {

@@ -11,7 +11,7 @@ use crate::table::LATENCIES_FROM;
 use crate::text_table::Table;
 use crate::trace::Traces;
 
-/// What decides which parts a page has.
+/// The data that decides which parts a page has.
 #[derive(Clone, Copy)]
 pub(super) struct PageLinks<'a> {
     pub summary: &'a Summary,

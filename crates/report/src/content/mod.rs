@@ -1,4 +1,4 @@
-//! The content of a report, in its order. How it is written is decided in `markdown` and `html`.
+//! The content of a report, in its order. `markdown` and `html` decide how it is written.
 
 mod links;
 mod origin;
@@ -19,7 +19,7 @@ use crate::text_table::{Align, Table};
 use crate::trace::Traces;
 use crate::{answers, extra_tables, label, mark, published, table};
 
-/// What a report is made of.
+/// The inputs of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportInput<'a> {
     /// The results.
@@ -27,7 +27,7 @@ pub struct ReportInput<'a> {
     /// Its charts, from [`crate::charts::of_run`]. Markdown refers to each as `./ID.png`; HTML
     /// contains them.
     pub charts: &'a [Chart],
-    /// The courses and distributions of its passes, from their records; empty where there are none.
+    /// The courses and distributions of its passes, from their records; empty without records.
     pub traces: &'a Traces,
     /// The resolved plan, as TOML.
     pub plan_toml: &'a str,
@@ -72,7 +72,7 @@ fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
     lines.extend(mark::counted(summary).map(plain));
     lines.extend(verdict.advice.as_ref().map(plain));
     let (tone, title) = match verdict.validity {
-        // No client was involved, so there is no error of a client.
+        // No client took part, so there is no error of a client.
         _ if summary.predicted => (Tone::Warning, "Predicted: no server and no client took part."),
         Validity::Valid if mark::all_trusted(summary) => {
             (Tone::Good, "Valid: the client's own error is small compared with every figure.")
@@ -128,7 +128,7 @@ fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
     out.push(Block::Table(slo));
 }
 
-/// What a search or a sweep found out, and its curves.
+/// The answers of a search or a sweep, with their curves.
 fn answers<'a>(out: &mut Vec<Block<'a>>, input: &ReportInput<'a>) {
     let answers = answers::of(input.summary);
     for answer in &answers {
@@ -158,8 +158,8 @@ fn settings(out: &mut Vec<Block<'_>>, summary: &Summary) {
         items.push(fact("Profile of the embedded engine", profile));
     }
     items.extend(target.facts.iter().map(|(name, value)| fact(name, value)));
-    // Of imported results both are those of the import: when they were measured, and by what, only
-    // their source can say.
+    // For imported results both are those of the import: only their source can say when and by which
+    // program they were measured.
     let (when, with) = match (summary.imported.is_some(), summary.predicted) {
         (true, _) => ("Imported", "Imported with"),
         (false, true) => ("Predicted", "Predicted with"),
@@ -174,7 +174,7 @@ fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     let summary = input.summary;
     let links = PageLinks { summary, traces: input.traces };
     if answers::are_in(summary) {
-        // Its answer stands above: no trial of it is a result of its own.
+        // Its answer is above: no trial is a result by itself.
         return trials(out, summary, &links);
     }
     out.push(Block::Heading(2, "Results".to_owned()));
@@ -227,7 +227,7 @@ fn trials(out: &mut Vec<Block<'_>>, summary: &Summary, links: &PageLinks<'_>) {
     }
 }
 
-/// Every chart but those of a search or a sweep, which follow its answer.
+/// Every chart except those of a search or a sweep, which are below its answer.
 fn charts<'a>(out: &mut Vec<Block<'a>>, input: &ReportInput<'a>) {
     if input.charts.is_empty() {
         return;
@@ -242,13 +242,13 @@ fn findings(out: &mut Vec<Block<'_>>, summary: &Summary) {
         out.push(Block::Paragraph(plain("None.")));
         return;
     }
-    // Warnings first; within a severity in the order in which they were found.
+    // Warnings come first; findings of the same severity stay in the order in which they were found.
     let mut sorted: Vec<&Finding> = summary.findings.iter().collect();
     sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     out.extend(sorted.into_iter().map(finding));
 }
 
-/// A finding as a box of its own.
+/// A finding in a box of its own.
 pub(crate) fn finding<'a>(finding: &Finding) -> Block<'a> {
     let (tone, word) = match finding.severity {
         Severity::Note => (Tone::Note, "Note"),

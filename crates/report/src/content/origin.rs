@@ -1,5 +1,5 @@
-//! The parts of a report about where its figures come from: environment, definitions, identity. No
-//! result is shown here.
+//! The parts of a report about where its figures come from: environment, definitions, identity. Shows no
+//! result.
 
 use inferometer_analysis::imported::Imported;
 use inferometer_analysis::summary::Summary;
@@ -48,7 +48,7 @@ pub(super) fn environment(out: &mut Vec<Block<'_>>, summary: &Summary) {
     out.push(Block::List(known.chain(loops).chain(cards).collect()));
 }
 
-/// The columns of the published table, then every metric as the code that computes it defines it.
+/// The columns of the published table, then every metric by its definition in the code.
 pub(super) fn definitions(out: &mut Vec<Block<'_>>) {
     let mut table = Table::new([
         ("Metric", Align::Left),
@@ -108,14 +108,14 @@ pub(super) fn definitions(out: &mut Vec<Block<'_>>) {
     out.push(Block::Details(String::new(), "Every metric".to_owned(), vec![Block::Table(table)]));
 }
 
-/// Hashes, files and commands, by which a run is identified and repeated.
+/// Hashes, files and commands that identify a run and repeat it.
 pub(super) fn identity(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     let summary = input.summary;
     if let Some(imported) = &summary.imported {
         return imported_origin(out, input, imported);
     }
     out.push(Block::Heading(2, "Identity, and how to repeat it".to_owned()));
-    // A prediction of lengths alone has no requests.
+    // A prediction from lengths alone has no requests.
     let hashes = [
         ("Run", Some(&summary.run_id)),
         ("Plan (SHA-256)", Some(&summary.plan_hash)),
@@ -136,7 +136,7 @@ pub(super) fn identity(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     out.push(Block::Code("toml", input.plan_toml.to_owned()));
 }
 
-/// Where imported results come from, and the figures of their source under its own names.
+/// Where imported results come from, and the figures of their source by its own names.
 fn imported_origin(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>, imported: &Imported) {
     out.push(Block::Heading(2, "Origin".to_owned()));
     let mut items = vec![

@@ -1,5 +1,5 @@
-//! The parts of a report that go through every pass: its figures, and the instrument's own
-//! error. Nothing is summed up over passes.
+//! The parts of a report on every pass: its figures, and the client's own error. Nothing is summed over
+//! passes.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
@@ -52,7 +52,7 @@ fn has_effective(summary: &Summary) -> bool {
     measures.filter_map(|measure| measure.values).any(|values| values.effective_n.is_some())
 }
 
-/// What a pass looked like, and the requests at its tails.
+/// The charts of a pass, and the requests in its tails.
 fn drawn(out: &mut Vec<Block<'_>>, id: &str, pass: &PassSummary, trace: &PassTrace, points: usize) {
     let tails = charts::tail_table(trace);
     if !tails.is_empty() {
@@ -75,7 +75,7 @@ fn drawn(out: &mut Vec<Block<'_>>, id: &str, pass: &PassSummary, trace: &PassTra
     }
 }
 
-/// What happened in a pass, in a line.
+/// The facts of a pass in one line.
 fn facts(pass: &PassSummary) -> String {
     let mut facts = vec![
         format!("{} planned: {}", count(pass.planned), pass.outcomes),
@@ -165,7 +165,7 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
     table
 }
 
-/// The interval of the 99th percentile, or about how many requests would give it one.
+/// The interval of the 99th percentile, or about how many requests are needed for one.
 fn p99_interval(values: &Distribution) -> String {
     match (values.p99_ci, values.p99_needs) {
         (None, Some(needs)) => format!("needs {} requests", count(needs)),
@@ -173,7 +173,7 @@ fn p99_interval(values: &Distribution) -> String {
     }
 }
 
-/// What the instrument adds to the figures, pass by pass.
+/// The error that the client adds to the figures, pass by pass.
 pub(super) fn instrument(out: &mut Vec<Block<'_>>, summary: &Summary) {
     out.push(Block::Heading(2, "The client's own error".to_owned()));
     out.push(Block::Paragraph(plain(

@@ -28,7 +28,7 @@ pub(super) fn servers(summary: &Summary) -> Table {
     table("Server", summary, of)
 }
 
-/// A row per pass and rank that differs from all together.
+/// A row per pass and rank that differs from the whole.
 pub(super) fn ranks(summary: &Summary) -> Table {
     let of = |pass: &PassSummary| {
         pass.ranks.iter().map(|one| (format!("rank {}", one.rank), one.figures.clone())).collect()
@@ -76,7 +76,7 @@ fn table(
     table
 }
 
-/// A row per pass and server whose metrics were read by themselves.
+/// A row per pass and server whose metrics were read separately.
 pub(super) fn metrics(summary: &Summary) -> Table {
     let mut table = Table::new([
         ("Pass", Align::Left),

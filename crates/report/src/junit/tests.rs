@@ -50,8 +50,8 @@ fn gate(figure: &str, met: Met, measured_in_turn: bool) -> GateResult {
     }
 }
 
-/// What `junit-10.xsd` allows: an element's attributes, of which those with `!` must be there, and its
-/// children in their order, of which those with `*` may come several times.
+/// The rules of `junit-10.xsd`: the attributes of an element (those with `!` are required), and its
+/// children in their order (those with `*` may occur several times).
 const RULES: [(&str, &[&str], &[&str]); 9] = [
     ("testsuites", &["name", "time", "tests", "failures", "errors", "disabled"], &["testsuite*"]),
     (
@@ -106,7 +106,8 @@ fn follows_the_rules(node: Node<'_, '_>) {
     }
 }
 
-/// Counts that the document states, against those of its elements; each case with what became of it.
+/// Compares the counts that the document states with those of its elements; returns each case with its
+/// outcome.
 fn read(text: &str) -> Vec<(String, &'static str)> {
     let document = Document::parse(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let root = document.root_element();

@@ -1,8 +1,8 @@
-//! What every page shares: the document around its parts, its style, its script, and tables.
+//! The common parts of every page: the document, its style, its script, and tables.
 //!
-//! A page is one file that loads nothing else: its policy allows its own style and script by their
-//! SHA-256 and nothing more, so no text that a server sent can run. Without the script everything
-//! can still be read. Nothing here knows what a page is about.
+//! A page is one file that loads nothing else. Its policy only allows its own style and script, by their
+//! SHA-256, so that no text from a server can run. Without the script everything can still be read.
+//! Nothing here knows what a page is about.
 
 mod script;
 mod table;
@@ -19,7 +19,7 @@ pub use crate::escape::xml as escape;
 pub use script::script;
 pub use table::table;
 
-/// The colours of callouts and of what lies behind; the others are those of plots.
+/// The colours of callouts and their backgrounds; other colours are those of plots.
 const LIGHT: &str =
     "--line:#d8dee4;--shade:#f6f8fa;--good:#1a7f37;--note:#0969da;--warning:#b43a00;";
 const DARK: &str =
@@ -30,13 +30,13 @@ const DARK: &str =
 pub struct Page<'a> {
     /// The document's title, as text.
     pub title: &'a str,
-    /// Further directives of its content security policy, such as `connect-src 'self'`; empty for
-    /// a page that is a file.
+    /// Additional directives of its content security policy, such as `connect-src 'self'`; empty for a
+    /// page in a file.
     pub policy: &'a str,
-    /// Links, as markup; the button for the theme follows them.
+    /// Links, as markup; the button for the theme is after them.
     pub links: &'a str,
-    /// Whether these are the contents of the page: then they stand at its side where there is room, else at
-    /// its top.
+    /// Whether these are the contents of the page. They are then shown at its side if there is room, else
+    /// at its top.
     pub has_contents: bool,
     /// Its content, as markup.
     pub body: &'a str,
@@ -65,8 +65,8 @@ pub fn document(page: &Page<'_>) -> String {
     )
 }
 
-/// The content security policy of a page, with further directives: what a server of pages sends
-/// as a header too.
+/// The content security policy of a page, with additional directives: a server of pages also sends it as
+/// a header.
 pub fn policy(further: &str) -> String {
     let [style, script] = [style(), script()].map(source);
     let mut out = format!(
@@ -80,7 +80,7 @@ pub fn policy(further: &str) -> String {
     out
 }
 
-/// What a policy names a style or a script by: `'sha256-...'` (CSP 3, section 2.3.1).
+/// The name of a style or a script in a policy: `'sha256-...'` (CSP 3, section 2.3.1).
 fn source(text: &str) -> String {
     format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text.as_bytes())))
 }

@@ -1,8 +1,8 @@
-//! The script of a page: what it computes of an axis is tested here against [`crate::chart`].
+//! The script of a page. Tests here compare what it computes for axes with [`crate::chart`].
 
 use std::sync::OnceLock;
 
-/// The script, without comments and without the spaces at the beginning of its lines.
+/// The script, without comments and indentation.
 pub fn script() -> &'static str {
     static SCRIPT: OnceLock<String> = OnceLock::new();
     SCRIPT.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! A table as markup. Sorting and filtering are the script's; nothing is left out without it.
+//! A table as markup. The script sorts and filters it; without the script nothing is missing.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use super::escape;
 use crate::number::MISSING;
 use crate::text_table::{Align, Table};
 
-/// Words longer than this are wrapped; what is shorter stays on its line.
+/// Longer words are wrapped; shorter ones stay on one line.
 const LONG: usize = 44;
 
-/// The table, in a frame that scrolls.
+/// The table, in a frame that can be scrolled.
 pub fn table(table: &Table) -> String {
     let columns = table.columns();
     let classes: Vec<&str> = (0..columns.len())
@@ -32,7 +32,7 @@ pub fn table(table: &Table) -> String {
         out.push_str("<tr>");
         for (column, (text, class)) in row.iter().zip(&classes).enumerate() {
             let shown = escape(text);
-            // Where there is no figure there is nothing behind it.
+            // Without a figure there is nothing to link to.
             let _ = match table.link(index, column).filter(|_| text != MISSING) {
                 Some(to) => {
                     write!(out, "<td{class}><a href=\"{}\">{shown}</a></td>", escape(to))

@@ -1,5 +1,5 @@
-//! What surrounds the series of a chart: grid, ticks, names of bands, axes and their titles. The
-//! script of a page draws grid, ticks and names again where a reader zooms; axes and titles stay.
+//! Everything around the series of a chart: grid, ticks, names of bands, axes and their titles. When a
+//! reader zooms, the script of a page draws grid, ticks and names again; axes and titles stay.
 
 use std::fmt::Write as _;
 
@@ -36,7 +36,8 @@ pub(super) fn draw_grid(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     draw_band_names(svg, chart, layout);
 }
 
-/// The ends matter most, so they are named first; what would touch a name goes without.
+/// The ends matter most, so they get their names first. A tick whose name would touch another one gets
+/// none.
 fn draw_x_ticks(svg: &mut Svg, layout: &Layout, placed: &Placed) {
     let mut taken: Vec<(f64, f64)> = Vec::new();
     let last = layout.ticks.len().saturating_sub(1);
@@ -51,8 +52,8 @@ fn draw_x_ticks(svg: &mut Svg, layout: &Layout, placed: &Placed) {
     }
 }
 
-/// The names of bands above their panel, where there is room: as a whole, else up to the first comma
-/// (the cell of a pass). The beginning of a name would say nothing.
+/// The names of bands above their panel, if there is room: the whole name, else the part before the first
+/// comma (the cell of a pass). A shorter part would have no meaning.
 fn draw_band_names(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     for (panel, placed) in chart.panels.iter().zip(&layout.panels) {
         for band in panel.bands.iter().filter(|band| !band.name.is_empty()) {
@@ -66,7 +67,7 @@ fn draw_band_names(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     }
 }
 
-/// What stays where it is when a reader zooms: axes and titles.
+/// What does not move when a reader zooms: axes and titles.
 pub(super) fn draw_titles(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     for (index, (panel, placed)) in chart.panels.iter().zip(&layout.panels).enumerate() {
         let bottom = placed.bottom();
@@ -96,7 +97,7 @@ pub(super) fn draw_titles(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     svg.text(at, Anchor::Middle, AXIS_TITLE, &label(&chart.x, layout.x));
 }
 
-/// The title of an axis, with what a reader must know about its scale.
+/// The title of an axis, with a remark on its scale.
 fn label(axis: &Axis, range: Range) -> String {
     match axis.remark(range) {
         Some(remark) => format!("{}, {remark}", axis.label()),

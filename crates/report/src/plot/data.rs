@@ -1,6 +1,6 @@
-//! What the script of a page needs to zoom into a chart and to read its values out: the places of
-//! panels, the ends of axes, and each series as columns. Values have five significant digits, which
-//! is more than a screen shows.
+//! The data that the script of a page needs to zoom into a chart and to show values: the positions of
+//! panels, the ends of axes, and each series as columns. Values have five significant digits, more than a
+//! screen shows.
 
 use inferometer_model::visible;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use super::look::Look;
 use super::theme::Theme;
 use crate::chart::{Arrangement, Chart, Range, Scale, Series, Shape, Tick};
 
-/// The JSON, fit to stand in a script element.
+/// The JSON, escaped for a script element.
 pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
     let panels = chart.panels.iter().zip(&layout.panels).map(|(panel, placed)| {
         let mut out = json!({
@@ -46,7 +46,7 @@ pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
         "gx": layout.has_x_grid,
         "p": panels.collect::<Vec<_>>(),
     });
-    // What could end the element, or be taken for the beginning of a comment.
+    // Text that could end the element, or begin a comment, is escaped.
     let text = all.to_string();
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
@@ -56,7 +56,7 @@ fn named(ticks: &[Tick]) -> Value {
     ticks.iter().map(|tick| json!([number(tick.at), visible::line(&tick.text)])).collect()
 }
 
-/// Whether it is a log axis, and its ends, which must hold what is rounded too.
+/// Whether it is a log axis, and its ends, which must also include rounded values.
 fn axis(range: Range) -> Value {
     json!({"k": u8::from(range.scale == Scale::Log), "d": [range.from, range.to]})
 }
@@ -68,13 +68,13 @@ fn series(series: &Series) -> Value {
     put("c", json!(Theme::Page.css(Look::of(series).paint)));
     put("s", json!(code(series.shape)));
     if series.shape == Shape::Marked {
-        // Its positions need not ascend.
+        // Its positions may not be ascending.
         put("o", json!(1));
     }
     if series.hidden {
         put("h", json!(1));
     }
-    // The positions of bars and spans are their ends, and the value of a mark is nothing.
+    // The positions of bars and spans are their ends, and a mark has no value.
     let has_ends = matches!(series.shape, Shape::Bars | Shape::Spans | Shape::Tiles);
     let none = Vec::new();
     for (key, values) in [
@@ -95,7 +95,7 @@ fn series(series: &Series) -> Value {
     Value::Object(out)
 }
 
-/// The letters by which the script knows shapes.
+/// The letters by which the script knows the shapes.
 fn code(shape: Shape) -> &'static str {
     match shape {
         Shape::Line | Shape::Marked => "line",
@@ -108,7 +108,7 @@ fn code(shape: Shape) -> &'static str {
     }
 }
 
-/// Five significant digits, whole numbers whole; null for what is not finite.
+/// Five significant digits, integers without decimals; null if not finite.
 fn number(value: f64) -> Value {
     if !value.is_finite() {
         return Value::Null;

@@ -1,5 +1,5 @@
-//! A chart as a part of a page: its title, notes and legend as markup, its drawing, and beside it
-//! its data, which the page's script reads out.
+//! A chart as a part of a page: its title, notes and legend as markup, its drawing, and its data, which
+//! the page's script shows.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use crate::escape::xml;
 pub fn figure(chart: &Chart) -> String {
     let mut chart = chart.on_its_axes();
     if let Legend::LineEnds(heading) = &chart.legend {
-        // Here names stand without the heading that a file has.
+        // In a page the names do not have the heading that a file has.
         let named = chart.panels.iter_mut().flat_map(|panel| &mut panel.series);
         named.for_each(|series| series.name = format!("{heading} {}", series.name));
     }

@@ -1,4 +1,4 @@
-//! A chart as an SVG file: title, subject, notes and legend stand in the picture.
+//! A chart as an SVG file: title, subject, notes and legend are in the picture.
 
 use super::font::{Font, LEGEND, NOTE, NOTICE, SUBJECT, TITLE};
 use super::layout::{Layout, MARGIN};
@@ -10,19 +10,19 @@ use crate::chart::{Chart, Legend, Series};
 
 /// Baselines of the title and of the line below it.
 const FIRST_LINES: (f64, f64) = (36.0, 58.0);
-/// Below the footnotes.
+/// The space below the footnotes.
 const BELOW: f64 = 12.0;
-/// Distance of lines of text.
+/// The distance between lines of text.
 const LINE: f64 = 19.0;
-/// Between a sample of the legend and its name, and between two entries.
+/// The space between a sample of the legend and its name, and between two entries.
 const LEGEND_GAPS: (f64, f64) = (6.0, 20.0);
 
-/// The chart as an SVG document that needs nothing else but fonts.
+/// The chart as an SVG document that needs nothing except fonts.
 pub fn file(chart: &Chart, theme: Theme) -> String {
     let mut chart = chart.on_its_axes();
     chart.panels.iter_mut().for_each(|panel| panel.series.retain(|series| !series.hidden));
     let chart = &chart;
-    // Its width does not depend on where it begins.
+    // Its width does not depend on its position.
     let width = Layout::of(chart, 0.0, true).width;
     let room = width - 2.0 * MARGIN;
     let head = Head::of(chart, room);
@@ -45,21 +45,21 @@ pub fn file(chart: &Chart, theme: Theme) -> String {
     svg.finish(&chart.title, &chart.notes.join(" "))
 }
 
-/// Paragraphs of small print in lines that fit.
+/// Paragraphs of footnotes, wrapped to lines that fit.
 fn wrapped<'a>(paragraphs: impl IntoIterator<Item = &'a String>, room: f64) -> Vec<(Font, String)> {
     let lines = paragraphs.into_iter().flat_map(|text| NOTE.wrapped(text, room));
     lines.map(|line| (NOTE, line)).collect()
 }
 
-/// The baseline of the line so many lines below the title.
+/// The baseline of the line that is `lines` lines below the title.
 fn below_title(lines: usize) -> f64 {
     FIRST_LINES.1 + (lines as f64 - 1.0) * LINE
 }
 
-/// What stands above the panels.
+/// The part above the panels.
 struct Head<'a> {
     lines: Vec<(Font, String)>,
-    /// Entries of the legend: how far to the right, and in which row.
+    /// Entries of the legend: the horizontal position, and the row.
     legend: Vec<(&'a Series, f64, usize)>,
 }
 

@@ -1,11 +1,11 @@
-//! The fonts of charts, and how wide a text is before it is drawn. Widths are estimates: kerning
-//! is left out, and characters beyond ASCII count as their usual width.
+//! The fonts of charts, and the width of a text before it is drawn. Widths are estimates: kerning is
+//! ignored, and characters beyond ASCII have an average width.
 
 use unicode_width::UnicodeWidthChar;
 
 use super::theme::Paint;
 
-/// How a text looks.
+/// The font of a text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Font {
     /// Size in pixels.
@@ -39,14 +39,14 @@ const ASCII_ADVANCE: [u16; 95] = [
 const BOLD: f64 = 1.07;
 
 impl Font {
-    /// Width of a text in pixels.
+    /// The width of a text in pixels.
     pub(crate) fn width(self, text: &str) -> f64 {
         let thousandths: f64 = text.chars().map(advance).sum();
         let bold = if self.weight >= 600 { BOLD } else { 1.0 };
         thousandths * self.size * bold / 1000.0
     }
 
-    /// The text, or as much of its beginning as fits with an ellipsis.
+    /// The text; if it does not fit, as much of its beginning as fits, with an ellipsis.
     pub(crate) fn fitted(self, text: &str, room: f64) -> String {
         if self.width(text) <= room {
             return text.to_owned();
@@ -62,7 +62,7 @@ impl Font {
         format!("{}…", start.trim_end())
     }
 
-    /// The words of a text in lines that fit. A word alone may be too long for its line.
+    /// The words of a text, wrapped to lines that fit. A single word may be too long for its line.
     pub(crate) fn wrapped(self, text: &str, room: f64) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for word in text.split_whitespace() {

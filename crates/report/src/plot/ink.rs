@@ -1,6 +1,6 @@
-//! The series of a chart, drawn. A page shows the same drawing: its script moves and stretches it
-//! and draws nothing of it again, so lines are paths whose strokes keep their width, and what must
-//! keep its size is [`Svg::anchored`].
+//! Draws the series of a chart. A page shows the same drawing. Its script moves and stretches the
+//! drawing, but draws no series again. So lines are paths whose strokes keep their width, and whatever
+//! must keep its size is [`Svg::anchored`].
 
 use std::fmt::Write as _;
 
@@ -39,7 +39,7 @@ pub(super) struct Pen<'a> {
     pub placed: &'a Placed,
     pub series: &'a Series,
     pub look: Look,
-    /// How far it is set aside from its positions, in pixels.
+    /// How far it is moved from its positions, in pixels.
     pub aside: f64,
 }
 
@@ -52,14 +52,14 @@ impl Pen<'_> {
         self.placed.at_y(value)
     }
 
-    /// `12.5,80`; nothing of what is not finite.
+    /// `12.5,80`; absent if not finite.
     fn corner(&self, x: f64, y: f64) -> Option<String> {
         let (x, y) = (self.at_x(x), self.at_y(y));
         let finite = x.is_finite() && y.is_finite();
         finite.then(|| format!("{},{}", coordinate(x), coordinate(y)))
     }
 
-    /// The place of each point; nothing of a gap.
+    /// The place of each point; absent for a gap.
     pub fn places(&self) -> Vec<Option<(f64, f64)>> {
         let place = |(x, y): (&f64, &f64)| {
             let at = (self.at_x(*x), self.at_y(*y));
@@ -115,7 +115,7 @@ impl Pen<'_> {
         out
     }
 
-    /// The space between the ends of intervals, along either axis.
+    /// The area between the ends of intervals, along either axis.
     fn draw_intervals(&self, svg: &mut Svg) {
         let of = self.series;
         let mut area = |first: Vec<String>, second: Vec<String>| {
@@ -157,8 +157,8 @@ impl Pen<'_> {
         }
     }
 
-    /// The values of points, or their own texts where they have some, above them and their whiskers. One that would
-    /// lie upon another is left out.
+    /// The values of points, or their own texts if they have some, above them and their whiskers. A text
+    /// that would overlap another one is left out.
     fn draw_values(&self, svg: &mut Svg) {
         let of = self.series;
         let mut drawn: Vec<[f64; 3]> = Vec::new();
@@ -183,7 +183,7 @@ impl Pen<'_> {
         }
     }
 
-    /// Of many small things one path is a tenth of as many elements.
+    /// Many small dots as one path need a tenth of the elements.
     fn draw_dots(&self, svg: &mut Svg) {
         let dots = self.places().into_iter().flatten().fold(String::new(), |mut out, (x, y)| {
             let _ = write!(out, "M{},{}h0", coordinate(x), coordinate(y));
@@ -193,7 +193,7 @@ impl Pen<'_> {
         svg.path(&dots, &format!(r#" stroke="{css}" stroke-width="5" stroke-linecap="round""#));
     }
 
-    /// A rim of paper parts neighbours.
+    /// A rim in the paper's colour separates neighbours.
     fn draw_bars(&self, svg: &mut Svg) {
         let of = self.series;
         let (css, paper) = (svg.css(self.look.paint), svg.css(Paint::Paper));
@@ -219,7 +219,7 @@ impl Pen<'_> {
         }
     }
 
-    /// A rim of paper parts neighbours; texts stand in the middle.
+    /// A rim in the paper's colour separates neighbours; texts are in the middle.
     fn draw_tiles(&self, svg: &mut Svg) {
         let of = self.series;
         let look =
@@ -240,7 +240,7 @@ impl Pen<'_> {
         }
     }
 
-    /// A request is pale until its first token, then full.
+    /// A request is pale until its first token, then in full colour.
     fn draw_spans(&self, svg: &mut Svg) {
         let of = self.series;
         let rows = of.y.len().max(1) as f64;
@@ -266,7 +266,7 @@ impl Pen<'_> {
         }
     }
 
-    /// Vertical lines; their texts stand at their feet, of two the first to the left.
+    /// Vertical lines with texts at their lower ends; of two texts, the first is to the left.
     fn draw_marks(&self, svg: &mut Svg) {
         let of = self.series;
         let (top, bottom) = (self.placed.top, self.placed.bottom());

@@ -1,51 +1,52 @@
-//! Where the panels of a chart stand, and what their axes reach over. Nothing here is drawn.
+//! The positions of the panels of a chart, and the ranges of their axes. Nothing here is drawn.
 
 use super::font::{LEGEND, NOTE, TICK};
 use crate::chart::{Arrangement, Chart, Legend, Panel, Range, Series, Shape, Tick};
 
 /// Width of a chart; one with many panels side by side may be wider.
 pub(super) const WIDTH: f64 = 900.0;
-/// Space beside the outermost panel and around the texts of a file.
+/// The space at the sides of the outermost panels, and around the texts of a file.
 pub(super) const MARGIN: f64 = 24.0;
-/// Above a panel: its title, or that of its axis.
+/// The space above a panel: its title, or that of its axis.
 const TITLE: f64 = 26.0;
-/// Between two stacked panels: the title of the lower one's axis.
+/// The space between two stacked panels: the title of the lower one's axis.
 const GAP: f64 = 34.0;
-/// Below the last panel: ticks and the title of the axis.
+/// The space below the last panel: ticks and the title of the axis.
 const BELOW: f64 = 46.0;
 /// Height of the names of bands.
 const NAMES: f64 = 16.0;
-/// Panels side by side at most, their least width and the space between them.
+/// The most panels side by side, their least width, and the space between them.
 const MOST_COLUMNS: usize = 4;
 const LEAST_WIDTH: f64 = 250.0;
 const COLUMN_GAP: f64 = 22.0;
-/// Below a row of panels: their ticks and the titles of the next row.
+/// The space below a row of panels: their ticks, and the titles of the next row.
 const ROW_GAP: f64 = 54.0;
 /// The most room for the names at the ends of lines.
 const MOST_FOR_NAMES: f64 = 300.0;
-/// Beside those names: a marker and what leads to it.
+/// The space next to those names: a marker, and the line to it.
 const BESIDE_NAMES: f64 = 40.0;
-/// Series at one position stand so far apart in a file, so that their whiskers can be told apart.
+/// The distance between series at the same position in a file, so that a reader can distinguish their
+/// whiskers.
 const DODGE: f64 = 7.0;
-/// About so many pixels for each tick.
+/// About this many pixels for each tick.
 const X_TICK: f64 = 100.0;
 const Y_TICK: f64 = 40.0;
 
-/// Where everything stands.
+/// The positions of all parts of a chart.
 pub(super) struct Layout {
     pub width: f64,
     pub height: f64,
     pub x: Range,
-    /// Of the horizontal axis.
+    /// The ticks of the horizontal axis.
     pub ticks: Vec<Tick>,
     /// Whether its ticks have grid lines: columns have none.
     pub has_x_grid: bool,
     pub panels: Vec<Placed>,
-    /// How far series at one position are set beside each other.
+    /// By how much series at the same position are moved apart.
     pub dodge: f64,
 }
 
-/// Where a panel stands.
+/// The position of a panel.
 pub(super) struct Placed {
     pub left: f64,
     pub top: f64,
@@ -54,9 +55,9 @@ pub(super) struct Placed {
     pub y: Range,
     /// The ticks of its vertical axis.
     pub y_ticks: Vec<Tick>,
-    /// Whether it names the ticks of its vertical axis: else the panel to its left does.
+    /// Whether it shows the ticks of its vertical axis; else the panel to its left does.
     pub names_y: bool,
-    /// The same for the horizontal axis: else the panel below it does.
+    /// Whether it shows the ticks of its horizontal axis; else the panel below it does.
     pub names_x: bool,
 }
 
@@ -104,14 +105,14 @@ impl Layout {
         self.panels.iter().map(|panel| panel.top + panel.height).fold(0.0, f64::max)
     }
 
-    /// Where a value stands in a panel, from left to right.
+    /// The horizontal position of a value in a panel.
     pub fn at_x(&self, placed: &Placed, value: f64) -> f64 {
         placed.left + self.x.share(value) * placed.width
     }
 }
 
 impl Placed {
-    /// Where a value stands, from top to bottom.
+    /// The vertical position of a value.
     pub fn at_y(&self, value: f64) -> f64 {
         self.top + (1.0 - self.y.share(value)) * self.height
     }
@@ -133,7 +134,7 @@ fn wanted_y(height: f64) -> f64 {
     height / Y_TICK
 }
 
-/// The ticks of a vertical axis: its own, or else round ones.
+/// The ticks of a vertical axis: its own, else round ones.
 fn y_ticks(panel: &Panel, y: Range) -> Vec<Tick> {
     match panel.y.ticks.as_slice() {
         [] => y.ticks(wanted_y(panel.height)),
@@ -149,7 +150,7 @@ fn horizontal(chart: &Chart) -> impl Iterator<Item = f64> {
     points.chain(bands.flat_map(|band| [band.from, band.to]))
 }
 
-/// What each vertical axis reaches over; in a grid all reach over the same.
+/// The range of each vertical axis; in a grid all have the same.
 fn vertical(chart: &Chart) -> Vec<Range> {
     let values = |of: &Series| {
         let of_point = of.y.iter().zip(0..).filter(|(y, _)| y.is_finite());
@@ -203,7 +204,7 @@ fn stacked(chart: &Chart, ys: &[Range], left: f64, width: f64) -> Vec<Placed> {
     panels.collect()
 }
 
-/// In as few rows as hold them all, as evenly as can be.
+/// As few rows as possible for all panels, as evenly filled as possible.
 fn grid(chart: &Chart, ys: &[Range], left: f64, room: f64) -> Vec<Placed> {
     let count = chart.panels.len();
     let rows = count.div_ceil(MOST_COLUMNS).max(1);

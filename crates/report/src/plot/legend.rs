@@ -1,4 +1,4 @@
-//! Which series a legend names.
+//! The series that a legend names.
 
 use crate::chart::{Chart, Series};
 

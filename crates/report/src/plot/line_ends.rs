@@ -1,5 +1,5 @@
-//! The names of series at the right ends of their lines. Two names never overlap, and they stand
-//! in the order of the ends.
+//! The names of series at the right ends of their lines. Two names never overlap, and they are in the
+//! order of the ends.
 
 use super::font::{LEGEND, NOTE};
 use super::ink::Pen;
@@ -9,12 +9,12 @@ use super::svg::{Anchor, Svg};
 use super::theme::Paint;
 use crate::chart::Panel;
 
-/// Least distance of names.
+/// The least distance between names.
 const GAP: f64 = 18.0;
 /// The most room for a name.
 const ROOM: f64 = 300.0;
 
-/// The name of each line beside its last point, below a heading.
+/// The name of each line next to its last point, below a heading.
 pub(super) fn draw(svg: &mut Svg, layout: &Layout, placed: &Placed, panel: &Panel, heading: &str) {
     let mut names: Vec<(Look, (f64, f64), String)> = Vec::new();
     for series in &panel.series {
@@ -42,15 +42,16 @@ pub(super) fn draw(svg: &mut Svg, layout: &Layout, placed: &Placed, panel: &Pane
     }
 }
 
-/// Heights for labels that would like to stand at `wanted` (ascending), at least `gap` apart and
-/// within `lo..=hi` as far as they fit.
+/// Heights for labels with the preferred heights `wanted` (ascending): at least `gap` apart, and within
+/// `lo..=hi` if they fit.
 ///
-/// Labels that collide form a block, which stands at the mean of what its members want; blocks merge
-/// until none overlap (pool adjacent violators).
+/// Overlapping labels form a block at the mean of their preferred heights; blocks are joined until none
+/// overlap (pool adjacent violators).
 fn spread(wanted: &[f64], gap: f64, lo: f64, hi: f64) -> Vec<f64> {
     let mut blocks: Vec<(f64, usize)> = Vec::new();
     for (index, &want) in wanted.iter().enumerate() {
-        // In coordinates less the gaps above it, a block is a single height: its members' mean.
+        // After subtraction of the gaps above each label, a block has one height: the mean of its
+        // members.
         let mut block = (want - index as f64 * gap, 1);
         while let Some(&(above, members)) = blocks.last() {
             if above <= block.0 {

@@ -1,5 +1,5 @@
-//! The looks of series: colours, markers, dashes, and their samples in a legend. Colour-blind
-//! readers can distinguish the colours, and each series has a marker or dashes too.
+//! The looks of series: colours, markers, dashes, and their samples in a legend. Colour-blind readers can
+//! distinguish the colours, and each series also has a marker or dashes.
 
 use super::svg::Svg;
 use super::theme::{NAMED, Paint};
@@ -11,8 +11,8 @@ const MARKERS: usize = 5;
 /// Half the size of a marker.
 const RADIUS: f64 = 4.6;
 
-/// Dashes of lines without markers, of another number than there are colours, so that both repeat
-/// far apart.
+/// Dashes of lines without markers. Their number differs from that of the colours, so that a combination
+/// repeats late.
 const DASHES: [Option<&str>; 5] = [None, Some("8 4"), Some("2 3"), Some("10 3 2 3"), Some("5 2")];
 
 /// Dashes of lines with markers, for the second and the third round of colours.
@@ -31,7 +31,7 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// The look of this series, by its number, its tint and its shape.
+    /// The look of a series, from its number, its tint and its shape.
     pub fn of(series: &Series) -> Self {
         let (paint, dash) = match (series.tint, series.shape) {
             (Tint::Alert, _) => (Paint::Alert, DASHES[2]),
@@ -53,7 +53,7 @@ impl Look {
         )
     }
 
-    /// Its marker around the origin; hollow where some requests failed.
+    /// Its marker around the origin; hollow if some requests failed.
     pub fn marker(&self, svg: &mut Svg, is_hollow: bool) {
         let (fill, edge, width) = match is_hollow {
             false => (self.paint, Paint::Paper, 1),
@@ -78,7 +78,7 @@ impl Look {
     }
 }
 
-/// The look of a series in a legend, from the left end of its middle line on.
+/// The look of a series in a legend, beginning at the left end of its middle line.
 pub(super) fn sample(svg: &mut Svg, (x, y): (f64, f64), series: &Series) {
     let look = Look::of(series);
     match series.shape {

@@ -1,7 +1,7 @@
-//! Charts drawn: as SVG files, as parts of pages, and as PNG. One drawing for all of them.
+//! Draws charts: as SVG files, as parts of pages, and as PNG. There is one drawing for all of them.
 //!
-//! [`file()`] and [`figure`] are pure functions of a [`crate::chart::Chart`]; [`png`] makes pixels of
-//! an SVG with the fonts that the program carries. No system font is loaded.
+//! [`file()`] and [`figure`] are pure functions of a [`crate::chart::Chart`]; [`png`] converts an SVG to
+//! pixels with the bundled fonts. No system font is loaded.
 
 mod axes;
 mod data;

@@ -1,5 +1,5 @@
-//! Pixels of an SVG, with the fonts that the program carries, so that a plot looks the same on
-//! every machine. No font and no file of the machine is loaded.
+//! Converts an SVG to pixels with the bundled fonts, so that a plot looks the same on every machine. No
+//! font and no file of the machine is loaded.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,14 +16,14 @@ const FONTS: [&[u8]; 3] = [
     include_bytes!("../../fonts/DroidSansFallback-subset.ttf"),
 ];
 
-/// The scales that give an image which can be read and held in memory.
+/// Scales at which an image can be read and fits into memory.
 const SCALES: std::ops::RangeInclusive<f32> = 0.1..=8.0;
 
-/// A PNG of a plot; at scale 1 an SVG pixel is a pixel, 2 is for dense screens and print.
+/// A PNG of a plot. At scale 1 an SVG pixel is a pixel; 2 is for high-resolution screens and print.
 ///
 /// # Errors
-/// [`ReportError::Svg`] when the text is not an SVG, [`ReportError::Size`] when the scale is not
-/// between 0.1 and 8, [`ReportError::Png`] when the pixels cannot be encoded.
+/// [`ReportError::Svg`] if the text is not an SVG, [`ReportError::Size`] if the scale is not between 0.1
+/// and 8, [`ReportError::Png`] if the pixels cannot be encoded.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, ReportError> {
     let options = usvg::Options {
         font_family: "Noto Sans".to_owned(),

@@ -1,4 +1,4 @@
-//! A writer of SVG text. Every coordinate is finite, and every text is escaped.
+//! Writes SVG text. Every coordinate is finite, and every text is escaped.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::font::{Font, TICK};
 use super::theme::{Paint, Theme};
 use crate::escape::xml as escape;
 
-/// Where a text stands relative to its position.
+/// The horizontal alignment of a text at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -14,7 +14,7 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// An SVG document that grows.
+/// An SVG document in progress.
 pub(crate) struct Svg {
     width: f64,
     height: f64,
@@ -22,7 +22,7 @@ pub(crate) struct Svg {
     theme: Theme,
 }
 
-/// Fonts by name: the bundled ones first, then what a browser has.
+/// Fonts by name: the bundled ones first, then fonts of the browser.
 const FONT_FAMILY: &str = "Noto Sans, Droid Sans Fallback, system-ui, sans-serif";
 
 impl Svg {
@@ -33,7 +33,7 @@ impl Svg {
         svg
     }
 
-    /// The colour as the page of this theme has it.
+    /// The colour, as CSS for this theme.
     pub(crate) fn css(&self, paint: Paint) -> String {
         self.theme.css(paint)
     }
@@ -91,7 +91,7 @@ impl Svg {
             Anchor::End => "end",
         };
         let [x, y, size] = [at.0, at.1, font.size].map(coordinate);
-        // In a page the style sheet sets what most texts have.
+        // In a page, the style sheet has what most texts share.
         let usual = self.theme == Theme::Page;
         let mut more = String::new();
         if !(usual && font.size == TICK.size) {
@@ -110,7 +110,7 @@ impl Svg {
         );
     }
 
-    /// One line of text with a rim of paper, so that it can be read on lines.
+    /// One line of text with a rim in the paper's colour, so that it can be read on top of lines.
     pub(crate) fn text_on_lines(&mut self, at: (f64, f64), anchor: Anchor, font: Font, text: &str) {
         let rim = format!(
             r#" stroke="{}" stroke-width="3" stroke-linejoin="round" paint-order="stroke""#,
@@ -119,8 +119,8 @@ impl Svg {
         self.text_with(at, anchor, font, text, &rim);
     }
 
-    /// What `draw` draws around this place as its origin: a marker, a text beside a point. It keeps
-    /// its size where a reader zooms.
+    /// Adds what `draw` draws, with this place as the origin: a marker, a text next to a point. It keeps
+    /// its size when a reader zooms.
     pub(crate) fn anchored(&mut self, at: (f64, f64), draw: impl FnOnce(&mut Self)) {
         let (x, y) = (coordinate(at.0), coordinate(at.1));
         let _ = writeln!(self.body, r#"<g class="at" transform="translate({x},{y})">"#);
@@ -135,17 +135,17 @@ impl Svg {
         self.body.push_str("</g>\n");
     }
 
-    /// What was drawn so far, without a document around it.
+    /// Everything drawn so far, without a document around it.
     pub(crate) fn into_body(self) -> String {
         self.body
     }
 
-    /// A page without paper, for what stands in a page of its own.
+    /// A page without a background, for a drawing inside another page.
     pub(crate) fn clear(width: f64, height: f64, theme: Theme) -> Self {
         Self { width, height, body: String::new(), theme }
     }
 
-    /// The document. Title and description are what a screen reader says.
+    /// The document. A screen reader reads title and description.
     pub(crate) fn finish(self, title: &str, description: &str) -> String {
         let [w, h] = [self.width, self.height].map(coordinate);
         format!(

@@ -1,5 +1,5 @@
-//! Colours of charts and pages, light and dark. Those of series keep a contrast of 3 to 1 to their
-//! paper (WCAG 2.2, 1.4.11) and can be told apart by colour-blind readers: tests hold both.
+//! Colours of charts and pages, light and dark. The colours of series have a contrast of 3 to 1 to their
+//! background (WCAG 2.2, 1.4.11), and colour-blind readers can distinguish them: tests check both.
 
 use std::fmt::Write as _;
 
@@ -11,29 +11,29 @@ pub enum Theme {
     Light,
     /// Light ink on dark paper.
     Dark,
-    /// The colours of the page that the plot stands in, as its style sheet names them: they follow
-    /// the reader. Only for plots within a page of [`crate::page`].
+    /// The colours of the page that contains the plot, as variables of its style sheet: a reader can
+    /// change the theme. Only for plots within a page of [`crate::page`].
     Page,
 }
 
-/// What a colour is for.
+/// The purpose of a colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Paint {
-    /// What lies below everything.
+    /// The background.
     Paper,
-    /// Texts that are read first.
+    /// Texts of first importance.
     Ink,
-    /// Texts that are read next.
+    /// Texts of second importance.
     Soft,
-    /// Lines that lead the eye.
+    /// Lines of the grid.
     Grid,
     /// Axes.
     Axis,
-    /// What must not be overlooked.
+    /// Something that a reader must not miss.
     Alert,
     /// A series without an order.
     Named(usize),
-    /// A series in an order: 0 to 1, for more the further from the paper.
+    /// A series with an order: 0 to 1; larger values have more contrast to the background.
     Ramp(f64),
 }
 
@@ -49,9 +49,9 @@ struct Colours {
     ramp: [[f64; 3]; 5],
 }
 
-/// How many colours series without an order have before they are dashed.
+/// How many colours series without an order have before they get dashes.
 pub(crate) const NAMED: usize = 7;
-/// Steps of the ramp that a page names.
+/// Steps of the ramp that have a name in a page.
 const STEPS: usize = 8;
 
 /// Blue, vermilion, green, mauve, brown, violet, ink.
@@ -92,7 +92,7 @@ const DARK: Colours = Colours {
 };
 
 impl Theme {
-    /// The colour as CSS has it.
+    /// The colour as CSS.
     pub(crate) fn css(self, paint: Paint) -> String {
         let colours = match self {
             Self::Light => &LIGHT,
@@ -158,7 +158,7 @@ fn ramp(colours: &[[f64; 3]; 5], share: f64) -> String {
 mod tests {
     use super::*;
 
-    /// Linear light of `#rrggbb`.
+    /// The linear RGB values of `#rrggbb`.
     fn linear(colour: &str) -> [f64; 3] {
         [1, 3, 5].map(|at| {
             let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
@@ -174,8 +174,8 @@ mod tests {
         a.max(b) / a.min(b)
     }
 
-    /// What is seen with full colour vision, and by protanopes, deuteranopes and tritanopes
-    /// (G. Machado, M. Oliveira and L. Fernandes, 2009, at severity 1).
+    /// Colour vision: full, and that of protanopes, deuteranopes and tritanopes (G. Machado, M. Oliveira
+    /// and L. Fernandes, 2009, at severity 1).
     const SIGHT: [[[f64; 3]; 3]; 4] = [
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         [
@@ -195,7 +195,7 @@ mod tests {
         ],
     ];
 
-    /// CIE L*a*b* of a colour as somebody sees it.
+    /// CIE L*a*b* of a colour, as seen with this colour vision.
     fn lab(colour: &str, sight: &[[f64; 3]; 3]) -> [f64; 3] {
         let light = linear(colour);
         let [r, g, b] =

@@ -1,4 +1,4 @@
-//! How close answers come to the length that was requested, as a table.
+//! How close the lengths of answers are to the requested length, as a table.
 
 use inferometer_analysis::blocks::{Keeping, RULES};
 use inferometer_analysis::summary::Summary;

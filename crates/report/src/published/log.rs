@@ -1,6 +1,6 @@
-//! The log of text blocks in the format of the published record of SUS-Chat-34B: its fields, in
-//! its order, with the line numbers of its script, so that what reads the one reads the other.
-//! Times are UTC.
+//! The log of text blocks in the format of the published record of SUS-Chat-34B: its fields, in its
+//! order, with the line numbers of its script, so that a program for the one can read the other. Times
+//! are UTC.
 
 use std::fmt::{Display, Write as _};
 
@@ -10,14 +10,14 @@ use inferometer_model::calendar;
 
 use crate::number::MISSING;
 
-/// The lines of the record's script that log something.
+/// The lines of the record's script that write to the log.
 const LINE_BEGIN: u32 = 261;
 const LINE_FIRST_FACT: u32 = 243;
 const LINE_FIRST_FIGURE: u32 = 46;
 const LINE_RETURNED: u32 = 247;
 const LINE_RULE: u32 = 248;
 
-/// The log of every pass over text blocks; nothing where the workload is another.
+/// The log of every pass over text blocks; absent for other workloads.
 pub fn log(summary: &Summary) -> Option<String> {
     let mut out = String::new();
     for (_, _, figures) in super::passes(summary) {
@@ -48,7 +48,8 @@ fn write(out: &mut String, figures: &BlockFigures) {
         let value = match ((field.value)(figures), field.is_count) {
             (None, _) => MISSING.to_owned(),
             (Some(value), true) => format!("{value:.0}"),
-            // The shortest text that reads back as the same number, with a point: as Python has it.
+            // The shortest text that gives the same number when it is read, with a decimal point, as in
+            // Python.
             (Some(value), false) => format!("{value:?}"),
         };
         line(ended, number, &format!("{}: {value}", field.name));

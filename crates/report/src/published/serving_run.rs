@@ -1,4 +1,4 @@
-//! The six figures of vLLM 0.2's serving script: ours, and what the script would have printed.
+//! The six figures of vLLM 0.2's serving script: ours, and those that the script would have printed.
 
 use inferometer_analysis::serving_run::{FIELDS, Field, ServingRun};
 use inferometer_analysis::summary::Summary;
@@ -32,12 +32,12 @@ pub(crate) fn serving_run(summary: &Summary) -> Table {
     table
 }
 
-/// Ours with the digits that say something.
+/// Our figure, with its significant digits.
 fn ours(field: &Field, run: &ServingRun) -> String {
     (field.value)(run, &run.measured).map_or(MISSING.to_owned(), significant)
 }
 
-/// As the script prints it: with two decimals, or with all there are.
+/// As the script prints it: with two decimals, or with all digits.
 fn scripts(field: &Field, run: &ServingRun) -> String {
     match ((field.value)(run, &run.script), field.decimals) {
         (None, _) => MISSING.to_owned(),

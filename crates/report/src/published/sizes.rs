@@ -12,9 +12,9 @@ use crate::label;
 use crate::number::{MISSING, count, significant};
 use crate::text_table::{Align, Table};
 
-/// A table per input size in the form of the published record, `**input 100**` above each: the
-/// tokens of an answer, and the output tokens per second, cut after four decimals. Nothing where
-/// the workload is another.
+/// A table per input size in the form of the published record, with `**input 100**` above each: the
+/// tokens of an answer, and the output tokens per second, cut after four decimals. Absent for other
+/// workloads.
 pub fn tables(summary: &Summary) -> Option<String> {
     let passes = passes(summary);
     let mut sizes: Vec<u32> = passes.iter().map(|(_, _, figures)| figures.block_chars).collect();
@@ -51,7 +51,7 @@ fn tokens(figures: &BlockFigures) -> f64 {
     figures.completion_tokens_per_request().unwrap_or(f64::INFINITY)
 }
 
-/// Four decimals, the others cut off and not rounded, as the record has them.
+/// Four decimals; further ones are cut off, not rounded, as in the record.
 fn cut(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return MISSING.to_owned() };
     let text = format!("{value}");

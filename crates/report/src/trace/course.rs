@@ -9,7 +9,7 @@ use crate::chart::thin::largest_triangles;
 
 /// The most points of a line.
 const MOST: usize = 400;
-/// The most parts of a pass in which tokens are counted, and how short such a part may be.
+/// The most parts of a pass for counting tokens, and the shortest length of a part.
 const PARTS: u64 = 240;
 const SHORTEST_NS: u64 = 50_000_000;
 
@@ -21,12 +21,12 @@ pub type Line = Vec<(f64, f64)>;
 pub struct Course {
     /// Requests in flight at the client.
     pub in_flight: Level,
-    /// Of how many changes `in_flight` is made.
+    /// The number of changes in `in_flight`.
     pub changes: usize,
-    /// Output tokens per second of completed requests, over a part of the pass that ends at each
+    /// Output tokens per second of completed requests, over the part of the pass that ends at each
     /// instant.
     pub tokens_per_s: Line,
-    /// How long such a part is, in seconds.
+    /// The length of such a part, in seconds.
     pub part_s: f64,
     /// Metrics of the server.
     pub server: ServerCourse,
@@ -34,15 +34,15 @@ pub struct Course {
     pub cards: Vec<CardCourse>,
 }
 
-/// Something that holds a value until it changes, such as requests in flight.
+/// A value that stays constant until it changes, such as requests in flight.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Level {
-    /// Every change: from each instant on the value.
+    /// Every change: the value from each instant on.
     Changes(Line),
-    /// Where they are too many, over equal parts of the pass the mean over time, the smallest and the
-    /// largest value. A few of the changes would show a level that was hardly ever there.
+    /// If there are too many changes: the mean over time, the smallest and the largest value of equal
+    /// parts of the pass. A selection of the changes would show a level that hardly ever occurred.
     Parts {
-        /// How long a part is, in seconds.
+        /// The length of a part, in seconds.
         part_s: f64,
         /// Mean, smallest and largest value of each part.
         values: Vec<[f64; 3]>,
@@ -56,12 +56,12 @@ impl Default for Level {
 }
 
 impl Level {
-    /// Of changes from zero on, until `end_s`.
+    /// The level from changes that begin at zero, until `end_s`.
     fn of(changes: Line, end_s: f64) -> Self {
         Self::Changes(changes).within(MOST, end_s)
     }
 
-    /// The same in at most about so many points.
+    /// The same, in at most about this many points.
     pub fn within(&self, most: usize, end_s: f64) -> Self {
         match self {
             Self::Changes(changes) if changes.len() > most && end_s > 0.0 => {
@@ -92,7 +92,7 @@ fn in_parts(changes: &[(f64, f64)], part_s: f64, parts: usize) -> Vec<[f64; 3]> 
     let (mut at, mut value) = (0, 0.0);
     for part in 0..parts {
         let (from, to) = (part as f64 * part_s, (part + 1) as f64 * part_s);
-        // What changes at the very beginning was never seen before it.
+        // A value that changes at the very beginning was never visible before.
         while changes.get(at).is_some_and(|change| change.0 <= from) {
             value = changes[at].1;
             at += 1;
@@ -111,9 +111,9 @@ fn in_parts(changes: &[(f64, f64)], part_s: f64, parts: usize) -> Vec<[f64; 3]> 
     out
 }
 
-/// Figures over equal parts of a pass, such as tokens per second, in at most `most` parts: so many
-/// neighbours are joined by their mean, never one taken for the others. Where each part begins and
-/// its figure, then the end with the last figure again; and how long a part is now.
+/// Figures over equal parts of a pass, such as tokens per second, reduced to at most `most` parts:
+/// neighbours are joined by their mean, and no value stands for others. Returns where each part begins
+/// with its figure, then the end with the last figure again; and the new length of a part.
 pub(crate) fn parts_within(ends: &[(f64, f64)], part_s: f64, most: usize) -> (Line, f64) {
     let joined = ends.len().div_ceil(most.max(1)).max(1);
     let mut line: Line = ends
@@ -129,7 +129,7 @@ pub(crate) fn parts_within(ends: &[(f64, f64)], part_s: f64, most: usize) -> (Li
     (line, part_s * joined as f64)
 }
 
-/// Metrics of the server, by its own account; lines are empty where it has no such metric.
+/// The server's own metrics; a line is empty if the server does not have the metric.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCourse {
     /// How many samples there were.
@@ -140,24 +140,24 @@ pub struct ServerCourse {
     pub waiting: Line,
     /// Share of the KV memory in use, in percent.
     pub kv_percent: Line,
-    /// Share of the prompt tokens looked for since the sample before that the prefix cache had, in
-    /// percent.
+    /// In percent: the share of prompt tokens found in the prefix cache, among those looked up since the
+    /// sample before.
     pub hits_percent: Line,
 }
 
 /// Metrics of one card.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CardCourse {
-    /// Which of the machine's cards.
+    /// The number of the card in the machine.
     pub index: u32,
-    /// Share of the time in which it was at work, in percent.
+    /// Share of the time in which it was busy, in percent.
     pub work_percent: Line,
     /// Watts.
     pub power_w: Line,
 }
 
 impl Course {
-    /// Of a pass whose first byte was sent and whose last request ended at `window`.
+    /// The course of a pass; `window` is from the first sent byte to the end of the last request.
     pub(super) fn of(
         window: (Nanos, Nanos),
         in_flight: &InFlight,
@@ -208,7 +208,7 @@ fn server(within: &[&Sample], begin: Nanos) -> ServerCourse {
         });
         points.collect()
     };
-    // Both counters of one sample, or neither: one that lacks one would shift all that follow.
+    // Both counters of a sample, or neither: a missing one would shift all later values.
     let looked: Vec<(f64, f64, f64)> = within
         .iter()
         .filter_map(|sample| {
@@ -246,7 +246,7 @@ fn card(within: &[&Sample], index: u32, begin: Nanos) -> CardCourse {
     }
 }
 
-/// The points that show its shape best.
+/// The points that show the shape of the line best.
 pub(crate) fn thinned_to(line: Line, most: usize) -> Line {
     let (x, y): (Vec<f64>, Vec<f64>) = line.iter().copied().unzip();
     largest_triangles(&x, &y, most).into_iter().map(|at| line[at]).collect()
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn parts_are_joined_by_their_mean_so_that_a_gap_stays_as_long_as_it_was() {
-        // A gap in each 17th part.
+        // A gap in every 17th part.
         let ends: Line = (1..=240)
             .map(|part| (f64::from(part), if part % 17 == 0 { 0.0 } else { 100.0 }))
             .collect();

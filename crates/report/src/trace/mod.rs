@@ -1,7 +1,7 @@
-//! The distributions and the course of a pass, reduced to what a chart can show, from the records of
-//! its requests. Memory is bounded, and so is the result; what is left out is counted.
+//! The distributions and the course of a pass, reduced to what a chart can show, from the records of its
+//! requests. Memory is limited, and so is the result; what is left out is counted.
 //!
-//! Nothing here is printed as a figure of the results: those are of [`inferometer_analysis::fold`].
+//! Nothing here is a figure of the results: [`inferometer_analysis::fold`] computes those.
 
 mod course;
 mod sample;
@@ -26,7 +26,7 @@ pub use sample::RequestSpan;
 use sample::{FailureSample, RequestSample};
 use tail::Tail;
 
-/// Points of a cumulative distribution, and columns of a histogram.
+/// The most points of a cumulative distribution, and the most columns of a histogram.
 const POINTS: usize = 160;
 const COLUMNS: usize = 40;
 
@@ -40,38 +40,38 @@ pub struct Traces(pub Vec<PassTrace>);
 pub struct PassTrace {
     /// The cell of the grid.
     pub cell: CellPlan,
-    /// When the first byte of its first request was sent, and when its last request ended; absent
-    /// where nothing was sent.
+    /// When the first byte of its first request was sent, and when its last request ended; absent if
+    /// nothing was sent.
     pub window: Option<(Nanos, Nanos)>,
-    /// The metrics that are drawn, as far as the pass has them.
+    /// The drawn metrics that the pass has.
     pub latencies: Vec<Latency>,
-    /// Whether its streams came in bundles, so that it has no latencies that are times between tokens.
+    /// Whether its streams came in bundles, so that it has no times between tokens.
     pub lacks_gaps: bool,
-    /// What happened at which time.
+    /// The course over time.
     pub course: Course,
-    /// A sample of its requests, in the order of their indices, to be drawn one by one; a count over it
-    /// is to be multiplied by `step`.
+    /// A sample of its requests, in the order of their indices, for drawing them one by one. Counts from
+    /// the sample must be multiplied by `step`.
     pub requests: Vec<RequestSpan>,
     /// The sample has every `step`th request by index.
     pub step: u32,
-    /// Failed requests, with the second of the pass in which each ended: all of few, of many some
-    /// from the whole pass.
+    /// Failed requests, with the second of the pass in which each ended: all of them, or a sample from
+    /// the whole pass if there are many.
     pub failures: Vec<(f64, OutcomeKind, u32)>,
-    /// How many failed in all.
+    /// How many requests failed.
     pub failed: u64,
-    /// Requests that a search cut off or no longer began, for the claim of the trial was certain: no
-    /// failures.
+    /// Requests that a search cut off or did not begin, because the result of the trial was certain: they
+    /// are not failures.
     pub cut_off: u64,
 }
 
 /// The distribution of a latency in milliseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency {
-    /// Which.
+    /// The metric.
     pub metric: &'static Definition,
-    /// Its shape.
+    /// Its distribution.
     pub curve: Curve,
-    /// The requests with the largest values, by index; of gaps each request's largest.
+    /// The requests with the largest values, by index; for gaps, each request's largest gap.
     pub tail: Vec<(u32, f64)>,
 }
 
@@ -88,8 +88,8 @@ impl Traces {
         self.0.iter()
     }
 
-    /// The passes of a summary with their traces: both list those of a cell in the order in which they
-    /// were carried out.
+    /// The passes of a summary with their traces: both are in the order in which a cell's passes were
+    /// carried out.
     pub fn beside<'a>(
         &'a self,
         summary: &'a Summary,
@@ -106,7 +106,7 @@ impl Traces {
     }
 }
 
-/// The values of a metric that is drawn.
+/// The values of a drawn metric.
 #[derive(Clone, Debug)]
 enum Values {
     OfRequests(Sample),
@@ -121,7 +121,7 @@ impl Values {
         }
     }
 
-    /// Takes in a request, and returns the largest of its values.
+    /// Adds a request, and returns the largest of its values.
     fn add(&mut self, metric: &Definition, timeline: &Timeline<'_>) -> Option<f64> {
         match (self, metric.value) {
             (Self::OfRequests(sample), Value::Request(of)) => {
@@ -150,7 +150,7 @@ impl Values {
     }
 }
 
-/// Takes in the records of one pass, in any order.
+/// Collects the records of one pass, in any order.
 #[derive(Clone, Debug, Default)]
 pub struct PassTracer {
     cell: CellPlan,
@@ -165,7 +165,7 @@ pub struct PassTracer {
 }
 
 impl PassTracer {
-    /// Nothing seen yet.
+    /// A tracer without records.
     pub fn new(cell: CellPlan) -> Self {
         Self {
             cell,
@@ -176,10 +176,11 @@ impl PassTracer {
         }
     }
 
-    /// Takes in the record of one planned request, whatever became of it.
+    /// Adds the record of one planned request, whatever its outcome.
     ///
     /// # Panics
-    /// If an event names a read that the record does not have: such a record cannot be decoded.
+    /// If an event names a read that the record does not have: such a record cannot be decoded from a
+    /// log.
     pub fn add(&mut self, record: &Record) {
         let timeline = Timeline::new(record);
         let completed = record.outcome.is_complete();
@@ -202,7 +203,7 @@ impl PassTracer {
         }
     }
 
-    /// Takes in samples of the metrics of the server and its cards.
+    /// Adds samples of the metrics of the server and its cards.
     pub fn observe(&mut self, observed: &Observed) {
         self.observed.extend(observed.clone());
     }
@@ -235,7 +236,7 @@ impl PassTracer {
     }
 }
 
-/// Whether a search cut the request off, which is no failure of the server.
+/// Whether a search cut the request off, which is not a failure of the server.
 fn is_cut_off(record: &Record) -> bool {
     record.detail.as_deref() == Some(CUT_OFF)
 }

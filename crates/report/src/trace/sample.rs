@@ -1,11 +1,12 @@
 //! Down-samples requests for the time line: every request up to 32,768, then every 2nd, 4th, ... by
-//! index; and failed requests in the same way. The order of records changes nothing.
+//! index. Down-samples failed requests too: every one up to 4,096, then about a half, a quarter, ... by a
+//! hash of the index. The order of records changes nothing.
 
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 
-/// The most requests in the sample: some 2 MiB.
+/// The most requests in the sample: about 2 MiB.
 const MOST: usize = 1 << 15;
 /// The most failed requests in the sample; all are counted.
 const MOST_FAILURES: usize = 1 << 12;
@@ -56,7 +57,7 @@ impl RequestSample {
         }
     }
 
-    /// In the order of their indices, and the step between two of them.
+    /// The sample in the order of the indices, and the step between two indices.
     pub fn finish(mut self, begin: Nanos) -> (Vec<RequestSpan>, u32) {
         self.requests.sort_unstable_by_key(|(index, ..)| *index);
         let seen =
@@ -72,11 +73,11 @@ impl RequestSample {
     }
 }
 
-/// The failed requests so far: all of few, and of many a sample from the whole pass.
+/// The failed requests so far: all of them up to [`MOST_FAILURES`], then a sample from the whole pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FailureSample {
     sample: Vec<(Nanos, OutcomeKind, u32)>,
-    /// How many of the lowest bits of their mixed indices are zero.
+    /// The mixed index of each request in the sample ends in at least this many zero bits.
     bits: u32,
     count: u64,
 }
@@ -94,7 +95,7 @@ impl FailureSample {
         }
     }
 
-    /// In the order of time, and how many there were.
+    /// The sample in the order of time, and the number of all failed requests.
     pub fn finish(mut self, begin: Nanos) -> (Vec<(f64, OutcomeKind, u32)>, u64) {
         self.sample.sort_unstable_by_key(|(at, _, index)| (*at, *index));
         let sample = self.sample.into_iter();
@@ -105,9 +106,9 @@ impl FailureSample {
     }
 }
 
-/// Mixes the bits of an index, so that a choice by its lowest bits does not depend on its neighbours':
-/// where every second request fails, it takes neither all of them nor none (the finaliser of
-/// MurmurHash3, A. Appleby).
+/// Mixes the bits of an index, so that a choice by the lowest bits is like a random one. If every second
+/// request fails, such a choice takes about its share of them and not all or none. (The finaliser of
+/// MurmurHash3, A. Appleby.)
 fn mixed(index: u32) -> u32 {
     let mut bits = index ^ (index >> 16);
     bits = bits.wrapping_mul(0x85eb_ca6b);
@@ -121,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_many_requests_every_fourth_is_sampled_in_any_order() {
+    fn every_fourth_of_100_000_requests_is_sampled_whatever_their_order() {
         let of = |indices: &mut dyn Iterator<Item = u32>| {
             let mut sample = RequestSample::default();
             for index in indices {
@@ -146,7 +147,7 @@ mod tests {
             }
             failures.finish(Nanos::ZERO)
         };
-        // Each second request of 40,000.
+        // Every second request of 40,000.
         let odd = |index: &u32| index % 2 == 1;
         let (sample, count) = of(&mut (0..40_000).filter(odd));
         assert_eq!(count, 20_000);

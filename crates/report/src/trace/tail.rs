@@ -1,6 +1,6 @@
 //! The requests with the largest values of a metric, by index.
 
-/// How many are named.
+/// The most requests that are named.
 const NAMED: usize = 8;
 
 /// The largest values so far, the largest first.
@@ -8,8 +8,8 @@ const NAMED: usize = 8;
 pub(super) struct Tail(Vec<(u32, f64)>);
 
 impl Tail {
-    /// Adds the value of a request. Of equal values the smaller index comes first, so
-    /// that the order of records changes nothing.
+    /// Adds the value of a request. Among equal values the smaller index comes first, so that the order
+    /// of records does not matter.
     pub fn add(&mut self, index: u32, value: Option<f64>) {
         let Some(value) = value.filter(|value| value.is_finite()) else { return };
         let before = |other: &(u32, f64)| {

@@ -1,5 +1,5 @@
-//! Passes whose prompts would fill more memory than they should, or have no end. Their prompts are
-//! made in chunks while they are sent; for the hash of the workload all of them are made once before.
+//! Passes whose prompts would take too much memory, or have no end. Their prompts are made in chunks
+//! while they are sent. For the hash of the workload, all of them are also made once before.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::source::{BATCH, PassRequests, SourceError, ThreadedSource};
 use super::workload::Prompts;
 use crate::error::RunError;
 
-/// The most prompt tokens in memory at once: some 160 MB of text.
+/// The most prompt tokens in memory at the same time: about 160 MB of text.
 pub const MAX_TOKENS_IN_MEMORY: u64 = 32 << 20;
 
 /// A pass whose prompts are made in chunks.
@@ -20,8 +20,8 @@ pub struct ChunkedSource {
     count: Option<u32>,
 }
 
-/// The prompts of a pass in chunks, where they can and should be made so. A tokenizer that asks the
-/// server is not asked while the server is measured; ids need none.
+/// The prompts of a pass in chunks, if they can and should be made so. A tokenizer that asks the server
+/// cannot be used: the server must not be asked while it is measured. Token ids need no tokenizer.
 pub fn of(prompts: &Prompts, place: &PromptScope, count: Option<u32>) -> Option<ChunkedSource> {
     let spec = prompts.spec();
     let asks = prompts.tokenizer().asks_the_server && spec.context.form == PromptForm::Text;
@@ -33,8 +33,8 @@ pub fn of(prompts: &Prompts, place: &PromptScope, count: Option<u32>) -> Option<
 }
 
 impl ChunkedSource {
-    /// The requests of a pass, all of which `see` is shown beforehand; of a pass without end, the
-    /// first part.
+    /// The requests of a pass. `see` gets all of them before; of a pass without end, only the first
+    /// chunk.
     ///
     /// # Errors
     /// When they cannot be made.
@@ -66,7 +66,7 @@ impl ChunkedSource {
         Ok(PassRequests { source, notes, error })
     }
 
-    /// The part that begins with this request, if there is any.
+    /// The chunk that begins with this request, if there is one.
     fn part(&self, first: u64) -> Result<Option<RequestBatch>, RunError> {
         let left = self.count.map_or(u64::MAX, |count| u64::from(count).saturating_sub(first));
         let count = left.min(u64::from(BATCH)) as usize;
@@ -84,7 +84,7 @@ fn without_prompt(request: &Request) -> Request {
     Request { prompt: Prompt::Text(String::new()), ..request.clone() }
 }
 
-/// Whether a request differs from another in its prompt alone.
+/// Whether two requests differ only in their prompts.
 fn is_like(request: &Request, other: &Request) -> bool {
     request.class == other.class
         && request.input_tokens == other.input_tokens

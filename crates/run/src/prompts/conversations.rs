@@ -1,5 +1,5 @@
-//! The conversations of a pass. The turns of users are made ahead and are in the hash of the
-//! workload; the answers between them are the server's.
+//! The conversations of a pass. The turns of users are made ahead, and the hash of the workload covers
+//! them; the answers between them are the server's.
 
 use inferometer_load::{PassPlan, Share};
 use inferometer_plan::Plan;
@@ -36,7 +36,7 @@ pub fn supply(
     let begins = Offsets::of(first, begin.seed(plan.seed));
     hash.conversations(plan, begins, talks.iter().map(Vec::as_slice).zip(script.think()))?;
     if !prompts.tokenizer().is_models_own {
-        // Another model's tokenizer shapes prompts; it counts nothing.
+        // The tokenizer of another model only sets the size of prompts; its counts are not used.
         talks.iter_mut().flatten().for_each(|turn| turn.counted_tokens = None);
     }
     let (rank, ranks) = prompts.place();

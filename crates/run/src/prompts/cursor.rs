@@ -1,5 +1,5 @@
-//! Where in a data set the prompts of the next pass begin: behind those that earlier passes used. It
-//! makes no prompt.
+//! The position in a data set at which the prompts of the next pass begin: after those that earlier
+//! passes used. Makes no prompt.
 
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
@@ -12,7 +12,7 @@ pub struct PromptCursor {
 }
 
 impl PromptCursor {
-    /// The place of the next pass, by a name and with the number of its repeat, from 1.
+    /// The position of the next pass, by its name and the number of its repeat, from 1.
     pub fn next(
         &mut self,
         cell: CellPlan,
@@ -31,7 +31,8 @@ impl PromptCursor {
     }
 }
 
-/// The most requests that a pass can send; of one that only a time ends, more than it will.
+/// The most requests that a pass can send; for a pass that only a time ends, a number that it will not
+/// reach.
 fn most_requests(pass: &PassPlan) -> u32 {
     pass.requests().unwrap_or(1 << 20)
 }

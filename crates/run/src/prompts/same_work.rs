@@ -1,5 +1,5 @@
-//! Whether a run would send the requests of an earlier one. They are made as that run made them, and only
-//! counted in. Nothing is sent.
+//! Whether a run would send the same requests as an earlier one. The requests are made as that run made
+//! them, and only their hash is used. Nothing is sent.
 
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
@@ -13,14 +13,14 @@ use super::workload::Prompts;
 use super::workload_hash::WorkloadHash;
 use crate::error::RunError;
 
-/// What an earlier run sent, which this one is to send again.
+/// What an earlier run sent and this run must send again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EarlierWork {
     /// The earlier run.
     pub run: String,
     /// The hash over its requests.
     pub workload_hash: String,
-    /// How often it measured each cell.
+    /// How often the earlier run measured each cell.
     pub repeats: Vec<(CellPlan, u32)>,
     /// Where it was measured: with which tokenizer.
     pub environment: Environment,
@@ -28,10 +28,10 @@ pub struct EarlierWork {
     pub tool_version: String,
 }
 
-/// Checks that the requests come out the same.
+/// Checks that the requests are the same.
 ///
 /// # Errors
-/// When they cannot be made, or are others; with what is known to be the reason.
+/// When the requests cannot be made, or differ; with the reason if it is known.
 pub fn check_same_work(
     prompts: &Prompts,
     plan: &Plan,
@@ -67,12 +67,13 @@ pub fn check_same_work(
     )))
 }
 
-/// As many digits of a hash tell two apart for a reader.
+/// This many digits of a hash are enough for a reader to distinguish two.
 fn short(hash: &str) -> String {
     hash.chars().take(12).collect()
 }
 
-/// A tokenizer by its name; a server's own is asked at whatever address the server has.
+/// The name of a tokenizer for the comparison; the server's own tokenizer has one name, whatever the
+/// server's address.
 fn known_as(name: &str) -> String {
     match name.contains("://") {
         true => "the server's own".to_owned(),
@@ -80,7 +81,7 @@ fn known_as(name: &str) -> String {
     }
 }
 
-/// What is known to make other requests.
+/// The known reason for different requests.
 fn why(prompts: &Prompts, earlier: &EarlierWork) -> String {
     let tokenizer = &prompts.tokenizer().tokenizer;
     let here = known_as(&tokenizer.name());

@@ -1,5 +1,5 @@
-//! Where the load generator takes the requests of a pass from: a list, a thread that makes them
-//! ahead, or a list whose words change their order.
+//! The sources of the requests of a pass: a list, a thread that makes them ahead, or a list whose words
+//! change their order.
 
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, OnceLock};
@@ -13,12 +13,12 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::error::RunError;
 
-/// Requests made at once for a pass that is bounded by time alone.
+/// How many requests are made at once for a pass that only a time ends.
 pub const BATCH: u32 = 64;
 
 /// The requests of a pass.
 pub struct PassRequests {
-    /// Supplies them.
+    /// Supplies the requests.
     pub source: Box<dyn Source>,
     /// How the prompts differ from what the plan asks for.
     pub notes: Vec<Note>,
@@ -26,22 +26,22 @@ pub struct PassRequests {
     pub error: SourceError,
 }
 
-/// Why requests could not be made while a pass ran, once that has happened.
+/// Why requests could not be made during a pass, once that has happened.
 pub type SourceError = Arc<OnceLock<String>>;
 
-/// Requests that another thread makes ahead, batch by batch, for as long as they are wanted.
+/// Requests that another thread makes ahead, batch by batch, until no more are wanted.
 pub(super) struct ThreadedSource {
     batch: std::vec::IntoIter<Request>,
-    /// The batches, then `None` once. A thread that ends without `None` has failed.
+    /// The batches, then one `None`. A thread that ends without `None` has failed.
     batches: Receiver<Option<Vec<Request>>>,
     is_over: bool,
-    /// A request like every one of them, if all are alike but for their prompts.
+    /// A copy of any of the requests, if all differ only in their prompts.
     alike: Option<Request>,
     error: SourceError,
 }
 
 impl ThreadedSource {
-    /// `first`, then what `next` makes until it has nothing more.
+    /// Supplies `first`, then what `next` makes until it makes nothing more.
     pub(super) fn on_a_thread(
         first: Vec<Request>,
         mut next: impl FnMut() -> Result<Option<Vec<Request>>, RunError> + Send + 'static,
@@ -54,7 +54,7 @@ impl ThreadedSource {
                 let wanted = match next() {
                     Ok(Some(requests)) => sender.send(Some(requests)).is_ok(),
                     Ok(None) => {
-                        // A pass that has ended takes no more.
+                        // A pass that has ended takes no more requests.
                         let _ = sender.send(None);
                         false
                     }
@@ -73,7 +73,7 @@ impl ThreadedSource {
         Ok(Self { batch, batches, is_over: false, alike: None, error })
     }
 
-    /// Says what all requests have in common, where they differ in their prompts alone.
+    /// States what all requests have in common, if they differ only in their prompts.
     pub(super) fn alike(self, alike: Option<Request>) -> Self {
         Self { alike, ..self }
     }
@@ -93,7 +93,7 @@ impl Source for ThreadedSource {
                 Ok(None) => self.is_over = true,
                 Err(TryRecvError::Empty) => return Supply::Wait,
                 Err(TryRecvError::Disconnected) => {
-                    // The reason that the thread itself gave, if it did, stays.
+                    // If the thread has stated a reason, that reason stays.
                     let why = "the process that makes prompts ended early".to_owned();
                     let _ = self.error.set(why);
                     self.is_over = true;
@@ -102,16 +102,16 @@ impl Source for ThreadedSource {
         }
     }
 
-    /// No prompt is made for a request that is never sent, so that its lengths are known only where all
+    /// No prompt is made for a request that is never sent, so its lengths are known only if all requests
     /// have the same.
     fn unsent(&mut self) -> Option<Request> {
         self.batch.next().or_else(|| self.alike.clone())
     }
 }
 
-/// A batch of requests, then the same ones with their words in other orders, for as long as they
-/// are wanted. Tokenizers split text at spaces first, so the order of words does not change how
-/// many tokens there are, and the server need not be asked while it is measured.
+/// A batch of requests, then the same ones with their words in other orders, until no more are wanted.
+/// Tokenizers first split text at spaces, so the order of words does not change the number of tokens. The
+/// server's tokenizer is then not needed during the measurement.
 pub(super) struct Shuffled {
     batch: Vec<Request>,
     given: usize,
@@ -139,11 +139,11 @@ impl Source for Shuffled {
                 Prompt::TokenIds(ids) => Self::shuffle(&mut self.rng, ids),
                 Prompt::Text(text) => {
                     let mut words: Vec<&str> = text.split(' ').collect();
-                    // What stands before the first space is no word with a space in front.
+                    // The first word has no space before it, so it stays first.
                     Self::shuffle(&mut self.rng, &mut words[1..]);
                     *text = words.join(" ");
                 }
-                // The order of messages is what they mean.
+                // The order of messages matters, so it stays.
                 Prompt::Messages(_) => {}
             }
         }
@@ -156,7 +156,7 @@ impl Source for Shuffled {
 mod tests {
     use super::*;
 
-    /// What a source has until it ends, and the error that it had.
+    /// All requests of a source until it ends, and its error if it had one.
     fn all_of(
         next: impl FnMut() -> Result<Option<Vec<Request>>, RunError> + Send + 'static,
     ) -> (usize, Option<String>) {

@@ -1,4 +1,4 @@
-//! The requests of one pass, made ahead or while it runs, and their part of the workload's hash.
+//! The requests of one pass, made before it or while it runs, and their part of the workload's hash.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use super::workload_hash::WorkloadHash;
 use super::{chunked_source, conversations};
 use crate::error::RunError;
 
-/// Makes the requests of a pass and adds them to the hash of the workload. The requests of
-/// a pass that only a time ends are made while it runs, and the hash has the first batch of them.
+/// Makes the requests of a pass and adds them to the hash of the workload. The requests of a pass that
+/// only a time ends are made while it runs; the hash covers their first batch.
 ///
 /// # Errors
 /// When they cannot be made.
@@ -60,7 +60,7 @@ pub fn supply(
     Ok(PassRequests { source, notes, error })
 }
 
-/// The batches of a pass that is bounded by time alone, of which the first is made.
+/// The batches of a pass that only a time ends; the first one is already made.
 fn batches(
     prompts: Prompts,
     cell: CellPlan,

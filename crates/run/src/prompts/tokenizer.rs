@@ -1,5 +1,5 @@
-//! The tokenizer that gives the prompts of a run their lengths: the one that the user named, else the
-//! server's, else the one that this program carries.
+//! The tokenizer that sets the lengths of a run's prompts: the one that the user named, else the
+//! server's, else the one built into this program.
 
 use std::sync::Arc;
 
@@ -11,22 +11,22 @@ use inferometer_plan::{Plan, TargetPlan};
 
 use crate::error::RunError;
 
-/// A tokenizer that prompts are made with, and how far its counts can be trusted.
+/// The tokenizer for prompts, and how far its counts can be trusted.
 #[derive(Clone)]
 pub struct PromptTokenizer {
     /// The tokenizer.
     pub tokenizer: Arc<dyn Tokenizer>,
-    /// Whether it is the model's own, because the user named it or the server offers it. Only then
-    /// its counts are compared with the server's.
+    /// Whether it is the model's own, because the user named it or the server offers it. Only then are
+    /// its counts compared with the server's.
     pub is_models_own: bool,
-    /// Whether each call asks the server under test, which must not happen while it is measured.
+    /// Whether each call asks the server under test, which must not happen during the measurement.
     pub asks_the_server: bool,
 }
 
 /// The tokenizer that the user named, if any. It is loaded before anything is sent.
 ///
 /// # Errors
-/// When it is not one.
+/// When it is not a tokenizer.
 pub fn named_tokenizer(plan: &Plan) -> Result<Option<PromptTokenizer>, RunError> {
     if let Some(name) = &plan.tokenizer {
         let tokenizer = inferometer_workload::load(name)
@@ -48,7 +48,7 @@ pub fn named_tokenizer(plan: &Plan) -> Result<Option<PromptTokenizer>, RunError>
     Ok(None)
 }
 
-/// The server's own tokenizer, else the one that this program carries.
+/// The server's own tokenizer, else the one built into this program.
 pub fn servers_tokenizer(
     server: Option<&Client>,
     model: &str,

@@ -1,4 +1,4 @@
-//! The workload of a run, opened: makes the prompts of any cell and pass.
+//! The opened workload of a run: makes the prompts of any cell and pass.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::error::RunError;
 /// Refuses a data set that cannot be read, before anything is sent.
 ///
 /// # Errors
-/// When it cannot.
+/// When the data set cannot be read.
 pub fn check_dataset(plan: &Plan) -> Result<(), RunError> {
     match plan.workload.dataset() {
         None => Ok(()),
@@ -67,22 +67,23 @@ impl Prompts {
         Ok(Self { spec, tokenizer, seed: plan.seed, salt, history, place: (0, 1) })
     }
 
-    /// The tokenizer that gives them their lengths.
+    /// The tokenizer that sets the lengths of the prompts.
     pub fn tokenizer(&self) -> &PromptTokenizer {
         &self.tokenizer
     }
 
-    /// Keeps the prompts of this run apart from those of every other.
+    /// Makes the prompts of this run differ from those of every other run.
     pub(super) fn seed_and_salt(&self) -> (u64, &str) {
         (self.seed, &self.salt)
     }
 
-    /// Makes every prompt shorter by what the server adds.
+    /// Makes every prompt shorter by the tokens that the server adds.
     pub fn reserve(&mut self, tokens: u32) {
         self.spec.context.reserve = tokens;
     }
 
-    /// The same with random words, whatever the workload: a data set may have nothing of a length.
+    /// The same prompts with random words instead of the workload: a data set may have no prompt of some
+    /// lengths.
     pub fn random_words(&self) -> Self {
         Self { spec: self.spec.random_words(), ..self.clone() }
     }
@@ -92,13 +93,13 @@ impl Prompts {
         self.history = history;
     }
 
-    /// Supplies conversations of one of several ranks, by its number and that of all; all of them are in
-    /// the hash of the workload.
+    /// Supplies the conversations of one of several ranks, by its number and the number of ranks. The
+    /// hash of the workload covers all conversations.
     pub fn supply_rank(&mut self, place: (u32, u32)) {
         self.place = place;
     }
 
-    /// The number of this rank, and that of all ranks.
+    /// The number of this rank, and the number of ranks.
     pub(super) fn place(&self) -> (u32, u32) {
         self.place
     }
@@ -108,12 +109,12 @@ impl Prompts {
         self.history
     }
 
-    /// Counts the prompts that are made.
+    /// The counter of the prompts that are made.
     pub fn made(&self) -> Arc<AtomicU64> {
         self.spec.context.made()
     }
 
-    /// The workload, opened.
+    /// The opened workload.
     pub(crate) fn spec(&self) -> &OpenWorkload {
         &self.spec
     }
@@ -136,7 +137,7 @@ impl Prompts {
         Ok(built)
     }
 
-    /// Another model's tokenizer shapes prompts; it counts nothing.
+    /// The tokenizer of another model only sets the size of prompts; its counts are not used.
     pub(super) fn forget_counts(&self, built: &mut RequestBatch) {
         if !self.tokenizer.is_models_own {
             built.requests.iter_mut().for_each(|request| request.counted_tokens = None);
@@ -147,7 +148,7 @@ impl Prompts {
 /// Refuses data with a prompt that the dialect cannot express, before anything is measured.
 ///
 /// # Errors
-/// When there is one.
+/// When there is such a prompt.
 pub fn check_dialect(prompts: &Prompts, plan: &Plan, dialect: &Dialect) -> Result<(), RunError> {
     for prompt in prompts.spec.verbatim_prompts() {
         let request = Request::new(prompt.clone(), 1, 1);

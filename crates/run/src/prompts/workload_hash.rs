@@ -1,4 +1,4 @@
-//! The hash over all requests of a run, and the same requests as a file that sends them again.
+//! The hash over all requests of a run, and a file with the same requests for sending them again.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -15,19 +15,19 @@ use serde::Serialize;
 
 use crate::error::RunError;
 
-/// Takes in the requests of every pass, in order.
+/// Collects the requests of every pass, in order.
 pub struct WorkloadHash {
     hasher: WorkloadHasher,
     dump: Option<(PathBuf, BufWriter<File>)>,
 }
 
 impl WorkloadHash {
-    /// A hash that is in no result: that of a warm-up.
+    /// A hash that is part of no result, for warm-ups.
     pub fn unused() -> Self {
         Self { hasher: WorkloadHasher::new(), dump: None }
     }
 
-    /// The hash of a run; with a path, its requests are written there too.
+    /// The hash of a run; with a path, the requests are also written to that file.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -41,19 +41,19 @@ impl WorkloadHash {
         Ok(whole)
     }
 
-    /// Opens a pass: its sampling, then its requests follow by `PassHash::add`.
+    /// Begins a pass with its sampling parameters; its requests follow by `PassHash::add`.
     pub fn begin<'a>(&'a mut self, plan: &'a Plan, begin: &'a PassBegin) -> PassHash<'a> {
         self.hasher.pass(&plan.sampling);
         let offsets = Offsets::of(&begin.plan, begin.seed(plan.seed));
         PassHash { whole: self, plan, begin, offsets, load: begin.plan.prompt_label() }
     }
 
-    /// A pass of conversations: the turns of users, the lengths of answers, and the think times
-    /// between; in an open loop also the offset at which each conversation begins.
+    /// Adds a pass of conversations: the turns of users, the lengths of answers, and the think times
+    /// between them; in an open loop also the offset at which each conversation begins.
     ///
     /// # Errors
-    /// When they are to be written to a file: what was answered is no part of it, so that they
-    /// could not be sent again.
+    /// When a file of requests is written: the answers are not in it, so the conversations could not be
+    /// sent again.
     pub fn conversations<'t>(
         &mut self,
         plan: &Plan,
@@ -78,7 +78,7 @@ impl WorkloadHash {
         Ok(())
     }
 
-    /// The hash over all that was taken in.
+    /// The hash over everything so far.
     pub fn hash(&self) -> String {
         self.hasher.clone().finish()
     }
@@ -92,12 +92,12 @@ impl WorkloadHash {
     }
 }
 
-/// A turn without what was said before it.
+/// A turn without the conversation before it.
 fn planned(turn: &Turn) -> Request {
     Request::new(Prompt::Text(turn.text.clone()), turn.input_tokens, turn.output_tokens)
 }
 
-/// Takes in the requests of one pass.
+/// Collects the requests of one pass.
 pub struct PassHash<'a> {
     whole: &'a mut WorkloadHash,
     plan: &'a Plan,
@@ -107,7 +107,7 @@ pub struct PassHash<'a> {
 }
 
 impl PassHash<'_> {
-    /// The next requests of the pass in order, in an open loop with their offsets.
+    /// Adds the next requests of the pass in order, in an open loop with their offsets.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -135,14 +135,14 @@ impl PassHash<'_> {
     }
 }
 
-/// The offsets of the requests of a pass, where these are known before anything ends.
+/// The offsets of the requests of a pass, if they do not depend on when other requests end.
 pub struct Offsets {
     load: Box<dyn LoadModel>,
     scheduled: bool,
 }
 
 impl Offsets {
-    /// Those of a pass, by its seed.
+    /// The offsets of a pass, by its seed.
     pub fn of(pass: &PassPlan, seed: u64) -> Self {
         Self { load: load_model(pass, seed), scheduled: pass.load().is_scheduled() }
     }

@@ -1,4 +1,4 @@
-//! Resuming a plan with several servers: its runs are found in the store by the name of their group.
+//! Resumes a plan with several servers: the name of the group finds its runs in the store.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use crate::error::RunError;
 
 /// How the name of a group begins.
 pub const GROUP: &str = "group-";
-/// The fact of a target that holds the salt of its group: each round has one of its own.
+/// The fact of a target that holds the salt of its group; each round derives its own salt from it.
 pub const GROUP_SALT: &str = "group_salt";
 
 /// The stored runs of a plan with several servers.
 pub struct EarlierGroup {
     /// Its name.
     pub name: String,
-    /// Why other runs of the store cannot be read, of whatever group they are.
+    /// Why other runs in the store cannot be read, whichever group they belong to.
     pub unread: Vec<String>,
     runs: Vec<StoredRun>,
 }
@@ -28,7 +28,7 @@ pub struct EarlierGroup {
 pub enum EarlierAttempt {
     /// It is complete.
     Complete(Box<Summary>, RunId),
-    /// It completed these cells, and is this run; nothing where it was never begun.
+    /// It completed these cells, and this is its run; without a run it never began.
     Partial(Vec<(CellPlan, Vec<LoggedPass>)>, Option<String>),
 }
 
@@ -45,7 +45,7 @@ impl EarlierGroup {
     /// Finds a group by its name.
     ///
     /// # Errors
-    /// When no run in the store is of it.
+    /// When no run in the store belongs to it.
     pub fn find(store: &Path, name: &str) -> Result<Self, RunError> {
         let problem = |what: String| RunError::plan(format!("--resume: {what}"));
         let store = Store::open_existing(store).map_err(|error| problem(error.to_string()))?;
@@ -74,10 +74,11 @@ impl EarlierGroup {
         of_group.or_else(|| self.runs.iter().find_map(|run| run.environment.salt.clone()))
     }
 
-    /// The earlier attempt at one of its runs; of several the one that completed most cells.
+    /// The earlier attempt at one of its runs; if there are several, the one with the most completed
+    /// cells.
     ///
     /// # Errors
-    /// When it was of another plan, or its log cannot be read.
+    /// When its plan was another one, or its log cannot be read.
     pub fn attempt(
         &self,
         variant: &str,
@@ -99,10 +100,10 @@ impl EarlierGroup {
         Ok(furthest(of_round.map(attempt).collect::<Result<Vec<_>, RunError>>()?))
     }
 
-    /// That the runs of one of its servers are of this plan.
+    /// Checks that the runs of one of its servers have this plan.
     ///
     /// # Errors
-    /// When one is not.
+    /// When one of them has another plan.
     pub fn check(&self, variant: &str, plan: &Plan) -> Result<(), RunError> {
         self.of(variant).try_for_each(|run| check_plan(run, plan))
     }
@@ -113,7 +114,7 @@ impl EarlierGroup {
     }
 }
 
-/// The attempt that came furthest; of those that came as far as each other, the last.
+/// The attempt with the most completed cells; among equal ones, the last.
 fn furthest(attempts: Vec<EarlierAttempt>) -> EarlierAttempt {
     let found = attempts.into_iter().max_by_key(EarlierAttempt::progress);
     found.unwrap_or_else(|| EarlierAttempt::Partial(Vec::new(), None))

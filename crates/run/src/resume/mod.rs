@@ -1,5 +1,5 @@
-//! Resuming a run that ended before its plan was carried out: its completed cells are copied, record
-//! by record, and the rest is measured. The earlier run is never changed.
+//! Resumes a run that ended before its plan was complete: its completed cells are copied, record by
+//! record, and the rest is measured. The earlier run is never changed.
 
 mod group;
 
@@ -19,7 +19,7 @@ use crate::error::RunError;
 
 /// A run that is resumed.
 pub struct EarlierRun {
-    /// Its plan by the keys of a plan file, with its seed and its salt.
+    /// Its plan, by the keys of a plan file, with its seed and its salt.
     pub keys: Map<String, Value>,
     /// Which of several servers it measured, as facts of the target.
     pub facts: BTreeMap<String, String>,
@@ -30,7 +30,7 @@ impl EarlierRun {
     /// Finds a run that can be resumed.
     ///
     /// # Errors
-    /// When there is none of this name, or it is complete or of another version of this program.
+    /// When no run has this name, or the run is complete, or another version of this program made it.
     pub fn find(store: &Path, name: &str) -> Result<Self, RunError> {
         let problem = |what: String| RunError::plan(format!("--resume: {what}"));
         let store = Store::open_existing(store).map_err(|error| problem(error.to_string()))?;
@@ -71,8 +71,8 @@ impl EarlierRun {
         })
     }
 
-    /// The cells of the run that were measured whole, pass by pass: all their passes were carried
-    /// out, with no more failures than the plan allows.
+    /// The completely measured cells of the run, pass by pass: all their passes were carried out, with no
+    /// more failures than the plan allows.
     ///
     /// # Errors
     /// When the plan is not that of the run, or the run's log cannot be read.
@@ -111,25 +111,25 @@ fn completed_cells(
     Ok(cells)
 }
 
-/// So many repeats make a cell whole. How many there are may depend on what is measured: of the cell
-/// in which a run broke off nobody knows whether it had enough.
+/// How many repeats complete a cell. Their number may depend on the measured values: in the cell in which
+/// a run stopped, nobody knows whether there were enough.
 fn repeats_wanted(repeat: &Repeat, broke_off: bool) -> usize {
     (if broke_off { repeat.at_most } else { repeat.at_least }) as usize
 }
 
-/// Whether it brought something, and no more requests failed than the plan allows. Of a search every
-/// trial counts.
+/// Whether a pass has results, and no more requests failed than the plan allows. In a search or a sweep
+/// every trial counts.
 fn is_usable(pass: &LoggedPass, plan: &Plan) -> bool {
-    // What a server refuses is what trials are to find out: no trial is left out by its outcome.
+    // A trial shows what the server refuses, so its outcomes never exclude it.
     if plan.chooses_loads() {
         return true;
     }
     let all = pass.records.len();
     let complete = pass.records.iter().filter(|record| record.outcome.is_complete()).count();
-    // What was not waited for, as the plan asked, is no failure.
+    // A request that the plan did not wait for is not a failure.
     let was_stopped = |record: &&Record| why_stopped(record.detail.as_deref()).is_some();
     let stopped = pass.records.iter().filter(was_stopped).count();
-    // However many may fail: of a pass without one answer there is no result, and it is measured anew.
+    // A pass without one answer has no result, however many requests may fail, and is measured again.
     let waited_for = all - stopped;
     complete > 0 && (waited_for - complete) as f64 <= plan.max_failures * waited_for as f64
 }
@@ -138,7 +138,7 @@ fn fact<'a>(run: &'a StoredRun, name: &str) -> Option<&'a str> {
     run.target.facts.get(name).map(String::as_str)
 }
 
-/// That a stored run is of this plan.
+/// Checks that a stored run has this plan.
 fn check_plan(stored: &StoredRun, plan: &Plan) -> Result<(), RunError> {
     if plan.hash() == stored.plan_hash {
         return Ok(());

@@ -1,5 +1,5 @@
-//! The blocks of a comparison: two runs that go on at once and take turns, a block each. Decides nothing
-//! itself: that is [`inferometer_analysis::ab`].
+//! The blocks of a comparison: two runs are open at the same time and take turns, one block each. Makes
+//! no decision: [`inferometer_analysis::ab`] does.
 
 use inferometer_analysis::ab::{Ab, Block, Next, Side};
 use inferometer_analysis::compare::Condition;
@@ -17,9 +17,9 @@ use crate::network::Network;
 use crate::servers::Servers;
 use crate::target;
 
-/// Two runs of a comparison that were carried out, as far as they were.
+/// Two runs of a comparison that have ended, complete or not.
 pub struct Pairs {
-    /// The runs, A first, and why one broke off; an error where one has no results.
+    /// The runs, A first, each with the reason if it stopped early; an error for a run without results.
     pub runs: [Result<(Finished, Option<RunError>), RunError>; 2],
     /// The blocks of each.
     pub blocks: [Vec<Block>; 2],
@@ -28,7 +28,7 @@ pub struct Pairs {
 /// How the runs of a comparison are carried out.
 #[derive(Clone, Copy)]
 pub struct Pairing<'a> {
-    /// Both sides get other prompts, for one server may meet both.
+    /// Each side gets its own prompts, because one server may get those of both.
     pub other_prompts: bool,
     /// The salt by which the order of blocks is drawn.
     pub order_salt: &'a str,
@@ -36,7 +36,7 @@ pub struct Pairing<'a> {
     pub gate: &'a [Condition],
 }
 
-/// Carries out both runs of a comparison, whose plans differ in their servers alone.
+/// Carries out both runs of a comparison; their plans differ only in their servers.
 ///
 /// # Errors
 /// When nothing could be measured.
@@ -80,21 +80,21 @@ fn begin<'a>(
     }
 }
 
-/// Ends a run that has no partner, as one that broke off.
+/// Ends a run without a partner, as one that stopped early.
 fn abandon(mut session: Session<'_, EventLoops>, why: &RunError) {
     session.broken = Some(format!("the comparison did not start: {why}"));
-    // What this says is known: why it broke off.
+    // Its message is known already: the reason for the early end.
     let _ = session.finish();
 }
 
 fn played(mut sessions: [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) -> Pairs {
     alternate(&mut sessions, pairing);
     let blocks = sessions.each_mut().map(|session| std::mem::take(&mut session.grid.blocks));
-    // An interruption while one report is written leaves the other its own.
+    // If the user interrupts while one report is written, the other report is still written.
     Pairs { runs: sessions.map(Session::finish_as_far), blocks }
 }
 
-/// Plays pair after pair until the procedure ends, a run cannot go on, or the user interrupts.
+/// Measures pair after pair until the procedure ends, a run cannot go on, or the user interrupts.
 fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) {
     let RunRequest { plan, context, events } = sessions[0].request;
     let (Some(ab), [cell]) = (&plan.ab, plan.cells.as_slice()) else { return };
@@ -103,7 +103,7 @@ fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) 
     let of_block = u64::from(pass.requests().unwrap_or(0));
     let seeds = (plan.seed, pairing.order_salt);
     let mut procedure = Ab::new(ab, of_block, plan.repeat.at_most, seeds).with_gate(pairing.gate);
-    // From here on all counts: rests and the making of prompts too.
+    // From here on all time counts, also rests and the making of prompts.
     let ends = ab.max_time.map(|most| sessions[0].runner.net.now() + most);
     while let Next::Pair { number, order } = procedure.next() {
         for side in order {
@@ -128,7 +128,7 @@ fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) 
 }
 
 impl Session<'_, EventLoops> {
-    /// Plays a block, or as much of it as there is until an instant. Says whether the comparison can go on.
+    /// Measures a block, or the part of it before an instant. Returns whether the comparison can go on.
     fn block(&mut self, cell: CellPlan, number: u32, pass: &PassPlan, ends: Option<Nanos>) -> bool {
         let before = self.grid.blocks.len();
         self.runner.most_time = ends.map(|ends| ends.since(self.runner.net.now()));

@@ -1,5 +1,5 @@
-//! What requests are sent with: the server made ready, a tokenizer, prompts, and what the first requests show.
-//! One process and each rank of several do it in the same way.
+//! What is needed to send requests: a ready server, a tokenizer, prompts, and what the first requests
+//! show. A single process and each of several ranks prepare it in the same way.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::spread::Spread;
 use crate::team::Team;
 use crate::{messages, model_limit, observers, overhead, prompt_findings};
 
-/// What requests are sent with: the server made ready, and prompts for it.
+/// What is needed to send requests: a ready server, and prompts for it.
 pub(super) struct Equipped<N> {
     pub(super) ready: ReadyTarget,
     pub(super) observer: Observer,
@@ -39,7 +39,7 @@ pub(super) struct Equipped<N> {
     pub(super) first: First,
 }
 
-/// Makes the server ready and the prompts, and sends the first requests, which are not recorded.
+/// Makes the server and the prompts ready, and sends the first requests, which are not recorded.
 ///
 /// # Errors
 /// When that cannot be done, or is interrupted.
@@ -95,7 +95,7 @@ fn connected(
     folder: &Path,
     connect: impl FnOnce(&mut Servers, Start<'_>) -> Result<ReadyTarget, RunError>,
 ) -> Result<ReadyTarget, RunError> {
-    // A limit that stays low shows in the records of the connections that it costs.
+    // If the limit stays low, the records of the failed connections show it.
     let _ = inferometer_net::raise_open_files_limit();
     let interrupt = &context.host.interrupt;
     interrupt.wakes(Some(net.waker()));
@@ -111,7 +111,7 @@ fn connected(
     let headers = &context.headers;
     let start = Start { folder, stop: &stop, events, program, headers };
     let what = match (&plan.launch, &plan.target) {
-        // What starts says what it waits for.
+        // A server that is being started reports itself what it waits for.
         (None, TargetPlan::Server { .. }) => {
             let urls: Vec<String> = plan.target.urls().map(ToString::to_string).collect();
             let servers = if urls.len() == 1 { "server" } else { "servers" };
@@ -163,14 +163,14 @@ fn runner<N: Network>(
         sends_ignore_eos: true,
         keep_text: talks || !matches!(counter, Counter::None),
         reuse_connections: ready.endpoint.keeps_connections(),
-        // Each rank would cut off its own share only.
+        // A single rank could only cut off its own share.
         cut_off: matches!(context.team, Team::Alone),
         most_time: None,
     }
 }
 
-/// Makes prompts shorter by what the server adds, where that counts. Says how many tokens of a chat
-/// template input lengths leave out.
+/// Makes prompts shorter by the tokens that the server adds, if the plan counts those. Returns how many
+/// tokens of a chat template input lengths do not count.
 pub(super) fn fit_prompts<N: Network>(
     prompts: &mut Prompts,
     plan: &Plan,
@@ -204,8 +204,8 @@ pub(super) fn fit_prompts<N: Network>(
     if counts { 0 } else { added.unwrap_or(0) }
 }
 
-/// The tokenizer that the user named counts outputs. Where the answers do not state their tokens, and
-/// whole bodies have no events to count, the model's own does.
+/// A tokenizer that the user named counts outputs. If answers do not state their token counts, and are
+/// whole bodies without events to count, the model's own tokenizer counts them.
 fn counter(plan: &Plan, endpoint: &Endpoint, tokenizer: &PromptTokenizer) -> Counter {
     let stream = plan.sampling.stream;
     if plan.tokenizer.is_some() {

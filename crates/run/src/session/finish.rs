@@ -12,7 +12,7 @@ use crate::network::Network;
 use crate::team;
 
 impl<N: Network> Session<'_, N> {
-    /// Ends a run. One that broke off is an error.
+    /// Ends a run. A run that stopped early is an error.
     pub(super) fn finish(self) -> Result<Finished, RunError> {
         let events = self.request.events;
         match self.finish_as_far() {
@@ -25,12 +25,12 @@ impl<N: Network> Session<'_, N> {
         }
     }
 
-    /// Ends a run, with its results as far as it came, and why it broke off, if it did.
+    /// Ends a run with the results so far, and with the reason if it stopped early.
     ///
     /// # Errors
     /// When its report or its results cannot be written.
     pub(super) fn finish_as_far(mut self) -> Result<(Finished, Option<RunError>), RunError> {
-        // A rank that is lost between two passes stops the run as well.
+        // A rank that is lost between two passes also stops the run.
         if self.broken.is_none() {
             self.broken = self.request.context.team.lead().and_then(Lead::trouble);
         }
@@ -45,7 +45,7 @@ impl<N: Network> Session<'_, N> {
         let (ending, state) = match (interrupted, &self.broken) {
             (_, Some(_)) => (Ending::Interrupted, RunState::Failed),
             (true, None) => (Ending::Interrupted, RunState::Interrupted),
-            // All was begun that could be: what is missing is not what the plan asked for.
+            // Every pass that could begin has ended, but cells that the plan asks for are missing.
             (false, None) if is_missing_cells => (Ending::Complete, RunState::Failed),
             (false, None) => (Ending::Complete, RunState::Complete),
         };
@@ -61,7 +61,7 @@ impl<N: Network> Session<'_, N> {
                 self.outputs.write_all(&summary, plan, &run, traces, Theme::Light)
             }
         };
-        // A report that cannot be written can be made again from what is stored.
+        // If a report cannot be written, it can be made again from the stored run.
         let ended = self.recording.finish(&summary, ending, state);
         let store = &self.request.context.store;
         let folder = match (written, &ended) {

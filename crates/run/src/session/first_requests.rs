@@ -1,6 +1,5 @@
-//! The first requests that a server gets: what it adds to prompts, and whether it takes what the
-//! plan asks for at all. A rejection that would affect all requests is reported before anything is
-//! measured.
+//! The first requests to a server: what it adds to prompts, and whether it accepts what the plan asks
+//! for. A rejection that would affect all requests is reported before anything is measured.
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_plan::Plan;
@@ -20,8 +19,8 @@ pub(super) struct First {
     pub(super) ignore_eos: IgnoreEos,
 }
 
-/// Sends them; again without `ignore_eos` where the server refuses it by name. It is left out where that
-/// helps: a server may quote the whole request in its refusal.
+/// Sends them. If the server refuses `ignore_eos` by name, sends them again without it. The field is left
+/// out only if that helps: a server may quote the whole request in a refusal.
 ///
 /// # Errors
 /// When they cannot be made or sent, or the server refuses a model that it does not list.

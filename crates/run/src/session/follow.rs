@@ -1,5 +1,5 @@
-//! A rank from 1 on: does what rank 0 orders, and measures its share of each pass. It stores nothing: its
-//! records go to rank 0.
+//! A rank other than 0: does what rank 0 orders, and measures its share of each pass. It stores nothing:
+//! its records go to rank 0.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::servers::Servers;
 use crate::target;
 use crate::team::{self, MemberGate, Team};
 
-/// A rank and what it sends requests with.
+/// A rank and what it needs to send requests.
 struct Follower<'a> {
     request: RunRequest<'a>,
     member: &'a Arc<Member>,
@@ -36,7 +36,7 @@ struct Follower<'a> {
     hash: WorkloadHash,
 }
 
-/// Hands records on, and counts what became of their requests.
+/// Forwards records, and counts their outcomes.
 struct Counted {
     to: ToWriter,
     outcomes: OutcomeCounts,
@@ -68,7 +68,7 @@ pub fn follow(request: RunRequest<'_>) -> Result<(), RunError> {
     context.host.interrupt.wakes(None);
     events.emit(Event::Closed);
     followed.map_err(|error| {
-        // Rank 0 says what it knows to everybody; what only this rank knows it says itself.
+        // Rank 0 sends its errors to all ranks. This rank reports only its own errors.
         if !matches!(error, RunError::OtherRank(_)) {
             member.fail(error.to_string());
         }
@@ -89,13 +89,13 @@ impl<'a> Follower<'a> {
         let nowhere = Path::new(".");
         let equipped = equip::equip(net, request, &mut servers, nowhere, tokenizer, connect)?;
         let Equipped { ready, mut findings, mut prompts, runner, first, .. } = equipped;
-        // What is found here rank 0 finds too.
+        // Rank 0 finds the same as this rank.
         equip::fit_prompts(&mut prompts, plan, &ready, &runner, first.seen, &mut findings);
         let hash = WorkloadHash::of_run(plan, &context.salt, None)?;
         Ok(Self { request, member, runner, prompts, cursor: PromptCursor::default(), hash })
     }
 
-    /// Does one order after the other until the run is over.
+    /// Carries out one order after another until the run is over.
     fn run(mut self) -> Result<(), RunError> {
         loop {
             let order = self.member.next_order().map_err(RunError::other_rank)?;
@@ -121,7 +121,8 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// A pass with what its order does not carry: recorded instants, and turns of conversations.
+    /// A pass with the data that its order does not contain: request times of a recording, and turns of
+    /// conversations.
     fn known(&self, begin: PassBegin) -> PassBegin {
         let as_text = |pass: &PassPlan| serde_json::to_string(pass).ok();
         let passes = self.request.plan.passes_of(begin.cell);
@@ -161,7 +162,8 @@ impl<'a> Follower<'a> {
             return Err(RunError::prompts(format!("prompts ran out: {why}")));
         }
         let interrupted = self.runner.interrupted();
-        // All bodies were made where all requests are known beforehand, and this rank got to its last one.
+        // This rank made all bodies if all requests are known before the pass and it reached its last
+        // one.
         let has_all = begin.plan.requests().is_some()
             && !begin.plan.may_end_before_its_count()
             && !matches!(begin.plan, PassPlan::Conversations { .. })

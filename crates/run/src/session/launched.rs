@@ -1,4 +1,4 @@
-//! A run on a server that the plan starts: what is done when that server dies. It is first started
+//! A run on a server that the plan starts: what happens if that server dies. The first start is
 //! elsewhere.
 
 use inferometer_load::PassPlan;
@@ -11,7 +11,7 @@ use crate::network::Network;
 use crate::servers::{Death, Failures, Start};
 
 impl<N: Network> Session<'_, N> {
-    /// A server that died in the cell before is started again.
+    /// Starts a server again if it died in the cell before.
     pub(super) fn revive_server(&mut self) -> Result<(), RunError> {
         let stop = std::sync::Arc::clone(&self.runner.stop);
         let folder = self.outputs.folder();
@@ -20,8 +20,8 @@ impl<N: Network> Session<'_, N> {
         self.servers.revive(Start { folder, stop: &stop, events, program, headers })
     }
 
-    /// Whether the server is dead after a pass, which is a finding of the cell. The rest of the cell
-    /// is not measured.
+    /// Whether the server is dead after a pass, which is a finding of the cell. The rest of the cell is
+    /// then not measured.
     pub(super) fn server_died(&mut self, cell: CellPlan, pass: &PassPlan) -> bool {
         let outcomes = self.grid.passes_of(cell).last().map(|pass| pass.outcomes);
         let failed = outcomes.is_some_and(|outcomes| outcomes.failed() > 0);
@@ -33,9 +33,9 @@ impl<N: Network> Session<'_, N> {
         true
     }
 
-    /// Adds what the server used of the machine to the facts of the target.
+    /// Adds the server's use of the machine to the facts of the target.
     pub(super) fn add_server_usage(&mut self) {
-        // One that lived for less than a look at it has none.
+        // A server that ended before it was first observed has no usage.
         let Some(usage) = self.servers.usage().filter(|usage| usage.processes > 0) else { return };
         let facts = [
             ("server_cpu_s", format!("{:.2}", usage.cpu_s)),

@@ -1,4 +1,4 @@
-//! The parts of its plan that a run has not measured, as findings. It changes no figure.
+//! Reports the parts of its plan that a run has not measured, as findings. Changes no figure.
 
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
@@ -8,7 +8,7 @@ use super::Session;
 use crate::network::Network;
 
 impl<N: Network> Session<'_, N> {
-    /// Finds passes and cells of the plan that were not measured. Says whether there are such cells.
+    /// Finds passes and cells of the plan that were not measured. Returns whether a cell is missing.
     pub(super) fn find_what_is_missing(&mut self) -> bool {
         let plan = self.request.plan;
         let planned = plan.cells.len() * plan.passes.len() * plan.repeat.at_least as usize;
@@ -26,11 +26,11 @@ impl<N: Network> Session<'_, N> {
         missing > 0
     }
 
-    /// Whether each pass that a cell must have is there, and brought something.
+    /// Whether each pass that a cell must have exists and has results.
     fn is_measured(&self, cell: CellPlan) -> bool {
         let plan = self.request.plan;
         let passes = self.grid.passes_of(cell);
-        // What a server refuses beyond what it can do is what trials are to find out.
+        // A trial shows what the server refuses, so its outcomes do not matter here.
         if plan.chooses_loads() {
             return !passes.is_empty();
         }

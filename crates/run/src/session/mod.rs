@@ -1,5 +1,5 @@
-//! One run from its first question to its last file: prepared, measured cell by cell, ended. Each
-//! step is a file; the order is here.
+//! One run from beginning to end: prepared, measured cell by cell, finished. Each step has a file; their
+//! order is here.
 
 mod ab;
 mod equip;
@@ -54,30 +54,30 @@ use crate::team;
 pub struct RunRequest<'a> {
     /// What to measure.
     pub plan: &'a Plan,
-    /// What is needed beside it.
+    /// What the run needs besides the plan.
     pub context: &'a Context,
-    /// Hear what happens.
+    /// Gets the events of the run.
     pub events: &'a Events,
 }
 
-/// A run that was carried out, as far as it was.
+/// A run that has ended, complete or not.
 #[derive(Debug)]
 pub struct Finished {
     /// Its results.
     pub summary: Summary,
     /// Its name in the store.
     pub run: RunId,
-    /// The folder of its report; absent where nothing was written, because an earlier run has it.
+    /// The folder of its report; absent if nothing was written, because an earlier run already has it.
     pub folder: Option<PathBuf>,
     /// Whether the user stopped it.
     pub interrupted: bool,
 }
 
-/// Carries out a run over the sockets of this machine. A server that the plan starts is in `servers`
-/// afterwards, so that the next run can have it too.
+/// Carries out a run over the sockets of this machine. A server that the plan starts stays in `servers`,
+/// so that the next run can use it too.
 ///
 /// # Errors
-/// When it cannot be: nothing was sent if it is the plan that is wrong.
+/// When the run cannot be carried out. With a mistake in the plan, nothing was sent.
 pub fn carry_out(request: RunRequest<'_>, servers: &mut Servers) -> Result<Finished, RunError> {
     let RunRequest { plan, context, .. } = request;
     let net = EventLoops::of(plan).map_err(RunError::Sockets)?;
@@ -89,7 +89,7 @@ pub fn carry_out(request: RunRequest<'_>, servers: &mut Servers) -> Result<Finis
 /// Carries out a run over any network, on a server that `connect` makes ready.
 ///
 /// # Errors
-/// As [`carry_out`], and what `connect` fails with.
+/// As [`carry_out`], and the errors of `connect`.
 pub fn carry_out_over<N: Network>(
     net: N,
     request: RunRequest<'_>,
@@ -129,21 +129,21 @@ struct Session<'a, N> {
     findings: Vec<Finding>,
     workload_hash: WorkloadHash,
     body_hasher: BodyHasher,
-    /// Whether all bodies were made by this run.
+    /// Whether this run made all request bodies itself.
     bodies_are_known: bool,
     /// The number of the next pass, from 0.
     pass_number: u32,
-    /// Passes that ran to their end.
+    /// Number of passes that ran to their end.
     completed: usize,
     cache: PrefixCache,
     cursor: PromptCursor,
-    /// Whether a pass had no number of requests: the cursor is then further than what was sent.
+    /// Whether a pass had no number of requests: the cursor is then ahead of what was sent.
     cursor_is_a_bound: bool,
     /// Why the run cannot go on, if it cannot.
     broken: Option<String>,
     /// What the other ranks reported of each pass.
     reports: Vec<RankReport>,
-    /// The embedded engine, if it is measured: it ends with this run.
+    /// The embedded engine, if it is measured; it ends with this run.
     _embedded: Option<EmbeddedServer>,
 }
 
@@ -155,7 +155,7 @@ impl<N: Network> Session<'_, N> {
             return self.finish();
         }
         for &cell in &self.request.plan.cells {
-            // What goes wrong in a cell ends the run, and what was measured before is kept.
+            // An error in a cell ends the run; what was measured before is kept.
             if let Err(error) = self.cell(cell) {
                 self.broken = Some(error.to_string());
             }
@@ -176,8 +176,8 @@ impl<N: Network> Session<'_, N> {
             true => self.trials(cell)?,
             false => self.repeats(cell)?,
         }
-        // A crash later on loses nothing of this cell. Where it cannot be written, measuring goes on:
-        // the records are stored, and the report is written again at the end.
+        // A later crash then loses nothing of this cell. If the files cannot be written, measuring goes
+        // on: the records are stored, and the report is written again at the end.
         if let Err(error) = self.outputs.write_figures(&self.summary(), self.recording.run()) {
             let warning = format!("warning: {cell}: {error}; measuring continues");
             self.request.events.emit(Event::Warning(&warning));
@@ -185,7 +185,7 @@ impl<N: Network> Session<'_, N> {
         Ok(())
     }
 
-    /// The passes of a cell, as often as the plan says.
+    /// Measures the passes of a cell, repeated as often as the plan says.
     fn repeats(&mut self, cell: CellPlan) -> Result<(), RunError> {
         let Plan { repeat: Repeat { at_least, at_most, until }, .. } = self.request.plan;
         let passes = self.request.plan.passes_of(cell);
@@ -225,7 +225,7 @@ impl<N: Network> Session<'_, N> {
         self.runner.interrupted() || self.broken.is_some()
     }
 
-    /// The rest between two passes.
+    /// Rests between two passes.
     fn rest(&mut self) -> Result<(), RunError> {
         match self.request.plan.cooldown.filter(|_| self.pass_number > 0) {
             None => Ok(()),
@@ -236,7 +236,7 @@ impl<N: Network> Session<'_, N> {
         }
     }
 
-    /// Tells the other ranks what is done without them, so that they use its prompts too.
+    /// Tells the other ranks what happens without them, so that they count its prompts as used.
     fn tell_ranks(&self, order: Order) {
         if let Some(lead) = self.request.context.team.lead() {
             lead.order(order, Vec::new());
@@ -248,7 +248,7 @@ impl<N: Network> Session<'_, N> {
         let Some(lead) = self.request.context.team.lead() else { return Vec::new() };
         let host = self.header.environment.host.clone().unwrap_or_default();
         let hosts = std::iter::once(host).chain(lead.hosts());
-        // A rank that is lost stops rank 0 too, which nobody interrupted then.
+        // A lost rank also stops rank 0, which is then not interrupted by the user.
         let lost = std::iter::once(None).chain(lead.lost());
         let ranks: Vec<_> = hosts.zip(lost).collect();
         let outcomes = |rank| self.recording.of_rank(rank);
@@ -256,7 +256,7 @@ impl<N: Network> Session<'_, N> {
         team::summaries(&ranks, &self.reports, outcomes, interrupted)
     }
 
-    /// Adds a finding, and tells those who look on.
+    /// Adds a finding and sends it as an event.
     fn found(&mut self, finding: Finding) {
         self.request.events.emit(Event::Finding(&finding));
         self.findings.push(finding);

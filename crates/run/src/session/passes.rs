@@ -40,7 +40,7 @@ impl Recorder for Unrecorded {
     }
 }
 
-/// A pass that was played and written.
+/// A pass that was run and written.
 struct Written {
     result: PassResult,
     /// Why its records could not be stored, if they could not.
@@ -51,7 +51,7 @@ struct Written {
 }
 
 impl<N: Network> Session<'_, N> {
-    /// Requests before a cell that are sent one by one and not recorded.
+    /// Sends the warm-up requests of a cell, one by one; they are not recorded.
     pub(super) fn warm_up(&mut self, cell: CellPlan) -> Result<(), RunError> {
         let plan = self.request.plan;
         let Some(bound) = plan.warmup.bound().filter(|_| !self.is_stopped()) else {
@@ -67,7 +67,7 @@ impl<N: Network> Session<'_, N> {
         let label = format!("{cell}, warm-up");
         let started = WarmUpStarted { label, cell, live: Arc::clone(&live) };
         self.request.events.emit(Event::WarmUpStarted(&started));
-        // What ends a pass early is asked of passes that are measured.
+        // Only measured passes may end early.
         let unwatched = Plan { stop: StopPlan::default(), ..plan.clone() };
         let PlayedPass { recorder: Unrecorded(outcomes), .. } = self
             .runner
@@ -110,7 +110,7 @@ impl<N: Network> Session<'_, N> {
         let Written { result, error, body_hash, reports } = written;
         let not_whole = team::not_whole(&reports, Some(&body_hash), self.runner.interrupted());
         self.reports.extend(reports);
-        // The bodies of conversations have answers in them, which this rank does not know of all.
+        // The bodies of conversations contain answers, and this rank does not know those of other ranks.
         self.bodies_are_known &= self.request.context.team.lead().is_none()
             || !matches!(pass, PassPlan::Conversations { .. });
         if let Some(why) = not_whole {
@@ -160,8 +160,8 @@ impl<N: Network> Session<'_, N> {
         Ok(supplied)
     }
 
-    /// Plays a pass on this thread, while one thread writes its records and another asks the server
-    /// and the cards for their metrics.
+    /// Runs a pass on this thread, while one thread writes its records and another asks the server and
+    /// the cards for their metrics.
     fn play_and_write(
         &mut self,
         begin: &PassBegin,
@@ -208,14 +208,14 @@ impl<N: Network> Session<'_, N> {
             if played.is_err() {
                 self.runner.stop.store(true, Ordering::Relaxed);
             }
-            // The server is looked at until the last rank is done.
+            // The server is observed until the last rank is done.
             let reports = team.lead().map(Lead::reports).unwrap_or_default();
             drop(over);
             let samples = watcher.join().expect("invariant: the watcher does not panic");
             observed.get_or_init(|| samples);
             let played = played.map(|PlayedPass { body_hash, process: seen, recorder }| {
                 process.get_or_init(|| seen);
-                // The writer ends the pass when nobody can send it records any more.
+                // The writer ends the pass when no sender is left.
                 drop::<ToWriter>(recorder);
                 body_hash
             });
@@ -228,7 +228,7 @@ impl<N: Network> Session<'_, N> {
         Ok(Written { result, error, body_hash, reports })
     }
 
-    /// This rank's part of a pass. A rank that is lost ends the pass.
+    /// This rank's part of a pass. If a rank is lost, the pass ends.
     fn part(&self, pass: &PassPlan) -> Part {
         let Team::Lead(lead) = &self.request.context.team else { return Part::whole() };
         let (stop, waker) = (Arc::clone(&self.runner.stop), self.runner.net.waker());

@@ -1,5 +1,5 @@
-//! Everything before the first pass: what can be wrong without a server, the server itself, what it
-//! adds to prompts, how long the run will take, and the run's entry in the store.
+//! Everything before the first pass: mistakes that need no server, the server itself, what it adds to
+//! prompts, how long the run will take, and the run's entry in the store.
 
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ pub(super) fn prepare<'a, N: Network>(
     let template = fit_prompts(&mut prompts, plan, &ready, &runner, seen, &mut findings);
     tell(&findings, events);
     for &cell in &plan.cells {
-        // A cell for which there are no prompts is an error before anything is measured.
+        // If a cell has no prompts, that is an error before anything is measured.
         let scope = PromptScope::new(cell.to_string(), "check", 0);
         let what = match prompts.tokenizer().asks_the_server {
             true => {
@@ -140,7 +140,7 @@ pub(super) fn prepare<'a, N: Network>(
     })
 }
 
-/// Tells those who look on what was found before anything is measured.
+/// Sends the findings from before the measurement as events.
 fn tell(findings: &[Finding], events: &Events) {
     for finding in findings {
         events.emit(Event::Finding(finding));
@@ -150,7 +150,7 @@ fn tell(findings: &[Finding], events: &Events) {
     }
 }
 
-/// How long the run takes, by what the first requests showed.
+/// How long the run takes, estimated from the first requests.
 fn estimate_after(
     longest: &LongestRun,
     estimate: Option<Duration>,
@@ -186,7 +186,7 @@ fn header_of<N: Network>(
     header::of_run(plan, target.clone(), environment, Origin::Clock(runner.net.now()))
 }
 
-/// Tells those who look on that the run begins.
+/// Sends the event that the run begins.
 fn started(request: RunRequest<'_>, recording: &Recording, header: &RunHeader) {
     request.events.emit(Event::RunStarted(&RunStarted {
         id: recording.run().to_string(),
@@ -199,13 +199,13 @@ fn started(request: RunRequest<'_>, recording: &Recording, header: &RunHeader) {
     }));
 }
 
-/// Passes that a run has, at most.
+/// The most passes that a run can have.
 fn max_passes(plan: &Plan) -> usize {
     let once: usize = plan.cells.iter().map(|cell| plan.passes_of(*cell).len()).sum();
     once * plan.most_trials().unwrap_or(plan.repeat.at_most) as usize
 }
 
-/// An observer whose samples are events.
+/// An observer that sends its samples as events.
 fn heard(mut observer: Observer, request: RunRequest<'_>) -> Observer {
     let events = request.events.clone();
     observer.on_sample = Some(Box::new(move |sample| events.emit(Event::Sample(sample))));

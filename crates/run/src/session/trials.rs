@@ -1,5 +1,5 @@
-//! The trials of a search or a sweep, one pass each, until the procedure has its answer. Decides nothing
-//! itself: that is [`inferometer_analysis::search`] and [`inferometer_analysis::sweep`].
+//! The trials of a search or a sweep, one pass each, until the procedure has its answer. Makes no
+//! decision: [`inferometer_analysis::search`] and [`inferometer_analysis::sweep`] do.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use crate::error::RunError;
 use crate::network::Network;
 use crate::{overhead, search_text, sweep_text};
 
-/// The most short requests between two trials, of which each waits for what is before it.
+/// The most short requests between two trials. Each of them waits in the server's queue.
 const MOST_PROBES: u32 = 30;
-/// A server has settled when a request takes more than this share of the time of the one before.
+/// A server has settled when a short request takes more than this share of the time of the one before.
 const SETTLED: f64 = 0.8;
-/// How long to wait where one is refused.
+/// How long to wait after a refused request.
 const BETWEEN_REFUSALS: Duration = Duration::from_secs(1);
 
 impl<N: Network> Session<'_, N> {
@@ -27,7 +27,7 @@ impl<N: Network> Session<'_, N> {
         let of_plan = self.request.plan.passes_of(cell);
         let Some(of_plan) = of_plan.first() else { return Ok(()) };
         let Some(mut trials) = self.so_far(cell) else { return Ok(()) };
-        // The trial that an interruption cut off has sent prompts already, under the next number.
+        // The trial that an interruption cut off has already sent prompts, under the next number.
         let mut number = self.last_number(cell) + u32::from(trials.count() > 0);
         while let Some(pass) = trials.next(of_plan) {
             if self.is_stopped() {
@@ -75,7 +75,7 @@ impl<N: Network> Session<'_, N> {
         }
     }
 
-    /// What the trials of a cell found out.
+    /// The answers from the trials of a cell.
     fn answers(&self, cell: CellPlan, trials: &Trials) -> Vec<String> {
         match (trials, &self.request.plan.search) {
             (Trials::Search(search), Some(plan)) => {
@@ -92,10 +92,10 @@ impl<N: Network> Session<'_, N> {
         }
     }
 
-    /// After a trial that counts for nothing. One of a search that was cut off because its load seemed far beyond
-    /// the edge, which its records do not bear out, is followed by trials that are played to their ends. Says
-    /// whether the trials of the cell end: what would be asked for is the same trial again, and one that is
-    /// incomplete for another reason would be so again.
+    /// Handles a trial that does not count. If a search cut it off because its load seemed far too high,
+    /// but its records do not confirm that, later trials are not cut off. Returns whether the trials of
+    /// the cell end: a trial that is incomplete for another reason would be repeated and be incomplete
+    /// again.
     fn wait_from_now_on(&mut self, cell: CellPlan, trial: u32) -> bool {
         let of_search = self.request.plan.search.is_some();
         let was_cut_off = std::mem::take(&mut self.runner.cut_off) && of_search;
@@ -118,9 +118,9 @@ impl<N: Network> Session<'_, N> {
         !was_cut_off
     }
 
-    /// Waits until a server works off what a trial that was cut off has left: not every one stops when
-    /// its client is gone, and the next trial would stand in that queue. It is idle again when a short
-    /// request no longer takes less than the one before it.
+    /// Waits until a server has finished the work that a cut-off trial left. Not every server stops when
+    /// its client disconnects, and the next trial would wait in its queue. The server is idle again when
+    /// a short request no longer takes less time than the one before it.
     fn settle(&mut self, cell: CellPlan, trial: u32) -> Result<(), RunError> {
         let mut before: Option<Duration> = None;
         for probe in 0..MOST_PROBES {
@@ -154,14 +154,14 @@ impl<N: Network> Session<'_, N> {
         self.found(finding.at(cell.to_string()));
     }
 
-    /// Whether a cell that was resumed has trials left to make.
+    /// Whether a resumed cell still needs trials.
     pub(super) fn trials_go_on(&self, cell: CellPlan) -> bool {
         let passes = self.request.plan.passes_of(cell);
         let next = |of_plan| self.so_far(cell)?.next(of_plan);
         passes.first().and_then(next).is_some()
     }
 
-    /// The largest number of a trial so far: it makes the trial's arrivals and prompts.
+    /// The largest trial number so far. The number of a trial determines its arrivals and prompts.
     fn last_number(&self, cell: CellPlan) -> u32 {
         self.grid.passes_of(cell).iter().map(|pass| pass.repeat).max().unwrap_or(0)
     }

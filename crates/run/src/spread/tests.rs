@@ -1,4 +1,4 @@
-//! Servers behind one load: what is one, what differs, what is refused.
+//! Servers behind one load: which ones are the same server, which differences are found, what is refused.
 
 use inferometer_plan::Url;
 use inferometer_plan::spec::{Known, Spec, parse_url};
@@ -15,7 +15,7 @@ fn plan(targets: &[&str]) -> Plan {
     spec.resolve(&Known { dialects: &["openai-completions"], models: &[] }).unwrap()
 }
 
-/// A server that said what it is, at an address of this machine.
+/// A server at an address of this machine, with facts that it has stated.
 fn ready(url: &str, address: &str, change: impl FnOnce(&mut Target)) -> ReadyTarget {
     let parsed: Url = parse_url(url).unwrap();
     let dialect = dialect("openai-completions").unwrap();

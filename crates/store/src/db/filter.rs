@@ -1,42 +1,43 @@
-//! Which runs a list shows. Never reads the database.
+//! Which runs a list shows. Does not read the database.
 
 use super::run::{RunKind, RunRow, RunState};
 
-/// Conditions on runs; a run fits if it meets all that are given.
+/// Conditions on runs; a run matches if it meets all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
-    /// The model's name contains this, in whatever case.
+    /// The model's name contains this; upper and lower case do not matter.
     pub model: Option<String>,
-    /// Engine and version, such as `vllm 0.2.7`, contain this, in whatever case.
+    /// Engine and version, such as `vllm 0.2.7`, contain this; upper and lower case do not matter.
     pub engine: Option<String>,
-    /// The card's name contains this, in whatever case.
+    /// The card's name contains this; upper and lower case do not matter.
     pub card: Option<String>,
-    /// It has all of these.
+    /// The run has all of these tags.
     pub tags: Vec<String>,
-    /// It began then or later: RFC 3339 in UTC, or a prefix of it, such as a date.
+    /// The run began at this time or later: RFC 3339 in UTC, or a prefix of it, such as a date.
     pub since: Option<String>,
-    /// It began then or earlier; with a date, on that day or earlier.
+    /// The run began at this time or earlier; with a date, on that day or earlier.
     pub until: Option<String>,
     /// Its state.
     pub state: Option<RunState>,
     /// The origin of its figures.
     pub kind: Option<RunKind>,
-    /// Its id, model, engine, card or tags contain each of these, in whatever case.
+    /// The run's id, model, engine, card or tags contain each of these words; upper and lower case do not
+    /// matter.
     pub words: Vec<String>,
-    /// At most so many runs, the latest ones.
+    /// The most runs in the list: the latest ones.
     pub limit: Option<usize>,
 }
 
 impl RunFilter {
-    /// `since` and `until`, where no run can fit because `since` is after `until`.
+    /// `since` and `until`, if no run can match because `since` is after `until`.
     pub fn never(&self) -> Option<(&str, &str)> {
         let (since, until) = (self.since.as_deref()?, self.until.as_deref()?);
-        // Only the digits that both have can be compared.
+        // Only digits that both have can be compared.
         let common = since.len().min(until.len());
         (since.get(..common) > until.get(..common)).then_some((since, until))
     }
 
-    /// Whether a run meets all conditions. The limit is none of them.
+    /// Whether a run meets all conditions. The limit is not a condition.
     pub fn fits(&self, run: &RunRow) -> bool {
         let lower = |text: &str| text.to_lowercase();
         let holds = |wanted: &Option<String>, text: Option<&str>| {
@@ -60,7 +61,7 @@ impl RunFilter {
             && self.has_words(run)
     }
 
-    /// Whether what is listed of a run contains all words.
+    /// Whether the listed facts of a run contain all words.
     fn has_words(&self, run: &RunRow) -> bool {
         if self.words.is_empty() {
             return true;

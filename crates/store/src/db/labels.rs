@@ -18,13 +18,12 @@ pub struct Note {
 }
 
 impl Store {
-    /// Adds tags to a run and removes others, all or none of it; adding a tag that it has changes
-    /// nothing. Returns its tags, sorted.
+    /// Adds tags to a run and removes others: all of it, or nothing. Adding a tag that the run has
+    /// changes nothing. Returns its tags, sorted.
     ///
     /// # Errors
-    /// [`StoreError::InvalidTag`] for one that no list could show, [`StoreError::NoSuchTag`] for
-    /// one to be taken away that the run does not have, [`StoreError::NoSuchRun`],
-    /// [`StoreError::Database`].
+    /// [`StoreError::InvalidTag`] for a tag that no list could show, [`StoreError::NoSuchTag`] if a tag
+    /// to remove is not on the run, [`StoreError::NoSuchRun`], [`StoreError::Database`].
     pub fn tag(
         &mut self,
         run: &RunId,
@@ -42,7 +41,7 @@ impl Store {
         let missing = self.transact(|transaction| {
             let has = "SELECT 1 FROM tags WHERE run_id = ? AND tag = ?";
             for tag in remove {
-                // Before anything is changed: the transaction is committed in any case.
+                // Checked before anything is changed, because the transaction is committed in any case.
                 if !transaction.prepare(has)?.exists(params![run.as_str(), tag])? {
                     return Ok(Err(tag.clone()));
                 }

@@ -1,4 +1,4 @@
-//! What is written of a run, from its beginning to its results.
+//! What is written about a run, from its beginning to its results.
 
 use std::borrow::Borrow;
 
@@ -16,11 +16,11 @@ use crate::calendar;
 use crate::error::StoreError;
 
 impl Store {
-    /// Enters a run as running, and creates the folder of its log. [`crate::RunRecording`] does this
-    /// and creates the log as well.
+    /// Adds a run in the state `running`, and creates the folder of its log. [`crate::RunRecording`] does
+    /// this and also creates the log.
     ///
     /// # Errors
-    /// [`StoreError::RunExists`] when another run has its second and suffix,
+    /// [`StoreError::RunExists`] when another run began in the same second and has the same suffix,
     /// [`StoreError::Database`], [`StoreError::Io`].
     pub fn begin_run(&mut self, header: &RunHeader) -> Result<RunId, StoreError> {
         self.create_log_folder()?;
@@ -62,8 +62,8 @@ impl Store {
         }
     }
 
-    /// Enters imported results as a running run, and creates the folder of its log. Its plan holds no
-    /// more than whether answers were streamed.
+    /// Adds imported results as a run in the state `running`, and creates the folder of its log. Its plan
+    /// only says whether answers were streamed.
     ///
     /// # Errors
     /// As [`Store::begin_run`].
@@ -87,8 +87,8 @@ impl Store {
         self.inserted(inserted, id)
     }
 
-    /// The run into which a section of a file was imported before, by the file's SHA-256 and the names
-    /// of the section.
+    /// The run into which a section of a file was imported before, found by the file's SHA-256 and the
+    /// section's headings.
     ///
     /// # Errors
     /// [`StoreError::Database`].
@@ -106,12 +106,11 @@ impl Store {
         Ok(found.optional().map_err(database(&self.path))?.map(RunId::stored))
     }
 
-    /// Adds a row for each request, all or none of them. Their figures are those of the records as
-    /// stored in the log.
+    /// Adds a row for each request: all of them, or none. The rows have the records as the log stores
+    /// them.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchRun`], [`StoreError::Database`], also when a request was entered
-    /// before.
+    /// [`StoreError::NoSuchRun`], [`StoreError::Database`], also when a request was added before.
     pub fn index_requests(
         &mut self,
         run: &RunId,
@@ -121,8 +120,8 @@ impl Store {
         self.expect_one(usize::from(found), run)
     }
 
-    /// Enters the results of a run that ended: its state, the summary, and the summary's cells, passes
-    /// and findings as rows. Passes are numbered through all cells in the summary's order, which is
+    /// Adds the results of a run that has ended: its state, the summary, and the summary's cells, passes
+    /// and findings as rows. Passes are numbered through all cells in the order of the summary, which is
     /// that of [`Record::pass`].
     ///
     /// # Errors
@@ -163,7 +162,7 @@ impl Store {
         self.expect_one(updated, run)
     }
 
-    /// Enters that a run failed without results.
+    /// Notes that a run failed without results.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::Database`].

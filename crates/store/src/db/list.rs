@@ -1,5 +1,5 @@
-//! The list of runs, and the run that a name refers to. Reads an index, and documents of imported
-//! runs only. Never changes anything.
+//! The list of runs, and the run that a name refers to. Reads an index, and only the documents of
+//! imported runs. Never changes anything.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::store::{Store, document};
 use crate::error::StoreError;
 use crate::log::is_being_written;
 
-/// Names of the run of a kind that began last.
+/// Names for the latest run of a kind.
 const LATEST: [(&str, RunKind); 3] = [
     ("latest", RunKind::Measured),
     ("latest-predicted", RunKind::Predicted),
@@ -38,11 +38,11 @@ pub(super) const ROW_COLUMNS: &str = "id, started_at, finished_at, state, kind, 
     CASE WHEN imported_from IS NOT NULL THEN summary -> '$.imported.section' END
         AS imported_section";
 
-/// The columns of `grid`; all are null where there is no cell.
+/// The columns of `grid`; all are null if there is no cell.
 type Grid = (Option<u32>, Option<u32>, Option<u32>, Option<u32>, Option<f64>, Option<f64>);
 
-/// The columns of `loads`: whether all requests of a pass came at once, and ranges; all are null where
-/// there is no pass.
+/// The columns of `loads`: whether all requests of a pass came at once, and ranges; all are null if there
+/// is no pass.
 type Loads = (Option<u8>, [Option<u32>; 2], [Option<f64>; 2], [Option<f64>; 2], [Option<f64>; 2]);
 
 impl Store {
@@ -54,7 +54,7 @@ impl Store {
         self.runs_that_fit(&RunFilter::default())
     }
 
-    /// The runs that fit a filter, the oldest first; with a limit, the last of them.
+    /// The runs that match a filter, the oldest first; with a limit, the last of them.
     ///
     /// # Errors
     /// [`StoreError::Database`], [`StoreError::Document`].
@@ -78,7 +78,7 @@ impl Store {
         Ok(Ok(found))
     }
 
-    /// A row of the list. Documents that another version of this program wrote may be unreadable.
+    /// A row of the list. Documents of another version of this program may be unreadable.
     pub(super) fn run_row(&self, row: &Row<'_>) -> rusqlite::Result<Result<RunRow, StoreError>> {
         let state: String = row.get("state")?;
         let state = RunState::ALL.into_iter().find(|known| known.name() == state);
@@ -121,9 +121,9 @@ impl Store {
         }))
     }
 
-    /// The run that a name refers to: its id, a tag that no other run has, a part of an id that no other
-    /// run has, `latest` for the measured run that began last, whatever its state, `latest-predicted`
-    /// and `latest-imported` for the other kinds.
+    /// The run that a name refers to: its id, a tag that no other run has, or a part of an id that no
+    /// other run has. Also `latest` for the measured run that began last, whatever its state;
+    /// `latest-predicted` and `latest-imported` for the other kinds.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::NoneOfItsKind`], [`StoreError::AmbiguousRun`],
@@ -141,11 +141,11 @@ impl Store {
         }
     }
 
-    /// The runs that a name refers to, as for [`Store::find`]: of a tag all that have it, and otherwise
-    /// one. The oldest first.
+    /// The runs that a name refers to, as for [`Store::find`], the oldest first: all runs with a tag,
+    /// otherwise one run.
     ///
     /// # Errors
-    /// As for [`Store::find`]; [`StoreError::AmbiguousRun`] for a part of several ids that is no tag.
+    /// As for [`Store::find`]; [`StoreError::AmbiguousRun`] for a part of several ids that is not a tag.
     pub fn find_all(&self, name: &str) -> Result<Vec<RunId>, StoreError> {
         if let Some((_, kind)) = LATEST.into_iter().find(|(known, _)| *known == name) {
             let query = "SELECT id FROM runs WHERE kind = ?
@@ -158,7 +158,7 @@ impl Store {
             });
             return found.map(|id| vec![id]);
         }
-        // An empty part would be one of every run.
+        // An empty part would match every run.
         let (id, beginning, part, tagged) = (
             self.ids("SELECT id FROM runs WHERE id = ?1", name)?,
             self.ids(
@@ -168,7 +168,7 @@ impl Store {
             self.ids("SELECT id FROM runs WHERE ?1 <> '' AND instr(id, ?1) > 0 ORDER BY id", name)?,
             self.ids("SELECT run_id FROM tags WHERE tag = ?1 ORDER BY run_id", name)?,
         );
-        // An exact name comes first: whether a part fits one run changes as runs come.
+        // An exact name comes first, because new runs can change how many runs a part matches.
         for exact in [id, tagged] {
             if !exact.is_empty() {
                 return Ok(exact);
@@ -196,7 +196,7 @@ impl Store {
     }
 }
 
-/// All rows, the latest first: in the order of an index that holds what is listed.
+/// All rows, the latest first: in the order of an index that contains everything that is listed.
 fn listing() -> String {
     format!("SELECT {ROW_COLUMNS} FROM runs ORDER BY started_unix_ns DESC, id DESC")
 }
@@ -224,8 +224,8 @@ fn loads_row((all_at_once, in_flight, rate, ttft_p50_ms, tpot_p50_ms): Loads) ->
     })
 }
 
-/// The state of a run: one that is stored as running and whose log no process writes was killed.
-/// Where the file system has no locks, the stored state stands.
+/// The state of a run. A run that is stored as running was killed if no process writes its log. On a file
+/// system without locks, the stored state is returned.
 fn actual_state(state: RunState, log: &Path) -> RunState {
     match state {
         RunState::Running if is_being_written(log) == Some(false) => RunState::Killed,

@@ -1,4 +1,4 @@
-//! Opens a database: checks that it is one of this program and of a known version, and migrates an
+//! Opens a database: checks that this program made it and that its version is known, and migrates an
 //! older one.
 
 use std::fs::File;
@@ -9,8 +9,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use crate::error::StoreError;
 
-/// The steps from an empty file to the present schema. The file's `user_version` is the number of
-/// steps that were done; steps are added at the end and never changed.
+/// The steps from an empty file to the current schema. The file's `user_version` is the number of
+/// completed steps. New steps are added at the end, and steps never change.
 const MIGRATIONS: [&str; 5] = [
     include_str!("../schema/0001_runs.sql"),
     include_str!("../schema/0002_classes.sql"),
@@ -22,10 +22,10 @@ const MIGRATIONS: [&str; 5] = [
 /// Marks a file as a database of this program (`PRAGMA application_id`): "INFR".
 const APPLICATION_ID: i64 = 0x494e_4652;
 
-/// How long a writer waits for another.
+/// How long a writer waits for another one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What to do where there is no database.
+/// What to do if there is no database.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum IfMissing {
     Create,
@@ -37,8 +37,8 @@ pub(super) fn open(path: &Path, if_missing: IfMissing) -> Result<Connection, Sto
     if if_missing == IfMissing::Refuse && !path.exists() {
         return Err(StoreError::NoStore { path: path.to_owned() });
     }
-    // One process at a time opens: switching a new file to WAL does not wait for others, it fails.
-    // Where a folder cannot be locked, that failure is what the second one gets.
+    // Only one process at a time may open the database: switching a new file to WAL fails instead of
+    // waiting for others. If a folder cannot be locked, the second process gets this error.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let turn = File::open(folder.unwrap_or(Path::new("."))).ok();
     let _locked = turn.as_ref().map(File::lock);
@@ -79,10 +79,10 @@ pub(super) fn database(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError + 
     }
 }
 
-/// The version of the schema, as the file states it. Refuses a newer database and one of another
-/// program; nothing is written.
+/// The version of the schema, as the file states it. Refuses a newer database and one of another program.
+/// Writes nothing.
 fn check_identity(connection: &Connection, path: &Path) -> Result<usize, StoreError> {
-    // One statement, so that all three are of one instant: another process may be at work.
+    // A single statement, so that all three values belong to the same instant: another process may write.
     let query = "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
                  FROM pragma_user_version, pragma_application_id";
     let (found, owner, objects): (i64, i64, i64) = connection
@@ -105,13 +105,13 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     if mode != "wal" {
         connection.pragma_update(None, "journal_mode", "wal")?;
     }
-    // A committed run survives a crash of the machine; commits are few, so this costs little.
+    // A committed run survives a crash of the machine. This costs little, because commits are rare.
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "foreign_keys", true)
 }
 
-/// Does the missing migration steps in one transaction: another process that opens the file at the
-/// same time waits and finds them done.
+/// Runs the missing migration steps in one transaction: another process that opens the file at the same
+/// time waits, and then finds them done.
 fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     if check_identity(connection, path)? == MIGRATIONS.len() {
         return Ok(());

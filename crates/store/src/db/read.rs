@@ -13,8 +13,8 @@ impl Store {
     /// One run, by any name that [`Store::find`] knows.
     ///
     /// # Errors
-    /// As [`Store::find`], and [`StoreError::Document`] when a program of another version wrote
-    /// what this one cannot read.
+    /// As [`Store::find`], and [`StoreError::Document`] when another version of this program wrote
+    /// something that this one cannot read.
     pub fn run(&self, id: &str) -> Result<StoredRun, StoreError> {
         let id = self.find(id)?;
         let id = id.as_str();
@@ -27,7 +27,7 @@ impl Store {
         read.map_err(database(&self.path))?
     }
 
-    /// A run with its documents, which may be those of a program of another version.
+    /// A run with its documents, which another version of this program may have written.
     fn stored_run(&self, row: &Row<'_>) -> rusqlite::Result<Result<StoredRun, StoreError>> {
         let listed = match self.run_row(row)? {
             Ok(listed) => listed,

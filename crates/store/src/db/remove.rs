@@ -1,4 +1,4 @@
-//! Removes a run: its rows, and its log. Never one that is being written.
+//! Removes a run: its rows, and its log. Never removes a run that is being written.
 
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
@@ -18,12 +18,12 @@ impl Store {
     /// such as reports, stay.
     ///
     /// # Errors
-    /// [`StoreError::BeingWritten`] while a process writes it, or has just begun to; [`StoreError::NoSuchRun`],
-    /// [`StoreError::Database`]; [`StoreError::Io`] when the log cannot be removed, whose rows are
-    /// gone then.
+    /// [`StoreError::BeingWritten`] while a process writes it, or has just begun to;
+    /// [`StoreError::NoSuchRun`], [`StoreError::Database`]; [`StoreError::Io`] when the log cannot be
+    /// removed; its rows are removed then.
     pub fn remove(&mut self, row: &RunRow, now_unix_ns: i64) -> Result<u64, StoreError> {
         let being_written = || StoreError::BeingWritten { run: row.id.to_string() };
-        // Where the file system has no locks, the stored state decides.
+        // On a file system without locks, the stored state decides.
         if row.state == RunState::Running {
             return Err(being_written());
         }
@@ -38,12 +38,12 @@ impl Store {
             }
             Err(error) => return Err(StoreError::io("open", &path)(error)),
         };
-        // Held until the file is gone.
+        // The lock is held until the file is removed.
         match log.as_ref().map(File::try_lock) {
             Some(Err(TryLockError::WouldBlock)) => return Err(being_written()),
             Some(Ok(()) | Err(TryLockError::Error(_))) | None => {}
         }
-        // Rows first: a log without rows only costs space, rows without a log would be wrong.
+        // Rows first: a log without rows only takes space, but rows without a log would be wrong.
         let removed = self.transact(|transaction| {
             transaction.execute("DELETE FROM runs WHERE id = ?", [row.id.as_str()])
         })?;

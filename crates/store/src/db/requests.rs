@@ -19,11 +19,11 @@ const INSERT: &str = "INSERT INTO requests (
     ended_ns, ttft_ms, e2e_ms, class, server, rank
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-/// Requests of a pass that never began and are added to the index: all of few. An interruption may
-/// leave millions of them, which differ in their number only; the log has them all.
+/// The most requests of a pass that never began and are added to the index. An interruption may leave
+/// millions of them, which differ only in their number; the log has all of them.
 pub(crate) const NEVER_BEGUN_INDEXED: usize = 10_000;
 
-/// Adds a row for each record; false when there is no such run.
+/// Adds a row for each record; returns false if there is no such run.
 pub(super) fn insert(
     transaction: &Transaction<'_>,
     run: &RunId,
@@ -73,7 +73,7 @@ fn insert_one(statement: &mut Statement<'_>, run: &RunId, record: &Record) -> ru
     Ok(())
 }
 
-/// SQLite's integers end at 292 years after the origin; what lies beyond is an error.
+/// SQLite's integers cover 292 years from the origin; a later instant is an error.
 fn ns(at: Nanos) -> rusqlite::Result<i64> {
     i64::try_from(at.0).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
 }

@@ -1,5 +1,5 @@
-//! A run of another store, entered as it was there: the same id, documents and records. All of it is
-//! entered, or nothing.
+//! Copies a run from another store without changes: the same id, documents and records. All of it is
+//! copied, or nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,34 +19,35 @@ use crate::calendar;
 use crate::error::StoreError;
 use crate::log::{LogReader, PassItem, Passes};
 
-/// Records whose rows are made at once.
+/// The number of records whose rows are added at once.
 const BATCH: usize = 1_024;
 
-/// A run as another store has it. Its log is a file beside this store, which becomes the run's.
+/// A run as another store has it. Its log is a file in the log folder of this store, which becomes the
+/// run's log.
 #[derive(Clone, Debug)]
 pub struct RestoredRun {
     /// Its identity.
     pub id: RunId,
-    /// Its state when it had ended.
+    /// Its final state.
     pub state: RunState,
     /// The wall time at which it began, in nanoseconds since the Unix epoch.
     pub started_unix_ns: i64,
     /// The wall time at which it ended.
     pub finished_unix_ns: Option<i64>,
-    /// The wall time at the origin of its axis.
+    /// The wall time at the origin of its clock.
     pub origin_unix_ns: i64,
     /// Version of the program that made it.
     pub tool_version: String,
-    /// The resolved plan as JSON, which may be of another version of this program.
+    /// The resolved plan as JSON. Another version of this program may have written it.
     pub plan_json: String,
-    /// The plan's identity.
+    /// The hash of the plan.
     pub plan_hash: String,
     /// Its results, with its target and its environment.
     pub summary: Summary,
 }
 
 impl Store {
-    /// A path beside the logs for the log of a run that is to be restored, and the folder for it.
+    /// A path in the log folder for the log of a run that will be restored. Creates the folder.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -55,11 +56,11 @@ impl Store {
         Ok(self.log_path(run).with_extension(format!("{}.restored", std::process::id())))
     }
 
-    /// Enters a run with all of its records, and moves its log to its place.
+    /// Adds a run with all of its records, and moves its log to its final path.
     ///
     /// # Errors
-    /// [`StoreError::RunExists`]; what [`LogReader`] says of a log that is damaged or cut;
-    /// [`StoreError::OtherRun`] when the log is of another run, [`StoreError::Database`].
+    /// [`StoreError::RunExists`]; the errors of [`LogReader`] for a damaged or cut log;
+    /// [`StoreError::OtherRun`] when the log belongs to another run; [`StoreError::Database`].
     pub fn restore_run(&mut self, run: &RestoredRun, log: &Path) -> Result<(), StoreError> {
         let reader = LogReader::open(log)?;
         if reader.header().run_id != run.id.as_str() {
@@ -76,7 +77,7 @@ impl Store {
             return Err(StoreError::LogExists { path: place });
         }
         let refused = database(&self.path);
-        // It is taken back where it is not committed.
+        // The transaction is rolled back unless it is committed.
         let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let entered = begun.and_then(|transaction| {
             insert(&transaction, run)?;
@@ -86,13 +87,13 @@ impl Store {
         index(&transaction, &run.id, &mut passes, &refused)?;
         fs::rename(log, &place).map_err(StoreError::io("create", &place))?;
         transaction.commit().map_err(|error| {
-            // What is not in the database is in the way of another attempt.
+            // Without rows in the database, the file would block another attempt.
             let _ = fs::remove_file(&place);
             refused(error)
         })
     }
 
-    /// Whether the store has a run of this very id.
+    /// Whether the store has a run with exactly this id.
     ///
     /// # Errors
     /// [`StoreError::Database`].
@@ -137,7 +138,7 @@ fn insert(transaction: &Transaction<'_>, run: &RestoredRun) -> rusqlite::Result<
     insert_results(transaction, &run.id, summary)
 }
 
-/// Enters a row for each request of the log, as a run that is recorded does.
+/// Adds a row for each request of the log, as the recording of a run does.
 fn index(
     transaction: &Transaction<'_>,
     run: &RunId,
@@ -163,6 +164,6 @@ fn index(
         }
     }
     enter(&mut records)?;
-    // The end of a log that was recorded whole is always there.
+    // The log of a completely recorded run always has its end.
     passes.cut.take().map_or(Ok(()), Err)
 }

@@ -1,4 +1,4 @@
-//! The values that the database holds of a run.
+//! The values that the database has about a run.
 
 use std::path::PathBuf;
 
@@ -10,20 +10,20 @@ use super::run_id::RunId;
 use crate::error::StoreError;
 use crate::log::{LogReader, Passes};
 
-/// What is known of a run at its start.
+/// What is known about a run at its start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunHeader {
     /// The wall time at which it began, in nanoseconds since the Unix epoch.
     pub started_unix_ns: i64,
-    /// Random: keeps runs of one second apart.
+    /// A random number that distinguishes runs of the same second.
     pub suffix: u16,
-    /// The wall time at the origin of its axis, in nanoseconds since the Unix epoch.
+    /// The wall time at the origin of the run's clock, in nanoseconds since the Unix epoch.
     pub origin_unix_ns: i64,
-    /// What it measures. A plan holds no key and no header value.
+    /// The plan that it measures. A plan contains no key and no header value.
     pub plan: Plan,
-    /// What is measured, as far as it is known.
+    /// The server, as far as it is known.
     pub target: Target,
-    /// Where.
+    /// Where it is measured.
     pub environment: Environment,
     /// True when no server is measured.
     pub predicted: bool,
@@ -31,15 +31,14 @@ pub struct RunHeader {
     pub tool_version: String,
 }
 
-/// What is known of an import at its start.
+/// What is known about an import at its start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportHeader {
-    /// The wall time at which it is imported, in nanoseconds since the Unix epoch; also the origin
-    /// of its axis.
+    /// The wall time of the import, in nanoseconds since the Unix epoch; also the origin of its clock.
     pub imported_unix_ns: i64,
-    /// Random: keeps imports of one second apart.
+    /// A random number that distinguishes imports of the same second.
     pub suffix: u16,
-    /// What was measured, as far as the source says so.
+    /// What was measured, as far as the source states it.
     pub target: Target,
     /// Version of the program that imports.
     pub tool_version: String,
@@ -50,10 +49,10 @@ pub struct ImportHeader {
 pub enum RunState {
     /// It is in progress.
     Running,
-    /// Its process ended without recording how; its records are kept. Recognised by the missing lock
-    /// on the log, and never stored: in the database such a run is running.
+    /// Its process ended without recording how; its records are kept. This state is found by the missing
+    /// lock on the log, and never stored: the database says that such a run is running.
     Killed,
-    /// All that was planned was measured.
+    /// Everything in the plan was measured.
     Complete,
     /// It was stopped; its records are kept.
     Interrupted,
@@ -69,7 +68,7 @@ inferometer_model::names!(RunState {
 /// The origin of a run's figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RunKind {
-    /// A server was measured by this program; it may have been the embedded engine.
+    /// This program measured a server, which may have been the embedded engine.
     Measured,
     /// A model predicted them; no server was measured.
     Predicted,
@@ -100,15 +99,15 @@ pub struct RunRow {
     pub engine_version: Option<String>,
     /// The model.
     pub model: String,
-    /// The card, where the server or the user named it.
+    /// The card, if the server or the user named it.
     pub card: Option<String>,
     /// True for the embedded engine.
     pub simulated: bool,
     /// True when no server was measured.
     pub predicted: bool,
-    /// The file that it was imported from; absent for what this program did.
+    /// The file that it was imported from; absent for results of this program.
     pub imported_from: Option<String>,
-    /// The section of that file: the headings above it, or its name there.
+    /// The section of that file: the headings above it, or its name in the file.
     pub imported_section: Vec<String>,
     /// `valid` or `suspect`; absent until the run has ended.
     pub validity: Option<String>,
@@ -118,7 +117,7 @@ pub struct RunRow {
     pub grid: Option<GridRow>,
     /// The loads of its passes and their latencies; absent without passes.
     pub loads: Option<LoadsRow>,
-    /// What of the plan was not measured, as a sentence; absent where all was.
+    /// The part of the plan that was not measured, as a sentence; absent if everything was.
     pub missing: Option<String>,
     /// Its tags, sorted.
     pub tags: Vec<String>,
@@ -131,13 +130,13 @@ pub struct GridRow {
     pub input_lengths: [u32; 2],
     /// The shortest and the longest output, in tokens.
     pub output_lengths: [u32; 2],
-    /// The most requests per second of a cell.
+    /// The highest requests per second of any cell.
     pub requests_per_s: Option<f64>,
-    /// The most output tokens per second of a cell, which need not be the same one.
+    /// The highest output tokens per second of any cell, which may be a different one.
     pub output_tokens_per_s: Option<f64>,
 }
 
-/// The lengths, such as `128..512 x 32`; cells of requests that each have their own have length 0.
+/// The lengths, such as `128..512 x 32`; cells whose requests have lengths of their own have length 0.
 impl std::fmt::Display for GridRow {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let span = |[from, to]: [u32; 2]| match (from, to) {
@@ -149,22 +148,22 @@ impl std::fmt::Display for GridRow {
     }
 }
 
-/// The passes of a run on one line: the least and the most of each.
+/// The passes of a run on one line: the smallest and the largest of each value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadsRow {
     /// Whether a pass sent all its requests at once.
     pub all_at_once: bool,
-    /// Requests in flight, of passes that keep a number of them there; 1 for one by one.
+    /// Requests in flight, of passes that keep this number constant; 1 for one by one.
     pub in_flight: Option<[u32; 2]>,
     /// Arrivals per second, of passes with a rate.
     pub rate: Option<[f64; 2]>,
-    /// Medians of the passes.
+    /// Medians of the time to first token of the passes.
     pub ttft_p50_ms: Option<[f64; 2]>,
-    /// Medians of the passes.
+    /// Medians of the time per output token of the passes.
     pub tpot_p50_ms: Option<[f64; 2]>,
 }
 
-/// A rate with four decimals at most.
+/// A rate with at most four decimals.
 fn rate_text(rate: f64) -> String {
     let text = format!("{rate:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -192,17 +191,17 @@ impl std::fmt::Display for LoadsRow {
 /// A run with its documents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredRun {
-    /// The line of the list.
+    /// Its row in the list.
     pub row: RunRow,
     /// The wall time at which it began, in nanoseconds since the Unix epoch.
     pub started_unix_ns: i64,
-    /// The wall time at which it ended; absent where this was not recorded.
+    /// The wall time at which it ended; absent if it was not recorded.
     pub finished_unix_ns: Option<i64>,
-    /// The wall time at the origin of its axis, in nanoseconds since the Unix epoch.
+    /// The wall time at the origin of the run's clock, in nanoseconds since the Unix epoch.
     pub origin_unix_ns: i64,
     /// Version of the program that made it.
     pub tool_version: String,
-    /// The plan's identity.
+    /// The hash of the plan.
     pub plan_hash: String,
     /// The resolved plan as JSON, as it was stored. Another version of this program may have written
     /// it.
@@ -234,8 +233,8 @@ impl StoredRun {
         Ok(LogReader::open(&self.log)?.streamed(self.streamed()))
     }
 
-    /// Whether its answers were streamed. The plan says so, whichever version wrote it; of an import
-    /// that is all that it says.
+    /// Whether its answers were streamed, according to the plan, whichever version wrote it. The plan of
+    /// an import says nothing else.
     pub fn streamed(&self) -> bool {
         streamed(&self.plan_json)
     }

@@ -1,4 +1,4 @@
-//! The identity of a run: sorts by time, readable, short enough to type.
+//! The identity of a run: it sorts by time, is readable, and is short enough to type.
 
 use std::fmt;
 
@@ -6,20 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::calendar;
 
-/// A run's identity in the store, such as `20261120-051233-ab12`: the second in which it began,
-/// UTC, and four hexadecimal digits that keep runs of one second apart.
+/// A run's identity in the store, such as `20261120-051233-ab12`: the second in which it began, UTC, and
+/// four hexadecimal digits that distinguish runs of the same second.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(String);
 
 impl RunId {
-    /// The identity of a run that began at a wall time, in nanoseconds since the Unix epoch.
-    /// `suffix` should be random: two runs of one second must not share it.
+    /// The identity of a run that began at a wall time, in nanoseconds since the Unix epoch. `suffix`
+    /// should be random: two runs of the same second must not share it.
     pub fn new(started_unix_ns: i64, suffix: u16) -> Self {
         Self(format!("{}-{suffix:04x}", calendar::compact(started_unix_ns)))
     }
 
-    /// The identity that a text is; nothing where it is none. One that comes from a stranger names a file.
+    /// Parses an identity; absent if the text is not one. This check protects file names: an identity may
+    /// come from an unknown source.
     pub fn parse(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.split('-').collect();
         let [day, second, suffix] = parts[..] else { return None };

@@ -1,5 +1,5 @@
-//! An open store: its connection, its paths, its transactions. What is stored and queried is in the
-//! other files of this folder.
+//! An open store: its connection, its paths, its transactions. The other files of this folder say what is
+//! stored and queried.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::open::{IfMissing, database, open, open_to_read};
 use super::run_id::RunId;
 use crate::error::StoreError;
 
-/// The folder of the logs, beside the database.
+/// The folder of the logs, next to the database.
 pub(super) const LOG_FOLDER: &str = "inferometer.runs";
 
 /// An open store; one per process and file.
@@ -30,7 +30,7 @@ fn file_at(path: &Path) -> Option<(u64, u64)> {
 }
 
 impl Store {
-    /// Opens the database at a path; creates it when there is none, and migrates an older one.
+    /// Opens the database at a path. Creates it if there is none, and migrates an older one.
     ///
     /// # Errors
     /// [`StoreError::NotAStore`], [`StoreError::NewerStore`], [`StoreError::Database`].
@@ -39,7 +39,7 @@ impl Store {
         Ok(Self::of(open(&path, IfMissing::Create)?, path))
     }
 
-    /// As [`Store::open`], but creates no database where there is none.
+    /// As [`Store::open`], but does not create a database.
     ///
     /// # Errors
     /// [`StoreError::NoStore`], and as [`Store::open`].
@@ -48,7 +48,7 @@ impl Store {
         Ok(Self::of(open(&path, IfMissing::Refuse)?, path))
     }
 
-    /// As [`Store::open_existing`], read-only: a file of an earlier version is refused, since it
+    /// As [`Store::open_existing`], but read-only: refuses a file of an earlier version, because it
     /// cannot be migrated.
     ///
     /// # Errors
@@ -62,8 +62,8 @@ impl Store {
         Self { connection, file: file_at(&path), path }
     }
 
-    /// Whether the file that was opened is still the one at its path. SQLite writes on into a file that
-    /// was deleted, and says nothing.
+    /// Checks that the file that was opened is still the one at its path. SQLite continues to write into
+    /// a deleted file without an error.
     ///
     /// # Errors
     /// [`StoreError::StoreGone`].
@@ -86,7 +86,7 @@ impl Store {
         self.log_path(run).with_extension("live")
     }
 
-    /// The path of a file beside the database.
+    /// The path of a file next to the database.
     pub(super) fn sibling_path(&self, file: &str) -> PathBuf {
         self.path.parent().unwrap_or(Path::new("")).join(file)
     }
@@ -99,7 +99,7 @@ impl Store {
         StoreError::NoSuchRun { path: self.path.clone(), id: id.to_owned() }
     }
 
-    /// Writes in one transaction that waits for other writers before it reads anything.
+    /// Runs `write` in one transaction that waits for other writers before it reads anything.
     pub(super) fn transact<T>(
         &mut self,
         write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
@@ -125,7 +125,7 @@ pub(super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("invariant: documents are plain data")
 }
 
-/// Parses a document of a run; one that is NULL in the database is JSON's `null`.
+/// Parses a document of a run; NULL in the database is the JSON `null`.
 pub(super) fn document<T: DeserializeOwned>(
     run: &str,
     what: &'static str,

@@ -1,8 +1,8 @@
-//! A batch of records as the payload of one frame: three tables (records, reads, events) and the
-//! strings that the records name. Nothing here touches a file.
+//! A batch of records as the payload of one frame: three tables (records, reads, events), and the strings
+//! that the records use. Nothing here touches a file.
 //!
-//! Instants are differences to the instant before them in the record's life; the first of a
-//! record is a difference to the due time of the record before it in the batch.
+//! An instant is stored as its difference to the previous instant of the same record. The first instant
+//! of a record is a difference to the due time of the previous record in the batch.
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
@@ -14,27 +14,28 @@ use super::codes::{
 use super::column::{Malformed, PayloadReader, PayloadWriter};
 use super::resolution::{empty_before, read_width_code, ticks};
 
-/// What a batch may hold at most; a reader allocates no more.
+/// The largest sizes of a batch; a reader allocates no more.
 pub(super) const MAX_RECORDS: usize = 1 << 16;
 pub(super) const MAX_ROWS: usize = 1 << 22;
 pub(super) const MAX_STRING_BYTES: usize = 16 << 20;
 
-/// What makes a batch full, so that its frame is written without being asked for.
+/// The sizes at which a batch is full, so that its frame is written.
 const FULL_RECORDS: usize = 4096;
 const FULL_ROWS: usize = 1 << 17;
 const FULL_STRING_BYTES: usize = 1 << 20;
 
 const RECORD_COLUMNS: usize = 27;
-/// Those of the first version of the format, which had no classes.
+/// Columns in the first version of the format, which had no classes.
 const RECORD_COLUMNS_1: usize = 22;
-/// Those of the second and third, which had no limits of outputs and did not say what was streamed.
+/// Columns in the second and third versions, which had no limits of outputs and did not say what was
+/// streamed.
 const RECORD_COLUMNS_2: usize = 23;
-/// Those of the fourth and fifth, which knew one server and one process.
+/// Columns in the fourth and fifth versions, which had one server and one process.
 const RECORD_COLUMNS_4: usize = 25;
 const READ_COLUMNS: usize = 4;
 const EVENT_COLUMNS: usize = 4;
 
-/// The values of the previous record, to which those of the next are differences.
+/// Values of the previous record; those of the next record are stored as differences to them.
 #[derive(Clone, Copy, Default)]
 struct Before {
     pass: u32,
@@ -42,7 +43,7 @@ struct Before {
     due: u64,
 }
 
-/// Records on their way into a frame.
+/// Records that wait for their frame.
 #[derive(Default)]
 pub(super) struct Batch {
     before: Before,
@@ -67,12 +68,12 @@ impl Batch {
     /// Adds a record.
     ///
     /// # Errors
-    /// Why no log can hold it, in words; the batch is as before.
+    /// Why a log cannot hold the record, as text; the batch is then unchanged.
     pub fn push(&mut self, record: &Record) -> Result<(), String> {
         check(record)?;
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let class = record.class.as_ref().map_or(0, |class| class.len());
-        // Room is counted from a full batch, so that a record is refused for its own size only.
+        // The limit assumes a full batch, so that a record is only refused for its own size.
         if record.reads.len().max(record.events.len()) > MAX_ROWS - FULL_ROWS {
             return Err(format!("more than {} reads or events", MAX_ROWS - FULL_ROWS));
         }
@@ -101,7 +102,8 @@ impl Batch {
             chain.put_some(record.send_start),
             chain.put_some(record.sent),
             chain.put_some(record.headers),
-            // The end does not move the chain: the first read follows the headers.
+            // The end of the request is not the base of the next difference: the first read follows the
+            // headers.
             Chain(chain.0).put_some(record.ended),
             outcome_code(record.outcome),
             some(record.status.map(u32::from)),
@@ -140,7 +142,7 @@ impl Batch {
         }
     }
 
-    /// The payload; the batch is empty again.
+    /// Writes the payload; the batch is then empty.
     ///
     /// # Errors
     /// The error of the compressor.
@@ -155,7 +157,7 @@ impl Batch {
         out.table(records)?;
         out.table(reads)?;
         out.table(events)?;
-        // The allocations serve the next batch.
+        // The next batch reuses the memory.
         records.clear();
         reads.clear();
         events.clear();
@@ -164,8 +166,8 @@ impl Batch {
     }
 }
 
-/// A bit for what was streamed, one for a connection that carried nothing before, one for a connection
-/// that was kept; formats before the fifth have the first alone.
+/// One bit for a streamed request, one for a new connection, one for a reused connection; formats before
+/// the fifth have only the first bit.
 const STREAMED: u64 = 1;
 const NEW_CONNECTION: u64 = 2;
 const KEPT_CONNECTION: u64 = 4;
@@ -198,10 +200,10 @@ fn check(record: &Record) -> Result<(), String> {
     }
 }
 
-/// The records of a payload, in this version of the format.
+/// Decodes the records of a payload in this version of the format.
 ///
 /// # Errors
-/// What does not hold.
+/// What is wrong.
 pub(super) fn decode(payload: &[u8], format: u32) -> Result<Vec<Record>, Malformed> {
     let mut input = PayloadReader::new(payload);
     let record_count = input.count("records", MAX_RECORDS)?;
@@ -238,11 +240,11 @@ pub(super) fn decode(payload: &[u8], format: u32) -> Result<Vec<Record>, Malform
     }
 }
 
-/// Writes the payload of requests that never began and differ in their index alone: how many, and a batch of
-/// the first one's record.
+/// Writes the payload of requests that never began and differ only in their index: their number, and a
+/// batch with the record of the first one.
 ///
 /// # Errors
-/// Why no log can hold them, in words, or the error of the compressor.
+/// Why a log cannot hold them, as text, or the error of the compressor.
 pub(super) fn encode_never_begun(
     record: &Record,
     count: u32,
@@ -257,10 +259,10 @@ pub(super) fn encode_never_begun(
     Ok(batch.encode(out))
 }
 
-/// The record of the first of several requests that never began, and how many they are.
+/// The record of the first of several requests that never began, and their number.
 ///
 /// # Errors
-/// What does not hold.
+/// What is wrong.
 pub(super) fn decode_never_begun(payload: &[u8], format: u32) -> Result<(Record, u32), Malformed> {
     let mut input = PayloadReader::new(payload);
     let count = small(input.varint()?)?;
@@ -271,14 +273,13 @@ pub(super) fn decode_never_begun(payload: &[u8], format: u32) -> Result<(Record,
     }
 }
 
-/// Whether so many requests can differ from this one in their index alone: none has begun, and each has an
-/// index.
+/// Whether this many requests can differ only in their index: none has begun, and each has an index.
 fn is_range(record: &Record, count: u32) -> bool {
     let is_unsent = record.outcome == Outcome::Skipped && record.reads.is_empty();
     is_unsent && count > 0 && record.index.checked_add(count - 1).is_some()
 }
 
-/// Rows of an earlier version: what it lacks stands before the last two columns and is 0.
+/// Rows of an earlier version in the current form: missing columns come before the last two and are 0.
 fn widen<const N: usize>(rows: &[[u64; N]]) -> Vec<[u64; RECORD_COLUMNS]> {
     let widen = |row: &[u64; N]| {
         let (shared, counts) = row.split_at(N - 2);
@@ -299,7 +300,7 @@ fn split<'a, T>(rows: &mut &'a [T], count: u64) -> Result<&'a [T], Malformed> {
 }
 
 fn decode_strings(input: &mut PayloadReader<'_>) -> Result<Strings, Malformed> {
-    // Each record names at most three.
+    // Each record uses at most three.
     let count = input.count("strings", 3 * MAX_RECORDS)?;
     let bytes = input.count("bytes of text", MAX_STRING_BYTES)?;
     let lengths = input.table::<1>(count)?;

@@ -1,5 +1,5 @@
-//! The numbers that stand for instants, counts, strings and outcomes in the tables of a batch.
-//! Each has its inverse, which refuses codes that no writer makes.
+//! The numeric codes of instants, counts, strings and outcomes in the tables of a batch. Each has an
+//! inverse, which refuses codes that no writer makes.
 
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::time::Nanos;
@@ -18,7 +18,7 @@ const PHASES: [Phase; 7] = [
     Phase::Total,
 ];
 
-/// Strings of a batch, each stored once. Code 0 is no string, code n the n-th.
+/// The strings of a batch, each stored once. Code 0 is no string, code n is the n-th string.
 #[derive(Default)]
 pub(super) struct Strings {
     pub all: Vec<String>,
@@ -44,7 +44,7 @@ impl Strings {
     }
 }
 
-/// A chain of instants, each stored as its difference to the previous one.
+/// A chain of instants; each is stored as the difference to the previous one.
 pub(super) struct Chain(pub u64);
 
 impl Chain {
@@ -99,8 +99,8 @@ pub(super) fn undo_some<T: TryFrom<u64>>(code: u64) -> Result<Option<T>, Malform
     code.checked_sub(1).map(small).transpose()
 }
 
-/// The outcome's code: the position of its name in `OutcomeKind::ALL` in the lowest four bits,
-/// its status or phase above.
+/// The outcome's code. The lowest four bits have the index of its name in `OutcomeKind::ALL`; the bits
+/// above have its status or phase.
 pub(super) fn outcome_code(outcome: Outcome) -> u64 {
     let phase_code = |phase| {
         PHASES.iter().position(|&other| other == phase).expect("invariant: PHASES has all") as u64

@@ -1,5 +1,5 @@
-//! Encodes tables of numbers as bytes: column by column, and each column as planes of bytes.
-//! It knows no records.
+//! Encodes tables of numbers as bytes: column by column, and each column as planes of bytes. Knows
+//! nothing about records.
 //!
 //! A column's first plane holds the lowest byte of each value, the next plane the second-lowest,
 //! and so on up to the highest byte that any value needs. High bytes are nearly constant, low
@@ -10,11 +10,11 @@ use std::io;
 
 use zstd::bulk::Compressor;
 
-/// The compression level of zstd. Planes have a skewed histogram of bytes but hardly repeat
-/// themselves: the search for repetitions of higher levels would gain nothing.
+/// The compression level of zstd. The bytes of planes are unevenly distributed but hardly repeat in
+/// sequences: the longer search of higher levels would gain nothing.
 const LEVEL: i32 = 3;
 
-/// Why a payload cannot be decoded, in words.
+/// Why a payload cannot be decoded, as text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Malformed(pub String);
 
@@ -24,7 +24,7 @@ impl Malformed {
     }
 }
 
-/// How a plane is stored: the byte before it.
+/// How a plane is stored: the byte before the plane.
 mod coding {
     pub const RAW: u8 = 0;
     pub const ZSTD: u8 = 1;
@@ -53,7 +53,7 @@ impl PayloadWriter {
         self.bytes.push(value as u8);
     }
 
-    /// Writes a table of `N` columns. Its number of rows is not written: the reader has to know it.
+    /// Writes a table of `N` columns. Does not write the number of rows: the reader must know it.
     ///
     /// # Errors
     /// The error of the compressor.
@@ -72,7 +72,7 @@ impl PayloadWriter {
         Ok(())
     }
 
-    /// Writes a plane. Its length is not written: the reader has to know it.
+    /// Writes a plane. Does not write its length: the reader must know it.
     ///
     /// # Errors
     /// The error of the compressor.
@@ -95,14 +95,14 @@ impl PayloadWriter {
         Ok(())
     }
 
-    /// Takes the payload written so far and leaves the writer empty.
+    /// Returns the payload so far and leaves the writer empty.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)
     }
 }
 
-/// Decodes a payload. It allocates by the lengths that its caller passes, never by a length that the
-/// payload states.
+/// Decodes a payload. It allocates memory only for the lengths that its caller passes, never for a length
+/// in the payload.
 pub(super) struct PayloadReader<'a> {
     bytes: &'a [u8],
 }
@@ -112,7 +112,7 @@ impl<'a> PayloadReader<'a> {
         Self { bytes }
     }
 
-    /// Ends the reading.
+    /// Checks that everything was read.
     ///
     /// # Errors
     /// If bytes are left over.
@@ -123,7 +123,7 @@ impl<'a> PayloadReader<'a> {
         }
     }
 
-    /// What was not read yet.
+    /// The bytes that were not read yet.
     pub fn rest(self) -> &'a [u8] {
         self.bytes
     }
@@ -160,7 +160,8 @@ impl<'a> PayloadReader<'a> {
         Err(Malformed::new("a number has more than 64 bits"))
     }
 
-    /// Reads a single number, which must not exceed `limit`. `what` is what it counts, for the error.
+    /// Reads a single number, which must not exceed `limit`. `what` names the counted things in the
+    /// error.
     ///
     /// # Errors
     /// As [`PayloadReader::varint`], and if the number exceeds `limit`.

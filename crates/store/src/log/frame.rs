@@ -1,4 +1,5 @@
-//! Frames: the log's unit of writing, checking and cutting. A frame is whole or it is not there.
+//! Frames: the log is written, checked and cut in these units. A frame is either complete or counts as
+//! missing.
 //!
 //! ```text
 //! length   u32, little-endian: bytes of the payload
@@ -8,19 +9,19 @@
 //! ...      the payload
 //! ```
 //!
-//! The head has a checksum of its own, so that a flipped bit in the length is seen as damage and
-//! not taken for the end of the file.
+//! The head has its own checksum, so that a flipped bit in the length is detected as damage, and not
+//! mistaken for the end of the file.
 
-/// The bytes of a file before its first frame. They name the layout of frames as well.
+/// The bytes of a file before its first frame. They also identify the layout of frames.
 pub(super) const MAGIC: [u8; 8] = *b"INFRLOG1";
 
-/// Bytes of a frame before its payload.
+/// The number of bytes of a frame before its payload.
 pub(super) const HEAD_BYTES: usize = 13;
 
-/// The longest payload. The largest batch, with every number at its widest, takes 185 MiB.
+/// The longest payload. The largest batch, with the largest possible numbers, takes 185 MiB.
 pub(super) const MAX_PAYLOAD_BYTES: usize = 256 << 20;
 
-/// What a frame holds. The number is its code and never changes.
+/// The content of a frame. The number is its code and never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Header = 1,
@@ -40,7 +41,7 @@ impl Kind {
     }
 }
 
-/// The head of a frame, checked.
+/// The checked head of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub kind: Kind,
@@ -65,7 +66,7 @@ impl Head {
     /// Reads and checks a head.
     ///
     /// # Errors
-    /// What does not hold, in words.
+    /// What is wrong, as text.
     pub fn decode(bytes: &[u8; HEAD_BYTES]) -> Result<Self, String> {
         let [l0, l1, l2, l3, code, p0, p1, p2, p3, h0, h1, h2, h3] = *bytes;
         if crc32fast::hash(&bytes[..9]) != u32::from_le_bytes([h0, h1, h2, h3]) {
@@ -79,10 +80,10 @@ impl Head {
         Ok(Self { kind, payload_bytes, payload_crc: u32::from_le_bytes([p0, p1, p2, p3]) })
     }
 
-    /// Holds the payload against its checksum.
+    /// Compares the payload with its checksum.
     ///
     /// # Errors
-    /// That it does not match, in words.
+    /// When it does not match, as text.
     pub fn check(&self, payload: &[u8]) -> Result<(), String> {
         if crc32fast::hash(payload) == self.payload_crc {
             Ok(())

@@ -1,8 +1,8 @@
 //! The run log: one append-only, checksummed file for each run, with every record of it.
 //!
-//! A log is written front to back and never changed. A killed writer leaves a file that is readable
-//! up to its last whole frame, and the reader reports where that is. [`as_stored`] defines the
-//! resolution of stored instants; `docs/store.md` describes the bytes.
+//! A log is written from beginning to end and never changed. A killed writer leaves a file that is
+//! readable up to its last complete frame, and the reader reports where that is. [`as_stored`] defines
+//! the resolution of stored instants; `docs/store.md` describes the bytes.
 
 mod resolution;
 
@@ -28,19 +28,19 @@ pub use reader::LogReader;
 pub use resolution::{TICK_NS, as_stored, into_stored};
 pub use writer::{LogWriter, is_being_written};
 
-/// The version of the log's byte format. Earlier ones are read; later ones are refused.
+/// The version of the log's byte format. Earlier versions can be read; later ones are refused.
 pub const LOG_VERSION: u32 = 6;
 
 /// The header of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogHeader {
-    /// [`LOG_VERSION`], or that of the program that wrote it.
+    /// [`LOG_VERSION`], or the version of the program that wrote the log.
     pub format: u32,
     /// [`RECORD_VERSION`].
     pub record_version: u32,
     /// The run's identity in the store.
     pub run_id: String,
-    /// The wall time at the origin of the run's axis, in nanoseconds since the Unix epoch.
+    /// The wall time at the origin of the run's clock, in nanoseconds since the Unix epoch.
     pub origin_unix_ns: i64,
     /// The resolution of stored instants, in nanoseconds.
     pub tick_ns: u64,
@@ -59,7 +59,7 @@ impl LogHeader {
     }
 }
 
-/// A pass begins: the records up to its end are its own.
+/// The beginning of a pass: the records up to its end belong to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PassBegin {
     /// Index of the pass in the run, from 0.
@@ -68,13 +68,13 @@ pub struct PassBegin {
     pub cell: CellPlan,
     /// Its load.
     pub plan: PassPlan,
-    /// Which repeat of the cell's passes it is, from 1; logs without repeats hold the first.
+    /// Which repeat of the cell's passes it is, from 1; logs without repeats have the first one.
     #[serde(default = "first")]
     pub repeat: u32,
 }
 
 impl PassBegin {
-    /// The seed of the pass's own random choices, in a plan with this one.
+    /// The seed of the pass's random choices, derived from the seed of the plan.
     pub fn seed(&self, of_plan: u64) -> u64 {
         self.plan.seed(of_plan, self.cell, self.repeat)
     }
@@ -84,14 +84,14 @@ fn first() -> u32 {
     1
 }
 
-/// A pass ended.
+/// The end of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassEnd {
     /// Index of the pass in the run.
     pub pass: u32,
-    /// Whether all that was planned was measured.
+    /// Whether everything in the plan of the pass was measured.
     pub ending: Ending,
-    /// Records of the pass; the reader compares it with the number that it read.
+    /// The number of records of the pass; the reader compares it with the number that it read.
     pub records: u64,
     /// Resource use of the client's process; absent in logs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,13 +102,13 @@ pub struct PassEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// All that was planned was measured, whatever the outcomes of requests.
+    /// Everything in the plan was measured, whatever the outcomes of requests.
     Complete,
     /// It was stopped before that.
     Interrupted,
 }
 
-/// What a log holds after its header, in order.
+/// The entries of a log after its header, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
     /// A pass begins.

@@ -1,5 +1,5 @@
-//! The passes of a run log, one after another: as a stream of records, which holds one batch in
-//! memory, or each pass as a whole. It never repairs or skips: damage is the reader's error.
+//! The passes of a run log, one after another: as a stream of records, with one batch in memory, or each
+//! pass as a whole. Never repairs or skips: damage is an error of the reader.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use crate::error::StoreError;
 
 /// The passes of one log, in the order in which they were measured.
 ///
-/// As an iterator it gives whole passes; [`Passes::next_pass`] streams the records of a pass that may
-/// not fit into memory. A log that was cut is no error: the passes end, the last of them has no
-/// [`PassEnd`] if the cut lies within it, and [`Passes::cut`] says where the log was cut. A log that
-/// is being written, which can be read on after a cut, is [`LogReader`]'s.
+/// As an iterator it yields whole passes. [`Passes::next_pass`] streams the records of a pass that may
+/// not fit into memory. A cut log is not an error: the passes end, and [`Passes::cut`] says where. If the
+/// cut lies within the last pass, that pass has no [`PassEnd`]. For a log that is still being written,
+/// use [`LogReader`], which can read on after a cut.
 pub struct Passes {
     log: LogReader,
-    /// Where the log was cut ([`StoreError::LogCut`]); known once the reading has come so far.
+    /// Where the log is cut ([`StoreError::LogCut`]); known once the reader has reached that point.
     pub cut: Option<StoreError>,
 }
 
@@ -31,7 +31,7 @@ pub struct LoggedPass {
     pub records: Vec<Record>,
     /// The samples of the server and of the cards.
     pub observed: Observed,
-    /// How it ended; absent where the log was cut within the pass.
+    /// How it ended; absent if the log is cut within the pass.
     pub end: Option<PassEnd>,
 }
 
@@ -49,7 +49,7 @@ impl From<LogReader> for Passes {
     }
 }
 
-/// What a log holds within a pass.
+/// An entry within a pass.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PassItem {
     /// The record of one request.
@@ -58,7 +58,7 @@ pub enum PassItem {
     Observed(Box<Observed>),
 }
 
-/// The items of one pass, read as they are asked for.
+/// The items of one pass, read on demand.
 pub struct PassStream<'a> {
     begin: PassBegin,
     passes: &'a mut Passes,
@@ -72,11 +72,11 @@ impl Passes {
         self.log.header()
     }
 
-    /// The next pass as a stream; `None` at the end of the run or where the log was cut. What was
-    /// not read of the pass before is passed over.
+    /// The next pass as a stream; `None` at the end of the run or where the log is cut. Unread items of
+    /// the previous pass are skipped.
     ///
     /// # Errors
-    /// As [`LogReader`] has them, but for [`StoreError::LogCut`].
+    /// As [`LogReader`], but without [`StoreError::LogCut`].
     pub fn next_pass(&mut self) -> Option<Result<PassStream<'_>, StoreError>> {
         loop {
             match self.log.next()? {
@@ -105,7 +105,7 @@ impl PassStream<'_> {
         &self.begin
     }
 
-    /// How the pass ended: known after its last item, and absent where the log was cut within it.
+    /// How the pass ended: known after its last item; absent if the log is cut within the pass.
     pub fn end(&self) -> Option<&PassEnd> {
         self.end.as_ref()
     }
@@ -113,7 +113,7 @@ impl PassStream<'_> {
     /// Reads the rest of the pass into memory.
     ///
     /// # Errors
-    /// As [`LogReader`] has them, but for [`StoreError::LogCut`].
+    /// As [`LogReader`], but without [`StoreError::LogCut`].
     pub fn read(mut self) -> Result<LoggedPass, StoreError> {
         let (mut records, mut observed) = (Vec::new(), Observed::default());
         for item in &mut self {
@@ -147,7 +147,7 @@ impl Iterator for PassStream<'_> {
                 self.end = Some(end);
                 None
             }
-            // The reader refuses both within a pass.
+            // Within a pass, the reader refuses both.
             Ok(Entry::PassBegin(_) | Entry::RunEnd(_)) => None,
             Err(error) if error.is_cut() => {
                 self.passes.cut = Some(error);

@@ -1,5 +1,5 @@
-//! Reads a run log front to back. It never repairs, skips or guesses: what is not as it was
-//! written is an error with its place, and ends the reading.
+//! Reads a run log from beginning to end. Never repairs, skips or guesses: damage is an error with its
+//! position, and ends the reading.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -15,31 +15,30 @@ use crate::error::StoreError;
 
 /// The reader of one run's log: an iterator of its entries.
 ///
-/// The last item of a log whose writer did not finish (or has not finished yet) is
-/// [`StoreError::LogCut`]; all entries before it are good. Damage is
-/// [`StoreError::LogCorrupt`]. After an error, or the end of the run, nothing follows; but a log
-/// that still grows can be read on: [`LogReader::read_on`].
+/// If the writer did not finish (or has not finished yet), the last item is [`StoreError::LogCut`]; all
+/// entries before it are valid. Damage is [`StoreError::LogCorrupt`]. Nothing follows an error or the end
+/// of the run; but [`LogReader::read_on`] continues with a log that still grows.
 pub struct LogReader {
     file: BufReader<File>,
     path: PathBuf,
     header: LogHeader,
     streamed: bool,
-    /// Where the frame that was read last begins, and where it ends.
+    /// Where the last frame that was read begins, and where it ends.
     offset: u64,
     next_offset: u64,
     records: std::vec::IntoIter<Record>,
-    /// The next of several requests that never began, and how many are left.
+    /// The next of several requests that never began, and how many remain.
     never_begun: Option<(Record, u32)>,
-    /// The pass that has begun and not ended, with its records so far.
+    /// The current pass, with the number of its records so far.
     pass: Option<(u32, u64)>,
     state: State,
 }
 
-/// How far the reading has come.
+/// The state of the reader.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Reading,
-    /// The run's end was read; whether something follows it was not looked at.
+    /// The end of the run was read; the reader has not checked whether something follows.
     Ended,
     Done,
 }
@@ -48,8 +47,8 @@ impl LogReader {
     /// Opens a log and reads its header.
     ///
     /// # Errors
-    /// [`StoreError::NotALog`], [`StoreError::LogVersion`], [`StoreError::LogCut`] when not even
-    /// the header is whole, [`StoreError::LogCorrupt`], [`StoreError::Io`].
+    /// [`StoreError::NotALog`], [`StoreError::LogVersion`], [`StoreError::LogCut`] when even the header
+    /// is incomplete, [`StoreError::LogCorrupt`], [`StoreError::Io`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
         let file = File::open(&path).map_err(StoreError::io("open", &path))?;
@@ -83,15 +82,15 @@ impl LogReader {
         Ok(reader)
     }
 
-    /// Says whether the answers of the run were streamed, for logs of formats 1 to 3: these do not hold
-    /// it, and it is taken for so.
+    /// Says whether the answers of the run were streamed, for logs of formats 1 to 3, which do not say
+    /// it. Without this call they count as streamed.
     #[must_use]
     pub fn streamed(mut self, streamed: bool) -> Self {
         self.streamed = streamed;
         self
     }
 
-    /// After [`StoreError::LogCut`]: reads on from there, where the writer may have gone on since.
+    /// Continues after [`StoreError::LogCut`]: the writer may have written more since.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -102,7 +101,7 @@ impl LogReader {
         Ok(())
     }
 
-    /// What stands at the head of the log.
+    /// The header of the log.
     pub fn header(&self) -> &LogHeader {
         &self.header
     }
@@ -114,7 +113,7 @@ impl LogReader {
             found,
             known,
         };
-        // A newer header may have other fields, so its version is looked at first.
+        // A newer header may have other fields, so its version is checked first.
         let value: serde_json::Value = self.json(payload)?;
         let format = value["format"].as_u64().and_then(|format| u32::try_from(format).ok());
         let format = format.ok_or_else(|| self.corrupt("its header has no version".to_owned()))?;
@@ -144,8 +143,8 @@ impl LogReader {
         StoreError::LogCut { path: self.path.clone(), offset: self.offset, left: left as u64 }
     }
 
-    /// The next frame, checked; `None` at the end of the file. `self.offset` is its beginning
-    /// afterwards, for errors to name.
+    /// The next frame, checked; `None` at the end of the file. Afterwards `self.offset` is the beginning
+    /// of the frame, for error messages.
     fn frame(&mut self) -> Result<Option<(Kind, Vec<u8>)>, StoreError> {
         self.offset = self.next_offset;
         let mut bytes = Vec::new();
@@ -173,8 +172,8 @@ impl LogReader {
 }
 
 impl LogReader {
-    /// The next entry that is not a record; `None` when records were read instead, or nothing
-    /// follows the end.
+    /// The next entry that is not a record; `None` if records were read instead, or if nothing follows
+    /// the end.
     fn step(&mut self) -> Result<Option<Entry>, StoreError> {
         if self.state == State::Ended {
             return self.nothing_more().map(|()| None);
@@ -306,8 +305,8 @@ impl Iterator for LogReader {
     }
 }
 
-/// Reads so many bytes, or fewer when the file ends. Memory grows with what is there, not with
-/// what a length claims.
+/// Reads `count` bytes, or fewer at the end of the file. Memory grows with the bytes that exist, not with
+/// the stated length.
 fn read_up_to(file: &mut BufReader<File>, count: usize, into: &mut Vec<u8>) -> std::io::Result<()> {
     file.take(count as u64).read_to_end(into).map(drop)
 }

@@ -1,17 +1,16 @@
 //! The resolution of the log: instants in whole ticks, and widths of arrival intervals in steps.
 //!
-//! The log's resolution is that of every figure: a figure computed while a run goes on is
-//! computed from records as they are stored, so that a report made again is equal.
+//! Every figure has the resolution of the log: figures of a run in progress are computed from records as
+//! they are stored, so that a report made again is equal.
 
 use inferometer_model::record::{Read, Record};
 use inferometer_model::time::Nanos;
 
-/// The resolution of a stored instant: 100 ns. Kernel stamps and the way from the kernel to the
-/// program scatter by microseconds, so nothing that was measured is lost, and two bytes hold
-/// 6.5 ms.
+/// The resolution of a stored instant: 100 ns. Kernel stamps, and the time from the kernel to the
+/// program, vary by microseconds, so nothing that was measured is lost; and two bytes cover 6.5 ms.
 pub const TICK_NS: u64 = 100;
 
-/// Widths below this many ticks are stored exactly; wider ones with half as many steps per octave.
+/// Widths below this many ticks are stored exactly. Wider ones have half this number of steps per octave.
 const EXACT_WIDTHS: u64 = 64;
 const STEPS: u64 = EXACT_WIDTHS / 2;
 /// The last octave that an instant can reach.
@@ -22,20 +21,20 @@ pub(super) fn ticks(at: Nanos) -> u64 {
     at.0 / TICK_NS
 }
 
-/// The code of a width in ticks: exact below 6.4 us, above it the next of 32 steps per octave, so
-/// a width grows by at most 1/32 and never shrinks.
+/// The code of a width in ticks: exact below 6.4 us; above that, the next of 32 steps per octave. So a
+/// width grows by at most 1/32 and never shrinks.
 pub(super) fn width_code(width: u64) -> u64 {
     if width < EXACT_WIDTHS {
         return width;
     }
     let shift = u64::from(width.ilog2() - STEPS.ilog2());
     let above = width.div_ceil(1 << shift) - STEPS;
-    // A width that rounds up to the next octave has `above == STEPS`, which is that octave's
-    // first code.
+    // A width that is rounded up to the next octave has `above == STEPS`, which is the first code of that
+    // octave.
     EXACT_WIDTHS + (shift - 1) * STEPS + above
 }
 
-/// The width in ticks of a code; `None` for a code that no width has.
+/// The width in ticks of a code; `None` for an invalid code.
 pub(super) fn width_of(code: u64) -> Option<u64> {
     if code < EXACT_WIDTHS {
         return Some(code);
@@ -49,16 +48,16 @@ pub(super) fn empty_before(arrival: u64, code: u64) -> Option<u64> {
     width_of(code).map(|width| arrival.saturating_sub(width))
 }
 
-/// The code of the width of a read's arrival interval. An interval that ends before it begins
-/// (two clocks that disagree) has no width.
+/// The code of the width of a read's arrival interval. An interval that ends before it begins (if two
+/// clocks disagree) has width zero.
 pub(super) fn read_width_code(read: &Read) -> u64 {
     width_code(ticks(read.arrival()).saturating_sub(ticks(read.empty_before)))
 }
 
-/// The record as the log stores it: instants are cut to whole ticks of [`TICK_NS`], and
-/// [`Read::empty_before`] is moved back, never forward, until the width of the interval is one
-/// that the log can hold (by at most 1/32 of the width; an interval that would end before it
-/// begins gets width zero). Everything else stays as it is.
+/// The record as the log stores it. Instants are cut to whole ticks of [`TICK_NS`].
+/// [`Read::empty_before`] is moved back, never forward, until the log can store the width of the interval
+/// (by at most 1/32 of the width; an interval that would end before it begins gets width zero).
+/// Everything else is unchanged.
 ///
 /// Storing is idempotent: `as_stored(as_stored(r)) == as_stored(r)`.
 pub fn as_stored(record: &Record) -> Record {

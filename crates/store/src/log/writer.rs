@@ -1,5 +1,4 @@
-//! Writes a run log. It never overwrites, reorders or retries, and after a write that failed it
-//! writes nothing more.
+//! Writes a run log. Never overwrites, reorders or retries. After a failed write it writes nothing more.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -17,30 +16,31 @@ use super::frame::{self, Kind, MAGIC};
 use super::{Ending, LogHeader, PassBegin, PassEnd};
 use crate::error::StoreError;
 
-/// A sample is some hundred bytes, one with histograms some thousand: far below what a frame holds.
+/// A sample has some hundred bytes, and one with histograms some thousand: far less than a frame can
+/// hold.
 const SAMPLES_PER_FRAME: usize = 10_000;
 
 /// The writer of one run's log.
 ///
-/// A record becomes durable in three steps. [`LogWriter::append`] keeps a record in memory until a batch is
-/// full, which is then handed to the kernel as one frame: such a frame survives the death of this
-/// process. [`LogWriter::flush`] writes the batch however small it is and returns when the device
-/// holds it (`fdatasync`): an acknowledged record survives the death of the machine. The ends of
-/// passes and of the run are acknowledged in this way as well. How many records a crash may cost
-/// is thus decided by how often the caller flushes.
+/// A record becomes durable in three steps. [`LogWriter::append`] stores it in memory until a batch is
+/// full. The batch is then given to the kernel as one frame: such a frame survives the end of this
+/// process. [`LogWriter::flush`] writes the batch, however small it is, and returns when the storage
+/// device has it (`fdatasync`): an acknowledged record survives a crash of the machine. The ends of
+/// passes and of the run are acknowledged in the same way. So the number of records that a crash may cost
+/// depends on how often the caller flushes.
 pub struct LogWriter {
     file: File,
     path: PathBuf,
     batch: Batch,
     payload: PayloadWriter,
-    /// The pass that has begun and not ended, with its records so far.
+    /// The current pass, with the number of its records so far.
     pass: Option<(u32, u64)>,
     broken: bool,
 }
 
 impl LogWriter {
-    /// Creates the file, which must not exist, and writes its header; both are on the device when
-    /// it returns.
+    /// Creates the file, which must not exist, and writes its header. When it returns, the storage device
+    /// has both.
     ///
     /// # Errors
     /// [`StoreError::LogExists`], [`StoreError::Io`].
@@ -51,9 +51,9 @@ impl LogWriter {
             ErrorKind::AlreadyExists => StoreError::LogExists { path: path.clone() },
             _ => StoreError::Io { action: "create", path: path.clone(), source },
         })?;
-        // The lock shows other processes that the log is being written, as long as this process
-        // lives. A process that checks it holds it for an instant, so this waits. Where the file
-        // system has no locks, no process can check.
+        // The lock shows other processes that the log is being written, as long as this process lives. A
+        // process that checks the lock holds it for an instant, so this call waits. On a file system
+        // without locks, no process can check it.
         let _ = file.lock();
         let payload =
             PayloadWriter::new().map_err(StoreError::io("make a compressor for", &path))?;
@@ -62,7 +62,7 @@ impl LogWriter {
         writer.write(&MAGIC)?;
         writer.frame(Kind::Header, &json(header))?;
         writer.sync()?;
-        // The name of a new file is on the device only when its folder is.
+        // The storage device has the name of a new file only after its folder is synchronised.
         if let Some(folder) = writer.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             let synced = File::open(folder).and_then(|folder| folder.sync_all());
             synced.map_err(StoreError::io("write", folder))?;
@@ -73,7 +73,7 @@ impl LogWriter {
     /// Begins a pass. Its records follow by [`LogWriter::append`].
     ///
     /// # Errors
-    /// [`StoreError::LogOrder`] within a pass, and as for every write [`StoreError::Io`] and
+    /// [`StoreError::LogOrder`] within a pass, and for every write [`StoreError::Io`] and
     /// [`StoreError::LogBroken`].
     pub fn begin_pass(&mut self, pass: &PassBegin) -> Result<(), StoreError> {
         if let Some((open, _)) = self.pass {
@@ -87,9 +87,9 @@ impl LogWriter {
     /// Adds the record of one request. It is written when its batch is full or flushed.
     ///
     /// # Errors
-    /// [`StoreError::InvalidRecord`] for a record that no log can hold,
-    /// [`StoreError::LogOrder`] for one of another pass than the one that has begun, and as for
-    /// every write [`StoreError::Io`] and [`StoreError::LogBroken`].
+    /// [`StoreError::InvalidRecord`] for a record that a log cannot hold, [`StoreError::LogOrder`] for a
+    /// record of another pass than the current one, and for every write [`StoreError::Io`] and
+    /// [`StoreError::LogBroken`].
     pub fn append(&mut self, record: &Record) -> Result<(), StoreError> {
         match &mut self.pass {
             Some((pass, records)) if *pass == record.pass => {
@@ -109,8 +109,8 @@ impl LogWriter {
         if self.batch.is_full() { self.write_batch() } else { Ok(()) }
     }
 
-    /// Adds the records of so many requests of the pass that never began, which differ in their index alone:
-    /// from the one of this record on. They take no more room than one.
+    /// Adds the records of `count` requests of the pass that never began. They differ only in their
+    /// index, which counts up from that of `record`. They take no more space than one record.
     ///
     /// # Errors
     /// As [`LogWriter::append`].
@@ -131,7 +131,7 @@ impl LogWriter {
         self.frame(Kind::NeverBegun, &payload)
     }
 
-    /// Acknowledges all records so far: when it returns, the device holds them.
+    /// Acknowledges all records so far: when it returns, the storage device has them.
     ///
     /// # Errors
     /// [`StoreError::Io`], [`StoreError::LogBroken`].
@@ -190,7 +190,7 @@ impl LogWriter {
         self.sync()
     }
 
-    /// Ends the log and acknowledges all of it. A log without this mark counts as cut.
+    /// Ends the log and acknowledges all of it. A log without this end mark counts as cut.
     ///
     /// # Errors
     /// [`StoreError::LogOrder`] within a pass, [`StoreError::Io`], [`StoreError::LogBroken`].
@@ -229,11 +229,11 @@ impl LogWriter {
     }
 
     fn sync(&mut self) -> Result<(), StoreError> {
-        // After a failed fdatasync the kernel may have dropped what it held, so a second one that
-        // succeeds proves nothing.
+        // After a failed fdatasync the kernel may have dropped the data, so a second successful call
+        // proves nothing.
         self.guarded("write to the device of", |file| {
             file.sync_data()?;
-            // A file without a name is gone with this process.
+            // A file without a name disappears with this process.
             match file.metadata()?.nlink() {
                 0 => {
                     Err(io::Error::new(ErrorKind::NotFound, "it was deleted while it was written"))
@@ -257,8 +257,8 @@ impl LogWriter {
     }
 }
 
-/// Whether a process, this one included, is writing a log: a lock on it ends with its writer,
-/// however that ends. `None` where the file cannot be opened or the file system has no locks.
+/// Whether a process, including this one, is writing a log: the lock on it ends with its writer, however
+/// that ends. `None` if the file cannot be opened, or if the file system has no locks.
 pub fn is_being_written(path: &Path) -> Option<bool> {
     match File::open(path) {
         Ok(file) => match file.try_lock_shared() {

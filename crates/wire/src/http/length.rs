@@ -1,5 +1,5 @@
-//! How long a body is, by the header fields (RFC 9112, section 6.3). It never guesses: fields that
-//! contradict one another are errors.
+//! The length of a body by the header fields (RFC 9112, section 6.3). Never guesses: two different
+//! content lengths are an error.
 
 use super::HttpError;
 
@@ -10,7 +10,7 @@ pub(super) enum BodyLength {
     Known(u64),
     /// Chunks, until the last one.
     Chunked,
-    /// No field says: until the connection closes (responses), or none (requests).
+    /// No field states it: a response ends when the connection closes, and a request has no body.
     Unstated,
 }
 
@@ -43,11 +43,11 @@ pub(super) fn body_length(headers: &[(String, String)]) -> Result<BodyLength, Ht
 
 fn content_length(text: &str) -> Result<u64, HttpError> {
     let text = text.trim();
-    // `parse` alone would take a sign.
+    // `parse` alone would accept a sign.
     if text.bytes().all(|byte| byte.is_ascii_digit())
         && let Ok(length) = text.parse()
     {
         return Ok(length);
     }
-    Err(HttpError::Length { what: format!("content-length {text:?} is no number of bytes") })
+    Err(HttpError::Length { what: format!("content-length {text:?} is not a number of bytes") })
 }

@@ -1,12 +1,13 @@
-//! The edge by single loads, where the curve through all trials bounds it on one side only.
+//! The edge from single loads, if the curve through all trials bounds it on one side only.
 
 use super::Search;
 use crate::search::evidence::Claim;
 use crate::search::known::Load;
 
 impl Search {
-    /// Where the curve bounds the edge of a tier on one side only, what single loads show does: the
-    /// highest that meets the objectives below all that may not, the lowest that does not above.
+    /// If the curve bounds the edge of a tier on one side only, a single load bounds the other side: the
+    /// highest load up to the estimate that meets the objectives, or the lowest load from the estimate on
+    /// that does not.
     pub(super) fn bound_by_single_loads(&mut self) {
         if self.tiers.iter().all(|edge| edge.low.is_some() && edge.high.is_some()) {
             return;
@@ -15,7 +16,7 @@ impl Search {
         for (edge, tier) in self.tiers.iter_mut().zip(&self.settings.tiers) {
             let Some(estimate) = edge.estimate else { continue };
             let of = |claim: Claim| loads.iter().filter(move |load| load.claim(tier) == claim);
-            // From a server that is not full yet nothing good follows.
+            // A server that is not filled up yet shows nothing good about a load.
             let is_settled = |load: &&Load| {
                 let mut own = self.trials.iter().filter(|(trial, _)| trial.load == load.load);
                 own.all(|(trial, _)| trial.is_settled)

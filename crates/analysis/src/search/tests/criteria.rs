@@ -1,4 +1,4 @@
-//! What a criterion asks of one request, and which objectives can be searched by.
+//! What a criterion asks of one request, and by which objectives a search is possible.
 
 use super::*;
 
@@ -120,7 +120,7 @@ fn a_trial_whose_streams_came_in_bundles_judges_no_times_between_tokens_and_ends
     search.tell(many.clone());
     assert_eq!((search.outcome(), search.next()), (Outcome::NotMeasurable, None));
     assert_eq!(search.interval(0).0, None);
-    // An objective that needs no times between tokens is judged as ever.
+    // An objective that needs no times between tokens is judged as usual.
     let mut fold = TrialFold::of(&pass, &of_slo("ttft_p50<1s")).unwrap();
     fold.add(&RequestFigures::of(&Timeline::new(&at_once(0.0))));
     assert!(!fold.finish().lacks_gaps);

@@ -1,4 +1,4 @@
-//! The interval of the answer against an edge that is known, and the judgement of whole trials.
+//! The interval of the answer, compared with a known edge; and how whole trials are judged.
 
 use super::*;
 
@@ -73,7 +73,7 @@ fn whole_loads_are_searched_to_neighbours() {
     }
 }
 
-/// Searches where the first criterion is missed at 40 and the second at 11.
+/// Searches on a server that misses the first criterion at 40 and the second at 11.
 fn of_two(settings: Settings) -> Search {
     let mut search = Search::new(settings);
     while let Some(asked) = search.next() {
@@ -164,7 +164,7 @@ fn the_answer_is_one_sentence_with_its_interval() {
 
 #[test]
 fn start_up_and_drain_do_not_count() {
-    // One each 10 ms, each of 95 ms: the first three times that and the last 95 ms do not count.
+    // One request each 10 ms, each takes 95 ms: the first 3 x 95 ms and the last 95 ms do not count.
     let trial = folded((0..100).map(|i| {
         let due = f64::from(i) * 10.0;
         figures(due, due + 95.0, f64::from(i))
@@ -176,7 +176,7 @@ fn start_up_and_drain_do_not_count() {
 
 #[test]
 fn a_server_that_gets_ever_more_behind_is_found_out_before_a_limit_is_missed() {
-    // One each 10 ms; it answers one each 13 ms.
+    // One request each 10 ms; the server answers one each 13 ms.
     let behind = folded((0..1_200).map(|i| {
         let (due, ended) = (f64::from(i) * 10.0, f64::from(i + 1) * 13.0);
         figures(due, ended, 1.0)
@@ -186,11 +186,11 @@ fn a_server_that_gets_ever_more_behind_is_found_out_before_a_limit_is_missed() {
     assert!(saturation.in_flight_after > saturation.in_flight_before);
     let keeps_up = folded((0..400).map(|i| {
         let due = f64::from(i) * 10.0;
-        // A queue that comes and goes.
+        // A queue that grows and shrinks.
         figures(due, due + 90.0 + 60.0 * (f64::from(i) / 30.0).sin(), 1.0)
     }));
     assert_eq!(keeps_up.saturation, None);
-    // Too short to tell a server that is behind from one that has just begun.
+    // Too short to distinguish a server that falls behind from one that has just begun.
     let short = folded((0..100).map(|i| figures(f64::from(i), f64::from(i) + 400.0, 1.0)));
     assert_eq!(short.saturation, None);
 }
@@ -202,7 +202,7 @@ fn a_mean_is_searched_by_its_interval() {
         let mut search = Search::new(mean.clone());
         while let Some(asked) = search.next() {
             let mut trial = trial(&search, asked, 0.0, seed);
-            // Uniform around a mean that passes 50 at a load of 10.
+            // Uniform around a mean that is 50 at a load of 10.
             let middle = 50.0 * (asked.load / 10.0).powi(2);
             trial.measured[0].value *= middle * 2.0;
             trial.measured[0].error *= middle * 2.0;
@@ -238,7 +238,7 @@ fn a_load_that_is_beyond_the_edge_for_certain_bounds_the_interval_from_above() {
     }
 }
 
-/// A server that answers each request in a tenth of a second, none of them in time.
+/// A server that answers each request in a tenth of a second, never in time.
 fn never_in_time(search: &Search, asked: NextTrial) -> Trial {
     let whole = trial(search, asked, 1.0, 0);
     Trial { cut_off: 1, planned: whole.planned + 1, is_settled: false, ..whole }
@@ -252,7 +252,7 @@ fn an_objective_that_an_idle_server_misses_ends_the_search_there() {
         search.tell(trial);
     }
     assert_eq!(search.outcome(), Outcome::NotMetAtLowest);
-    // With a tenth of a second each, a server is idle at one request per second.
+    // With a tenth of a second for each request, a server is idle at one request per second.
     assert!(search.trials() <= 8, "{}", search.trials());
     let lowest = search.loads()[0].load;
     assert!((0.1..=1.0).contains(&lowest), "{lowest}");

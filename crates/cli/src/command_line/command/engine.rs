@@ -94,7 +94,7 @@ fn config(arguments: &EngineArgs) -> Result<EngineConfig, Failure> {
     arguments.flags.apply(&mut config)?;
     if let Some(text) = &arguments.noise {
         let given = Noise::parse(text).map_err(Failure::usage)?;
-        // Two starts are two days, unless they are to be the same.
+        // Without a seed each start has other noise. The printed seed repeats this one.
         let noise = given.or_seed(wall_clock_ns());
         if given.seed.is_none() {
             tell(&format!("--noise {noise}"));

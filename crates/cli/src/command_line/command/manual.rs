@@ -16,7 +16,7 @@ pub struct ManualArgs {
     folder: PathBuf,
 }
 
-/// Writes a page for the program and one for each command, those below commands too.
+/// Writes a page for the program and one for each command and subcommand.
 pub fn manual(arguments: &ManualArgs) -> Result<(), Failure> {
     let mut program = crate::command_line::command().disable_help_subcommand(true);
     program.build();
@@ -36,7 +36,8 @@ pub fn manual(arguments: &ManualArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The page of a command and those of the commands below it, each by the name that `man` finds it by.
+/// Adds the page of a command and those of its subcommands, hidden ones left out. A page is named as
+/// `man` looks for it: `inferometer-run`.
 fn add_pages(name: String, command: &Command, pages: &mut Vec<(String, Command)>) {
     for below in command.get_subcommands().filter(|command| !command.is_hide_set()) {
         add_pages(format!("{name}-{}", below.get_name()), below, pages);

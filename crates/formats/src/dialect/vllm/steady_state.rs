@@ -1,5 +1,5 @@
-//! The steady state as the Rust version of `vllm bench serve` states it: the time in which nearly as many
-//! requests are in flight as may be.
+//! The steady state as the Rust version of `vllm bench serve` states it: the time in which nearly the
+//! maximum number of requests is in flight.
 
 use serde_json::{Value as Json, json};
 
@@ -26,7 +26,8 @@ pub(crate) struct SteadyState {
 }
 
 impl SteadyState {
-    /// Finds the window in the completed requests of a pass of `duration` seconds; none where it never opens.
+    /// Finds the window in the completed requests of a pass of `duration` seconds; absent if so many
+    /// requests are never in flight.
     pub(crate) fn of(
         window: SteadyStateWindow,
         requests: &[Request],
@@ -68,7 +69,7 @@ impl SteadyState {
         [self.completed as f64, input, output, input + output].map(|count| self.per_s(count))
     }
 
-    /// As in the result file.
+    /// The figures as the tool's result file states them.
     pub(crate) fn json(&self, percentiles: &[f64]) -> Json {
         let [requests, input, output, all] = self.throughputs();
         let (ttft, tpot) = (&self.figures.ttft, &self.figures.tpot);
@@ -106,7 +107,7 @@ impl SteadyState {
         })
     }
 
-    /// As lines of the table.
+    /// The figures as lines of the tool's table.
     pub(crate) fn lines(&self, percentiles: &[f64]) -> Vec<Line> {
         let key = |name: &str| format!("steady_state.{name}");
         let words = |label: &str, name: &str, words| figure(label, &key(name), Value::Words(words));
@@ -154,13 +155,14 @@ impl SteadyState {
     }
 }
 
-/// When at least the fewest are in flight first, when last, and the most that ever are.
+/// The first and the last instant with at least [`SteadyStateWindow::fewest`] requests in flight, and the
+/// most that are ever in flight.
 fn bounds(window: &SteadyStateWindow, requests: &[Request]) -> Option<(f64, f64, u32)> {
     let mut changes: Vec<(f64, bool)> = requests
         .iter()
         .flat_map(|one| [(one.start, false), (one.start + one.latency, true)])
         .collect();
-    // A request that starts when another one ends is in flight beside it.
+    // If one request starts at the instant at which another ends, both count as in flight.
     changes.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
     let (mut in_flight, mut peak, mut opens, mut closes) = (0, 0, None, None);
     for (at, ends) in changes {
@@ -183,7 +185,7 @@ fn bounds(window: &SteadyStateWindow, requests: &[Request]) -> Option<(f64, f64,
         .map(|(opens, closes)| (opens, closes, peak))
 }
 
-/// How many chunks of the request arrived in a time.
+/// How many chunks of the request arrived in the time from `from` to `to`.
 fn chunks_in(request: &Request, from: f64, to: f64) -> usize {
     let mut at = request.start + request.ttft;
     let mut within = usize::from((from..to).contains(&at));

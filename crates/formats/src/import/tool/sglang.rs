@@ -59,8 +59,8 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let mut imported = source.imported(FORMAT);
     let mut findings = vec![definitions(
         "TTFT starts at the pick, before connecting; the tool's E2E ends at the last line of the \
-            stream, including a late usage event, and its TPOT follows from it: both are stored \
-            under the tool's names, like its ITL, which is the gap between chunks",
+            stream, including a late usage event; its TPOT is computed from that E2E; its ITL is the \
+            gap between chunks; E2E, TPOT and ITL are stored under the tool's names",
     )];
     if target.model == "unknown" {
         findings

@@ -1,9 +1,9 @@
-//! Which settings fit a run. A setting is made once for many runs: where a run has no use for it, or says
-//! the opposite in another way, it is left out instead of refused. What a flag or a plan says is refused.
+//! Which settings fit a run. A setting is made once for many runs: if a run has no use for it or
+//! contradicts it, the setting is left out. A flag or a key of a plan is refused in the same case.
 
 use serde_json::Value;
 
-/// What leads to a server, and has no use where there is none.
+/// Settings for the connection to a server; the embedded engine has no use for them.
 const OF_SERVERS: [&str; 10] = [
     "endpoint",
     "header",
@@ -16,17 +16,17 @@ const OF_SERVERS: [&str; 10] = [
     "session_header",
     "session_cookie",
 ];
-/// The same, of servers behind TLS.
+/// Settings for the connection to a server behind TLS.
 const OF_TLS: [&str; 4] = ["ca_cert", "insecure", "client_cert", "client_key"];
-/// What each of several targets says of itself.
+/// Settings that each of several targets states for itself.
 const OF_EACH_TARGET: [&str; 3] = ["endpoint", "header", "metrics_url"];
-/// What only the embedded engine has.
+/// Settings that only the embedded engine has.
 const OF_EMBEDDED: [&str; 3] = ["profile", "speed", "noise"];
-/// What says which load is measured: one of them replaces the others.
+/// Settings that choose the loads: a run with one of them ignores the others.
 const LOADS: [&str; 5] = ["passes", "concurrency", "rate", "stages", "replay"];
 
-/// The reason to leave a setting out of a run with these keys so far, if there is one. The target is
-/// looked at before the other settings.
+/// Why a setting is left out of a run with the keys `given` so far; absent if the setting fits. The
+/// setting `target` must be checked before the other settings.
 pub(super) fn misfit<'a>(
     key: &str,
     given: &impl Fn(&str) -> Option<&'a Value>,
@@ -47,7 +47,7 @@ pub(super) fn misfit<'a>(
         return Some("each of several targets has its own value");
     }
     if OF_SERVERS.contains(&key) && is_embedded && !launched {
-        return Some("there is no target");
+        return Some("the target is the embedded engine");
     }
     if ["wait", "proxy"].contains(&key) && launched {
         return Some("the plan starts the server");
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_fits_a_run_that_has_a_use_for_it_and_says_nothing_against_it() {
+    fn a_setting_fits_a_run_that_has_a_use_for_it_and_does_not_contradict_it() {
         let (plain, secure) = (json!("http://h:1"), json!("https://h:1"));
         let (several, server) = (json!([{"url": "http://h:1"}]), json!({"preset": "vllm"}));
         let both = json!([{"url": "https://h:1"}, {"url": "https://h:2"}]);
