@@ -210,7 +210,6 @@ impl AbRun {
     /// # Errors
     /// When nothing could be measured, or the answer cannot be written. Recorded passes are kept.
     pub fn run(self, events: &Events, strictness: Strictness) -> Result<FinishedAb, RunError> {
-        let place = self.place();
         let mut servers = [Servers::default(), Servers::default()];
         events.say(&format!("{}: two runs, measured in turn", self.name));
         let requests = self.sides.each_ref().map(|Member { plan, context, .. }| RunRequest {
@@ -261,7 +260,7 @@ impl AbRun {
         failures.extend(self.shortfalls(&document, strictness));
         let out = self.sides[0].context.out.as_deref().and_then(Path::parent);
         let folder = write(out, &document, Theme::Light)?;
-        Ok(FinishedAb { document, folder, place, failures })
+        Ok(FinishedAb { document, folder, place: self.place(), failures })
     }
 }
 
@@ -320,8 +319,8 @@ fn both(mut variants: Vec<Variant>) -> Result<([Variant; 2], [bool; 2]), RunErro
     for (variant, name) in both.iter_mut().zip(NAMES) {
         if count == 1 || variant.name.is_empty() || variant.name.contains("://") {
             let place = url(variant).filter(|url| !is_one_place && url.unix.is_none());
-            let place = place.map(|url| format!(" ({})", url.authority())).unwrap_or_default();
-            variant.name = format!("{name}{place}");
+            let at = place.map_or_else(String::new, |url| format!(" ({})", url.authority()));
+            variant.name = name.to_owned() + &at;
         }
     }
     Ok((both, [is_same, is_one_place]))

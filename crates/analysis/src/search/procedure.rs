@@ -281,11 +281,10 @@ impl Search {
             highest => {
                 let doublings = self.trials().saturating_sub(1).min(10);
                 let asked = self.settings.stride;
-                let stride = asked.powi(1 << doublings).min(asked.max(2.0));
-                let up = self.rounded(good * stride, f64::ceil);
+                let up = good * asked.powi(1 << doublings).min(asked.max(2.0));
+                let up = self.rounded(up, f64::ceil);
                 let up = highest.map_or(up, |highest| up.min(highest));
-                // With only as many requests as the lower load has in flight, a higher load would show
-                // little.
+                // With only the requests that the lower load has in flight, a higher load shows little.
                 (up, PROBE.max(self.aside(good)))
             }
         }

@@ -126,7 +126,7 @@ mod tests {
             ("num_prompts", "of vllm bench serve and AIPerf and SGLang's bench_serving: "),
             ("num_prompts", "`requests` N"),
             ("num-prompts", "`requests` N"),
-            ("max_concurrency", "`concurrency` N; beside `rate` `max_in_flight` N"),
+            ("max_concurrency", "`concurrency` N; together with `rate`, `max_in_flight` N"),
             ("random_input_len", "`input_lengths` N"),
             ("request_rate", "`rate` R (inf: all at once)"),
             ("max_seconds", "GuideLLM: `duration` TIME"),

@@ -169,7 +169,7 @@ fn the_time_limit_of_a_search_ends_the_trial_of_all_ranks() {
         "--max-time",
         "2s",
     ];
-    let ended = all(folder.path(), 2, &[&search[..], &CELL].concat());
+    let ended = all(folder.path(), 2, &[&search[..], &CELL[..8]].concat());
     assert!(told(&ended[0]).contains("--max-time is reached"), "{}", told(&ended[0]));
     assert_eq!(ended[1].status.code(), Some(0), "{}", told(&ended[1]));
 }
