@@ -8,6 +8,7 @@
 //!
 //! Nothing here knows HTTP, requests or metrics.
 
+mod acknowledgements;
 mod address;
 mod conn;
 mod emptiness;

@@ -95,3 +95,57 @@ fn a_server_that_waits_for_acknowledgements_need_not_wait_on_a_connection_that_i
     let shortest = client.shortest;
     assert!(shortest < DELAY * 3 / 4, "the second segment came {shortest:?} after the first");
 }
+
+/// Reads one byte after the other, each sent when the one before was read.
+struct Drip {
+    server: TcpListener,
+    has_nagle: bool,
+    accepted: Option<TcpStream>,
+    conn: ConnId,
+    left: u32,
+}
+
+impl Actor<EpollNet> for Drip {
+    fn turn(&mut self, net: &mut EpollNet, ready: &[Ready]) -> Wake {
+        for event in ready {
+            match event {
+                Ready::Connected(_) => {
+                    let accepted = self.server.accept().unwrap().0;
+                    accepted.set_nodelay(!self.has_nagle).unwrap();
+                    self.accepted = Some(accepted);
+                    net.write(self.conn, b"?").unwrap();
+                }
+                Ready::Readable(_) => {
+                    while let ReadResult::Data(_) = net.read(self.conn, &mut [0; 16]) {}
+                    self.left -= 1;
+                }
+                _ => continue,
+            }
+            if self.left == 0 {
+                net.close(self.conn, Close::Gracefully);
+                return Wake::Done;
+            }
+            self.accepted.as_mut().unwrap().write_all(b"1").unwrap();
+        }
+        Wake::WhenReady
+    }
+}
+
+/// Whether a connection that tries has found out that acknowledgements can be delayed.
+fn can_delay(has_nagle: bool, tries: bool) -> bool {
+    let server = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let at = server.local_addr().unwrap().into();
+    let mut net = EpollNet::new().unwrap();
+    net.try_delayed_acknowledgements(tries);
+    let conn = net.connect(&at).unwrap();
+    let mut drip = Drip { server, has_nagle, accepted: None, conn, left: 40 };
+    net.play(&mut drip).unwrap();
+    net.delays_acknowledgements(&at)
+}
+
+#[test]
+fn acknowledgements_are_delayed_for_a_server_that_is_seen_not_to_wait_and_for_no_other() {
+    assert!(can_delay(false, true));
+    assert!(!can_delay(true, true), "it waits");
+    assert!(!can_delay(false, false), "nothing was tried");
+}
