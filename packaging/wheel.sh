@@ -32,7 +32,7 @@ rm -rf "$data"
 
 # wheel FOLDER: zig is found as `python -m ziglang` of the environment.
 wheel() {
-    PATH="$PWD/$tools/bin:$PATH" "$tools/bin/maturin" build --release --locked --strip \
+    CARGO_PROFILE_RELEASE_LTO=thin PATH="$PWD/$tools/bin:$PATH" "$tools/bin/maturin" build --release --locked --strip \
         --manifest-path crates/python/Cargo.toml --target "$target" \
         --zig --compatibility manylinux2014 --out "$1"
 }

@@ -5,7 +5,6 @@ use std::io;
 use inferometer_model::time::Nanos;
 
 use crate::ConnId;
-use crate::acknowledgements::Acknowledgements;
 use crate::socket::Socket;
 
 /// A place for a connection.
@@ -30,8 +29,6 @@ pub(crate) struct Conn {
     pub ended: bool,
     /// The last instant at which it was known to be empty.
     pub empty_before: Nanos,
-    /// When received data is acknowledged.
-    pub acknowledgements: Acknowledgements,
 }
 
 impl Conn {
@@ -46,7 +43,6 @@ impl Conn {
             reported: false,
             ended: false,
             empty_before: now,
-            acknowledgements: Acknowledgements::AtOnce,
         }
     }
 }

@@ -13,18 +13,15 @@ use std::time::Duration;
 
 use inferometer_model::time::Nanos;
 
-use crate::acknowledgements::Servers;
 use crate::conn::{Conn, Slots, State, gone, token};
 use crate::emptiness::Emptiness;
 use crate::loop_stats::LoopStats;
 use crate::run_delay::RunDelay;
 use crate::socket::{Begun, Socket};
-use crate::stamp::{Converter, StampKeeper};
+use crate::stamp::{Converter, StampKeeper, StampStats};
 use crate::sys::{self, Epoll, Received, Trigger};
 use crate::waker::EventCounter;
-use crate::{Actor, Address, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake};
-
-mod settings;
+use crate::{Actor, Address, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake, Waker};
 
 /// The token of the waker; slots of connections never reach it.
 const WAKER_TOKEN: u64 = u64::MAX;
@@ -65,9 +62,6 @@ pub struct EpollNet {
     run_delay: RunDelay,
     /// The last reading of the clock, which lies before whatever happens next.
     last_now: Nanos,
-    /// The servers that do not wait for acknowledgements, as far as it is known.
-    servers: Servers,
-    tries_delayed_acknowledgements: bool,
 }
 
 impl EpollNet {
@@ -96,9 +90,38 @@ impl EpollNet {
             emptiness: Emptiness::new(now),
             run_delay: RunDelay::of_this_thread(),
             last_now: now,
-            servers: Servers::default(),
-            tries_delayed_acknowledgements: false,
         })
+    }
+
+    /// Does not use the kernel's stamps, as on systems without them.
+    #[must_use]
+    pub fn with_user_stamps(mut self) -> Self {
+        self.use_kernel_stamps = false;
+        self._stamping = None;
+        self
+    }
+
+    /// Sets how long before an actor's instant to stop sleeping and poll the clock instead. It makes
+    /// wake-ups exact to a microsecond, for at most this much processor time each.
+    pub fn set_spin(&mut self, spin: Duration) {
+        self.spin = spin;
+    }
+
+    /// The loop's delays since the last call, or since the start.
+    pub fn take_loop_stats(&mut self) -> LoopStats {
+        self.run_delay.since_last();
+        let waited_for_cpu = self.run_delay.take_total();
+        LoopStats { waited_for_cpu, ..std::mem::take(&mut self.loop_stats) }
+    }
+
+    /// A handle that gives the actor a turn from another thread.
+    pub fn waker(&self) -> Waker {
+        self.waker.waker()
+    }
+
+    /// Counts of the kernel's stamps so far.
+    pub fn stamp_stats(&self) -> StampStats {
+        self.stamps.stats
     }
 
     /// Runs an actor until it is done.
@@ -301,14 +324,7 @@ impl Net for EpollNet {
 
     fn connect(&mut self, to: &Address) -> io::Result<ConnId> {
         match Socket::begin(to)? {
-            Begun::Connecting(socket) => {
-                let id = self.adopt(socket, State::Connecting)?;
-                let tries = self.tries_delayed_acknowledgements;
-                if let Some(conn) = self.slots.find(id) {
-                    conn.acknowledgements = self.servers.acknowledgements(to, tries);
-                }
-                Ok(id)
-            }
+            Begun::Connecting(socket) => self.adopt(socket, State::Connecting),
             Begun::NoRoom(socket, path) => {
                 let id = self.adopt(socket, State::Queued)?;
                 self.queued.push((id, path));
@@ -321,18 +337,14 @@ impl Net for EpollNet {
         let Some(conn) = self.slots.find(id) else { return ReadResult::Failed(gone()) };
         let called = self.last_now;
         conn.reported = false;
-        conn.acknowledgements.before_read(
-            &conn.socket,
-            &self.servers,
-            self.tries_delayed_acknowledgements,
-        );
         match sys::receive(&conn.socket, buffer) {
             Ok(Received { bytes: 0, .. }) => ReadResult::Closed,
             Ok(Received { bytes, wall_stamp, truncated }) => {
                 let user = Nanos(sys::monotonic_ns());
                 self.last_now = user;
-                let wrote = std::mem::take(&mut conn.wrote);
-                conn.acknowledgements.after_read(&conn.socket, wrote, bytes);
+                if std::mem::take(&mut conn.wrote) {
+                    conn.socket.acknowledge_at_once();
+                }
                 self.loop_stats.truncated_control += u64::from(truncated);
                 // Of a socket that had not been drained nothing new is known.
                 let (certain, likely) = match conn.drained_at {

@@ -8,7 +8,6 @@
 //!
 //! Nothing here knows HTTP, requests or metrics.
 
-mod acknowledgements;
 mod address;
 mod conn;
 mod emptiness;

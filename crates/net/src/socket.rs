@@ -8,7 +8,6 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 
-pub(crate) use crate::sys::Segments;
 use crate::{Address, sys};
 
 /// A stream socket.
@@ -76,18 +75,10 @@ impl Socket {
         }
     }
 
-    /// Has received data acknowledged at once, or when the kernel likes.
-    pub fn acknowledge(&self, at_once: bool) {
+    /// Has what was received acknowledged now.
+    pub fn acknowledge_at_once(&self) {
         if let Self::Tcp(stream) = self {
-            sys::acknowledge(stream, at_once);
-        }
-    }
-
-    /// The segments of the connection so far, if the kernel counts them.
-    pub fn segments(&self) -> Option<Segments> {
-        match self {
-            Self::Tcp(stream) => sys::segments(stream),
-            Self::Unix(_) => None,
+            sys::acknowledge_at_once(stream);
         }
     }
 

@@ -88,10 +88,8 @@ impl EventLoops {
     /// # Errors
     /// When the system refuses the file descriptors for waiting.
     pub fn new(count: u32) -> io::Result<Self> {
-        let first = EpollNet::new()?;
-        let others = (1..count).map(|_| Ok(EpollNet::new()?.beside(&first)));
-        let others = others.collect::<io::Result<_>>()?;
-        Ok(Self { first, others })
+        let others = (1..count).map(|_| EpollNet::new()).collect::<io::Result<_>>()?;
+        Ok(Self { first: EpollNet::new()?, others })
     }
 
     /// As many event loops as a plan needs.
@@ -147,10 +145,6 @@ impl Network for EventLoops {
 
     fn wakers(&self) -> Vec<Waker> {
         std::iter::once(&self.first).chain(&self.others).map(EpollNet::waker).collect()
-    }
-
-    fn try_delayed_acknowledgements(&mut self, are_tried: bool) {
-        self.first.try_delayed_acknowledgements(are_tried);
     }
 
     fn set_spin(&mut self, spin: Duration) {

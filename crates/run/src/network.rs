@@ -46,10 +46,6 @@ pub trait Network {
         Waker::of_all(self.wakers())
     }
 
-    /// Whether connections that begin from now on try out if their server waits for acknowledgements, which
-    /// costs time if it does. In memory there are none.
-    fn try_delayed_acknowledgements(&mut self, _are_tried: bool) {}
-
     /// How long before an instant to stay awake.
     fn set_spin(&mut self, spin: Duration);
 

@@ -104,10 +104,7 @@ pub fn measure(
 ) -> Result<Overhead, RunError> {
     let requests = probe_requests(prompts, &PROBE_LENGTHS, "overhead")?;
     let counted: Vec<Option<u32>> = requests.iter().map(|request| request.counted_tokens).collect();
-    passes.net.try_delayed_acknowledgements(true);
-    let records = one_by_one(passes, plan, requests);
-    passes.net.try_delayed_acknowledgements(false);
-    let records = records?;
+    let records = one_by_one(passes, plan, requests)?;
     let differences: Option<Vec<i64>> = records
         .iter()
         .zip(counted)

@@ -17,8 +17,8 @@ pub use process::{
     raise_open_files_limit, reap_any_child,
 };
 pub use socket::{
-    Received, Segments, acknowledge, begin_connect, connect_unix, enable_receive_stamps, receive,
-    reset_on_close, segments, set_backlog, unix_socket,
+    Received, acknowledge_at_once, begin_connect, connect_unix, enable_receive_stamps, receive,
+    reset_on_close, set_backlog, unix_socket,
 };
 
 /// Turns the -1 of a system call into its error.

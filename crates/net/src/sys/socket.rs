@@ -110,43 +110,16 @@ pub fn enable_receive_stamps(socket: &impl AsRawFd) -> io::Result<()> {
     set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &flags)
 }
 
-/// Has what was received acknowledged now, and what follows as soon as it is read, until the next write; or, not
-/// `at_once`, when the kernel likes.
+/// Has what was received acknowledged now, and what follows as soon as it is read, until the next
+/// write.
 ///
 /// After a write that follows a receive the kernel delays acknowledgements by 40 ms, to send them with
 /// the next write. A server without `TCP_NODELAY` (Nagle's algorithm) waits for them before it sends the
 /// next small segment, so that tokens would arrive in bundles.
 /// A system that does not know the option delays nothing of ours: its refusal is no error.
-pub fn acknowledge(stream: &TcpStream, at_once: bool) {
-    let at_once = libc::c_int::from(at_once);
-    let _ = set_option(stream, libc::IPPROTO_TCP, libc::TCP_QUICKACK, &at_once);
-}
-
-/// Segments of a connection: all that this side sent, and those with data that it received.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segments {
-    pub sent: u32,
-    pub received: u32,
-}
-
-/// The segments of a connection so far; absent where the kernel does not count them (before Linux 4.6).
-pub fn segments(stream: &TcpStream) -> Option<Segments> {
-    /// The places of `tcpi_segs_out` and `tcpi_data_segs_in` in `tcp_info`, in words of 4 bytes.
-    const PLACES: [usize; 2] = [34, 38];
-    let mut words = [0_u32; 64];
-    let mut length = size_of_val(&words) as libc::socklen_t;
-    // SAFETY: the pointer is valid for the size given with it.
-    let found = unsafe {
-        libc::getsockopt(
-            stream.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            words.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    };
-    let counts = found == 0 && length as usize > PLACES[1] * size_of::<u32>();
-    counts.then(|| Segments { sent: words[PLACES[0]], received: words[PLACES[1]] })
+pub fn acknowledge_at_once(stream: &TcpStream) {
+    let on: libc::c_int = 1;
+    let _ = set_option(stream, libc::IPPROTO_TCP, libc::TCP_QUICKACK, &on);
 }
 
 fn set_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value: &T) -> io::Result<()> {
