@@ -133,7 +133,6 @@ fn row(line: &str) -> Result<(Card, CardSample), String> {
 mod tests {
     use super::*;
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
 
     fn printing(text: &str) -> (tempfile::TempDir, PathBuf) {
         program(&format!("cat <<'END'\n{text}END\n"))
@@ -147,8 +146,11 @@ mod tests {
         let query = "--query-gpu=index,name,memory.total,driver_version,utilization.gpu,power.draw,\
                      clocks.sm,memory.used --format=csv,noheader,nounits";
         let script = format!("#!/bin/sh\n[ \"$*\" = '{query}' ] || exit 2\n{text}");
-        fs::write(&program, script).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        // Written by another process: a child that another test forks meanwhile would hold the file open for
+        // writing, and the kernel refuses to run it then.
+        let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
+        let written = Command::new("sh").arg("-c").arg(write).arg(&program).arg(script).status();
+        assert!(written.unwrap().success());
         (folder, program)
     }
 
