@@ -1,4 +1,4 @@
-//! The load of a check, for the client and for the minimal reader. Values only.
+//! The load of a check, for the client and for the bare reader. Values only.
 
 use std::net::SocketAddr;
 

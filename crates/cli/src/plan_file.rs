@@ -26,7 +26,7 @@ pub enum Place {
     Keywords,
 }
 
-/// Where each key stands, for what is told of it.
+/// Where each key was given: the file, the flags or the keywords. Messages about the key name this place.
 struct Places {
     file: Option<String>,
     given: BTreeSet<String>,
@@ -53,7 +53,7 @@ impl Places {
     }
 }
 
-/// What a plan file may say beside what one run measures.
+/// What a plan file may contain in addition to the keys of a single run.
 #[derive(Default)]
 pub struct MultiTarget {
     /// The servers that get the same requests, where the plan has `[[target]]` tables.
@@ -113,8 +113,8 @@ pub fn merge(
     checked(with_replayed_plan(keys)?, &places)
 }
 
-/// Lets flags win over the keys of a file; those of a search, a sweep and a comparison one by one, for they
-/// have tables of their own.
+/// Lets flags override the keys of a file. In the tables `[search]`, `[sweep]` and `[ab]`, single keys are
+/// overridden, not the whole table.
 pub fn override_with(keys: &mut Map<String, Value>, mut flags: Map<String, Value>) {
     for table in ["search", "sweep", "ab"] {
         if let (Some(Value::Object(of_file)), Some(Value::Object(given))) =
@@ -147,7 +147,7 @@ fn checked(keys: Map<String, Value>, places: &Places) -> Result<Spec, PlanError>
         .map_err(|error| PlanError::new(places.mistake("", &without_texts(&error.to_string()))))
 }
 
-/// A run that is sent again is sent as it was, but for what the plan and the flags say.
+/// A replayed run uses the plan with which it was recorded; keys of the plan file and flags override that plan.
 fn with_replayed_plan(keys: Map<String, Value>) -> Result<Map<String, Value>, PlanError> {
     let text = |key: &str| keys.get(key).and_then(Value::as_str);
     let (Some("replay"), Some(dataset)) = (text("workload"), text("dataset")) else {
@@ -165,7 +165,7 @@ fn with_replayed_plan(keys: Map<String, Value>) -> Result<Map<String, Value>, Pl
     Ok(sent)
 }
 
-/// The keys, where a single value that stands for a list is one of its length: `rate = 2` for
+/// The keys, with a single value made a list of one where the key takes a list: `rate = 2` becomes
 /// `rate = [2]`.
 pub fn with_lists(keys: Map<String, Value>) -> Map<String, Value> {
     let list = |(key, value): (String, Value)| {
@@ -184,7 +184,7 @@ pub fn wrong_kind(key: &str, value: &Value) -> Option<String> {
     if key == "header" {
         return Some("`header` is not a list of texts such as 'Name: value'".to_owned());
     }
-    // Where keys are gathered into groups the path is not known, the key is.
+    // For keys of flattened groups, the error has no path; the key is used instead.
     let path = error.path().to_string();
     let path = if path.starts_with(key) { path } else { key.to_owned() };
     Some(format!(
@@ -209,7 +209,7 @@ pub fn read(path: &Path) -> Result<Map<String, Value>, PlanError> {
         let mistake = toml_mistake(&text, error.span(), error.message());
         problem(format!("is not TOML{mistake}"))
     })?;
-    // JSON has neither, and would hold `null`: a key that is not there.
+    // JSON has neither NaN nor infinity: it would contain `null`, which means that the key is absent.
     if let Some((key, value)) = not_finite("", &toml::Value::Table(table.clone())) {
         return Err(problem(format!(
             "`{key}` is {value}, which a plan cannot contain; write an infinite rate or burstiness \
@@ -253,8 +253,8 @@ fn not_finite(key: &str, value: &toml::Value) -> Option<(String, f64)> {
     }
 }
 
-/// The keys of a plan, from the spec itself. What is left out of a spec where it is absent has to
-/// be there to be known.
+/// The keys of a plan, from the spec itself. A key that is not written when it is absent must have
+/// a value here, or it would be missing from the list.
 pub fn known_keys() -> Vec<String> {
     let spec = Spec {
         search: Some(SearchSpec::default()),

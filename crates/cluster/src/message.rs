@@ -48,7 +48,7 @@ pub(crate) struct Hello {
     /// An [`Introduction`] as text: what is signed are its bytes.
     pub introduction: String,
     pub nonce: String,
-    /// What tells a process from itself: rank 0 tries whether it is where it should be.
+    /// A random identity of the process. Rank 0 connects to its own address, and recognises itself by it.
     pub instance: String,
     pub proof: String,
 }
@@ -67,7 +67,7 @@ pub(crate) enum Welcome {
 /// What ranks are to do, one after the other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Order {
-    /// Rank 0 sends the warm-up of a cell: its prompts are used.
+    /// Rank 0 sends the warm-up of a cell. The other ranks send nothing, but skip the prompts of the warm-up.
     WarmUp {
         /// The cell.
         cell: CellPlan,
@@ -79,7 +79,7 @@ pub enum Order {
         /// The time limit of the pass, if it has one: all ranks end it then.
         most_time: Option<Duration>,
     },
-    /// A pass is that of an earlier run: its prompts are used.
+    /// A pass is copied from an earlier run. Nothing is sent; its prompts are skipped and counted in the hash.
     TakenOver {
         /// The pass.
         begin: PassBegin,
@@ -103,9 +103,9 @@ pub struct Sent {
 /// How a member's clock was compared with that of rank 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClockReport {
-    /// What the clock of rank 0 showed more, at the end of the pass, in nanoseconds.
+    /// By how much the clock of rank 0 was ahead of the member's clock at the end of the pass, in nanoseconds.
     pub offset_ns: i64,
-    /// By how much instants of this pass are wrong at most on the axis of rank 0, in nanoseconds.
+    /// The largest possible error of this pass's times, after conversion to the clock of rank 0, in nanoseconds.
     pub bound_ns: u64,
     /// By how much its clock is slower, in millionths, and the most by which that is wrong; absent where the
     /// run was too short to tell.
@@ -143,7 +143,7 @@ pub(crate) enum Progress {
         /// The longest round trip since the order, in nanoseconds.
         round_trip_ns: u64,
     },
-    /// It is done with it. Of a pass all records were sent.
+    /// It is done with it. After a pass, this also means that all its records were sent.
     Done(Option<Box<PassReport>>),
 }
 
@@ -163,7 +163,7 @@ pub(crate) enum Up {
 pub(crate) struct Down {
     /// What its clock showed when it had the question.
     pub clock: Nanos,
-    /// The number of the member's order: of the next one, where there is one and the one before is done.
+    /// The number of the member's current order. If `what` contains the next order, it is the number of that one.
     pub order: u64,
     /// The next order.
     pub what: Option<Order>,

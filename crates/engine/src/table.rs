@@ -1,4 +1,5 @@
-//! Predictions in the form of published tables: a cell saturated, and its requests one by one.
+//! Predictions in the form of published tables: for each cell, figures with all requests at once and
+//! figures with requests one by one.
 
 use inferometer_load::{Bound, PassPlan, load_model};
 use inferometer_model::cell::CellPlan;
@@ -24,8 +25,8 @@ pub struct TableRow {
     pub latency_per_output_token_ms: Option<f64>,
 }
 
-/// Predicts a row: `one_by_one` requests with nothing else in flight, then `requests` all at once. It is
-/// one without noise: what the cost itself says.
+/// Predicts a row: `one_by_one` requests with nothing else in flight, then `requests` all at once. The
+/// prediction has no noise: it follows from the cost model alone.
 ///
 /// # Errors
 /// When the configuration is one that the engine would refuse to start with.
@@ -38,8 +39,8 @@ pub fn table(
     table_with_mean_output(config, cell, None, one_by_one, requests)
 }
 
-/// The lengths of `count` requests of a cell, whose outputs end by themselves with this mean length,
-/// if one is given.
+/// The lengths of requests of a cell, without end: `count` drawn lengths that repeat. Outputs end by
+/// themselves with this mean length, if one is given.
 pub fn lengths(
     cell: CellPlan,
     mean_output: Option<f64>,

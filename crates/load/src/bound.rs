@@ -1,11 +1,11 @@
-//! When a pass stops to begin requests, and what happens to requests beyond the most in flight.
+//! When a pass stops beginning requests, and what happens to requests above the limit of requests in flight.
 
 use std::time::Duration;
 
 use inferometer_model::time::optional_nanoseconds;
 use serde::{Deserialize, Serialize};
 
-/// When a pass stops to begin requests: after a count, after a time, or at whichever comes first.
+/// When a pass stops beginning requests: after a count, after a time, or at whichever comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
     /// Requests.
@@ -27,7 +27,7 @@ impl Bound {
     }
 }
 
-/// What happens to a request that is due while as many are in flight as may be.
+/// What happens to a request that is due while the limit of requests in flight is reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OverLimit {

@@ -1,9 +1,10 @@
 //! Numbers drawn from a distribution: lengths, turns, think times. Drawing is a pure function of a
-//! seeded stream; how the numbers are written is here too, what they mean never is.
+//! seeded stream; this module also defines how
+//! distributions are written, but not what the numbers mean.
 //!
 //! Written as `8`, `uniform:2..8`, `exponential:8`, `geometric:8`, `normal:8,2` or
-//! `lognormal:8,2`: the latter by the mean and the standard deviation of the number itself, so
-//! that every distribution is told by the mean that it has.
+//! `lognormal:8,2`. The parameters of `lognormal` are the mean and the standard deviation of the
+//! number itself, not of its logarithm: all distributions but `uniform` are given by their own mean.
 
 use std::fmt;
 
@@ -23,7 +24,7 @@ pub enum Distribution {
         /// The number.
         value: f64,
     },
-    /// Every number between two is as likely, both included.
+    /// All numbers between two limits, including both, are equally likely.
     Uniform {
         /// The least.
         least: f64,
@@ -35,13 +36,13 @@ pub enum Distribution {
         /// The mean.
         mean: f64,
     },
-    /// Whole numbers from 1 on, where going on is as likely after each.
+    /// Whole numbers from 1 on; after each number, the probability of a further one is the same.
     Geometric {
         /// The mean, at least 1.
         mean: f64,
     },
-    /// The bell curve. What falls below the least allowed is raised to it, which raises the mean
-    /// where the deviation is a large part of it.
+    /// The bell curve. Numbers below the minimum are raised to the minimum: if the deviation is large
+    /// relative to the mean, this raises the mean.
     Normal {
         /// The mean.
         mean: f64,
@@ -69,7 +70,7 @@ impl Distribution {
     /// Reads a distribution; `number` reads one number with its unit, and says what is wrong.
     ///
     /// # Errors
-    /// What is wrong with the text, to stand behind it.
+    /// What is wrong with the text, in words that follow the text in a message.
     pub fn parse(
         text: &str,
         number: impl Fn(&str) -> Result<f64, &'static str>,
@@ -144,7 +145,8 @@ impl Distribution {
         }
     }
 
-    /// A whole number, `least` or more. Between two whole numbers each is as likely.
+    /// A whole number, `least` or more. With `Uniform`, all whole numbers of the range are
+    /// equally likely.
     pub fn whole(&self, rng: &mut impl RngCore, least: u32) -> u32 {
         let drawn = match *self {
             Self::Uniform { least, most } => {

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_loops_beside_each_other_turns_are_counted_together_and_the_busiest_is_told() {
+    fn for_parallel_loops_turns_are_added_and_the_busy_time_is_that_of_the_busiest() {
         let mut stats = [LoopStats::default(), LoopStats::default()];
         stats[0].turn(Duration::from_millis(20));
         stats[1].turn(Duration::from_millis(3));

@@ -14,7 +14,8 @@ use crate::error::WorkloadError;
 
 /// The largest file of a data set, in bytes: ShareGPT's is 673 MB.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
-/// The largest row of a file, in bytes; to count its tokens takes some forty times as much.
+/// The largest row of a file, in bytes; counting its tokens takes about forty times as much
+/// memory.
 pub const MAX_ROW_BYTES: usize = 8 << 20;
 /// Memory that one row may take once it is parsed, in bytes.
 const MAX_PARSED_BYTES: usize = 256 << 20;
@@ -42,7 +43,8 @@ pub(crate) fn open(path: &Path, row_end: RowEnd) -> Result<DataSetReader, Worklo
     Ok(DataSetReader { reader: BufReader::with_capacity(CHUNK, limited), meter })
 }
 
-/// Refuses what no data set is read from; a folder of texts is read file by file.
+/// Refuses a path from which no data set can be read. A folder is accepted; its files are checked one by one
+/// when they are read.
 ///
 /// # Errors
 /// When it is a pipe or a device, too large, or cannot be opened.
@@ -50,7 +52,7 @@ pub fn check(path: &Path) -> Result<(), WorkloadError> {
     if path.is_dir() { Ok(()) } else { open_file(path).map(drop) }
 }
 
-/// Opens a file that its format reads in its own order.
+/// Opens a file whose format does not read it row by row from the start (Parquet).
 ///
 /// # Errors
 /// As [`open`].
@@ -146,7 +148,7 @@ mod tests {
     use std::io::{BufRead, Write};
 
     #[test]
-    fn a_row_that_takes_too_much_memory_is_an_error_and_many_small_ones_are_none() {
+    fn a_row_that_takes_too_much_memory_is_an_error_but_many_small_rows_are_not() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.jsonl");
         let mut file = File::create(&path).unwrap();

@@ -147,7 +147,7 @@ impl ServerSays {
         };
         let grown = |quantity: Quantity| {
             let [then, now] = [first, last].map(|said| said?.values.get(&quantity).copied());
-            // A counter that decreased began again with a restarted server.
+            // If a counter decreased, the server was restarted and its counter began again at 0.
             Some(now? - then?).filter(|grown| *grown >= 0.0)
         };
         let latency = |latency| server_latency(first?, last?, latency);

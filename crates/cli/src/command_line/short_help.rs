@@ -1,4 +1,5 @@
-//! `-h` of the commands with many flags: the flags that most people need. `--help` has all of them.
+//! `-h` of the commands with many flags: the flags that most people need. `--help` has all that the command takes.
+//! Flags that a command shares with `run` and refuses with a reason stand in neither.
 
 use clap::Command;
 
@@ -14,8 +15,70 @@ const OF_EACH: [(&str, &[&str]); 5] = [
     ("ab", &["concurrency", "rate", "gate", "max_time", "predict"]),
 ];
 
+/// Flags of `run` about loads, which a search and a sweep choose themselves.
+const OF_LOADS: [&str; 17] = [
+    "passes",
+    "one_by_one",
+    "requests",
+    "concurrency",
+    "rate",
+    "stages",
+    "replay",
+    "replay_speed",
+    "replay_rows",
+    "scale",
+    "duration",
+    "repeat",
+    "until",
+    "max_repeats",
+    "dump_workload",
+    "stop_when_saturated",
+    "stop_at_error_rate",
+];
+/// Flags of `run` that each command refuses, or that have no effect in it.
+const REFUSED: [(&str, &[&str]); 4] = [
+    ("search", &OF_LOADS),
+    ("sweep", &OF_LOADS),
+    ("sweep", &["slo", "goodput", "junit", "max_failures"]),
+    (
+        "ab",
+        &[
+            "passes",
+            "one_by_one",
+            "stages",
+            "replay",
+            "replay_speed",
+            "replay_rows",
+            "duration",
+            "repeat",
+            "until",
+            "max_repeats",
+            "dump_workload",
+            "stop_when_saturated",
+            "stop_at_error_rate",
+            "slo",
+            "goodput",
+            "resume",
+            "tui",
+            "balance",
+            "session_header",
+            "session_cookie",
+            "rendezvous",
+            "join_timeout",
+            "token_file",
+        ],
+    ),
+];
+
 /// What flags of `ab` say in place of what those of `run` do: a block has one pair of lengths and one load.
-const OF_AB: [(&str, &str); 4] = [
+const OF_AB: [(&str, &str); 6] = [
+    (
+        "target",
+        "Server under test, such as http://127.0.0.1:8000 or unix:/path/to.sock. Given twice, the \
+            first is side A and the second side B; one is compared with itself [default: \
+            OPENAI_BASE_URL, else the embedded engine]",
+    ),
+    ("junit", "Write the verdicts of --gate as JUnit XML, one test case for each condition"),
     ("input_lengths", "Input length in tokens; a single value [default: 256]"),
     ("output_lengths", "Output length in tokens; a single value [default: 64]"),
     (
@@ -31,6 +94,10 @@ pub fn shortened(command: Command) -> Command {
         OF_AB
             .into_iter()
             .fold(ab, |ab, (id, help)| ab.mut_arg(id, |it| it.help(help).long_help(help)))
+    });
+    let command = REFUSED.into_iter().fold(command, |command, (name, refused)| {
+        let hidden = |it: Command, id: &&str| it.mut_arg(*id, |it| it.hide(true));
+        command.mut_subcommand(name, |command| refused.iter().fold(command, hidden))
     });
     OF_EACH.into_iter().fold(command, |command, (name, own)| {
         command.mut_subcommand(name, |command| {

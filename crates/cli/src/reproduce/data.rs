@@ -16,13 +16,14 @@ use crate::bundle::{Bundle, BundleRunError, DataFile, FileOfPlan, files_of_plan}
 
 /// The folder for data of bundles, beside the database.
 const FOLDER: &str = "inferometer.data";
-/// As many digits of a checksum keep files apart.
+/// This many hexadecimal digits of a checksum are enough to distinguish files.
 const SHORT: usize = 16;
 
-/// Where each file is that a plan needs, by its key.
+/// The path of each file that a plan needs, with the key of the plan that names it.
 ///
 /// # Errors
-/// When one is nowhere, with where to get it; when a file was given that the bundle does not name.
+/// If a file is neither in the bundle nor here; the message says where to get it. If a file was given that
+/// the bundle does not name.
 pub fn placed(
     bundle: &Bundle,
     there: &Plan,
@@ -39,7 +40,7 @@ pub fn placed(
         )));
     }
     let of_plan = files_of_plan(there);
-    // Several runs may name other files under one key.
+    // Several runs may name different files under the same key.
     let is_its = |file: &&DataFile| {
         let named =
             of_plan.iter().any(|of| (of.key, &of.named) == (file.key.as_str(), &file.named));
@@ -73,7 +74,8 @@ fn place(
     let cached = known.map(|known| FetchConfig::from_env().path(known));
     let candidates = there.map(|file| file.path.clone()).into_iter().chain(cached);
     for path in candidates.filter(|path| path.is_file()) {
-        // Of what was not there when the bundle was made, the hash over the requests decides.
+        // A file that was missing when the bundle was made has no checksum: the hash over the requests shows
+        // later whether it is the right one.
         if data.sha256.is_none() || is_it(&sum_of(&path)?) {
             return Ok(path);
         }
@@ -112,7 +114,7 @@ fn kept(bundle: &Bundle, data: &DataFile, here: &Here) -> Result<PathBuf, Bundle
     fs::create_dir_all(&folder).map_err(unwritable(&folder))?;
     let sha256 = data.sha256.as_deref().unwrap_or_default();
     let short: String = sha256.chars().filter(char::is_ascii_hexdigit).take(SHORT).collect();
-    // The reader of the bundle lets no name with a way through.
+    // The reader of the bundle refuses names that lead out of the bundle.
     let name = data.file.as_deref().and_then(|name| name.rsplit('/').next()).unwrap_or_default();
     let path = folder.join(format!("{short}-{name}"));
     if path.is_file() && Some(&sum_of(&path)?.sha256) == data.sha256.as_ref() {

@@ -177,7 +177,7 @@ fn servers_that_are_not_equal_there_or_several_are_refused_before_anything_is_me
         (&[&a.url, &nobody.url], &[], 1, &nobody.url),
         (&[&a.url, &other.url], &[], 1, "has the model chatglm3-6b"),
         (&[&a.url, &by_name], &[], 1, "lead to one address"),
-        (&[&a.url], &["--balance", "round-robin"], 2, "here is one"),
+        (&[&a.url], &["--balance", "round-robin"], 2, "only one is given"),
         (&[&a.url, &other.url], &["--balance", "session"], 2, "has no sessions"),
         (&[&a.url, &other.url], &["--balance", "at-random"], 2, "is no way to spread requests"),
     ];

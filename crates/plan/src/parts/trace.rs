@@ -16,7 +16,7 @@ pub struct TracePlan {
     pub format: Option<TraceFormat>,
     /// The part of it to send.
     pub window: TraceWindow,
-    /// How many times as many requests are sent in the same time.
+    /// The factor by which the number of requests is multiplied; the duration stays the same.
     pub scale: f64,
     /// Rows with more tokens, input and output together, are left out.
     pub max_tokens: Option<u32>,
@@ -60,7 +60,7 @@ pub struct TraceWindow {
 }
 
 impl TraceWindow {
-    /// Whether a row this long after the first row is inside.
+    /// Whether a row that comes after the first row by this time is inside the window.
     pub fn holds(&self, after: Duration) -> bool {
         after >= self.from && self.to.is_none_or(|to| after < to)
     }

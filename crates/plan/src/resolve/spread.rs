@@ -65,7 +65,7 @@ impl Spec {
         if balance.is_some() && is_one {
             mistakes.add(
                 "balance",
-                "spreads requests over several servers, and here is one; give --target again",
+                "spreads requests over several servers, but only one is given; give another --target",
             );
         }
         let has_sessions = has_sessions(workload);
@@ -98,7 +98,7 @@ impl Spec {
             } else if taken.chain(given.iter().map(|(name, _)| name.as_str())).any(is_taken) {
                 mistakes.add(
                     "session_header",
-                    format!("{name} is a header with another meaning; take one of its own, such as X-Session-Id"),
+                    format!("{name} already has another meaning; give a header for sessions only, such as X-Session-Id"),
                 );
             }
         }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn several_addresses_are_one_target_and_one_address_has_the_hash_that_it_had() {
+    fn several_addresses_are_one_target_and_a_list_of_one_has_the_hash_of_that_address() {
         let plan = resolved(json!({ "target": ["http://a:1", "http://b:1/v1"] })).unwrap();
         let urls: Vec<String> = plan.target.urls().map(ToString::to_string).collect();
         assert_eq!(urls, ["http://a:1", "http://b:1"]);
@@ -183,7 +183,10 @@ mod tests {
                 json!({ "target": two, "balance": "fair" }),
                 "there are round-robin, least-in-flight, session",
             ),
-            (json!({ "target": "http://127.0.0.1:1", "balance": "round-robin" }), "here is one"),
+            (
+                json!({ "target": "http://127.0.0.1:1", "balance": "round-robin" }),
+                "only one is given",
+            ),
             (json!({ "target": two, "balance": "session" }), "the workload random has no sessions"),
             (
                 json!({ "target": two, "session_cookie": "sid" }),

@@ -137,7 +137,10 @@ impl Spec {
             path.starts_with('/') && !path.contains(|c: char| c.is_control() || c == ' ')
         };
         if self.endpoint.as_ref().is_some_and(|path| !is_path(path)) {
-            mistakes.add("endpoint", "is a path on the server: it begins with / and has no spaces");
+            mistakes.add(
+                "endpoint",
+                "must be a path on the server: begin with / and contain no spaces",
+            );
         }
         if let Some(name) = self.endpoint.as_deref().and_then(values::secret_parameter) {
             mistakes.add("endpoint", values::secret_told(name));

@@ -1,4 +1,4 @@
-//! Resolves the part of a trace to send from a spec.
+//! Resolves, from a spec, which part of a trace is sent.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct TraceKeys {
     pub trace_format: Option<String>,
     /// The part of the trace to send: `10m..20m`, in time since its first row.
     pub trace_window: Option<String>,
-    /// How many times as many requests are sent in the same time.
+    /// The factor by which the number of requests is multiplied; the duration stays the same.
     pub trace_scale: Option<Value>,
     /// Rows with more tokens, input and output together, are left out.
     pub trace_max_tokens: Option<u32>,
@@ -81,7 +81,7 @@ fn window(text: &str) -> Result<TraceWindow, &'static str> {
     };
     let window = TraceWindow { from: end(from)?.unwrap_or_default(), to: end(to)? };
     match window.to {
-        Some(to) if to <= window.from => Err("ends before it begins"),
+        Some(to) if to <= window.from => Err("is empty or ends before it begins"),
         _ => Ok(window),
     }
 }

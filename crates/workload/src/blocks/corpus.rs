@@ -1,6 +1,7 @@
 //! A corpus is the text that text blocks are cut from: a file of text, Markdown or JSONL, a folder of
-//! such files, or one of the texts that the program contains. An empty line separates its documents.
-//! Rows and files that cannot be used are counted by reason and reported; nothing is repaired.
+//! such files, or one of the texts that the program contains. Documents are joined with an empty
+//! line between them. Rows that cannot be used, and files of other kinds in a folder, are counted by reason and
+//! reported; nothing is repaired. A text file that cannot be read is an error.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -120,7 +121,7 @@ impl Corpus {
         block
     }
 
-    /// The byte at which a character begins; of the number of characters, the end of the text.
+    /// The byte at which a character begins; if `character` is the number of characters, the end of the text.
     fn byte_of(&self, character: usize) -> usize {
         if character == self.chars {
             return self.text.len();
@@ -155,7 +156,10 @@ impl Documents {
             return self.read_folder(path);
         }
         if self.text.len() as u64 > MAX_FILE_BYTES {
-            let why = format!("more than {} MiB of texts before it", MAX_FILE_BYTES >> 20);
+            let why = format!(
+                "the texts read before this file already have more than {} MiB, the limit",
+                MAX_FILE_BYTES >> 20
+            );
             return Err(WorkloadError::unreadable(path, why));
         }
         data_set::open_file(path)?;

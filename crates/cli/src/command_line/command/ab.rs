@@ -42,8 +42,8 @@ pub struct AbArgs {
     /// code 3 if one is missed, and with --strict also if one is undecided
     #[arg(long, value_name = "CONDITIONS", help_heading = "Comparison")]
     gate: Option<String>,
-    /// Write the answer and the tables to this file as Markdown; append to the file that the
-    /// variable GITHUB_STEP_SUMMARY names
+    /// Write the answer and the tables to this file as Markdown. An existing file is replaced, but the
+    /// file that the variable GITHUB_STEP_SUMMARY names is appended to
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     markdown: Option<PathBuf>,
     /// Compare settings of the embedded engine in virtual time, which takes seconds and contacts no

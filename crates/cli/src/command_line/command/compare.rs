@@ -50,8 +50,9 @@ pub struct CompareArgs {
     /// Print one JSON document on stdout, and nothing else
     #[arg(long)]
     json: bool,
-    /// Print the answer and the tables as Markdown. With =FILE, write them to this file instead;
-    /// append to the file that the variable GITHUB_STEP_SUMMARY names
+    /// Print the answer and the tables as Markdown. With =FILE, write them to this file instead.
+    /// An existing file is replaced, but the file that the variable GITHUB_STEP_SUMMARY names is
+    /// appended to
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "-")]
     markdown: Option<PathBuf>,

@@ -46,8 +46,8 @@ pub struct EngineArgs {
     /// Tokens that the chat template adds to each chat prompt
     #[arg(long, value_name = "N", default_value_t = 8)]
     chat_overhead_tokens: u32,
-    /// End the output of each request without `ignore_eos` at a random length, from 1 to this many
-    /// tokens
+    /// For requests that do not set `ignore_eos`: end the output at a random length, from 1 to this
+    /// many tokens
     #[arg(long, value_name = "N")]
     end_of_text_within: Option<u32>,
     /// Add a field `sent_ns` to each stream event: its send time, in ns of the monotonic clock

@@ -83,7 +83,7 @@ pub enum Command {
     Note(tag::NoteArgs),
     /// Remove stored runs with their records.
     Rm(rm::RmArgs),
-    /// Export a stored run for other programs, such as Parquet, CSV or JSON.
+    /// Export a stored run in a format that other programs read, such as Parquet, CSV or JSON.
     Export(export::ExportArgs),
     /// Write a stored run to one file: plan, request hashes, server, environment, records.
     Bundle(bundle::BundleArgs),

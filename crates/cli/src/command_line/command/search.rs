@@ -62,7 +62,8 @@ struct SearchFlags {
     /// Width of the interval at which the search ends, relative to the load [default: 5%]
     #[arg(long, value_name = "SHARE")]
     precision: Option<String>,
-    /// Lowest load to try [default: a thousandth of the first rate, or 1 request in flight]
+    /// Lowest load to try [default: 0.001 requests/s, or a thousandth of --start if that is less; 1 request
+    /// in flight]
     #[arg(long, value_name = "LOAD")]
     from: Option<String>,
     /// Highest load to try [default: no limit]
@@ -86,9 +87,9 @@ struct SearchFlags {
     /// an interval wider than --precision [default: no limit]
     #[arg(long, value_name = "SPAN")]
     max_time: Option<String>,
-    /// Additional set of objectives, answered separately from the same trials; may be given several
-    /// times. --slo and --goodput apply to each tier too, e.g. --tier gold='ttft_p95<300ms' --tier
-    /// bronze='ttft_p95<1s'
+    /// Additional set of objectives, such as --tier gold='ttft_p95<300ms' --tier
+    /// bronze='ttft_p95<1s', answered separately from the same trials; may be given several times.
+    /// --slo and --goodput apply to each tier too
     #[arg(long, value_name = "NAME=SLO")]
     tier: Option<Vec<String>>,
 }

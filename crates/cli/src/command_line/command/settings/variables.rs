@@ -62,7 +62,7 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
             (false, "1" | "true" | "yes" | "on") => format!("--{long}"),
             (false, "0" | "false" | "no" | "off") => {
                 let key = key.to_lowercase();
-                // The opposite of a flag that switches a key of plans off.
+                // `INFEROMETER_NO_STREAM=false` is the opposite of `--no-stream`: it switches the key `stream` on.
                 if let Some(on) = key.strip_prefix("no_").filter(|on| SWITCHED_OFF.contains(on)) {
                     settings.add(on, true.into(), name);
                 }
