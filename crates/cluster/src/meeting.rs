@@ -86,8 +86,8 @@ pub struct Meeting {
     asks_slurm: bool,
 }
 
-/// The port at which the ranks of a job meet, where nothing says another: below those that systems give to
-/// clients, and by the job, so that two jobs on one machine do not meet.
+/// The default port at which the ranks of a job meet. It follows from the name of the job, so that two jobs on one
+/// machine rarely have the same. It is below the ports that systems give to clients.
 pub fn default_port(job: &str) -> u16 {
     let digest = Sha256::digest(job.as_bytes());
     20_000 + u16::from_be_bytes([digest[0], digest[1]]) % 10_000

@@ -312,17 +312,18 @@ fn a_slow_rank_0_makes_bounds_wider_and_never_wrong() {
     assert_eq!((found.records, found.astray), (590, 0), "{found:?}");
 }
 
-/// Prints how a run grows with its ranks: `.ci/long/ranks` runs it.
+/// Prints how a run grows with its ranks. With INFEROMETER_MANY_RANKS, as `.ci/long/ranks` sets it, there are thousands
+/// of them, which takes minutes.
 #[test]
-#[ignore = "takes minutes, and prints figures"]
-fn curves_of_many_ranks() {
+fn more_and_more_ranks_know_the_start_in_time_and_their_records_are_merged_once() {
+    let most = std::env::var_os("INFEROMETER_MANY_RANKS").map_or(30, |_| u32::MAX);
     println!(
         "| ranks | requests/s, tokens/s | messages/s | MB/s | busy | bound | wrong | start known ahead | waiting at rank 0 | \
          after the end | answer | coding |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
     let light: &[u32] = &[10, 100, 300, 1_000, 2_000, 4_000];
     for (rate, tokens, sizes) in [(1, 16, light), (10, 64, &light[..4])] {
-        for &ranks in sizes {
+        for &ranks in sizes.iter().filter(|ranks| **ranks <= most) {
             let scene = Scene { ranks, rate, tokens, pass: Duration::from_secs(5), ..SCENE };
             let found = play(scene);
             let seconds = scene.pass.as_secs_f64();
@@ -341,8 +342,10 @@ fn curves_of_many_ranks() {
                 found.reply,
                 found.coding_ns_per_byte,
             );
-            assert_eq!(found.astray, 0, "{found:?}");
+            let sent = u64::from(ranks - 1) * rate * 5;
+            assert_eq!((found.records, found.astray), (sent, 0), "{found:?}");
             assert!(found.wrong <= found.bound, "{found:?}");
+            assert!(found.ahead.is_some(), "{found:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Comparisons of simulated runs, whose noise is that of ten repeats of real engines: how often a
+//! Comparisons of simulated runs, with the noise that ten repeats of real engines had. They show how often a
 //! comparison reports a difference that does not exist, and how often it finds one that does.
 
 use rand_chacha::ChaCha8Rng;

@@ -3,8 +3,8 @@
 //! Requests of a pass share a queue and a batch, so they are not independent. Their values are taken as a
 //! series in the order in which they were sent, and the error of a mean follows from the slow
 //! fluctuations of this series (`inferometer_stats::serial`). Known effects of the load are removed
-//! first: the first requests of a closed loop meet an empty server, its last ones a server that empties;
-//! and arrivals that are scaled to a span cannot be more than asked for by chance.
+//! first. The first requests of a closed loop meet an empty server, and its last ones a server that empties.
+//! Arrivals that are scaled to a span have exactly the requested rate.
 //!
 //! Never here: variation between days. Only repeats show that.
 

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::ranks::{CELL, meeting, rank, rank_with, summary};
-use crate::support::{Engine, folder, inferometer, told, wait_until};
+use crate::ranks::{CELL, meeting, rank, rank_with, summary, two_of_three_ranks};
+use crate::support::{Engine, folder, inferometer, told};
 
 /// A library that gives a process the clock of another machine.
 fn other_clock(folder: &Path) -> PathBuf {
@@ -95,32 +95,8 @@ fn a_rank_that_comes_after_the_time_to_join_is_named_by_rank_0_and_by_itself() {
 
 #[test]
 fn a_run_that_lost_a_rank_goes_on_with_another_number_of_ranks() {
-    let slow = Engine::start_at("1", &[]);
-    let load = [
-        "run",
-        "--target",
-        &slow.url,
-        "--input-lengths",
-        "64",
-        "--output-lengths",
-        "8,2000",
-        "--concurrency",
-        "3",
-        "--requests",
-        "6",
-        "--quiet",
-    ];
-    let (folder, at) = (folder(), meeting());
-    let [lead, mut lost, other] =
-        [0, 1, 2].map(|number| rank(folder.path(), (number, 3), &at, &load));
-    let figures = folder.path().join("inferometer-out");
-    wait_until("the first cell", || {
-        figures.read_dir().is_ok_and(|mut runs| {
-            runs.any(|run| run.is_ok_and(|run| run.path().join("summary.json").exists()))
-        })
-    });
-    lost.signal("-KILL");
-    let _ = lost.finish();
+    let (folder, slow) = (folder(), Engine::start_at("1", &[]));
+    let [lead, other] = two_of_three_ranks(folder.path(), &slow.url, "2000");
     assert_eq!([lead.finish().status.code(), other.finish().status.code()], [Some(1); 2]);
     let document = |arguments: &[&str]| -> Value {
         serde_json::from_slice(&inferometer(folder.path(), arguments).stdout).expect("JSON")

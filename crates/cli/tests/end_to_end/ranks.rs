@@ -126,24 +126,17 @@ fn ranks_send_what_one_process_sends_and_their_records_are_one_run() {
     }
 }
 
+/// A search for an objective that every load meets.
+fn search(url: &str) -> [&str; 7] {
+    ["search", "--target", url, "--slo", "ttft_p50<10s", "--max-requests", "600"]
+}
+
 #[test]
 fn a_search_is_decided_by_rank_0_and_measured_by_all() {
     let engine = Engine::start(&[]);
     let folder = folder();
-    let search = [
-        "search",
-        "--target",
-        &engine.url,
-        "--slo",
-        "ttft_p50<10s",
-        "--to",
-        "64",
-        "--start",
-        "32",
-        "--max-requests",
-        "600",
-    ];
-    let ended = all(folder.path(), 2, &[&search[..], &CELL].concat());
+    let range = ["--start", "32", "--to", "64"];
+    let ended = all(folder.path(), 2, &[&search(&engine.url)[..], &range, &CELL].concat());
     let together = summary(&ended[0]);
     assert!(together["searches"][0]["answer"].is_string(), "{}", together["searches"]);
     assert_eq!(ended[1].status.code(), Some(0), "{}", told(&ended[1]));
@@ -154,22 +147,8 @@ fn the_time_limit_of_a_search_ends_the_trial_of_all_ranks() {
     let engine = Engine::start(&[]);
     let folder = folder();
     // The first trial alone would take minutes.
-    let search = [
-        "search",
-        "--target",
-        &engine.url,
-        "--slo",
-        "ttft_p50<10s",
-        "--start",
-        "2",
-        "--to",
-        "4",
-        "--max-requests",
-        "600",
-        "--max-time",
-        "2s",
-    ];
-    let ended = all(folder.path(), 2, &[&search[..], &CELL[..8]].concat());
+    let range = ["--start", "2", "--to", "4", "--max-time", "2s"];
+    let ended = all(folder.path(), 2, &[&search(&engine.url)[..], &range, &CELL[..8]].concat());
     assert!(told(&ended[0]).contains("--max-time is reached"), "{}", told(&ended[0]));
     assert_eq!(ended[1].status.code(), Some(0), "{}", told(&ended[1]));
 }
@@ -270,28 +249,15 @@ fn two_of_rank_0_end_both_and_a_stranger_is_refused_while_the_run_goes_on() {
     summary(&lead);
 }
 
-#[test]
-fn a_rank_that_is_lost_ends_the_run_which_keeps_what_was_recorded() {
-    let engine = Engine::start_at("1", &[]);
-    let load = [
-        "run",
-        "--target",
-        &engine.url,
-        "--input-lengths",
-        "64",
-        "--output-lengths",
-        "8,8000",
-        "--concurrency",
-        "3",
-        "--requests",
-        "6",
-        "--quiet",
-    ];
-    let (folder, at) = (folder(), meeting());
-    let [lead, mut lost, other] =
-        [0, 1, 2].map(|number| rank(folder.path(), (number, 3), &at, &load));
-    // The second cell takes minutes, so it goes on when the first one is stored.
-    let figures = folder.path().join("inferometer-out");
+/// Starts a run of three ranks with two cells, and kills rank 1 when the first cell is stored. Returns rank 0 and
+/// rank 2. `output`: the output length of the second cell, which takes so long that it goes on then.
+pub fn two_of_three_ranks(folder: &Path, url: &str, output: &str) -> [Running; 2] {
+    let outputs = format!("8,{output}");
+    let load = ["--output-lengths", &outputs, "--concurrency", "3", "--requests", "6", "--quiet"];
+    let run = [&["run", "--target", url, "--input-lengths", "64"], &load[..]].concat();
+    let at = meeting();
+    let [lead, mut lost, other] = [0, 1, 2].map(|number| rank(folder, (number, 3), &at, &run));
+    let figures = folder.join("inferometer-out");
     wait_until("the first cell", || {
         figures.read_dir().is_ok_and(|mut runs| {
             runs.any(|run| run.is_ok_and(|run| run.path().join("summary.json").exists()))
@@ -299,6 +265,13 @@ fn a_rank_that_is_lost_ends_the_run_which_keeps_what_was_recorded() {
     });
     lost.signal("-KILL");
     let _ = lost.finish();
+    [lead, other]
+}
+
+#[test]
+fn a_rank_that_is_lost_ends_the_run_which_keeps_what_was_recorded() {
+    let (folder, engine) = (folder(), Engine::start_at("1", &[]));
+    let [lead, other] = two_of_three_ranks(folder.path(), &engine.url, "8000");
     let lead = lead.finish();
     assert_eq!(lead.status.code(), Some(1), "{}", told(&lead));
     assert!(told(&lead).contains("rank 1 ("), "{}", told(&lead));

@@ -5,9 +5,9 @@ use crate::search::evidence::Claim;
 use crate::search::known::Load;
 
 impl Search {
-    /// If the curve bounds the edge of a tier on one side only, a single load bounds the other side: the
-    /// highest load up to the estimate that meets the objectives, or the lowest load from the estimate on
-    /// that does not.
+    /// The curve may bound the edge of a tier on one side only. Then a single load bounds the other side. Below, it
+    /// is the highest load up to the estimate that meets the objectives. Above, it is the lowest load from the
+    /// estimate on that misses them.
     pub(super) fn bound_by_single_loads(&mut self) {
         if self.tiers.iter().all(|edge| edge.low.is_some() && edge.high.is_some()) {
             return;

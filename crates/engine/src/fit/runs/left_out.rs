@@ -87,9 +87,9 @@ fn by_column<T>(errors: &[RunError], of: impl Fn(&[f64]) -> Option<T>) -> BTreeM
     ERROR_NAMES.into_iter().enumerate().filter_map(column).collect()
 }
 
-/// What a profile states of the runs that are its own, by model, weights and number of cards: their errors, those under fits
-/// without half of the runs, those under fits without their set, and the ranges that they cover. Of each kind of
-/// errors there is one for each run, or none.
+/// What a profile states of its own runs, for each model, weights and number of cards: three kinds of errors and the
+/// ranges that the runs cover. The errors are those of the fit to all runs, of fits without half of the runs, and of
+/// fits without the set of the run. Each kind has one error for each run, or none at all.
 pub fn run_provenances(
     runs: &[MeasuredRun],
     [errors, halves, left_out]: [&[RunError]; 3],
