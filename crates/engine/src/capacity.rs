@@ -1,33 +1,33 @@
-//! How the memory of a card is used, and how many KV blocks fit in addition to weights and
-//! activations, which vLLM measures by a profiling run.
+//! The use of a card's memory, and the number of KV blocks that fit in addition to weights and activations. vLLM
+//! measures the activations in a profiling run.
 
 use crate::config::ResolvedConfig;
 use crate::error::EngineError;
 use crate::weights::Weights;
 
-/// What the memory of one card, the fullest, is taken by, in bytes.
+/// The memory of one card, the fullest one, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
-    /// All of it, as the driver reports it.
+    /// All memory, as the driver reports it.
     pub card_bytes: f64,
-    /// What the engine may use.
+    /// The memory that the engine may use.
     pub usable_bytes: f64,
     /// Weights.
     pub weight_bytes: f64,
-    /// The rest of the peak of a prompt step of `max_num_batched_tokens`: a fixed amount, and activations.
+    /// The rest of the peak of a prompt step of `max_num_batched_tokens`: a fixed amount and activations.
     pub activation_bytes: f64,
-    /// Keys and values of a token.
+    /// The keys and values of one token.
     pub token_bytes: f64,
-    /// Tokens in a KV block.
+    /// The number of tokens in a KV block.
     pub block_size: u32,
-    /// KV blocks; 0 where not a single one fits.
+    /// The number of KV blocks; 0 if not even one fits.
     pub kv_blocks: u32,
 }
 
 impl Memory {
-    /// That of an engine.
+    /// The memory of an engine.
     ///
-    /// Blocks are `floor((usable - weights - activations) / block)`.
+    /// The number of blocks is `floor((usable - weights - activations) / block)`.
     pub fn of(config: &ResolvedConfig) -> Self {
         let card_bytes = config.card.memory_bytes as f64;
         let usable_bytes = card_bytes * config.gpu_memory_utilization;
@@ -44,21 +44,21 @@ impl Memory {
         }
     }
 
-    /// Tokens whose keys and values fit.
+    /// The number of tokens whose keys and values fit.
     pub fn kv_tokens(&self) -> u64 {
         u64::from(self.kv_blocks) * u64::from(self.block_size)
     }
 
-    /// Sequences of so many tokens whose keys and values fit at once.
+    /// The number of sequences of `tokens` tokens each whose keys and values fit at once.
     pub fn sequences(&self, tokens: u32) -> u32 {
         self.kv_blocks / tokens.div_ceil(self.block_size).max(1)
     }
 }
 
-/// KV blocks of an engine, on each of its cards alike.
+/// The number of an engine's KV blocks, which is the same on each of its cards.
 ///
 /// # Errors
-/// When not a single block fits.
+/// If not even one block fits.
 pub fn kv_blocks(config: &ResolvedConfig) -> Result<u32, EngineError> {
     let memory = Memory::of(config);
     if memory.kv_blocks == 0 {
@@ -74,20 +74,20 @@ pub fn kv_blocks(config: &ResolvedConfig) -> Result<u32, EngineError> {
 
 fn block_bytes(config: &ResolvedConfig) -> f64 {
     let cards = config.tensor_parallel_size;
-    // Key and value heads that do not divide by the cards are replicated on them.
+    // If the number of key and value heads is not a multiple of the number of cards, heads are replicated.
     let share = f64::from(config.model.kv_heads.div_ceil(cards)) / f64::from(config.model.kv_heads);
     let layers = share_of_layers(config) * config.kv_bytes_per_number / 2.0;
     f64::from(config.block_size) * config.model.kv_bytes_per_token() * share * layers
 }
 
-/// The share of the layers that the fullest stage has.
+/// The share of the layers in the fullest pipeline stage.
 fn share_of_layers(config: &ResolvedConfig) -> f64 {
     let layers = config.model.layers;
     f64::from(layers.div_ceil(config.pipeline_parallel_size)) / f64::from(layers)
 }
 
-/// Weights on the fullest card: of several stages the first has the input embedding, the last the
-/// output projection.
+/// Bytes of weights on the fullest card. With several stages, the first has the input embedding and the last the output
+/// projection.
 fn weight_bytes(config: &ResolvedConfig) -> f64 {
     let (model, weights) = (&config.model, config.weights);
     let bytes = if config.pipeline_parallel_size == 1 {
@@ -99,7 +99,7 @@ fn weight_bytes(config: &ResolvedConfig) -> f64 {
     bytes / f64::from(config.tensor_parallel_size)
 }
 
-/// Memory at the peak of the profiling run beside weights.
+/// Memory at the peak of the profiling run, without weights.
 fn activation_bytes(config: &ResolvedConfig) -> f64 {
     let cards = f64::from(config.tensor_parallel_size);
     let constants = &config.profile.constants;
@@ -112,8 +112,8 @@ fn activation_bytes(config: &ResolvedConfig) -> f64 {
     constants.activation_fixed_bytes + activations + split_k_bytes(config, tokens) / cards
 }
 
-/// The AWQ kernel writes one partial output per part before it adds them up; the widest product,
-/// gate and up projection together, is the peak.
+/// The AWQ kernel writes one partial output for each part and then adds them. The peak is the widest product: gate and
+/// up projection together.
 fn split_k_bytes(config: &ResolvedConfig, tokens: f64) -> f64 {
     match (&config.profile.kernels.awq, config.weights) {
         (Some(awq), Weights::Awq) => {
@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn what_weights_and_the_profiling_run_leave_is_cut_into_blocks() {
-        // 38.061e9 usable, weights 28.336e9, 1e9 fixed, 100 x 2048 x 5120 = 1.049e9 of activations;
-        // a block of 16 tokens takes 13,107,200 bytes.
+        // 38.061e9 bytes usable, weights 28.336e9, 1e9 fixed, 100 x 2048 x 5120 = 1.049e9 of activations; a block of 16
+        // tokens takes 13,107,200 bytes.
         assert_eq!(blocks(|_| ()).unwrap(), 585);
     }
 
@@ -169,8 +169,7 @@ mod tests {
             c.dtype = Some(crate::config::Dtype::Float32);
             c.tensor_parallel_size = Some(4);
         };
-        // 38.061e9 usable, 14.168e9 of weights, 1e9 fixed, 2.097e9 of activations; 6,553,600 bytes
-        // a block.
+        // 38.061e9 bytes usable, 14.168e9 of weights, 1e9 fixed, 2.097e9 of activations; a block takes 6,553,600 bytes.
         assert_eq!(blocks(single).unwrap(), 3173);
         let message = blocks(|c| c.dtype = Some(crate::config::Dtype::Float32)).unwrap_err();
         assert!(message.to_string().contains("59.8 GB"), "{message}");
@@ -178,11 +177,11 @@ mod tests {
 
     #[test]
     fn a_stage_holds_its_layers_and_one_embedding() {
-        // 12.611e9 of layers and 1.557e9 of embedding, 1e9 fixed, 1.049e9 of activations; 6,553,600
-        // bytes a block.
+        // 12.611e9 bytes of layers and 1.557e9 of embedding, 1e9 fixed, 1.049e9 of activations; a block takes 6,553,600
+        // bytes.
         let found = blocks(|c| c.pipeline_parallel_size = Some(2)).unwrap();
         assert_eq!(found, 3333);
-        // 14 of 40 layers in the fullest of three stages.
+        // The fullest of three stages has 14 of 40 layers.
         assert!(blocks(|c| c.pipeline_parallel_size = Some(3)).unwrap() > found);
     }
 

@@ -1,5 +1,5 @@
-//! Cards: what a data sheet says about a device, and how much of it single operations were measured to
-//! reach (`data/cards/NAME.toml`). Nothing here is fitted to a run of an engine.
+//! Cards (GPUs): the figures of the data sheet, and the speeds measured with single operations
+//! (`data/cards/NAME.toml`). Nothing here is fitted to a run of an engine.
 
 mod operations;
 
@@ -12,42 +12,41 @@ use serde::{Deserialize, Serialize};
 use crate::error::EngineError;
 pub use operations::{Curve, Operations, Reduced, through};
 
-/// A device and the link between several of it.
+/// A card and the link between several cards of this kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Card {
     /// A short name in lower case.
     pub name: String,
-    /// Where the figures come from.
+    /// The source of the figures.
     pub source: String,
     /// Memory in bytes, as the driver reports it.
     pub memory_bytes: u64,
     /// Memory bandwidth in bytes per second.
     pub bandwidth_bytes_per_s: f64,
-    /// Dense sixteen-bit products in operations per second.
+    /// Throughput of dense sixteen-bit matrix products, in operations per second.
     pub dense_flops_per_s: f64,
-    /// Dense products of eight-bit floating point in operations per second; absent where it has none.
+    /// Throughput of dense eight-bit floating-point products, in operations per second; absent if the card has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fp8_flops_per_s: Option<f64>,
-    /// Products of single precision in operations per second, without the shorter mantissa (TF32)
-    /// that engines leave off.
+    /// Throughput of single-precision products in operations per second, without TF32, which engines do not use.
     pub single_flops_per_s: f64,
     /// CUDA compute capability.
     pub capability: (u32, u32),
     /// Bytes per second between two cards, in one direction.
     pub link_bytes_per_s: f64,
-    /// Time of a reduction of nothing over the cards, in microseconds.
+    /// Time of an empty reduction over the cards, in microseconds.
     pub link_latency_us: f64,
-    /// What single operations were measured to reach; absent where only the data sheet is known.
+    /// Speeds measured with single operations; absent if only the data sheet is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<Operations>,
 }
 
 impl Card {
-    /// Reads a card from the text of a file; `path` is for messages.
+    /// Parses a card from the text of a file; `path` is for error messages.
     ///
     /// # Errors
-    /// When it is none, or has a figure that no card can have.
+    /// If the text is no card, or has a figure that no card can have.
     pub fn parse(text: &str, path: &str) -> Result<Self, EngineError> {
         let malformed = |reason: String| EngineError::Malformed { path: path.to_owned(), reason };
         let card: Self = toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
@@ -102,20 +101,20 @@ static CARDS: LazyLock<Vec<Card>> = LazyLock::new(|| {
     .to_vec()
 });
 
-/// The cards that are known by name.
+/// The built-in cards.
 pub fn cards() -> &'static [Card] {
     &CARDS
 }
 
-/// Whether this names a file of a card and no card by its name.
+/// Whether this is the path of a card's file, and not the name of a card.
 pub fn is_card_file(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension == "toml")
 }
 
-/// A card by name, or from the path of a file; `None` when there is no card of that name.
+/// Returns a card by name, or from the path of a file; `None` if there is no card of that name.
 ///
 /// # Errors
-/// When the file cannot be read or is none of a card.
+/// If the file cannot be read or does not contain a card.
 pub fn card(name: &str) -> Result<Option<Card>, EngineError> {
     if is_card_file(name) {
         let text = file::read_text(Path::new(name), MAX_SETTINGS_BYTES).map_err(|error| {

@@ -1,5 +1,5 @@
-//! The profile of an engine on a card, where they are named and no profile is: one that was fitted, or one put
-//! together of a version's and a card's constants. It fits nothing.
+//! Selects a profile for an engine and a card that are named without a profile: a fitted one, or a combination of the
+//! constants of a version and of a card. It fits nothing.
 
 use crate::card::{card, cards, is_card_file};
 use crate::error::EngineError;
@@ -7,18 +7,18 @@ use crate::policy::scheduler;
 use crate::profile::{Profile, profiles};
 use crate::weights::Weights;
 
-/// Factor of products of many rows on cards of which no run was measured: what those reached that were.
+/// Factor of matrix products of many rows for cards without measured runs: about the factor of the measured cards.
 const PRODUCTS_FACTOR: f64 = 0.93;
 
-/// The profile of an engine, such as `vllm-0.23`, on a card, for a model of weights that are stored so; of engine and card
-/// `start` has what is not named.
+/// Returns the profile of an engine, such as `vllm-0.23`, on a card, for a model with these weights. `start` provides
+/// the engine or the card if they are not named.
 ///
-/// The profile of that version on that card where there is one. Else the constants of the host are those of
-/// the nearest version, the factors of the card those of any profile of the card, or about those of other
-/// cards; such a profile has no provenance, so that its predictions are uncalibrated.
+/// If there is a profile of that version on that card, it is returned. Otherwise the host's constants are those of the
+/// nearest version. The factors of the card come from any profile of the card, or are typical values of other cards.
+/// Such a combined profile has no provenance, so its predictions are uncalibrated.
 ///
 /// # Errors
-/// When the engine or the card is not known, and when no profile is of such an engine.
+/// If the engine or the card is unknown, or no profile has such an engine.
 pub fn choose(
     start: &Profile,
     engine: Option<&str>,
@@ -56,7 +56,7 @@ pub fn choose(
         return Ok(start.clone());
     }
     if is_own {
-        // Constants of one's own are kept; what they were fitted to says little of another card.
+        // A user's own constants are kept, but the rows that they were fitted to are of another card.
         let card = wanted.to_owned();
         return Ok(Profile { card, provenance: Vec::new(), ..start.clone() });
     }
@@ -71,8 +71,9 @@ pub fn choose(
         scheduler(profile).is_ok_and(|scheduler| scheduler.versions() == wanted_scheduler)
     };
     let mut alike: Vec<&Profile> = profiles().iter().filter(is_start_alike).collect();
-    // Those that have such products first, and of them measured ones; then by how far their version is off, then
-    // those of the card. The constants of 2023 are of the card as much as of the version.
+    // Order: profiles that support the weights, then measured ones, then by distance of the version, then those of the
+    // same card. Constants of the older cost model belong to the card as much as to the version, so for them the card
+    // precedes the version.
     alike.sort_by_key(|profile| {
         let off = distance(&profile.engine_version, &version);
         let is_other = profile.card != wanted;
@@ -89,7 +90,7 @@ pub fn choose(
     if is_of_version(nearest) {
         return Ok((*nearest).clone());
     }
-    // What a version of 2023 does otherwise is known of other weights too.
+    // In the older cost model, the properties of a version are also known from profiles of other weights.
     let of_version = alike.iter().find(|profile| profile.steps.is_none() && is_of_version(profile));
     let base = of_version.map_or_else(|| (*nearest).clone(), |it| nearest.with_version_of(it));
     found = Profile {
@@ -111,7 +112,7 @@ pub fn choose(
     Ok(found)
 }
 
-/// The profile of a card where no version is named: one with rows of the model, else that of the latest version.
+/// The profile of a card if no version is named: preferably one with rows of the model, otherwise the latest version.
 fn of_card(engine: &str, card: &str, model: &str, weights: Weights) -> Option<&'static Profile> {
     let of_card = profiles().iter().filter(|profile| {
         profile.engine == engine && profile.card == card && !profile.provenance.is_empty()
@@ -122,7 +123,7 @@ fn of_card(engine: &str, card: &str, model: &str, weights: Weights) -> Option<&'
     })
 }
 
-/// `vllm-0.23` as engine and version.
+/// Parses `vllm-0.23` into engine and version.
 fn parse(text: &str) -> Result<(String, String), EngineError> {
     let parts = text.split_once(['-', ' ']);
     match parts.map(|(engine, version)| (engine.to_lowercase(), version.trim_start_matches('v'))) {
@@ -136,8 +137,8 @@ fn parse(text: &str) -> Result<(String, String), EngineError> {
     }
 }
 
-/// How far two versions are apart: by their first two numbers, and one of another series is farther than any
-/// of the same. Below 0.8 the third counts too, where both name it.
+/// The distance between two versions, from their first two numbers. A different major version is farther than any
+/// version with the same one. Below 0.8 the third number also counts, if both have one.
 fn distance(one: &str, other: &str) -> u32 {
     let numbers = |version: &str| {
         let mut numbers = version.split('.').map(|part| part.parse::<u32>().ok());
@@ -152,7 +153,7 @@ fn distance(one: &str, other: &str) -> u32 {
     one.abs_diff(other) * 1000 + by_third.min(999)
 }
 
-/// The name of a card, or of its file without folder and ending.
+/// The name of a card, or of its file without folder and extension.
 fn label(card: &str) -> &str {
     if is_card_file(card) {
         let name = card.rsplit('/').next().unwrap_or(card);

@@ -1,5 +1,5 @@
-//! The engine: a pure state machine. Requests go in, steps with their durations come out. It knows
-//! no clock: the caller decides what time it is.
+//! The engine: a pure state machine. It takes requests and returns steps with their durations. It reads no clock; the
+//! caller keeps the time.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use crate::kv::BlockManager;
 use crate::noise::NoiseState;
 use crate::policy::{Batch, Queues, Scheduler, Sequence, scheduler};
 use crate::prefix_cache::Prefix;
-use crate::request::{EngineRequest, Finish, Lengths, RequestId};
+use crate::request::{EngineRequest, Lengths, RequestId};
 use crate::step::{Stats, SteadySteps, Step, StepKind, StepOutput};
 
 mod ahead;
 mod work;
 
-use work::{DecodeLoad, ignored_outputs, mixed_shape, prompt_shape};
+use work::{DecodeLoad, MixedWork, ignored_outputs, prompt_shape};
 
 /// A serving engine.
 pub struct Engine {
@@ -26,18 +26,18 @@ pub struct Engine {
     noise: Option<NoiseState>,
     scheduler: &'static dyn Scheduler,
     queues: Queues,
-    /// Tokens, prompt and output, at which a sequence ends.
+    /// The number of tokens, prompt and output together, at which a sequence ends.
     max_sequence_tokens: u32,
     prompt_tokens: u64,
     generation_tokens: u64,
     steps: u64,
-    /// Whether a further step is scheduled while one runs.
+    /// Whether the next step is scheduled while one runs.
     is_ahead: bool,
-    /// The step that was scheduled while the one before it ran.
+    /// The step that was scheduled while the previous one ran.
     scheduled: Option<Planned>,
 }
 
-/// A step as it is scheduled, and the sequences that end with it, which hold their memory until then.
+/// A scheduled step, and the sequences that end with it. They hold their memory until its end.
 struct Planned {
     step: Step,
     ended: Vec<Sequence>,
@@ -47,7 +47,7 @@ impl Engine {
     /// An idle engine.
     ///
     /// # Errors
-    /// When the configuration is one that the engine would refuse to start with.
+    /// If the engine would refuse to start with this configuration.
     pub fn new(config: EngineConfig) -> Result<Self, EngineError> {
         let config = config.resolve()?;
         let mut kv = BlockManager::new(kv_blocks(&config)?, config.block_size);
@@ -79,22 +79,22 @@ impl Engine {
         })
     }
 
-    /// The configuration that it runs with.
+    /// The resolved configuration.
     pub fn config(&self) -> &ResolvedConfig {
         &self.config
     }
 
-    /// Its scheduler.
+    /// The engine's scheduler.
     pub fn scheduler(&self) -> &'static dyn Scheduler {
         self.scheduler
     }
 
-    /// The noise of its steps, as it goes on from here.
+    /// The current state of the noise of its steps.
     pub fn noise(&self) -> Option<&NoiseState> {
         self.noise.as_ref()
     }
 
-    /// Goes on with the noise of an engine before it, if that had any.
+    /// Continues with the noise state of a previous engine, if there is one.
     #[must_use]
     pub fn with_noise_of(mut self, before: Option<NoiseState>) -> Self {
         self.noise = before.or(self.noise);
@@ -104,7 +104,7 @@ impl Engine {
     /// Queues a request, such as `(prompt_tokens, max_tokens)`.
     ///
     /// # Panics
-    /// When one of its lengths is 0.
+    /// If one of its lengths is 0.
     pub fn add(&mut self, id: RequestId, request: impl Into<EngineRequest>) {
         let EngineRequest { lengths, block_hashes } = request.into();
         let Lengths { prompt, max_tokens, ends_after } = lengths;
@@ -115,7 +115,7 @@ impl Engine {
         self.queues.waiting.push_back(sequence);
     }
 
-    /// Drops a request from whichever queue it is in; does nothing when it has ended already.
+    /// Removes a request from its queue; does nothing if it has already ended.
     pub fn abort(&mut self, id: RequestId) {
         self.queues.waiting.retain(|sequence| sequence.id != id);
         self.abort_scheduled(id);
@@ -125,9 +125,9 @@ impl Engine {
         }
     }
 
-    /// Does all decode steps in a row that begin within `limit` from now and in which no sequence
-    /// is admitted, ends or is preempted; `None` when the next step is not of this kind, and with
-    /// noise, for no two steps are alike then.
+    /// Executes all consecutive decode steps that begin within `limit` from now and in which no sequence is admitted,
+    /// ends or is preempted. Returns `None` if the next step is not of this kind. With noise it is always `None`,
+    /// because no two steps then have the same duration.
     ///
     /// The result equals that of repeated [`Engine::step`]: the same tokens, blocks and nanoseconds.
     pub fn steady_steps(&mut self, limit: Duration) -> Option<SteadySteps> {
@@ -139,7 +139,7 @@ impl Engine {
         }
         let DecodeLoad { sequences, context, generated, remaining } =
             DecodeLoad::of(&self.queues.running, self.max_sequence_tokens);
-        // The step in which a sequence ends is left to `step`.
+        // `step` executes the step in which a sequence ends.
         let most = remaining.checked_sub(1).filter(|&steps| steps > 0 && sequences > 0)?;
         let most = self.scheduler.steady_steps(&self.queues, most);
         if most == 0 {
@@ -155,12 +155,12 @@ impl Engine {
         Some(SteadySteps { steps, duration: Duration::from_nanos(spent_ns) })
     }
 
-    /// Gives every running sequence so many tokens more, in decode steps.
+    /// Gives every running sequence this many tokens, as decode steps do.
     fn advance(&mut self, steps: u32) {
         let Queues { running, kv, .. } = &mut self.queues;
         let sequences = running.len() as u64;
         for sequence in running {
-            // Keys and values of the last token are not stored yet.
+            // The keys and values of the last token are not stored yet.
             sequence.computed = sequence.prompt + sequence.generated + steps - 1;
             kv.append(&mut sequence.blocks, sequence.computed);
             sequence.generated += steps;
@@ -170,15 +170,15 @@ impl Engine {
         self.generation_tokens += u64::from(steps) * sequences;
     }
 
-    /// The requests that hold KV blocks.
+    /// The ids of the requests that hold KV blocks.
     pub fn running(&self) -> impl Iterator<Item = RequestId> {
         self.queues.running.iter().map(|sequence| sequence.id)
     }
 
-    /// Does one step; nothing when there is nothing to do.
+    /// Executes one step; `None` if there is nothing to do.
     ///
-    /// An engine that schedules ahead has scheduled it while the step before ran, and schedules the next
-    /// one now: what arrives from now on takes part in the one after that.
+    /// An engine that schedules ahead has already scheduled this step while the previous one ran. It now schedules the
+    /// next one, so requests that arrive from now on take part only in the step after that.
     pub fn step(&mut self) -> Option<Step> {
         if self.is_ahead {
             return self.step_ahead();
@@ -194,7 +194,7 @@ impl Engine {
         }
     }
 
-    /// Schedules the next step and gives its tokens.
+    /// Schedules the next step and updates its sequences.
     fn plan(&mut self) -> Option<Planned> {
         let mut ended = Vec::new();
         let batch = self.scheduler.schedule(&mut self.queues)?;
@@ -209,11 +209,9 @@ impl Engine {
                 (shape, StepKind::Prompt, outputs)
             }
             Batch::Mixed { ignored } => {
-                let shape = mixed_shape(&self.queues.running);
-                let decodes = matches!(shape, Some(StepShape::Decode { .. }));
                 let mut outputs = ignored_outputs(&ignored);
-                self.compute();
-                self.emit(0, &mut outputs, &mut ended);
+                let shape = self.emit(0, &mut outputs, &mut ended);
+                let decodes = matches!(shape, Some(StepShape::Decode { .. }));
                 (shape, if decodes { StepKind::Decode } else { StepKind::Mixed }, outputs)
             }
             Batch::Decode => {
@@ -226,7 +224,7 @@ impl Engine {
                 (Some(shape), StepKind::Decode, outputs)
             }
         };
-        // There is no shape where requests were only ignored.
+        // There is no shape if requests were only ignored.
         let duration = shape.map_or(Duration::ZERO, |shape| {
             let cost = self.cost.duration(shape);
             self.noise.as_mut().map_or(cost, |noise| noise.step(cost))
@@ -251,40 +249,36 @@ impl Engine {
         }
     }
 
-    /// Computes the scheduled tokens of running sequences.
-    fn compute(&mut self) {
+    /// Gives a token to each running sequence from index `from` on whose tokens are all computed, and removes those
+    /// that ended. With chunked prefill, it first counts the scheduled tokens as computed, and returns the work of the
+    /// step. All of this is one loop, because a simulation spends most of its time here.
+    fn emit(
+        &mut self,
+        from: usize,
+        outputs: &mut Vec<StepOutput>,
+        ended: &mut Vec<Sequence>,
+    ) -> Option<StepShape> {
         let Queues { running, kv, .. } = &mut self.queues;
-        for sequence in running {
-            sequence.computed += sequence.scheduled;
-            if let Some(prefix) = &mut sequence.prefix {
-                kv.cache_computed(prefix, sequence.computed);
-            }
-        }
-    }
-
-    /// Gives a token to each running sequence from index `from` on whose tokens are all computed,
-    /// and takes out those that ended.
-    fn emit(&mut self, from: usize, outputs: &mut Vec<StepOutput>, ended: &mut Vec<Sequence>) {
-        let running = &mut self.queues.running;
         let chunks_prefill = self.scheduler.chunks_prefill();
+        let mut work = MixedWork::default();
         let mut remaining = from;
+        outputs.reserve(running.len() - from);
         for at in from..running.len() {
             let sequence = &mut running[at];
+            if chunks_prefill {
+                work.add(sequence);
+                sequence.computed += sequence.scheduled;
+                if let Some(prefix) = &mut sequence.prefix {
+                    kv.cache_computed(prefix, sequence.computed);
+                }
+            }
             if !chunks_prefill || sequence.computed >= sequence.tokens() {
                 if sequence.generated == 0 {
                     self.prompt_tokens += u64::from(sequence.prompt);
                 }
                 sequence.generated += 1;
                 self.generation_tokens += 1;
-                let finished = if sequence.generated >= sequence.max_tokens {
-                    Some(Finish::Length)
-                } else if sequence.tokens() >= self.max_sequence_tokens
-                    || sequence.generated >= sequence.ends_after
-                {
-                    Some(Finish::Stop)
-                } else {
-                    None
-                };
+                let finished = sequence.finish(self.max_sequence_tokens);
                 let (id, tokens_so_far) = (sequence.id, sequence.generated);
                 outputs.push(StepOutput { id, tokens_so_far, finished });
                 if finished.is_some() {
@@ -299,5 +293,6 @@ impl Engine {
             remaining += 1;
         }
         running.truncate(remaining);
+        work.shape()
     }
 }

@@ -1,10 +1,10 @@
-//! What can be wrong with a configuration or a profile: one closed enum.
+//! Errors of configurations and profiles.
 
 use std::fmt;
 
 use crate::weights::Weights;
 
-/// Why an engine cannot be made as requested.
+/// Why an engine cannot be created as requested.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EngineError {
     /// No model of this name.
@@ -28,7 +28,7 @@ pub enum EngineError {
     UnknownCard {
         /// The profile.
         profile: String,
-        /// The card it names.
+        /// The unknown card.
         card: String,
         /// All known names, joined by commas.
         known: String,
@@ -49,16 +49,16 @@ pub enum EngineError {
         /// What is wrong in it, and where.
         reason: String,
     },
-    /// An engine version without a scheduler here.
+    /// An engine version without a scheduler in this program.
     #[error("profile {profile}: no scheduler for {engine} {version}; there are those of {known}")]
     UnknownEngine {
         /// The profile.
         profile: String,
-        /// The engine it names.
+        /// The engine of the profile.
         engine: String,
-        /// And its version.
+        /// The version of the engine.
         version: String,
-        /// The engines and versions that have one.
+        /// The engines and versions that have a scheduler.
         known: String,
     },
     /// The profile has no constants for the kernel of these weights.
@@ -70,7 +70,7 @@ pub enum EngineError {
         profile: String,
         /// The requested weights.
         weights: Weights,
-        /// Those that it has constants for.
+        /// The weights that it has constants for.
         known: String,
     },
     /// A value that the engine does not accept.
@@ -80,7 +80,7 @@ pub enum EngineError {
         flag: &'static str,
         /// Its value.
         found: String,
-        /// What it may be, and why.
+        /// The accepted values, and the reason.
         expected: String,
     },
     /// Weights and activations leave no room for the KV cache.
@@ -94,20 +94,20 @@ pub enum EngineError {
         model: String,
         /// The card.
         card: String,
-        /// Weights and the peak of the profiling run, on one card.
+        /// Weights and the peak of the profiling run, on one card, in 10^9 bytes.
         needed_gb: f64,
-        /// What the engine may use of one card.
+        /// The memory of one card that the engine may use, in 10^9 bytes.
         usable_gb: f64,
     },
     /// A `--fault` that cannot be parsed.
     #[error("--fault {found}: {expected}")]
     Fault {
-        /// What was given.
+        /// The given text.
         found: String,
-        /// What it may be.
+        /// The accepted values.
         expected: String,
     },
-    /// An address that cannot be served on.
+    /// The server cannot listen on an address.
     #[error("cannot serve on {address}: {reason}; take another --listen")]
     Socket {
         /// The address.
@@ -115,7 +115,7 @@ pub enum EngineError {
         /// The message of the operating system.
         reason: String,
     },
-    /// The tokenizer failed to make the output texts.
+    /// The tokenizer failed to create the output texts.
     #[error("the engine's texts: {0}")]
     Tokenizer(#[from] inferometer_model::tokenizer::TokenizerError),
     /// An injected fault ended the server.

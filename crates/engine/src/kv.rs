@@ -1,5 +1,5 @@
-//! Paged KV memory: counts free blocks, and knows which prompt blocks the prefix cache holds. No
-//! contents and no addresses, since no cost depends on which block a sequence holds.
+//! Paged KV memory: counts free blocks and tracks which prompt blocks are in the prefix cache. It stores no contents
+//! and no addresses, because no cost depends on which block a sequence holds.
 
 use crate::prefix_cache::{CacheHit, Prefix, PrefixCache};
 
@@ -8,9 +8,9 @@ use crate::prefix_cache::{CacheHit, Prefix, PrefixCache};
 pub enum AllocStatus {
     /// Enough blocks are free.
     Now,
-    /// Enough blocks are free when other sequences have ended.
+    /// Enough blocks will be free after other sequences have ended.
     Later,
-    /// All blocks together are too few.
+    /// The engine has too few blocks in total.
     Never,
 }
 
@@ -24,13 +24,13 @@ pub struct BlockManager {
     total: u32,
     free: u32,
     watermark: u32,
-    /// Prompt blocks that are cached, held or free.
+    /// The prefix cache: prompt blocks that sequences hold, and blocks that are idle.
     cache: Option<PrefixCache>,
 }
 
 impl BlockManager {
-    /// This many free blocks. One in a hundred is reserved: prompts may not take it (vLLM's
-    /// watermark), so that sequences which were just admitted are not preempted at once.
+    /// A manager of `total` free blocks. One in a hundred is reserved and not available to prompts (vLLM's watermark),
+    /// so that sequences are not preempted directly after their admission.
     pub fn new(total: u32, block_size: u32) -> Self {
         let sizes = [8, 16, LARGEST_BLOCK as u32];
         assert!(
@@ -40,19 +40,19 @@ impl BlockManager {
         Self { block_size, total, free: total, watermark: total / 100, cache: None }
     }
 
-    /// The same blocks with a prefix cache: those of prompts stay cached until they are needed.
+    /// Adds a prefix cache: the blocks of prompts remain cached until their memory is needed.
     #[must_use]
     pub fn with_prefix_cache(mut self) -> Self {
         self.cache = Some(PrefixCache::default());
         self
     }
 
-    /// How many blocks from the start of a prompt, `most` at most, are cached.
+    /// How many blocks from the start of a prompt are cached, `most` at most.
     pub fn cached(&self, prefix: &Prefix, most: u32) -> CacheHit {
         self.cache.as_ref().map_or_else(CacheHit::default, |cache| cache.lookup(prefix, most))
     }
 
-    /// A sequence takes the first `blocks` blocks of its prompt, which are cached.
+    /// Lets a sequence hold the first `blocks` blocks of its prompt, which are cached.
     pub fn acquire_cached(&mut self, prefix: &mut Prefix, blocks: u32) {
         let CacheHit { idle, .. } = self.cached(prefix, blocks);
         if let Some(cache) = &mut self.cache {
@@ -61,7 +61,8 @@ impl BlockManager {
         }
     }
 
-    /// A sequence has computed `tokens` tokens of its prompt: others may share its whole blocks.
+    /// Caches the whole blocks among the first `tokens` tokens of a prompt, which a sequence has computed.
+    #[inline]
     pub fn cache_computed(&mut self, prefix: &mut Prefix, tokens: u32) {
         let blocks = tokens / self.block_size;
         if let Some(cache) = &mut self.cache {
@@ -69,21 +70,22 @@ impl BlockManager {
         }
     }
 
-    /// Frees the `held` blocks of a sequence, but for shared ones that another sequence holds.
+    /// Frees the `held` blocks of a sequence, except shared ones that another sequence still holds.
     pub fn release_prefix(&mut self, prefix: &mut Prefix, held: u32) {
         let Some(cache) = &mut self.cache else { return self.release(held) };
         let freed = held - cache.release(prefix);
         self.release(freed);
     }
 
-    /// Blocks that no sequence holds.
+    /// The number of blocks that no sequence holds.
     pub fn free(&self) -> u32 {
         self.free
     }
 
-    /// Blocks for this many tokens.
+    /// The number of blocks that this many tokens need.
+    #[inline]
     pub fn blocks(&self, tokens: u32) -> u32 {
-        // A shift: this is computed for every sequence in every step.
+        // A shift, because this is computed for every sequence in every step.
         let whole = tokens >> self.block_size.trailing_zeros();
         whole + u32::from(tokens & (self.block_size - 1) > 0)
     }
@@ -100,22 +102,26 @@ impl BlockManager {
         }
     }
 
-    /// Takes the blocks of a prompt and returns how many; requires [`AllocStatus::Now`].
+    /// Allocates the blocks of a prompt and returns their number; requires [`AllocStatus::Now`].
     pub fn allocate(&mut self, tokens: u32) -> u32 {
         let blocks = self.blocks(tokens);
         self.free = self.free.checked_sub(blocks).expect("invariant: an admitted prompt has room");
         blocks
     }
 
-    /// Whether a sequence may grow by a token. A block must be free even where the last one has
-    /// room, since vLLM 0.2.x checks no more than that.
+    /// Whether a sequence may grow by a token. A block must be free even if the sequence's last block has room, because
+    /// vLLM 0.2.x checks only that.
     pub fn can_append(&self) -> bool {
         self.free > 0
     }
 
-    /// Grows the blocks that a sequence holds to this many tokens.
+    /// Allocates the additional blocks that a sequence needs for this many tokens.
+    #[inline]
     pub fn append(&mut self, held: &mut u32, tokens: u32) {
         let more = self.blocks(tokens).saturating_sub(*held);
+        if more == 0 {
+            return;
+        }
         self.free = self.free.checked_sub(more).expect("invariant: can_append was true");
         *held += more;
         if let Some(cache) = &mut self.cache {
@@ -123,11 +129,11 @@ impl BlockManager {
         }
     }
 
-    /// How many decode steps in a row, `most` at most, there are blocks for, when each sequence
-    /// needs `spare` free blocks at its turn beside the one that it may take. `tokens` gives what
-    /// each sequence holds after the first step; it has the blocks for all but the last of these.
+    /// For how many consecutive decode steps there are enough blocks, `most` at most. `tokens` gives the tokens of each
+    /// sequence after the first step; a sequence already has blocks for all of them except the last. Each sequence
+    /// requires `spare` free blocks in addition to the one that it may take.
     pub fn steps_with_room(&self, tokens: impl Iterator<Item = u32>, most: u32, spare: u32) -> u32 {
-        // A sequence takes a block when its next token begins one: sequences by steps until then.
+        // A sequence takes a block when its next token begins one. Count the sequences by the steps until then.
         let size = self.block_size;
         let mask = size - 1;
         let mut takes_after = [0_u32; LARGEST_BLOCK];
@@ -144,7 +150,7 @@ impl BlockManager {
         let mut free = self.free - rounds * per_round;
         for step in rounds * size..most {
             let taken = takes_after[(step & mask) as usize];
-            // The last sequence in turn needs the spare block free even where it takes none.
+            // The last sequence requires the spare block to be free even if it takes no block itself.
             if free < taken + spare {
                 return step;
             }
@@ -153,23 +159,23 @@ impl BlockManager {
         most
     }
 
-    /// Frees blocks.
+    /// Frees this many blocks.
     pub fn release(&mut self, held: u32) {
         self.free += held;
         assert!(self.free <= self.total, "invariant: no block is freed twice");
     }
 
-    /// All blocks.
+    /// The total number of blocks.
     pub fn total(&self) -> u32 {
         self.total
     }
 
-    /// Blocks that sequences hold.
+    /// The number of blocks that sequences hold.
     pub fn used(&self) -> u32 {
         self.total - self.free
     }
 
-    /// Tokens of a block.
+    /// The number of tokens in a block.
     pub fn block_size(&self) -> u32 {
         self.block_size
     }
@@ -218,7 +224,7 @@ mod tests {
                 }
                 times += 1;
             }
-            // Where the last block goes to the last in turn, it says one time too few.
+            // If the last sequence would get the last block, the result is one step too small.
             let near = found <= times && times <= found + 1;
             assert!(near, "{total} blocks of {size}, {prompts:?}: {found}, not {times}");
         }

@@ -1,8 +1,8 @@
-//! The embedded engine: a model of a serving engine as a pure function with a calibrated cost.
+//! The embedded engine: a simulated serving engine without input and output, with calibrated step costs.
 //!
-//! [`Engine`] is the scheduler, the paged KV memory and the cost of steps, without a clock. In
-//! [`virtual_time`] it predicts a grid in milliseconds; [`fit`] fits its constants to measured rows.
-//! Behind the HTTP front of [`serve`] it is a server for testing clients.
+//! [`Engine`] combines the scheduler, the paged KV memory and the cost of steps, without a clock. [`virtual_time`] uses
+//! it to predict a grid in milliseconds, and [`fit`] fits its constants to measured rows. [`serve`] adds an HTTP front
+//! end, so that it is a server for testing clients.
 
 mod error;
 mod noise;

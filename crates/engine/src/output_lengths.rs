@@ -1,8 +1,8 @@
-//! Lengths of outputs that end by themselves, from nothing but their mean. No randomness.
+//! Lengths of outputs that end by themselves, derived only from their mean. No randomness.
 
-/// `count` output lengths of at most `most` tokens with this mean. Their distribution is geometric
-/// (the text ends after each token with the same probability), cut at `most`; they are quantiles of
-/// it, in an order without a trend.
+/// Returns `count` output lengths with this mean, of at most `most` tokens. They are quantiles of a geometric
+/// distribution (the text ends after each token with the same probability), limited to `most`. Their order has no
+/// trend.
 pub fn output_lengths(mean: f64, most: u32, count: u32) -> Vec<u32> {
     let quantile = |scale: f64, at: u32| {
         let share = (f64::from(at) + 0.5) / f64::from(count);
@@ -12,13 +12,13 @@ pub fn output_lengths(mean: f64, most: u32, count: u32) -> Vec<u32> {
     let mean_of = |scale: f64| {
         (0..count).map(|at| f64::from(quantile(scale, at))).sum::<f64>() / f64::from(count)
     };
-    // The mean rises with the scale, from 1 to the most.
+    // The mean increases with the scale, from 1 to `most`.
     let (mut low, mut high) = (0.0, 1e6 * f64::from(most));
     for _ in 0..80 {
         let middle = f64::midpoint(low, high);
         if mean_of(middle) < mean { low = middle } else { high = middle }
     }
-    // Steps of about the golden section of the count visit all places, near ones far apart.
+    // With a step of about the golden ratio of the count, all quantiles occur, and neighbouring ones are far apart.
     let mut step = (f64::from(count) * 0.618).round() as u32 | 1;
     while common_divisor(step, count) != 1 {
         step += 1;

@@ -1,23 +1,23 @@
-//! The prefix cache of vLLM since 0.8: which KV blocks of prompts are in memory, each by the hash of
-//! all tokens up to its end. It counts references and evicts the least recently used; it never
-//! counts blocks (that is `kv`) and never caches those of outputs.
+//! The prefix cache of vLLM since 0.8: which KV blocks of prompts are in memory. A block is identified by the hash of
+//! all tokens up to its end. The cache counts references and evicts the least recently used block. `kv` counts the
+//! blocks. Blocks of outputs are never cached.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The whole blocks of a sequence's prompt, and those of them that it holds in the cache.
+/// The whole blocks of a sequence's prompt, and the ones that it holds in the cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prefix {
     /// A hash for each whole block, which depends on all blocks before it.
     pub hashes: Vec<u64>,
     /// Hashes of the cached blocks that the sequence holds.
     held: Vec<u64>,
-    /// How many of the hashes were inserted into the cache since the sequence was admitted.
+    /// The number of its hashes that were inserted into the cache since its admission.
     inserted: usize,
 }
 
 impl Prefix {
-    /// The prefix of a waiting sequence, which holds nothing; `None` without a whole block.
+    /// The prefix of a waiting sequence, which holds no blocks; `None` if the prompt has no whole block.
     pub fn new(hashes: Vec<u64>) -> Option<Box<Self>> {
         let prefix = Self { hashes, ..Self::default() };
         (!prefix.hashes.is_empty()).then(|| Box::new(prefix))
@@ -40,18 +40,18 @@ pub fn block_hashes(tokens: &[u32], block_size: u32) -> Vec<u64> {
 /// A cached block.
 #[derive(Clone, Debug)]
 struct CachedBlock {
-    /// Sequences that hold it.
+    /// The number of sequences that hold it.
     holders: u32,
-    /// When the last of them released it, on the cache's clock.
+    /// When the last sequence released it, on the cache's clock.
     idle_since: u64,
 }
 
 /// The blocks of a prefix that were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheHit {
-    /// How many, from the start of the prompt.
+    /// The number of cached blocks from the start of the prompt.
     pub blocks: u32,
-    /// How many of them no sequence holds.
+    /// The number of these blocks that no sequence holds.
     pub idle: u32,
 }
 
@@ -59,14 +59,14 @@ pub struct CacheHit {
 #[derive(Clone, Debug, Default)]
 pub struct PrefixCache {
     blocks: HashMap<u64, CachedBlock>,
-    /// Hashes of those that no sequence holds, the longest idle first.
+    /// Hashes of the blocks that no sequence holds, longest idle first.
     idle: BTreeMap<u64, u64>,
-    /// Counts releases.
+    /// The number of releases so far.
     clock: u64,
 }
 
 impl PrefixCache {
-    /// The cached blocks from the start of a prompt, `most` at most.
+    /// Finds the cached blocks from the start of a prompt, `most` at most.
     pub fn lookup(&self, prefix: &Prefix, most: u32) -> CacheHit {
         let hashes = prefix.hashes.iter().take(most as usize);
         let cached = hashes.map_while(|hash| self.blocks.get(hash));
@@ -76,7 +76,7 @@ impl PrefixCache {
         })
     }
 
-    /// A sequence takes the first `blocks` blocks of its prompt, which are all cached.
+    /// Lets a sequence hold the first `blocks` blocks of its prompt, which are all cached.
     pub fn acquire(&mut self, prefix: &mut Prefix, blocks: u32) {
         for hash in &prefix.hashes[..blocks as usize] {
             let block = self.blocks.get_mut(hash).expect("invariant: the lookup found it");
@@ -89,8 +89,8 @@ impl PrefixCache {
         prefix.inserted = blocks as usize;
     }
 
-    /// A sequence has computed the first `blocks` whole blocks of its prompt. Where another sequence
-    /// has inserted an equal block before, that one stays in the cache.
+    /// Caches the first `blocks` whole blocks of a prompt, which a sequence has computed. If another sequence has
+    /// already inserted an equal block, that one remains in the cache.
     pub fn insert(&mut self, prefix: &mut Prefix, blocks: u32) {
         let until = prefix.hashes.len().min(blocks as usize);
         while prefix.inserted < until {
@@ -103,8 +103,8 @@ impl PrefixCache {
         }
     }
 
-    /// A sequence releases all its cached blocks, the last of its prompt first, so that this one is
-    /// evicted first. Returns how many of them other sequences still hold.
+    /// Releases all cached blocks of a sequence. The last block of the prompt is released first, so that it is evicted
+    /// first. Returns how many of the blocks other sequences still hold.
     pub fn release(&mut self, prefix: &mut Prefix) -> u32 {
         prefix.inserted = 0;
         let mut still_held = 0;
@@ -122,7 +122,7 @@ impl PrefixCache {
         still_held
     }
 
-    /// Evicts the longest idle blocks until at most `idle_blocks` idle ones are left.
+    /// Evicts the longest idle blocks until at most `idle_blocks` idle ones remain.
     pub fn evict_down_to(&mut self, idle_blocks: u32) {
         while self.idle.len() > idle_blocks as usize {
             if let Some((_, hash)) = self.idle.pop_first() {

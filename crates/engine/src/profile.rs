@@ -1,6 +1,6 @@
-//! Profiles: the constants of an engine version on a card, and the measured rows they were fitted to.
-//! A profile is data (TOML), and a new one is a file in `data/profiles` and a line in `PROFILES`.
-//! [`crate::cost`] defines what the constants mean.
+//! Profiles: the constants of an engine version on a card, and the measured rows that they were fitted to. A profile is
+//! data (TOML). To add one, add a file in `data/profiles` and a line in `PROFILES`. [`crate::cost`] defines the
+//! constants.
 
 mod provenance;
 mod steps;
@@ -22,10 +22,10 @@ pub use provenance::{
     ColumnErrors, Coverage, ErrorPercent, Provenance, Role, SignedError, SignedErrors,
 };
 
-/// The version of the format. A reader refuses versions that it does not know.
+/// The version of the format. Other versions are rejected.
 pub const PROFILE_SCHEMA: u32 = 1;
 
-/// An engine version on a card, calibrated.
+/// A calibrated engine version on a card.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
@@ -35,72 +35,70 @@ pub struct Profile {
     pub name: String,
     /// The card, by name.
     pub card: String,
-    /// How many of it share the model by default.
+    /// The default number of cards that share the model.
     #[serde(default = "one")]
     pub cards: u32,
     /// The engine, such as `vllm`.
     pub engine: String,
     /// Its version.
     pub engine_version: String,
-    /// Decode steps run as captured graphs of certain batch sizes, to which they are padded: vLLM
-    /// from 0.2.6 on.
+    /// Whether decode steps run as captured CUDA graphs, padded to certain batch sizes, as in vLLM from 0.2.6 on.
     pub cuda_graphs: bool,
-    /// How the linear layers of models may be stored.
+    /// The weight formats that the profile has constants for.
     pub weights: Vec<Weights>,
-    /// What every model shares. Where there are `steps`, only its bytes of memory are used.
+    /// Constants that all models share. If there are `steps`, only the constants for memory are used.
     #[serde(default)]
     pub constants: Constants,
-    /// The cost of vLLM since 0.8; absent: that of 2023, which `constants` gives.
+    /// The cost model of vLLM since 0.8; absent for the older cost model, which `constants` defines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<StepConstants>,
-    /// The products of quantised kernels, by weights.
+    /// Constants of the kernels for quantised weights.
     #[serde(default)]
     pub kernels: Kernels,
-    /// The measured rows, what they were used for, and the errors of the predictions.
+    /// The measured rows, their role in the fit, and the errors of the predictions.
     #[serde(default)]
     pub provenance: Vec<Provenance>,
 }
 
-/// Constants of the cost that every model shares.
+/// Constants of the older cost model that all models share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constants {
     /// Time of the host per step, in microseconds.
     pub step_us: f64,
-    /// The least time that a layer takes, in microseconds: an engine that launches each kernel by
-    /// itself is held up by the launches when there is little to compute.
+    /// The minimum time of a layer, in microseconds. With little computation, launching each kernel separately takes
+    /// longer than the kernels.
     pub layer_floor_us: f64,
-    /// Time of the host per square root of the sequences of a step, in microseconds: an engine that
-    /// hands its batch to workers in other processes, one per card. The square root is empirical: it
-    /// fits small and large batches, and no code of the engine implies it.
+    /// Host time per square root of the number of sequences of a step, in microseconds. It occurs in engines that send
+    /// the batch to worker processes, one per card. The square root is empirical: it fits small and large batches, but
+    /// does not follow from the engine's code.
     #[serde(default)]
     pub batch_root_us: f64,
     /// Time per sequence, layer and query head of a step, in nanoseconds.
     pub sequence_layer_head_ns: f64,
-    /// Time of the host per output token in the batch of a decode step, in nanoseconds: an engine
-    /// that hands all of them to its sampler in every step.
+    /// Host time per output token in the batch of a decode step, in nanoseconds. It occurs in engines that pass all
+    /// these tokens to the sampler in every step.
     pub output_token_ns: f64,
-    /// Reached share of the card's memory bandwidth.
+    /// Fraction of the card's memory bandwidth that is reached.
     pub bandwidth_efficiency: f64,
-    /// Reached share of the card's dense products, the attention of prompts included.
+    /// Fraction of the card's dense matrix throughput that is reached, including the attention of prompts.
     pub dense_efficiency: f64,
-    /// Speed at which decoding attention reads keys and values again for each query head, as a
-    /// multiple of the card's memory bandwidth; above 1 where the cache serves it.
+    /// Speed at which decode attention reads keys and values again for each query head, as a multiple of the card's
+    /// memory bandwidth. It is above 1 if the cache serves these reads.
     pub kv_reread_efficiency: f64,
-    /// Time per token in which one block of threads goes along a part of a sequence, per layer, in
-    /// nanoseconds.
+    /// Time per token in which one thread block processes its part of a sequence, per layer, in nanoseconds.
     pub chain_token_ns: f64,
-    /// Reached share of the bandwidth of the link between cards.
+    /// Fraction of the bandwidth of the link between cards that is reached.
     #[serde(default = "whole")]
     pub link_efficiency: f64,
-    /// Memory beside weights and KV that does not depend on the step, in bytes.
+    /// Memory in addition to weights and KV that does not depend on the step, in bytes.
     pub activation_fixed_bytes: f64,
     /// Memory at the peak of the profiling run, in bytes per batched token and hidden unit.
     pub activation_bytes_per_token_hidden: f64,
 }
 
 impl Default for Constants {
-    /// No time of the host, and the speeds of the data sheet.
+    /// No host time, and the speeds of the data sheet.
     fn default() -> Self {
         Self {
             step_us: 0.0,
@@ -127,7 +125,7 @@ fn whole() -> f64 {
     1.0
 }
 
-/// Constants of the products of quantised weights.
+/// Constants of the matrix products with quantised weights.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernels {
@@ -137,39 +135,39 @@ pub struct Kernels {
     pub awq: Option<AwqKernel>,
 }
 
-/// The exllama kernel: its own product for few rows, dequantisation and a dense product for many.
+/// The exllama kernel. For few rows it multiplies directly; for many rows it dequantises and uses a dense product.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GptqKernel {
-    /// The most rows that the kernel multiplies itself.
+    /// The largest number of rows that the kernel multiplies directly.
     pub max_rows: u32,
-    /// Reached share of the card's memory bandwidth on the quantised weights.
+    /// Fraction of the card's memory bandwidth that is reached with the quantised weights.
     pub bandwidth_efficiency: f64,
-    /// Reached share of the card's dense products in the kernel itself.
+    /// Fraction of the card's dense matrix throughput that the kernel itself reaches.
     pub dense_efficiency: f64,
-    /// Reached share of the card's memory bandwidth when weights are written out as sixteen bits.
+    /// Fraction of the card's memory bandwidth that is reached when weights are dequantised to sixteen bits.
     pub dequantise_efficiency: f64,
 }
 
-/// The AWQ kernel: tiles of rows, each of which goes over all the weights.
+/// The AWQ kernel. It processes rows in tiles; each tile reads all weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AwqKernel {
     /// Rows of a tile.
     pub tile_rows: u32,
-    /// Reached share of the card's memory bandwidth on the quantised weights.
+    /// Fraction of the card's memory bandwidth that is reached with the quantised weights.
     pub bandwidth_efficiency: f64,
-    /// Reached share of the card's dense products, rows padded to tiles.
+    /// Fraction of the card's dense matrix throughput that is reached, with rows padded to tiles.
     pub dense_efficiency: f64,
-    /// Parts that a product is split into, each with an output of its own in the profiling run.
+    /// The number of parts of a product. Each part has its own output in the profiling run.
     pub split_k: u32,
 }
 
 impl Profile {
-    /// Reads a profile from the text of a file; `path` is for messages.
+    /// Parses a profile from the text of a file; `path` is for error messages.
     ///
     /// # Errors
-    /// When it is none, or speaks of an unknown card or kernel.
+    /// If the text is no profile, or names an unknown card or kernel.
     pub fn parse(text: &str, path: &str) -> Result<Self, EngineError> {
         let malformed = |reason: String| EngineError::Malformed { path: path.to_owned(), reason };
         let profile: Self = toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
@@ -185,7 +183,7 @@ impl Profile {
     /// The card.
     ///
     /// # Errors
-    /// When no card has that name.
+    /// If no card has that name.
     pub fn card(&self) -> Result<Card, EngineError> {
         card(&self.card)?.ok_or_else(|| EngineError::UnknownCard {
             profile: self.name.clone(),
@@ -194,8 +192,8 @@ impl Profile {
         })
     }
 
-    /// With what differs in the version of another one of the same engine of 2023: captured graphs, the
-    /// sampler's share of the host's time, and attention outside of graphs.
+    /// Returns this profile with the properties of another version of the same engine (before vLLM 0.8). These are
+    /// captured graphs, the sampler's host time, and the attention constants outside of graphs.
     #[must_use]
     pub fn with_version_of(&self, other: &Self) -> Self {
         let mut changed = self.clone();
@@ -209,8 +207,8 @@ impl Profile {
     /// Whether it has constants for these weights.
     pub fn supports(&self, weights: Weights) -> bool {
         match weights {
-            // The same products with wider numbers, and a kernel of the same kind: by analogy.
-            // Steps of today are priced for all kinds, most of them uncalibrated.
+            // Fp32 is like Fp16 with wider numbers, and SqueezeLLM has a kernel similar to GPTQ. The cost model since
+            // vLLM 0.8 supports all kinds, but most of them are uncalibrated.
             _ if self.steps.is_some() => true,
             Weights::Fp32 => self.weights.contains(&Weights::Fp16),
             Weights::SqueezeLlm => self.weights.contains(&Weights::Gptq),
@@ -218,7 +216,7 @@ impl Profile {
         }
     }
 
-    /// Refuses values that no card can have, which would give negative or infinite costs.
+    /// Rejects values that no card can have and that would give negative or infinite costs.
     fn check(&self) -> Result<(), String> {
         self.steps.as_ref().map_or(Ok(()), StepConstants::check)?;
         let c = &self.constants;
@@ -295,15 +293,15 @@ static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| {
     .to_vec()
 });
 
-/// The profiles that are known by name.
+/// The built-in profiles.
 pub fn profiles() -> &'static [Profile] {
     &PROFILES
 }
 
-/// A profile by name, or from the path of a file.
+/// Returns a profile by name, or from the path of a file.
 ///
 /// # Errors
-/// When there is no such profile, or the file cannot be read or is none.
+/// If there is no such profile, or the file cannot be read or contains no profile.
 pub fn profile(name: &str) -> Result<Profile, EngineError> {
     if let Some(profile) = profiles().iter().find(|profile| profile.name == name) {
         return Ok(profile.clone());
@@ -318,7 +316,7 @@ pub fn profile(name: &str) -> Result<Profile, EngineError> {
     Err(EngineError::UnknownProfile { name: name.to_owned(), known: names.join(", ") })
 }
 
-/// The profile that a model is run under when none is named.
+/// Returns the profile of a model if none is named.
 ///
 /// # Errors
 /// As [`profile`].

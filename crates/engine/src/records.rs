@@ -1,5 +1,7 @@
-//! A pass in virtual time, as the records that a load generator would have written of it. Nothing is
-//! sent: instants are exact, and the client adds no delay.
+//! Simulates a pass in virtual time and creates the records that a load generator would have written. Nothing is sent.
+//! Instants are exact, and the client adds no delay.
+
+use std::ops::ControlFlow;
 
 use inferometer_load::{LoadModel, PassPlan};
 use inferometer_model::cell::CellPlan;
@@ -11,8 +13,8 @@ use crate::engine::Engine;
 use crate::request::{EngineRequest, Finish};
 use crate::virtual_time::{TokenArrival, VirtualRecord, simulate_with};
 
-/// Passes of more requests than this store of each stream the first token and all others as one
-/// event, so that gaps between tokens are the mean of each request.
+/// In passes with more requests than this, a record has only two events: the first token, and all others together. Gaps
+/// between tokens are then the mean of each request.
 pub const DETAILED_REQUESTS: usize = 20_000;
 
 /// The pass that is simulated.
@@ -34,44 +36,46 @@ pub struct SimulatedPass {
     tokens: TokenLog,
 }
 
-/// Tokens that came together: when, and how many.
+/// Tokens that arrived together: the instant and their number.
 type Tokens = (Nanos, u32);
 
-/// The tokens of all requests. While requests are few, in the order in which they came; they are
-/// grouped by request only when records are made.
+/// The tokens of all requests, in the order of their arrival. They are grouped by request when records are created.
+/// Nothing is stored once there are more than [`DETAILED_REQUESTS`] requests, because a record then needs only the
+/// instants of its first and last token.
 #[derive(Default)]
 struct TokenLog {
     in_order: Vec<(u32, Tokens)>,
-    /// Above [`DETAILED_REQUESTS`]: by request, at most two entries each. Empty before.
-    by_request: Vec<Vec<Tokens>>,
-    requests: usize,
+    is_full: bool,
 }
 
 impl TokenLog {
-    fn add(&mut self, TokenArrival { request, at, count }: TokenArrival) {
-        self.requests = self.requests.max(request + 1);
-        if self.requests <= DETAILED_REQUESTS {
+    fn add(&mut self, TokenArrival { request, at, count }: TokenArrival) -> ControlFlow<()> {
+        if request < DETAILED_REQUESTS {
             self.in_order.push((request as u32, (at, count)));
-            return;
+            return ControlFlow::Continue(());
         }
-        if self.by_request.is_empty() {
-            self.by_request = group(&std::mem::take(&mut self.in_order), self.requests);
+        *self = Self { in_order: Vec::new(), is_full: true };
+        ControlFlow::Break(())
+    }
+
+    /// The tokens of each request.
+    fn streams(&self, requests: &[VirtualRecord]) -> Vec<Vec<Tokens>> {
+        if self.is_full {
+            return requests.iter().map(first_and_others).collect();
         }
-        self.by_request.resize(self.requests, Vec::new());
-        let stream = &mut self.by_request[request];
-        match stream.as_mut_slice() {
-            [_, .., last] => *last = (at, last.1 + count),
-            _ => stream.push((at, count)),
+        let mut streams = vec![Vec::new(); requests.len()];
+        for &(request, tokens) in &self.in_order {
+            streams[request as usize].push(tokens);
         }
+        streams
     }
 }
 
-fn group(in_order: &[(u32, Tokens)], requests: usize) -> Vec<Vec<Tokens>> {
-    let mut streams = vec![Vec::new(); requests];
-    for &(request, tokens) in in_order {
-        streams[request as usize].push(tokens);
-    }
-    streams
+/// The first token of a request, and all others as one event at the instant of the last one.
+fn first_and_others(request: &VirtualRecord) -> Vec<Tokens> {
+    let first = request.first_token.map(|at| (at, 1));
+    let others = request.last_token.map(|at| (at, request.output.saturating_sub(1)));
+    first.into_iter().chain(others.filter(|(_, count)| *count > 0)).collect()
 }
 
 /// Simulates a pass on an idle engine.
@@ -83,21 +87,19 @@ pub fn simulate_pass(
 ) -> SimulatedPass {
     let (max_in_flight, _) = context.pass.limit();
     let mut tokens = TokenLog::default();
-    // An answer that is not streamed arrives as a whole: when its tokens were made is not recorded.
+    // A response that is not streamed arrives as a whole, so the instants of its tokens are not recorded.
     let requests = if context.streamed {
         simulate_with(engine, load, source, max_in_flight, |arrival| tokens.add(arrival))
     } else {
-        simulate_with(engine, load, source, max_in_flight, |_| ())
+        simulate_with(engine, load, source, max_in_flight, |_| ControlFlow::Break(()))
     };
     SimulatedPass { requests, tokens }
 }
 
 impl SimulatedPass {
-    /// The records that a load generator would have written, in the order of starts.
+    /// The records that a load generator would have written, in the order of their starts.
     pub fn records(&self, context: PassContext<'_>) -> Vec<Record> {
-        let TokenLog { in_order, by_request, .. } = &self.tokens;
-        let grouped = group(in_order, self.requests.len());
-        let streams = if by_request.is_empty() { &grouped } else { by_request };
+        let streams = self.tokens.streams(&self.requests);
         let stages = context.pass.stages();
         let record = |(request, index): (&VirtualRecord, u32)| {
             let whole = [(request.ended, request.output)];
@@ -139,7 +141,7 @@ fn record(
         reads: stream.iter().map(|&(instant, _)| at(instant)).collect(),
         events: (0..).zip(stream).map(event).collect(),
         ended: Some(request.ended),
-        // The engine refuses a prompt for which it has no room.
+        // The engine rejects a prompt that is too long for it.
         outcome: if is_ignored { Outcome::Rejected { status: 400 } } else { Outcome::Complete },
         status: Some(if is_ignored { 400 } else { 200 }),
         finish_reason: Some(

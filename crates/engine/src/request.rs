@@ -1,6 +1,6 @@
-//! A request to the engine: its number, its lengths, why it ended. Values only.
+//! A request to the engine: its id, its lengths, and why it ended. Values only.
 
-/// The caller's number of a request; unique among those in the engine.
+/// The caller's id of a request; unique among those in the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
 
@@ -9,7 +9,7 @@ pub struct RequestId(pub u64);
 pub struct Lengths {
     /// Prompt tokens.
     pub prompt: u32,
-    /// The most output tokens that the request allows.
+    /// The maximum number of output tokens that the request allows.
     pub max_tokens: u32,
     /// The number of output tokens after which the model ends the text, if less than `max_tokens`.
     pub ends_after: u32,
@@ -22,13 +22,13 @@ impl From<(u32, u32)> for Lengths {
     }
 }
 
-/// What the engine has to know of a request.
+/// The properties of a request that the engine uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineRequest {
     /// Its lengths.
     pub lengths: Lengths,
-    /// A hash for each whole block of its prompt ([`crate::prefix_cache::block_hashes`]); empty
-    /// where the prompt shares no prefix with another.
+    /// A hash for each whole block of its prompt ([`crate::prefix_cache::block_hashes`]); empty if the prompt shares no
+    /// prefix with other prompts.
     pub block_hashes: Vec<u64>,
 }
 
@@ -41,10 +41,10 @@ impl<L: Into<Lengths>> From<L> for EngineRequest {
 /// Why a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// It has the tokens that were requested.
+    /// It has the requested number of tokens.
     Length,
-    /// Prompt and output reached the engine's limit (`--max-model-len`), or the text its end.
+    /// Prompt and output reached the engine's limit (`--max-model-len`), or the model ended the text.
     Stop,
-    /// It cannot run, or cannot run again after a preemption; usually without a token.
+    /// It can never run, or not again after a preemption; usually it has no tokens.
     Ignored,
 }

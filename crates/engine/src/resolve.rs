@@ -1,6 +1,5 @@
-//! Resolves a configuration as the engine itself does at its start: fills in what is absent and
-//! refuses what the engine would refuse. What differs from scheduler to scheduler is asked of the
-//! scheduler of the profile's engine.
+//! Resolves a configuration as the engine does at its start: it fills in defaults and rejects what the engine would
+//! reject. The scheduler of the profile's engine provides the values that differ between schedulers.
 
 use crate::card::Card;
 use crate::config::{Dtype, EngineConfig, KvCacheDtype, ResolvedConfig};
@@ -10,10 +9,10 @@ use crate::profile::Profile;
 use crate::weights::Weights;
 
 impl EngineConfig {
-    /// Fills in what is absent and checks what is there.
+    /// Fills in defaults and checks the given values.
     ///
     /// # Errors
-    /// The first option that the engine would refuse, or for which the profile has no constants.
+    /// The first option that the engine would reject, or that the profile has no constants for.
     pub fn resolve(&self) -> Result<ResolvedConfig, EngineError> {
         let card = self.profile.card()?;
         let weights = self.resolve_weights(&card)?;
@@ -49,7 +48,7 @@ impl EngineConfig {
         })
     }
 
-    /// Engines that can share equal prefixes of prompts do so unless that is turned off.
+    /// Engines that support prefix caching use it unless it is turned off.
     fn resolve_prefix_caching(&self, scheduler: &dyn Scheduler) -> Result<bool, EngineError> {
         if scheduler.supports_prefix_caching() {
             return Ok(self.prefix_caching.unwrap_or(true));
@@ -62,7 +61,7 @@ impl EngineConfig {
         Ok(false)
     }
 
-    /// Bytes of a number of the KV cache (`--kv-cache-dtype`).
+    /// Bytes per number in the KV cache (`--kv-cache-dtype`).
     fn resolve_kv_bytes(&self, weights: Weights) -> Result<f64, EngineError> {
         match self.kv_cache_dtype {
             None | Some(KvCacheDtype::Auto) => Ok(weights.bytes_per_activation()),
@@ -75,7 +74,7 @@ impl EngineConfig {
         }
     }
 
-    /// `--long-prefill-token-threshold` is of engines that compute prompts in parts.
+    /// Rejects `--long-prefill-token-threshold` if the engine does not compute prompts in chunks.
     fn check_long_prefill(&self, scheduler: &dyn Scheduler) -> Result<(), EngineError> {
         match self.long_prefill_token_threshold {
             Some(tokens) if !scheduler.chunks_prefill() => Err(EngineError::invalid(
@@ -87,7 +86,7 @@ impl EngineConfig {
         }
     }
 
-    /// How the weights are stored, checked against the card and `--dtype`.
+    /// The format of the weights, checked against the card and `--dtype`.
     fn resolve_weights(&self, card: &Card) -> Result<Weights, EngineError> {
         let weights = self.weights.unwrap_or(self.model.weights);
         let quantised = !matches!(weights, Weights::Fp16 | Weights::Fp32);
@@ -134,7 +133,7 @@ impl EngineConfig {
         }
     }
 
-    /// Number of cards over which each layer is split, and pipeline stages that share the layers.
+    /// The number of cards over which each layer is split, and the number of pipeline stages.
     fn resolve_parallel(&self, scheduler: &dyn Scheduler) -> Result<(u32, u32), EngineError> {
         let stages = self.pipeline_parallel_size.unwrap_or(1);
         let most = if scheduler.supports_pipeline_stages() { self.model.layers } else { 1 };

@@ -1,15 +1,15 @@
-//! What steps of the engine give, and the engine's counts. Values only.
+//! The results of the engine's steps, and the engine's counters. Values only.
 
 use std::time::Duration;
 
 use crate::request::{Finish, RequestId};
 
-/// What a step did to one request.
+/// The result of a step for one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepOutput {
     /// The request.
     pub id: RequestId,
-    /// Output tokens after the step.
+    /// The number of output tokens after the step.
     pub tokens_so_far: u32,
     /// Why it ended, if it did.
     pub finished: Option<Finish>,
@@ -22,44 +22,44 @@ pub enum StepKind {
     Prompt,
     /// Every running sequence got a token.
     Decode,
-    /// Parts of prompts were computed beside sequences that each got a token.
+    /// Chunks of prompts were computed together with decoding sequences.
     Mixed,
 }
 
-/// One step: outputs appear when its duration is over.
+/// One step. Its outputs are available when its duration is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// How long it takes.
     pub duration: Duration,
     /// Its kind.
     pub kind: StepKind,
-    /// One entry per request that took part or was ignored.
+    /// One entry for each request that got a token or was ignored.
     pub outputs: Vec<StepOutput>,
 }
 
-/// Decode steps in a row in which nothing changed but lengths.
+/// Consecutive decode steps in which only the lengths of sequences changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SteadySteps {
-    /// How many; each gave each running sequence a token.
+    /// The number of steps; each gave one token to each running sequence.
     pub steps: u32,
-    /// How long they took together.
+    /// Their total duration.
     pub duration: Duration,
 }
 
-/// The state of an engine, as its metrics show it.
+/// The state of an engine for its metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Sequences that hold KV blocks.
     pub running: u32,
-    /// Sequences that wait.
+    /// Waiting sequences.
     pub waiting: u32,
-    /// KV blocks held.
+    /// KV blocks in use.
     pub kv_blocks_used: u32,
-    /// KV blocks of the engine.
+    /// The total number of KV blocks.
     pub kv_blocks_total: u32,
     /// Preemptions so far.
     pub preemptions: u64,
-    /// Prompt tokens of requests that got their first token so far.
+    /// Prompt tokens of all requests that have received their first token.
     pub prompt_tokens: u64,
     /// Output tokens so far.
     pub generation_tokens: u64,
@@ -67,6 +67,6 @@ pub struct Stats {
     pub steps: u64,
     /// Prompt tokens that were looked up in the prefix cache so far.
     pub prefix_queries: u64,
-    /// Those of them that were found there, and not computed again.
+    /// The number of these tokens that were found there and not computed again.
     pub prefix_hits: u64,
 }

@@ -1,5 +1,5 @@
-//! Predictions in the form of published tables: for each cell, figures with all requests at once and
-//! figures with requests one by one.
+//! Predictions in the form of published tables. Each cell has figures with all requests at once and figures with
+//! requests one by one.
 
 use inferometer_load::{Bound, PassPlan, load_model};
 use inferometer_model::cell::CellPlan;
@@ -21,15 +21,15 @@ pub struct TableRow {
     pub output_tokens_per_s: f64,
     /// One by one: mean of latency / (prompt + output), in milliseconds.
     pub latency_per_token_ms: Option<f64>,
-    /// One by one: mean of latency / output, in milliseconds; absent where no token came.
+    /// One by one: mean of latency / output, in milliseconds; absent if no token was generated.
     pub latency_per_output_token_ms: Option<f64>,
 }
 
-/// Predicts a row: `one_by_one` requests with nothing else in flight, then `requests` all at once. The
-/// prediction has no noise: it follows from the cost model alone.
+/// Predicts a row: `one_by_one` requests in sequence, then `requests` all at once. The prediction has no noise; it
+/// follows from the cost model alone.
 ///
 /// # Errors
-/// When the configuration is one that the engine would refuse to start with.
+/// If the engine would refuse to start with this configuration.
 pub fn table(
     config: &EngineConfig,
     cell: CellPlan,
@@ -39,8 +39,8 @@ pub fn table(
     table_with_mean_output(config, cell, None, one_by_one, requests)
 }
 
-/// The lengths of requests of a cell, without end: `count` drawn lengths that repeat. Outputs end by
-/// themselves with this mean length, if one is given.
+/// An endless iterator over the lengths of a cell's requests; `count` lengths repeat. If a mean is given, outputs end
+/// by themselves with this mean length.
 pub fn lengths(
     cell: CellPlan,
     mean_output: Option<f64>,
@@ -57,7 +57,7 @@ pub fn lengths(
     }
 }
 
-/// As [`table`], for outputs that end by themselves with this mean length, if one is given.
+/// As [`table`], but if a mean is given, outputs end by themselves with this mean length.
 ///
 /// # Errors
 /// As [`table`].

@@ -1,5 +1,5 @@
-//! The load of a text-block log: a closed loop over requests of one prompt length whose outputs end
-//! by themselves. It reads no log.
+//! The load of a text-block log: a closed loop over requests of equal prompt length whose outputs end by themselves. It
+//! reads no log.
 
 use inferometer_load::{Bound, PassPlan, load_model};
 use inferometer_model::time::Nanos;
@@ -11,22 +11,22 @@ use crate::output_lengths::output_lengths;
 use crate::request::Lengths;
 use crate::virtual_time::simulate;
 
-/// One block of a log: the load of the engine. The log states mean output lengths only; that single
-/// lengths are distributed as [`output_lengths`] distributes them is an assumption.
+/// One block of a log: the load of the engine. The log states only the mean output length, so the distribution of
+/// [`output_lengths`] is an assumption.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TextBlock {
-    /// Tokens of every prompt.
+    /// The tokens of each prompt.
     pub prompt: u32,
-    /// Mean tokens of the outputs.
+    /// The mean output tokens.
     pub mean_output: f64,
-    /// Requests in flight.
+    /// The number of requests in flight.
     pub in_flight: u32,
-    /// Requests that were completed.
+    /// The number of completed requests.
     pub completed: u32,
 }
 
 impl TextBlock {
-    /// The lengths of its requests in order, under an engine's limit of tokens.
+    /// The lengths of its requests in order, for an engine with this limit of tokens per sequence.
     pub fn lengths(&self, max_model_len: u32) -> impl Iterator<Item = Lengths> + use<> {
         let prompt = self.prompt;
         let max_tokens = max_model_len.saturating_sub(prompt).max(1);
@@ -39,10 +39,10 @@ impl TextBlock {
         PassPlan::closed(self.in_flight, Bound::requests(self.completed))
     }
 
-    /// Output tokens per second, from the first send to the last end.
+    /// Simulates the load and returns output tokens per second, from the first send to the last end.
     ///
     /// # Errors
-    /// When the configuration is one that the engine would refuse to start with.
+    /// If the engine would refuse to start with this configuration.
     pub fn output_tokens_per_s(&self, config: &EngineConfig) -> Result<f64, EngineError> {
         let mut engine = Engine::new(config.clone())?;
         let mut source = self.lengths(engine.config().limits.max_model_len);

@@ -1,5 +1,6 @@
-//! The engine in virtual time: applies a load model to it without waiting for anything.
+//! Runs the engine in virtual time: it applies a load model without any real waiting.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use inferometer_load::{Due, Ended, LoadModel};
@@ -51,17 +52,17 @@ pub fn simulate<R: Into<EngineRequest>>(
     load: &mut dyn LoadModel,
     source: &mut dyn Iterator<Item = R>,
 ) -> Vec<VirtualRecord> {
-    simulate_with(engine, load, source, None, |_| ())
+    simulate_with(engine, load, source, None, |_| ControlFlow::Break(()))
 }
 
-/// [`simulate`], with every token passed to `on_tokens` as it comes. A request that is due while
-/// `max_in_flight` are in flight is sent when one of these ends.
+/// [`simulate`], with every token passed to `on_tokens` as it comes, until `on_tokens` returns `Break`. A
+/// request that is due while `max_in_flight` are in flight is sent when one of these ends.
 pub fn simulate_with<R: Into<EngineRequest>>(
     engine: &mut Engine,
     load: &mut dyn LoadModel,
     source: &mut dyn Iterator<Item = R>,
     max_in_flight: Option<u32>,
-    on_tokens: impl FnMut(TokenArrival),
+    on_tokens: impl FnMut(TokenArrival) -> ControlFlow<()>,
 ) -> Vec<VirtualRecord> {
     let mut simulation = Simulation {
         front: FrontEnd::of(engine, 1.0),
@@ -69,7 +70,7 @@ pub fn simulate_with<R: Into<EngineRequest>>(
         records: Vec::new(),
         free_slots: max_in_flight.unwrap_or(u32::MAX),
         was_full: false,
-        on_tokens,
+        on_tokens: Some(on_tokens),
     };
     loop {
         let next_due = simulation.start_due(load, source);
@@ -98,10 +99,11 @@ struct Simulation<OnTokens> {
     free_slots: u32,
     /// Whether a request that was due had to wait for a slot.
     was_full: bool,
-    on_tokens: OnTokens,
+    /// Absent when it takes no further tokens.
+    on_tokens: Option<OnTokens>,
 }
 
-impl<OnTokens: FnMut(TokenArrival)> Simulation<OnTokens> {
+impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
     /// Starts the requests that are due. Returns when the next one is due, if that is known.
     fn start_due<R: Into<EngineRequest>>(
         &mut self,
@@ -173,6 +175,10 @@ impl<OnTokens: FnMut(TokenArrival)> Simulation<OnTokens> {
         let record = &mut self.records[request];
         record.first_token.get_or_insert(self.now);
         record.last_token = Some(self.now);
-        (self.on_tokens)(TokenArrival { request, at: self.now, count });
+        if let Some(on_tokens) = &mut self.on_tokens
+            && on_tokens(TokenArrival { request, at: self.now, count }).is_break()
+        {
+            self.on_tokens = None;
+        }
     }
 }

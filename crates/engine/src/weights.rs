@@ -1,10 +1,10 @@
-//! How a model's weights are stored, and the bytes that this takes. Never loads a weight.
+//! The storage formats of a model's weights, and their sizes in bytes. It never loads weights.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How the weights of the linear layers are stored.
+/// The storage format of the weights of the linear layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weights {
@@ -14,10 +14,10 @@ pub enum Weights {
     Gptq,
     /// Four bits with a scale per group of 128, AWQ's layout.
     Awq,
-    /// Four bits into a table of sixteen values per output, SqueezeLLM's layout.
+    /// Four bits as an index into a table of sixteen values per output, SqueezeLLM's layout.
     #[serde(rename = "squeezellm")]
     SqueezeLlm,
-    /// Thirty-two bits each, and so everything that is computed with them.
+    /// Thirty-two bits each; activations also have thirty-two bits.
     Fp32,
     /// Eight bits each, multiplied with activations of eight bits.
     Fp8,
@@ -29,7 +29,7 @@ inferometer_model::names!(Weights {
 });
 
 impl Weights {
-    /// The kind of this name.
+    /// The format with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|weights| weights.name() == name)
     }
@@ -38,9 +38,9 @@ impl Weights {
     pub fn bytes_per_parameter(self) -> f64 {
         match self {
             Self::Fp16 => 2.0,
-            // Four bits, and per group of 128 one 16-bit scale and one 4-bit zero point.
+            // Four bits each; per group of 128, one 16-bit scale and one 4-bit zero point.
             Self::Gptq | Self::Awq => (4.0 + 20.0 / 128.0) / 8.0,
-            // Sixteen 16-bit values per output, over some 4,096 inputs.
+            // Sixteen 16-bit values per output, for about 4,096 inputs.
             Self::SqueezeLlm => (4.0 + 16.0 * 16.0 / 4096.0) / 8.0,
             Self::Fp32 => 4.0,
             Self::Fp8 => 1.0,

@@ -1,6 +1,7 @@
 //! What must hold of the engine whatever is asked of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use inferometer_engine::prefix_cache::block_hashes;
 use inferometer_engine::profile::profile;
@@ -367,7 +368,8 @@ fn what_is_due_beyond_the_most_in_flight_waits_for_an_end() {
     let arrivals = [0, 1_000, 2_000].into_iter().map(Nanos);
     let mut load = Open::new(arrivals, Bound::requests(3));
     let mut lengths = std::iter::repeat((128, 4));
-    let records = simulate_with(&mut chatglm(), &mut load, &mut lengths, Some(1), |_| ());
+    let records =
+        simulate_with(&mut chatglm(), &mut load, &mut lengths, Some(1), |_| ControlFlow::Break(()));
     assert_eq!(records[0].sent, Nanos(0));
     assert_eq!((records[1].due, records[1].sent), (Nanos(1_000), records[0].ended));
     assert_eq!((records[2].due, records[2].sent), (Nanos(2_000), records[1].ended));

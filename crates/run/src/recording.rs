@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc::TryRecvError;
+use std::sync::mpsc::{TryRecvError, sync_channel};
+use std::thread;
 use std::time::Duration;
 
 use inferometer_analysis::summary::Summary;
@@ -65,6 +66,9 @@ const FLUSH_EVERY: Duration = Duration::from_secs(1);
 const NOTE_EVERY: Duration = Duration::from_secs(1);
 /// How long the writer sleeps when it has no record. The load generator then need not wake it.
 const POLL_EVERY: Duration = Duration::from_millis(10);
+/// Records of a pass that is not in progress, in one batch, and the most batches that wait to be written.
+const BATCH: usize = 1_024;
+const WAITING_BATCHES: usize = 4;
 
 impl Recording {
     /// Enters a run in a store and opens its log.
@@ -140,7 +144,7 @@ impl Recording {
                 Err(TryRecvError::Empty) => {
                     self.flush_if_due(&mut taken);
                     self.note_if_due(&mut taken, begin.pass);
-                    std::thread::sleep(POLL_EVERY);
+                    thread::sleep(POLL_EVERY);
                 }
                 Err(TryRecvError::Disconnected) => break,
             }
@@ -155,7 +159,8 @@ impl Recording {
         self.end_pass(taken, ending())
     }
 
-    /// Adds the records of a pass that is not in progress: of an earlier run, or of a prediction.
+    /// Adds the records of a pass that is not in progress: of an earlier run, or of a prediction. Figures
+    /// are computed while the records before them are written on another thread.
     pub fn played_pass(
         &mut self,
         plan: &Plan,
@@ -164,9 +169,23 @@ impl Recording {
         (process, observed): (Option<Process>, Observed),
     ) -> (PassResult, Option<StoreError>) {
         let mut taken = self.begin_pass(plan, begin, None);
-        for record in records {
-            self.take(&mut taken, record, 1);
-        }
+        let (sender, unwritten) = sync_channel::<Vec<Record>>(WAITING_BATCHES);
+        let is_written = taken.error.is_none();
+        let stored = &mut self.stored;
+        let write = move || unwritten.into_iter().flatten().try_for_each(|one| stored.append(one));
+        let written = thread::scope(|scope| {
+            let writer = is_written.then(|| scope.spawn(write));
+            let mut records = records.into_iter().map(into_stored).peekable();
+            while records.peek().is_some() {
+                let batch: Vec<Record> = records.by_ref().take(BATCH).collect();
+                batch.iter().for_each(|record| taken.figures.add_alike(record, 1));
+                // After an error nobody receives it; the error is returned.
+                let _ = sender.send(batch);
+            }
+            drop(sender);
+            writer.map(|writer| writer.join().expect("writing a record does not panic"))
+        });
+        taken.note(written.unwrap_or(Ok(())));
         self.end_pass(taken, (Ending::Complete, process, observed))
     }
 

@@ -16,8 +16,8 @@ use crate::error::StoreError;
 use crate::live_note::LiveNote;
 use crate::log::{Ending, LogHeader, LogWriter, PassBegin};
 
-/// The most records that are added to the index in one transaction.
-const INDEX_BATCH: usize = 1_024;
+/// The most records that are added to the index in one transaction. Each one waits for the device.
+const INDEX_BATCH: usize = 8_192;
 /// The most reads and events of these records together: about 20 MB.
 const INDEX_BATCH_ROWS: usize = 1 << 19;
 

@@ -1,4 +1,4 @@
-//! What single operations of an engine's kernels reach on a card. Values, and the curve through them.
+//! The speeds that single operations of an engine's kernels reach on a card, and interpolation between them.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,31 +6,32 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operations {
-    /// Share of the memory bandwidth with which decoding attention reads long keys and values.
+    /// Share of the memory bandwidth that decode attention reaches when it reads long keys and values.
     pub kv_bandwidth_share: f64,
-    /// Operations per second of the attention of long prompts, in 10^12.
+    /// Throughput of the attention of long prompts, in 10^12 operations per second.
     pub prompt_attention_tflops: f64,
-    /// Reductions over cards inside a captured graph.
+    /// All-reduce operations over cards inside a captured CUDA graph.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reductions: Vec<Reduced>,
-    /// Products of sixteen-bit weights.
+    /// Matrix products with sixteen-bit weights.
     pub bf16: Curve,
-    /// Products of eight-bit weights and activations; absent where they were not measured.
+    /// Matrix products with eight-bit weights and activations; absent if they were not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fp8: Option<Curve>,
 }
 
-/// Cards, microseconds of a reduction of nothing, and microseconds per million elements.
+/// The number of cards, the time of an empty reduction in microseconds, and the time per million elements in
+/// microseconds.
 pub type Reduced = (f64, f64, f64);
 
-/// Products by their number of rows: few rows are as fast as weights are streamed, many as fast as
-/// numbers are multiplied. Between measured rows the time of a parameter is linear.
+/// Matrix products by their number of rows. With few rows, reading the weights limits the speed; with many rows,
+/// multiplying does. Between measured rows, the time per parameter is interpolated linearly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Curve {
-    /// Rows, and 10^12 bytes of weights per second.
+    /// The number of rows, and the weights read, in 10^12 bytes per second.
     pub stream_tb_per_s: Vec<(f64, f64)>,
-    /// More rows, and 10^12 operations per second.
+    /// A larger number of rows, and the throughput, in 10^12 operations per second.
     pub tflops: Vec<(f64, f64)>,
 }
 
@@ -56,19 +57,19 @@ impl Operations {
         self.fp8.as_ref().map_or(Ok(()), |curve| curve.check("operations.fp8"))
     }
 
-    /// Seconds of a reduction of nothing over so many cards, and per element; of the next larger number
-    /// of cards that was measured. `None` where none was.
+    /// The seconds of an empty reduction over `cards` cards, and the seconds per element. If this number of cards was
+    /// not measured, the next larger measured number is used, or the largest one. `None` if none was measured.
     pub fn reduction(&self, cards: f64) -> Option<(f64, f64)> {
         let known = self.reductions.iter().find(|known| known.0 >= cards);
         known.or(self.reductions.last()).map(|&(_, empty, million)| (empty * 1e-6, million * 1e-12))
     }
 }
 
-/// The time of a parameter at so many rows: straight between the points, whose rows rise; that of the first
-/// below it, and in proportion beyond the last.
+/// Interpolates the time per parameter at `rows` rows. `points` has increasing rows. Below the first point, its time is
+/// used; beyond the last one, the time grows in proportion to the rows.
 ///
 /// # Panics
-/// Where there is no point.
+/// If `points` is empty.
 pub fn through(points: &[(f64, f64)], rows: f64) -> f64 {
     let above = points.partition_point(|point| point.0 < rows);
     let (last_rows, last) = points[points.len() - 1];
@@ -83,15 +84,14 @@ pub fn through(points: &[(f64, f64)], rows: f64) -> f64 {
 }
 
 impl Curve {
-    /// The measured rows, each with the seconds that a product takes per parameter of its weights, each of
-    /// `bytes` bytes.
+    /// The measured rows, each with the seconds of a product per parameter. `bytes`: the bytes of one parameter.
     pub fn points(&self, bytes: f64) -> Vec<(f64, f64)> {
         let streamed = self.stream_tb_per_s.iter().map(|&(rows, tb)| (rows, bytes / (tb * 1e12)));
         let multiplied = self.tflops.iter().map(|&(rows, tf)| (rows, 2.0 * rows / (tf * 1e12)));
         streamed.chain(multiplied).collect()
     }
 
-    /// 10^12 bytes per second of weights under one row.
+    /// The weights read with the smallest number of rows, in 10^12 bytes per second.
     pub fn streamed_tb_per_s(&self) -> f64 {
         self.stream_tb_per_s.first().map_or(0.0, |first| first.1)
     }

@@ -1,35 +1,35 @@
-//! From the errors of few left-out tables to the range of a further one.
+//! Derives the range for a new table from the errors of a few left-out tables.
 //!
-//! A table is missed in two ways: by a bias that all of its rows share, and by a scatter around it.
-//! The biases decide, and there are few of them. So the range is the root of two squares: Student's t
-//! times the biases of the left-out tables, with the few degrees of freedom that these have, and
-//! Student's t times the scatter inside of tables. The two are not added before (Satterthwaite): two
-//! biases that happen to be small would then pass for much knowledge.
+//! The errors of a table have two parts: a bias that all its rows share, and a scatter around it. The biases matter
+//! most, and there are only a few of them. So the half-width is the root of the sum of two squares. One is Student's t
+//! times the biases of the left-out tables, with their few degrees of freedom. The other is Student's t times the
+//! scatter within tables. The two variances are not combined first, as in Satterthwaite's method: two biases that
+//! happen to be small would then give too narrow a range.
 
 use super::{ErrorColumn, FEWEST_ROWS, fitted, p90};
 use crate::config::ResolvedConfig;
 use crate::profile::{Profile, Provenance, SignedError, SignedErrors, profiles};
 
-/// Nine of ten values of a normal distribution lie within so many of its deviations.
+/// 90 % of the values of a normal distribution lie within this many standard deviations.
 const NINE_OF_TEN: f64 = 1.645;
 
 /// The errors of tables that were left out of fits, as logarithms in percent.
 pub(super) struct Spread {
     /// Degrees of freedom of the biases.
     degrees: f64,
-    /// The root of the mean square of the biases.
+    /// The root mean square of the biases.
     bias: f64,
     /// Degrees of freedom of the scatter.
     rows: f64,
     scatter: f64,
-    /// How many left-out errors there are, and of which kind.
+    /// The number of left-out errors, and whether they are of tables with the same weights.
     count: usize,
     is_of_kind: bool,
     weights: String,
 }
 
 impl Spread {
-    /// The spread that a model has which none of the tables is of.
+    /// The spread for a model that is in none of the tables.
     pub fn of(
         config: &ResolvedConfig,
         tables: &[&Provenance],
@@ -46,8 +46,8 @@ impl Spread {
         if !of_kind.is_empty() {
             return Some(Self::pooled(&[of_kind], 0.0, true, weights));
         }
-        // One table of this kind alone: how well it speaks of other models was never seen. It is
-        // taken for as good as one table of another kind is.
+        // There is only one table with these weights, so its errors on other models are unknown. They are assumed to be
+        // like those of a table with other weights.
         let own = tables.iter().filter_map(|table| scatter_of(table, column));
         let own = own.reduce(f64::max)?;
         let all = alike(config).flat_map(|profile| &profile.provenance);
@@ -63,8 +63,8 @@ impl Spread {
         some.then(|| Self::pooled(&sets, own, false, weights))
     }
 
-    /// Tables of one set were predicted from one another, or from the same ones, so that each set has
-    /// a degree of freedom less than tables.
+    /// Pools the errors of sets of tables. Tables of one set were predicted from one another, or from the same tables,
+    /// so each set has one degree of freedom less than tables.
     fn pooled(
         sets: &[Vec<SignedError>],
         least_scatter: f64,
@@ -89,14 +89,15 @@ impl Spread {
         }
     }
 
-    /// Nine of ten measurements of a further table are expected within this logarithm.
+    /// The half-width, as a logarithm, of the range that is expected to contain 90 % of the measurements of a new
+    /// table.
     pub fn logarithm(&self) -> f64 {
         let between = student_95(self.degrees) * self.bias;
         let inside = student_95(self.rows.max(1.0)) * self.scatter;
         between.hypot(inside) / 100.0
     }
 
-    /// What it is of.
+    /// The source of the spread, in words.
     pub fn words(&self) -> String {
         let Self { count, weights, .. } = self;
         match (self.is_of_kind, count) {
@@ -112,13 +113,14 @@ impl Spread {
     }
 }
 
-/// Rows of a table of today say of themselves as much as this many rows of all others.
+/// With the cost model since vLLM 0.8, the errors of all tables together count like this many more rows of a table.
 const OTHERS_AS_ROWS: f64 = 6.0;
-/// Replicates of a run of today's engines scatter by so many percent: nothing is predicted closer.
+/// Scatter of repeated runs of the same engine in percent. No prediction is assumed to be more accurate.
 const REPLICATES_PERCENT: f64 = 1.8;
 
-/// Nine of ten rows of a table lie within this. Tables of today have few rows each: beside the errors of its own
-/// left-out rows those of all tables count, as so many rows more.
+/// The half-width, as a logarithm, that contains 90 % of the rows of a table. Tables of the cost model since vLLM 0.8
+/// have few rows each. So in addition to the table's own left-out errors, those of all tables count, like a few more
+/// rows.
 pub(super) fn of_few_rows(
     config: &ResolvedConfig,
     own: &Provenance,
@@ -144,14 +146,14 @@ pub(super) fn of_few_rows(
     Some((student_95(rows + OTHERS_AS_ROWS) * scatter / 100.0).ln_1p())
 }
 
-/// The profiles whose steps are priced in the same form.
+/// The profiles with the same cost model.
 fn alike(config: &ResolvedConfig) -> impl Iterator<Item = &'static Profile> {
     let is_today = config.profile.steps.is_some();
     profiles().iter().filter(move |profile| profile.steps.is_some() == is_today)
 }
 
-/// The tables whose errors speak of a model that none of `tables` is of: these, and where constants were
-/// fitted to the rows of several profiles at once, those of all of them.
+/// The tables whose errors apply to a model that is in none of `tables`. With the cost model since vLLM 0.8, constants
+/// were fitted to several profiles at once, so these are the tables of all of those profiles.
 pub(super) fn pool<'a>(config: &ResolvedConfig, tables: &[&'a Provenance]) -> Vec<&'a Provenance> {
     if config.profile.steps.is_none() {
         return tables.to_vec();
@@ -166,30 +168,30 @@ fn signed(errors: &SignedErrors, column: ErrorColumn) -> Option<SignedError> {
     errors.get(column.name()).copied()
 }
 
-/// The scatter inside of a table in percent, from what is stated of its rows.
+/// The scatter within a table in percent, from the errors of its rows.
 fn scatter_of(table: &Provenance, column: ErrorColumn) -> Option<f64> {
     let left_out = p90(&table.left_out_lengths, column).or_else(|| fitted(table, column));
     let of_few = p90(&table.left_out_of_start, column).filter(|_| table.rows < FEWEST_ROWS);
     Some(left_out.into_iter().chain(of_few).reduce(f64::max)? / NINE_OF_TEN)
 }
 
-/// By how much more a table is missed that was made under another version than the profile's: the
-/// errors of tables predicted with what differs in another version, as a logarithm.
+/// The additional error of a table that was measured with another version than the profile's, as a logarithm. It comes
+/// from the errors of tables that were predicted with the constants of another version.
 pub(super) fn other_version(config: &ResolvedConfig, column: ErrorColumn) -> f64 {
     let of_engine = alike(config).filter(|profile| profile.engine == config.profile.engine);
     let tables = of_engine.flat_map(|profile| &profile.provenance);
     let set: Vec<SignedError> =
         tables.filter_map(|table| signed(&table.other_version, column)).collect();
     if set.is_empty() {
-        // None was seen: a guess.
+        // Nothing was measured, so this is a guess.
         return super::UNCALIBRATED_FACTOR.ln();
     }
     let spread = Spread::pooled(&[set], 0.0, true, String::new());
     student_95(spread.degrees) * spread.bias / 100.0
 }
 
-/// The 95 % quantile of Student's t, and so half of a 90 % interval; between degrees linear in their
-/// inverse, which is a little too wide.
+/// The 95 % quantile of Student's t, which is half of a 90 % interval. Between the degrees of the table, it is linear
+/// in their inverse, which is slightly too wide.
 pub(super) fn student_95(degrees: f64) -> f64 {
     /// Degrees of freedom, and the quantile.
     const TABLE: [(f64, f64); 12] = [
@@ -234,7 +236,7 @@ mod tests {
     fn the_range_is_the_root_of_both_squares_computed_by_hand() {
         let set = vec![error(3.0, 2.0, 16), error(-4.0, 2.0, 16)];
         let spread = Spread::pooled(&[set], 0.0, true, "fp16".to_owned());
-        // The biases: sqrt((9 + 16) / 2) with one degree; the scatter: 2 with thirty.
+        // The biases: sqrt((9 + 16) / 2) with one degree of freedom; the scatter: 2 with thirty.
         let expected = (6.314_f64 * 12.5_f64.sqrt()).hypot(1.697 * 2.0) / 100.0;
         assert!((spread.logarithm() - expected).abs() < 1e-9, "{}", spread.logarithm());
     }

@@ -1,10 +1,9 @@
-//! Where the measurements were made that a prediction is compared with. It judges no figure.
+//! The engine and card of the measurements that a prediction is compared with. It judges no figure.
 
 use crate::card::{Card, cards};
 use crate::config::ResolvedConfig;
 
-/// Engine and card of measurements, as far as they are known: what is absent is taken to be the
-/// profile's.
+/// The engine and card of measurements, as far as they are known. Unknown ones are assumed to be the profile's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeasuredOn {
     /// The engine, in lower case.
@@ -16,8 +15,8 @@ pub struct MeasuredOn {
 }
 
 impl MeasuredOn {
-    /// Why no row of the profile is like them: another engine, another series of its versions, or
-    /// another card.
+    /// Why no row of the profile applies: another engine, another series of versions, or another card. `None` if rows
+    /// apply.
     pub fn is_unlike(&self, config: &ResolvedConfig) -> Option<String> {
         let profile = &config.profile;
         let of_profile =
@@ -31,12 +30,12 @@ impl MeasuredOn {
         Some(format!("{card} was measured: the profile is of {}", config.card.name))
     }
 
-    /// Whether the engine is the profile's in another version.
+    /// Whether the engine is the profile's, but in another version.
     pub fn is_other_version(&self, config: &ResolvedConfig) -> bool {
         self.version_is_unlike(config, str::to_owned)
     }
 
-    /// That something else was measured than the profile is of, in words; absent where nothing is.
+    /// The difference between the measured engine or card and the profile's, in words; `None` if there is none.
     pub fn difference(&self, config: &ResolvedConfig) -> Option<String> {
         let unlike =
             self.is_unlike(config).map(|why| format!("{why}; errors say little of the prediction"));
@@ -53,14 +52,14 @@ impl MeasuredOn {
         })
     }
 
-    /// `vllm 0.2.5`.
+    /// The engine and its version, such as `vllm 0.2.5`.
     pub fn engine_in_words(&self) -> String {
         let words = [&self.engine, &self.engine_version];
         words.into_iter().flatten().cloned().collect::<Vec<_>>().join(" ")
     }
 
-    /// Whether the version is not the profile's, as far as `of` takes it; a version of the profile that
-    /// ends in `x` stands for all that begin like it.
+    /// Whether the version differs from the profile's, comparing the part that `of` returns. A version of the profile
+    /// that ends in `x` matches all versions with the same beginning.
     fn version_is_unlike(&self, config: &ResolvedConfig, of: impl Fn(&str) -> String) -> bool {
         let known = &config.profile.engine_version;
         self.engine_version.as_ref().is_some_and(|version| {
@@ -70,14 +69,14 @@ impl MeasuredOn {
     }
 }
 
-/// The first two numbers of a version: `0.2` of `0.2.7`, within which versions are alike.
+/// The first two numbers of a version, such as `0.2` of `0.2.7`. Versions of one series are treated as similar.
 fn series(version: &str) -> &str {
     let end = version.match_indices('.').nth(1).map_or(version.len(), |(at, _)| at);
     &version[..end]
 }
 
-/// The one card that words such as a driver's may be of; absent where none is, or several are. A driver names the
-/// form of PCIe cards, and the memory of the others: `NVIDIA H100 80GB HBM3`.
+/// The only card that a text, such as a driver's, may mean; `None` if there are none or several. Drivers state the form
+/// of PCIe cards, and the memory of others: `NVIDIA H100 80GB HBM3`.
 pub fn card_in_words(words: &str) -> Option<&'static Card> {
     let lower = words.to_lowercase();
     let is_pcie = lower.contains("pcie");
@@ -89,7 +88,7 @@ pub fn card_in_words(words: &str) -> Option<&'static Card> {
         return Some(named);
     }
     let says_form = is_pcie || lower.contains("sxm") || lower.contains("hbm3");
-    // Of cards such as `rtx-pro-6000` every part that is no form and no memory.
+    // Every part of a name such as `rtx-pro-6000` must occur, except form and memory.
     let is_named = |card: &&Card| {
         let mut parts = card.name.split('-').filter(|part| !is_form(part) && !part.ends_with("gb"));
         let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
@@ -108,18 +107,18 @@ fn is_form(part: &str) -> bool {
     ["pcie", "sxm", "sxm2", "sxm4", "sxm5"].contains(&part)
 }
 
-/// Whether the words of a page may be of a card of this name: `A100 40G` of `a100-pcie-40gb`. The
-/// family must be named; memory and form must not be others where both say them.
+/// Whether a text may mean the card of this name: `A100 40G` may mean `a100-pcie-40gb`. The family must be named.
+/// Memory and form must not differ if both state them.
 fn is_card(words: &str, name: &str) -> bool {
     let parts = |text: &str| -> Vec<String> {
         let lower = text.to_lowercase();
         let parts = lower.split(|c: char| !c.is_alphanumeric()).map(|part| {
-            // `40g`, `40gb` and `40gib` are one.
+            // `40g`, `40gb` and `40gib` are equal.
             let digits = part.trim_end_matches(|c: char| c.is_alphabetic());
             let is_memory = !digits.is_empty() && part[digits.len()..].starts_with('g');
             match part {
                 _ if is_memory => format!("{digits}g"),
-                // The number is of the socket: `SXM4` is the form that data sheets call SXM.
+                // The number belongs to the socket: `SXM4` is the form that data sheets call SXM.
                 _ if is_form(part) => part.trim_end_matches(char::is_numeric).to_owned(),
                 _ => part.to_owned(),
             }

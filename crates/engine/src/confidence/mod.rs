@@ -1,5 +1,4 @@
-//! How far a prediction may be off, computed from the errors in a profile's provenance. It predicts
-//! nothing.
+//! The uncertainty of predictions, computed from the errors in a profile's provenance. It predicts nothing itself.
 
 mod left_out;
 mod measured_on;
@@ -12,15 +11,17 @@ use crate::config::ResolvedConfig;
 use crate::profile::{ColumnErrors, Coverage, Provenance};
 use left_out::Spread;
 
-/// Half-width of an uncalibrated interval as a factor: a data sheet alone is off by as much.
+/// The half-width of an uncalibrated range, as a factor. A prediction from a data sheet alone can be wrong by this
+/// factor.
 const UNCALIBRATED_FACTOR: f64 = 2.0;
-/// Errors of fitted rows are multiplied by this where no errors of left-out rows are stated.
+/// The factor for the errors of fitted rows, if there are no errors of left-out rows.
 const IN_SAMPLE_FACTOR: f64 = 1.5;
-/// Costs of today are sums of operations that were measured from one row to thousands: they are taken for known
-/// to so many times the lengths and the sequences of the rows, and by so much less sure with each doubling.
+/// The cost model since vLLM 0.8 adds up operations that were measured from one row to thousands. So it also applies
+/// outside of the measured rows, up to these factors of input tokens, output tokens and sequences. The second constant
+/// is the additional half-width, as a logarithm, for each doubling beyond the rows.
 const BEYOND: [u32; 3] = [8, 8, 4];
 const BEYOND_LOGARITHM: f64 = 0.03;
-/// A fit meets fewer rows than this nearly exactly, so their errors say nothing of other rows.
+/// A fit is nearly exact with fewer rows than this, so their errors say nothing about other rows.
 const FEWEST_ROWS: u32 = 8;
 
 /// The columns for which profiles state errors.
@@ -32,13 +33,13 @@ pub enum ErrorColumn {
     Latency,
     /// Time per output token after the first.
     Tpot,
-    /// The median of times to the first token.
+    /// The median TTFT.
     TtftP50,
-    /// Their 99th percentile.
+    /// The 99th percentile of the TTFT.
     TtftP99,
-    /// The median of times to the first token where the client limits how many are in flight.
+    /// The median TTFT if the client limits the requests in flight.
     TtftP50Limited,
-    /// Their 99th percentile.
+    /// The 99th percentile of the TTFT if the client limits the requests in flight.
     TtftP99Limited,
 }
 
@@ -59,17 +60,17 @@ impl ErrorColumn {
 /// The expected error of the predictions of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Confidence {
-    /// 90 % of measurements are expected within this logarithm of the prediction, by column; absent
-    /// where no measured row has the column.
+    /// The half-width, as a logarithm, of the range that is expected to contain 90 % of measurements, for each column.
+    /// `None` if no measured row has the column.
     logarithms: [Option<f64>; 7],
-    /// What errors the intervals are made of, in words; absent where they are guesses.
+    /// The errors from which the ranges were computed, in words; `None` if the ranges are guesses.
     pub of: Option<String>,
-    /// Why it is a guess; absent where errors of measured rows stand behind it.
+    /// Why the ranges are guesses; `None` if they come from errors of measured rows.
     pub uncalibrated: Option<String>,
 }
 
 impl Confidence {
-    /// The range around a prediction in which nine of ten measurements are expected.
+    /// The range around a prediction that is expected to contain 90 % of measurements.
     pub fn interval(&self, column: ErrorColumn, predicted: f64) -> [f64; 2] {
         let factor = match self.logarithms[column as usize].filter(|_| self.is_calibrated(column)) {
             Some(logarithm) => logarithm.exp(),
@@ -78,24 +79,23 @@ impl Confidence {
         [predicted / factor, predicted * factor]
     }
 
-    /// The range around a prediction of which no measured row speaks.
+    /// The range around a prediction that no measured row supports.
     pub fn guess(&self, predicted: f64) -> [f64; 2] {
         [predicted / UNCALIBRATED_FACTOR, predicted * UNCALIBRATED_FACTOR]
     }
 
-    /// Whether errors of measured rows stand behind the range of this column. One that no measured row has is a
-    /// guess.
+    /// Whether the range of this column comes from errors of measured rows. Otherwise it is a guess.
     pub fn is_calibrated(&self, column: ErrorColumn) -> bool {
         self.uncalibrated.is_none() && self.logarithms[column as usize].is_some()
     }
 }
 
-/// The expected error of a profile for a cell in which at most `sequences` run at once, of
-/// measurements that were made on `measured`.
+/// Returns the uncertainty of predictions for a cell in which at most `sequences` run at once, compared with
+/// measurements on `measured`.
 ///
-/// A model that the profile was compared with has the errors of its own rows with their lengths
-/// left out of the fit. Any other has those of models whose whole table was left out: of its kind
-/// of weights where there are any, else of all kinds, which are wider.
+/// If the profile has rows of the model, their errors are used, with their lengths left out of the fit. Otherwise, the
+/// errors of models whose whole tables were left out are used. These are models with the same weights if there are any;
+/// else of all weights, which gives wider ranges.
 pub fn confidence(
     config: &ResolvedConfig,
     cell: CellPlan,
@@ -118,7 +118,7 @@ pub fn confidence(
         true => logarithm.hypot(left_out::other_version(config, column)).hypot(beyond),
         false => logarithm.hypot(beyond),
     };
-    // Rows of the model itself, on as many cards where there are any.
+    // Prefer rows of the model itself on the same number of cards.
     let own = || tables.iter().filter(|it| it.table == config.model.name);
     let own = own().find(|it| it.seen.cards == config.tensor_parallel_size).or(own().next());
     let (of, mut logarithms) = match own {
@@ -148,7 +148,7 @@ pub fn confidence(
     Confidence { logarithms, of: Some(of).filter(|_| uncalibrated.is_none()), uncalibrated }
 }
 
-/// In the order of their numbers.
+/// All columns, in the order of their discriminants.
 const COLUMNS: [ErrorColumn; 7] = [
     ErrorColumn::Throughput,
     ErrorColumn::Latency,
@@ -159,7 +159,7 @@ const COLUMNS: [ErrorColumn; 7] = [
     ErrorColumn::TtftP99Limited,
 ];
 
-/// What the errors of the model's own rows are.
+/// Describes the errors of the model's own rows.
 fn own_in_words(config: &ResolvedConfig, own: &Provenance) -> String {
     let table = &own.table;
     match config.profile.steps {
@@ -168,7 +168,7 @@ fn own_in_words(config: &ResolvedConfig, own: &Provenance) -> String {
     }
 }
 
-/// Nine of ten rows of the model's own table lie within this.
+/// The half-width, as a logarithm, that contains 90 % of the rows of the model's own table.
 fn of_own(config: &ResolvedConfig, own: &Provenance, column: ErrorColumn) -> Option<f64> {
     if config.profile.steps.is_some() {
         return left_out::of_few_rows(config, own, column);
@@ -183,13 +183,13 @@ fn p90(errors: &ColumnErrors, column: ErrorColumn) -> Option<f64> {
     errors.get(column.name()).map(|error| error.p90)
 }
 
-/// The errors of the rows that were fitted on, in percent, where they are enough to say anything.
+/// The errors of the fitted rows in percent, if there are enough rows.
 fn fitted(table: &Provenance, column: ErrorColumn) -> Option<f64> {
     let is_enough = table.rows >= FEWEST_ROWS;
     p90(&table.errors, column).filter(|_| is_enough).map(|p90| p90 * IN_SAMPLE_FACTOR)
 }
 
-/// The first property of a cell that lies outside of what the tables cover together.
+/// The first property of a cell that is outside of the range of all tables, in words.
 fn not_covered(
     config: &ResolvedConfig,
     tables: &[&Provenance],
@@ -212,7 +212,7 @@ fn not_covered(
     })
 }
 
-/// What a cell has of each property, and what the tables cover of it together.
+/// Each property of a cell: its name, its value, and the range of all tables.
 fn measures(
     tables: &[&Provenance],
     cell: CellPlan,
@@ -229,7 +229,8 @@ fn measures(
     ]
 }
 
-/// By how many doublings a cell lies outside of what the tables cover, in the property of which it does most.
+/// The number of doublings by which a cell is outside of the range of the tables, for the property that is farthest
+/// out.
 fn doublings_beyond(
     config: &ResolvedConfig,
     tables: &[&Provenance],

@@ -1,4 +1,5 @@
-//! The ranges that predictions state: of models that were seen, of others, and of what is unlike anything.
+//! Tests of the ranges of predictions: for models with measured rows, for other models, and outside of what was
+//! measured.
 
 use super::*;
 use crate::config::EngineConfig;
@@ -22,7 +23,7 @@ fn multipliers_from_a_few_rows_are_no_surer_than_what_they_were_laid_over() {
                 .interval(ErrorColumn::Throughput, 100.0);
         high - low
     };
-    // Two rows alone say nothing of others: a factor of two.
+    // Two rows alone say nothing about other rows, so the range is a factor of two.
     let alone = width(&config);
     let own = config.profile.provenance.iter_mut();
     let own = own.into_iter().find(|own| own.table == "chatglm3-6b").unwrap();
@@ -101,10 +102,10 @@ fn what_was_never_seen_is_called_so_and_has_a_wide_interval() {
     }
 }
 
-/// The columns that the tables of 2023 have.
+/// The columns of the tables of the older cost model.
 const OF_2023: [ErrorColumn; 2] = [ErrorColumn::Throughput, ErrorColumn::Latency];
 
-/// A model that no profile was fitted on, of weights and under the profile of a known model.
+/// The confidence for a model without measured rows, with the sizes, weights and profile of a known model.
 fn unseen(of: &str, measured: &MeasuredOn) -> Confidence {
     let mut config = EngineConfig::of_model(of).unwrap();
     config.model.name = "another".to_owned();
@@ -127,7 +128,7 @@ fn weights_of_which_one_table_alone_was_measured_have_the_wider_errors_of_all_le
     assert!(of(fp16).of.unwrap().contains("2 models of fp16 weights, each left out"));
     assert!(of(gptq).of.unwrap().contains("one table of gptq weights was measured"));
     assert_eq!(of(gptq).uncalibrated, None);
-    // As errors of one table scatter by more, so does what is expected of others.
+    // If the errors of a table have more scatter, the range for other models is wider.
     let tgi = {
         let mut config = EngineConfig::of_model("mistral-7b-openorca-awq").unwrap();
         config.profile = crate::profile::profile("a100-40g-tgi-1.3.4").unwrap();

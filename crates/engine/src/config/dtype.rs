@@ -14,10 +14,10 @@ pub enum Dtype {
 }
 
 impl Dtype {
-    /// Every name that is known.
+    /// All accepted names.
     pub const NAMES: [&str; 6] = ["auto", "half", "float16", "bfloat16", "float", "float32"];
 
-    /// The type of this name, with vLLM's spellings (`auto`, `half`, `float` ...).
+    /// The type with this name, in vLLM's spellings (`auto`, `half`, `float` ...).
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "auto" | "half" | "float16" => Some(Self::Float16),
@@ -38,20 +38,20 @@ impl fmt::Display for Dtype {
     }
 }
 
-/// The type of the numbers of the KV cache (`--kv-cache-dtype`).
+/// The number type of the KV cache (`--kv-cache-dtype`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KvCacheDtype {
-    /// That of the activations.
+    /// The type of the activations.
     Auto,
     /// Eight bits each.
     Fp8,
 }
 
 impl KvCacheDtype {
-    /// Every name that is known.
+    /// All accepted names.
     pub const NAMES: [&str; 4] = ["auto", "fp8", "fp8_e4m3", "fp8_e5m2"];
 
-    /// The type of this name, with vLLM's spellings.
+    /// The type with this name, in vLLM's spellings.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "auto" => Some(Self::Auto),

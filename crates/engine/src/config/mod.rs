@@ -1,5 +1,4 @@
-//! Configuration of an engine: as it is given, and resolved. No scheduling and no cost; what an
-//! absent option means is decided in `crate::resolve`.
+//! Configuration of an engine, as given and as resolved. `crate::resolve` determines the defaults.
 
 mod dtype;
 mod options;

@@ -1,5 +1,4 @@
-//! What an engine is started with, under vLLM's names. Resolving and checking it is
-//! `crate::resolve`'s.
+//! The arguments of an engine, under vLLM's names. `crate::resolve` checks and completes them.
 
 use super::dtype::{Dtype, KvCacheDtype};
 use crate::error::EngineError;
@@ -8,15 +7,14 @@ use crate::noise::Noise;
 use crate::profile::{Profile, default_profile, profile};
 use crate::weights::Weights;
 
-/// A model under a profile, and the engine's arguments; absent ones are resolved as vLLM 0.2.x
-/// does.
+/// A model under a profile, and the engine's arguments. The engine's defaults replace absent arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineConfig {
     /// The model.
     pub model: ModelSpec,
-    /// The engine on its card.
+    /// The engine version and its card.
     pub profile: Profile,
-    /// `--quantization`; absent: as the model stores its weights.
+    /// `--quantization`; absent: the model's own format.
     pub weights: Option<Weights>,
     /// `--dtype`
     pub dtype: Option<Dtype>,
@@ -42,12 +40,12 @@ pub struct EngineConfig {
     pub pipeline_parallel_size: Option<u32>,
     /// `--enable-prefix-caching`
     pub prefix_caching: Option<bool>,
-    /// How its steps differ from their cost; absent: not at all.
+    /// Random variation of the step times; absent: none.
     pub noise: Option<Noise>,
 }
 
 impl EngineConfig {
-    /// A model under a profile, everything else left to the engine.
+    /// A model under a profile, with the engine's defaults for everything else.
     pub fn new(model: ModelSpec, profile: Profile) -> Self {
         Self {
             model,
@@ -72,15 +70,15 @@ impl EngineConfig {
     /// A model by name or path, under its default profile.
     ///
     /// # Errors
-    /// When there is no such model.
+    /// If there is no such model.
     pub fn of_model(name: &str) -> Result<Self, EngineError> {
         Self::of(name, None)
     }
 
-    /// A model by name or path, under a profile by name or file, or the model's own.
+    /// A model by name or path, under a profile by name or file. By default, it is the model's default profile.
     ///
     /// # Errors
-    /// When there is no such model or profile.
+    /// If there is no such model or profile.
     pub fn of(model_name: &str, profile_name: Option<&str>) -> Result<Self, EngineError> {
         let model = model(model_name)?;
         let profile = profile_name.map_or_else(|| default_profile(&model), profile)?;

@@ -1,4 +1,4 @@
-//! A configuration with nothing left open, and what no measured row stands behind in it.
+//! A complete configuration, and the parts of it that no measured row supports.
 
 use crate::card::Card;
 use crate::model::{Experts, ModelSpec};
@@ -9,26 +9,26 @@ use crate::weights::Weights;
 /// Limits of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Tokens of a sequence, prompt and output.
+    /// Maximum tokens of a sequence, prompt and output together.
     pub max_model_len: u32,
-    /// Sequences that run at once.
+    /// Maximum number of sequences that run at once.
     pub max_num_seqs: u32,
-    /// Tokens of a prompt step, padding included.
+    /// Maximum tokens of a step; padding counts.
     pub max_num_batched_tokens: u32,
-    /// Padding of a prompt step, in tokens.
+    /// Maximum padding of a prompt step, in tokens.
     pub max_paddings: u32,
-    /// Tokens of one prompt in a step.
+    /// Maximum tokens of one prompt in a step.
     pub max_prompt_part: u32,
-    /// A prompt is only begun where there is memory for the whole of it.
+    /// Whether a prompt is begun only if there is memory for all of it.
     pub reserves_prompts: bool,
 }
 
-/// A configuration with nothing left open.
+/// A configuration with a value for every option.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedConfig {
     /// The model.
     pub model: ModelSpec,
-    /// The engine on its card.
+    /// The engine version and its card.
     pub profile: Profile,
     /// The card of the profile.
     pub card: Card,
@@ -44,21 +44,21 @@ pub struct ResolvedConfig {
     pub tensor_parallel_size: u32,
     /// Stages that share the layers.
     pub pipeline_parallel_size: u32,
-    /// Bytes of a number of the KV cache.
+    /// Bytes per number in the KV cache.
     pub kv_bytes_per_number: f64,
-    /// Cached prefixes of prompts are not computed again.
+    /// Whether cached prefixes of prompts are not computed again.
     pub prefix_caching: bool,
-    /// How its steps differ from their cost; absent: not at all.
+    /// Random variation of the step times; absent: none.
     pub noise: Option<Noise>,
 }
 
 impl ResolvedConfig {
-    /// Bytes of keys and values of a token in all layers, of heads that are not shared over cards.
+    /// Bytes of the keys and values of a token in all layers, without replication of heads over cards.
     pub fn kv_bytes_per_token(&self) -> f64 {
         self.model.kv_bytes_per_token() * self.kv_bytes_per_number / 2.0
     }
 
-    /// Operations per second that the card states for products of the activations' type.
+    /// The card's stated throughput of matrix products in the activations' number type, in operations per second.
     pub fn flops_per_s(&self) -> f64 {
         match self.weights {
             Weights::Fp32 => self.card.single_flops_per_s,
@@ -68,7 +68,7 @@ impl ResolvedConfig {
         }
     }
 
-    /// Why its cost has a form for which no profile has measured rows, if it has one.
+    /// Why the cost of this configuration is uncalibrated, if no profile has measured rows of its form.
     pub fn uncalibrated_form(&self) -> Option<String> {
         if self.pipeline_parallel_size > 1 {
             let stages = self.pipeline_parallel_size;
@@ -82,7 +82,7 @@ impl ResolvedConfig {
         })
     }
 
-    /// What of it no measured rows stand behind, as sentences for readers of predictions.
+    /// Sentences for readers of predictions: the parts of the configuration that no measured row supports.
     pub fn caveats(&self) -> Vec<String> {
         let mut caveats = Vec::new();
         let cards = self.tensor_parallel_size;

@@ -1,7 +1,6 @@
-//! The cost of decode steps of a fixed number of sequences, and of many such steps in a row. Never
-//! schedules.
+//! The cost of decode steps with a fixed number of sequences, and of many consecutive such steps. It never schedules.
 
-/// The cost of decode steps of one number of sequences.
+/// The cost of decode steps with a fixed number of sequences.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecodeCost {
     pub(super) sequences: f64,
@@ -10,7 +9,7 @@ pub(crate) struct DecodeCost {
     pub(super) floor_s: f64,
     pub(super) output_token_s: f64,
     pub(super) context_token_s: f64,
-    /// The time of the chain per token of context in the batch, and its upper bound.
+    /// The time of the chain (see [`crate::cost`]) per token of context in the batch, and its upper bound.
     pub(super) chain_context_token_s: f64,
     pub(super) chain_most_s: f64,
 }
@@ -23,9 +22,9 @@ impl DecodeCost {
         self.host_s + generated * self.output_token_s + device_s
     }
 
-    /// The number and the total nanoseconds of steps in a row over the same sequences, each of which
-    /// grows by a token per step: `most` steps at most, and only steps that begin before `limit_ns`.
-    /// The result equals that of pricing one step after the other.
+    /// Returns the number and the total nanoseconds of consecutive steps over the same sequences, each of which grows
+    /// by a token per step. There are at most `most` steps, and each begins before `limit_ns`. The result equals that
+    /// of adding up the steps one by one.
     pub(crate) fn steps(
         &self,
         most: u32,
@@ -45,14 +44,13 @@ impl DecodeCost {
     }
 }
 
-/// Whole nanoseconds, halves rounded up.
+/// Whole nanoseconds, with halves rounded up.
 pub(super) fn nanoseconds(seconds: f64) -> u64 {
     (seconds * 1e9 + 0.5) as u64
 }
 
-/// The batch size of the captured graph that a decode step of so many sequences runs in: 1, 2, 4
-/// and the multiples of 8 up to 256 (`vllm/worker/model_runner.py`). Larger batches run as they
-/// are.
+/// The batch size of the captured CUDA graph in which a decode step of `sequences` sequences runs: 1, 2, 4 and the
+/// multiples of 8 up to 256 (`vllm/worker/model_runner.py`). Larger batches run without a graph.
 pub(super) fn captured(sequences: u32) -> u32 {
     match sequences {
         0..=2 | 257.. => sequences,

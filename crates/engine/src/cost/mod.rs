@@ -1,10 +1,10 @@
-//! What a step costs, in seconds: the calibrated form of the cost and its terms. No scheduling.
+//! The cost of a step in seconds: the calibrated cost model and its terms. No scheduling.
 //!
-//! There are two forms. That of vLLM since 0.8 is in `today`; a profile with `steps` has it. This one is of
-//! the engines of 2023:
+//! There are two cost models. The one of vLLM since 0.8 is in `today`; profiles with `steps` use it. The older one, in
+//! this file, is for the engine versions of 2023.
 //!
-//! With B sequences, C tokens of context in the batch of which G are output, n prompts padded to a
-//! longest of s, L layers and H query heads:
+//! B is the number of sequences, C the tokens of context in the batch, G the output tokens among these, n the number of
+//! prompts, padded to a longest of s tokens, L the number of layers and H the number of query heads:
 //!
 //! ```text
 //! decode(B, C, G) = host(B) + G output + max(L floor, products(B', B) + attention(B, C))
@@ -15,21 +15,21 @@
 //! attention(B, C) = max(C kv / bw, C 4 L width / reread, L chain min(C / B, 512) if B H <= 512)
 //! ```
 //!
-//! B' is B, padded to a captured graph where the engine captures graphs. Products depend on how the
-//! weights are stored, and end with sampling from a row of logits for each sequence; `kv` is the
-//! bytes of keys and values of a token, `width` that of all query heads, F the operations per second
-//! of dense products.
+//! B' is B, padded to the batch size of a captured graph if the engine uses CUDA graphs. The time of products depends
+//! on the format of the weights, and includes sampling from a row of logits for each sequence. `kv` is the bytes of
+//! keys and values of a token, and `width` the width of all query heads. F is the throughput of dense products in
+//! operations per second.
 //!
-//! - `output`: the sampler of vLLM 0.2.6 and later makes nested lists and a tensor of every output
-//!   token of the batch in every step, on the host (`model_executor/sampling_metadata.py`).
-//! - `reread`: decoding attention of vLLM 0.2.x reads keys and values again for each query head,
-//!   out of the cache where heads share them.
-//! - `chain`: few sequences are split into parts of 512 tokens; one block of threads reads a part
-//!   token after token, so a batch too small to fill the card waits for it.
+//! - `output`: in every step, the sampler of vLLM 0.2.6 and later creates nested lists and a tensor of every output
+//!   token of the batch, on the host (`model_executor/sampling_metadata.py`).
+//! - `reread`: the decode attention of vLLM 0.2.x reads keys and values again for each query head. If heads share them,
+//!   these reads are served from the cache.
+//! - `chain`: if there are few sequences, they are split into parts of 512 tokens. One thread block reads a part token
+//!   by token, so a batch that is too small to fill the card waits for it.
 //!
-//! Tensor parallelism divides products, attention and KV, and adds two reductions per layer. A step
-//! goes through all pipeline stages in turn, with a transfer between them. Of a mixture of experts,
-//! a step reads the weights of those experts that one of its tokens is routed to.
+//! Tensor parallelism divides products, attention and KV, and adds two reductions per layer. A step passes through all
+//! pipeline stages in sequence, with a transfer between them. In a mixture of experts, a step reads the weights of
+//! those experts that at least one of its tokens is routed to.
 
 mod shape;
 
@@ -48,7 +48,7 @@ use reduction::Reduction;
 pub use shape::StepShape;
 use today::TodayCost;
 
-/// Tokens of a part of a sequence, and the most blocks of threads (sequences x heads) for which
+/// The number of tokens in a part of a sequence, and the maximum number of thread blocks (sequences x heads) for which
 /// vLLM 0.2.x splits sequences into parts (`model_executor/layers/attention.py`).
 const PART_TOKENS: f64 = 512.0;
 const SPLIT_UP_TO: f64 = 512.0;
@@ -68,7 +68,7 @@ pub struct CostModel {
     prompt_square_s: f64,
     products: Products,
     reduction: Reduction,
-    /// The cost of today's engines, which stands in place of all above.
+    /// The cost model of vLLM since 0.8. If present, it replaces all fields above.
     today: Option<TodayCost>,
 }
 
@@ -82,7 +82,7 @@ impl CostModel {
         let reread = constants.kv_reread_efficiency * card.bandwidth_bytes_per_s;
         let width = model.attention_width() / cards;
         let kv_heads = f64::from(model.kv_heads.div_ceil(config.tensor_parallel_size));
-        // Of single precision every number has twice the bytes.
+        // Single-precision numbers have twice the bytes.
         let scale = config.weights.bytes_per_activation() / 2.0;
         let kv_bytes = model.kv_bytes_per_token() * kv_heads / f64::from(model.kv_heads) * scale;
         let heads = f64::from(model.heads) / cards;
@@ -104,7 +104,7 @@ impl CostModel {
         }
     }
 
-    /// Seconds that a step takes.
+    /// The time of a step, in seconds.
     pub fn seconds(&self, shape: StepShape) -> f64 {
         if let Some(today) = &self.today {
             return today.seconds(shape);
@@ -128,7 +128,7 @@ impl CostModel {
         }
     }
 
-    /// The time that a step takes, in whole nanoseconds.
+    /// The time of a step, in whole nanoseconds.
     pub fn duration(&self, shape: StepShape) -> Duration {
         Duration::from_nanos(nanoseconds(self.seconds(shape)))
     }
@@ -256,7 +256,8 @@ mod tests {
         let (one, two, four) = (of(1), of(2), of(4));
         for (shape, rows) in [(decode(3, 1000), 4.0), (prompt(2, 512), 1024.0)] {
             let added = two.seconds(shape) - one.seconds(shape);
-            // 5,120 numbers of two bytes a row over 3.15e10 x 0.3 bytes per second, and 25 us.
+            // A row has 5,120 numbers of two bytes; the link transfers 3.15e10 x 0.3 bytes per second; a reduction
+            // takes 25 us.
             let expected = 25e-6 + rows * 10_240.0 / 9.45e9;
             assert!((added / expected - 1.0).abs() < 1e-6, "{added} {expected}");
             let more = four.seconds(shape) - one.seconds(shape);
@@ -271,13 +272,13 @@ mod tests {
             let seconds: Vec<f64> = [1, 2, 8, 32, 256].map(|n| cost.seconds(decode(n, 0))).to_vec();
             assert!(seconds.is_sorted(), "{seconds:?}");
             let mut dense = crate::model::model(model).unwrap();
-            // The same work per token with everything that it touches alone in memory.
+            // A model without experts that has the same work per token, with only the used weights in memory.
             let experts = dense.experts.take().unwrap();
             dense.intermediate = experts.per_token * experts.intermediate;
             let config = EngineConfig::of_model(model).unwrap();
             let alike = EngineConfig { model: dense, ..config };
             let alike = CostModel::new(&alike.resolve().unwrap());
-            // A router's few parameters apart, one token is priced alike, and many tokens are not.
+            // Apart from the router's few parameters, one token has the same cost in both models; many tokens have not.
             let near = cost.products_of((1.0, 1.0)) / alike.products_of((1.0, 1.0));
             assert!((near - 1.0).abs() < 0.01, "{near}");
             let wide = cost.products_of((32.0, 32.0)) / alike.products_of((32.0, 32.0));
@@ -299,7 +300,7 @@ mod tests {
         let seconds = |context| cost.seconds(decode(1, context));
         assert!((seconds(400) - seconds(300) - 28.0 * 100.0 * 1e-6).abs() < 1e-9);
         assert_eq!(seconds(512), seconds(1024));
-        // 17 sequences of 32 heads are not split.
+        // With 17 sequences of 32 heads, sequences are not split into parts.
         let many = |context| cost.seconds(decode(17, context));
         assert!(many(400) - many(300) < 1e-4);
     }

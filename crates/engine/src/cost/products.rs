@@ -1,25 +1,24 @@
-//! The time of products of activations and weights: bytes that are read, operations that are done.
-//! No attention.
+//! The time of products of activations and weights, from the bytes read and the operations. No attention.
 
 use crate::config::ResolvedConfig;
 use crate::model::Experts;
 use crate::profile::{AwqKernel, GptqKernel};
 use crate::weights::Weights;
 
-/// Bytes that the sampler of vLLM 0.2.x moves for each logit of a sampled row: it is written in half
-/// precision (2) and divided by the temperature (4), probabilities and their logarithms are made of
-/// it in single precision (6 each), copied (8), divided by noise that is drawn (4 + 12), and the
-/// largest is looked for (4). Counted in `model_executor/layers/sampler.py`, not fitted: two tables
-/// cannot tell the cost of a vocabulary from that of heads.
+/// Bytes that the sampler of vLLM 0.2.x moves for each logit of a sampled row. The logit is written in half precision
+/// (2) and divided by the temperature (4). Probabilities and their logarithms are computed in single precision (6
+/// each), copied (8), and divided by random noise (4 + 12). Finally, the maximum is searched (4). This is counted in
+/// `model_executor/layers/sampler.py` and not fitted, because two tables cannot separate the cost of the vocabulary
+/// from that of heads.
 const SAMPLER_BYTES_PER_LOGIT: f64 = 46.0;
 
-/// The products of one step under the kernel of its weights, and sampling from their logits.
+/// The matrix products of one step with the kernel of its weights, and sampling from their logits.
 #[derive(Clone, Debug)]
 pub(super) struct Products {
     kernel: Kernel,
     /// Parameters of the layers that one token is multiplied with.
     linear: f64,
-    /// Those of one expert, of models that have experts.
+    /// Parameters of one expert, if the model has experts.
     expert: f64,
     experts: Option<Experts>,
     parameter_bytes: f64,
@@ -70,7 +69,7 @@ impl Products {
             flops: constants.dense_efficiency * config.flops_per_s(),
             card_bandwidth: card.bandwidth_bytes_per_s,
             card_flops: card.dense_flops_per_s,
-            // Every card samples alike from logits that were gathered from all.
+            // Every card samples from the complete logits, which are gathered from all cards.
             sampler_row_s: SAMPLER_BYTES_PER_LOGIT * f64::from(model.vocabulary) / bandwidth,
         }
     }
@@ -83,7 +82,7 @@ impl Products {
         })
     }
 
-    /// Seconds for this many rows through the layers and `sampled` of them through the head and the
+    /// Seconds for `rows` rows through the layers, and for `sampled` of them through the output projection and the
     /// sampler.
     pub(super) fn seconds(&self, rows: f64, sampled: f64) -> f64 {
         let sampler_s = sampled * self.sampler_row_s;
@@ -130,7 +129,7 @@ impl Products {
     }
 }
 
-/// The 1.5-norm of two times: more than the larger, less than the sum, since reading weights and
+/// The 1.5-norm of two times. It is more than the larger one and less than the sum, because reading weights and
 /// multiplying by them overlap in part.
 fn overlapped(a: f64, b: f64) -> f64 {
     let sum = a * a.sqrt() + b * b.sqrt();

@@ -1,6 +1,6 @@
-//! The time of transfers between cards: two reductions per layer between tensor-parallel cards, after
-//! attention and after the MLP, and the residual stream from one pipeline stage to the next. Speeds
-//! are those of the card's link; those between stages are not calibrated.
+//! The time of transfers between cards. There are two reductions per layer between tensor-parallel cards, after
+//! attention and after the MLP. Pipeline stages pass on the residual stream. Speeds are those of the card's link; those
+//! between stages are not calibrated.
 
 use crate::config::ResolvedConfig;
 
@@ -23,7 +23,7 @@ impl Reduction {
             return Self { empty_s, row_s };
         }
         let count = 2.0 * f64::from(config.model.layers);
-        // A ring sends each byte 2 (n - 1) / n times.
+        // In a ring, each byte is sent 2 (n - 1) / n times.
         let bytes = 2.0 * hidden * (cards - 1.0) / cards;
         Self { empty_s: empty_s + count * latency_s, row_s: row_s + count * bytes / link }
     }

@@ -1,40 +1,39 @@
-//! The work of a step: all that its cost depends on. Values only.
+//! The work of a step: everything that its cost depends on. Values only.
 
-/// The work of one step: all that its cost depends on.
+/// The work of one step: everything that its cost depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StepShape {
     /// Prompts are computed.
     Prompt {
         /// Number of prompts.
         sequences: u32,
-        /// Tokens of the longest; the others are padded to it.
+        /// The tokens of the longest prompt; the others are padded to it.
         longest: u32,
-        /// Sum of the squares of their lengths.
+        /// The sum of the squares of their lengths.
         squares: u64,
     },
-    /// Prompts are computed in parts, beside sequences that each get a token.
+    /// Chunks of prompts are computed together with decoding sequences.
     Mixed {
         /// Number of sequences.
         sequences: u32,
-        /// Those of them of which more than one token is computed.
+        /// The number of these sequences for which more than one token is computed.
         prompts: u32,
-        /// Tokens that are computed.
+        /// The number of tokens that are computed.
         rows: u32,
-        /// Sequences that get a token.
+        /// The number of sequences that get a token.
         sampled: u32,
-        /// Tokens whose keys and values decoding and later parts of prompts read.
+        /// The number of tokens whose keys and values are read, by decoding sequences and by later chunks of prompts.
         context: u64,
-        /// Sum over parts of prompts of the square of the tokens at their end less that at their
-        /// beginning.
+        /// The sum over chunks of prompts: the square of the position of their end, minus that of their beginning.
         squares: u64,
     },
     /// Every sequence gets a token.
     Decode {
         /// Number of sequences.
         sequences: u32,
-        /// Tokens of all of them, those included whose keys and values this step makes.
+        /// The tokens of all sequences, including those whose keys and values this step computes.
         context: u64,
-        /// Those of them that are output.
+        /// The number of these tokens that are output.
         generated: u64,
     },
 }

@@ -1,8 +1,9 @@
-//! What a step of vLLM since 0.8 costs, in seconds. It is built of single operations as they were measured
-//! on the card (`data/cards`), and of few constants ([`StepConstants`]).
+//! The cost of a step of vLLM since 0.8, in seconds. It is composed of single operations that were measured on the card
+//! (`data/cards`), and of a few constants ([`StepConstants`]).
 //!
-//! With R rows (tokens that are computed), B sequences, C tokens of context that decoding reads, n prompts
-//! or parts of prompts from token `begin` to `end`, S sampled tokens and L layers:
+//! R is the number of rows (tokens that are computed), B the number of sequences, and C the tokens of context that
+//! decoding reads. n is the number of prompts or chunks of prompts, each from token `begin` to `end`; S is the number
+//! of sampled tokens and L the number of layers:
 //!
 //! ```text
 //! step = host + L (layer + B sequence_layer + n prompt_layer) + products(R) + head(S)
@@ -11,17 +12,17 @@
 //! host = step + B sequence, and prompt_step where n > 0
 //! ```
 //!
-//! - `products(R)`: the curve of the card through measured rows, per parameter. Weights that are streamed
-//!   bound it below, multiplications above; between them it bends by itself. A mixture of experts multiplies
-//!   by the experts that one of its tokens is routed to, each with its share of the rows.
-//! - `head(S)`: the same curve of sixteen-bit weights, of the output projection.
-//! - `moved`: bytes that normalisation, rotation, activation functions and the write of keys and values
-//!   move for a row of a layer. Counted: 8 hidden, 4 (query + key-value heads), 6 key-value heads and 3
-//!   intermediate, as numbers of sixteen bits.
-//! - `sampler`: eight passes over a row of single-precision logits. Counted.
+//! - `products(R)`: the card's measured curve of time per parameter by rows. With few rows, reading the weights limits
+//!   the speed; with many rows, multiplying does. A mixture of experts multiplies by the experts that at least one of
+//!   its tokens is routed to, each with its share of the rows.
+//! - `head(S)`: the same curve of sixteen-bit weights, for the output projection.
+//! - `moved`: the bytes that one row of a layer moves in normalisation, rotation, activation functions and the write of
+//!   keys and values. Counted, not fitted: 8 hidden, 4 (query + key-value heads), 6 key-value heads and 3 intermediate,
+//!   as sixteen-bit numbers.
+//! - `sampler`: eight passes over a row of single-precision logits. Counted, not fitted.
 //!
-//! Tensor parallelism divides products, attention and KV, and adds two reductions per layer; pipeline
-//! stages add their transfers.
+//! Tensor parallelism divides products, attention and KV, and adds two reductions per layer. Pipeline stages add their
+//! transfers.
 
 use super::decode::DecodeCost;
 use super::shape::StepShape;
@@ -31,28 +32,27 @@ use crate::model::Experts;
 use crate::profile::StepConstants;
 use crate::weights::Weights;
 
-/// Passes of the sampler over logits, and bytes of a logit.
+/// Bytes per logit: eight passes of the sampler over four bytes.
 const SAMPLER_BYTES_PER_LOGIT: f64 = 8.0 * 4.0;
-/// Rows of the curve where nothing of the card was measured.
+/// The row numbers of the curve if no operation of the card was measured.
 const ROWS: [f64; 11] = [1.0, 8.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0];
-/// Shares of the data sheet that cards whose operations were measured reach about: of the bandwidth, of
-/// products, the same of eight bits, of the bandwidth by keys and values, of products by the attention of
-/// prompts. For cards of which nothing was measured.
+/// Typical shares of the data sheet's speeds that measured cards reach. They are used for cards without measurements.
+/// In order: weight reads, matrix products, both with eight bits, reads of keys and values, attention of prompts.
 const STREAM_SHARE: f64 = 0.74;
 const PRODUCTS_SHARE: f64 = 0.78;
 const FP8_STREAM_SHARE: f64 = 0.65;
 const FP8_PRODUCTS_SHARE: f64 = 0.52;
 const KV_SHARE: f64 = 0.87;
 const ATTENTION_SHARE: f64 = 0.62;
-/// The power of the soft maximum of streaming and multiplying, about as the measured curves bend.
+/// The exponent of the norm that combines reading and multiplying; it approximates the measured curves.
 const BEND: f64 = 3.0;
-/// Between these rows the factor of bandwidth gives way to that of products, along the logarithm.
+/// Between these numbers of rows, the bandwidth factor changes to the products factor, linearly in the logarithm.
 const TURN: (f64, f64) = (256.0, 1024.0);
 
-/// The cost of steps of one model under one profile of today.
+/// The cost of steps of one model under one profile with step constants.
 #[derive(Clone, Debug)]
 pub(super) struct TodayCost {
-    /// What every step takes.
+    /// The time of every step.
     step_s: f64,
     sequence_s: f64,
     prompt_step_s: f64,
@@ -64,7 +64,7 @@ pub(super) struct TodayCost {
     products: Products,
 }
 
-/// Products of the layers and of the output projection: the time of a parameter by rows.
+/// Matrix products of the layers and of the output projection, as the time per parameter by rows.
 #[derive(Clone, Debug)]
 struct Products {
     points: Vec<(f64, f64)>,
@@ -94,7 +94,7 @@ impl TodayCost {
         let attention = operations.map_or(ATTENTION_SHARE * card.dense_flops_per_s, |it| {
             it.prompt_attention_tflops * 1e12
         }) * constants.products_factor;
-        // Of a mixture, a token passes through the experts that it is routed to.
+        // In a mixture of experts, a token passes through the experts that it is routed to.
         let passed = model.experts.map_or(model.intermediate, |experts| {
             (experts.per_token + experts.shared) * experts.intermediate
         });
@@ -111,7 +111,7 @@ impl TodayCost {
             prompt_step_s: constants.prompt_step_us * us,
             prompt_s: layers * constants.prompt_layer_us * us,
             row_s: layers * moved * numbers / streamed + reduction_row_s + stages_row_s,
-            // Every card samples alike from logits that were gathered from all.
+            // Every card samples from the complete logits, which are gathered from all cards.
             sampled_s: f64::from(model.vocabulary) * SAMPLER_BYTES_PER_LOGIT / streamed,
             context_token_s: layers * 2.0 * kv * config.kv_bytes_per_number / kv_bandwidth,
             square_s: 2.0 * layers * query / attention,
@@ -120,7 +120,7 @@ impl TodayCost {
                 shared: model.shared_parameters() / cards,
                 expert: model.expert_parameters() / cards,
                 experts: model.experts,
-                // Of single precision every number has twice the bytes.
+                // Single-precision numbers have twice the bytes.
                 head: model.head_parameters() / cards * numbers / 2.0,
                 head_points: products(config, constants, Weights::Fp16),
             },
@@ -149,7 +149,7 @@ impl TodayCost {
         }
     }
 
-    /// The cost of decode steps of so many sequences, as a function of their context.
+    /// The cost of decode steps of `sequences` sequences, as a function of their context.
     pub(super) fn decode(&self, sequences: u32) -> DecodeCost {
         DecodeCost {
             sequences: f64::from(sequences),
@@ -177,19 +177,19 @@ impl Products {
     fn seconds(&self, rows: f64) -> f64 {
         let shared = self.shared * through(&self.points, rows);
         let Some(experts) = self.experts else { return shared };
-        // Each expert that is touched multiplies its own share of the rows.
+        // Each expert in use multiplies its own share of the rows.
         let touched = experts.distinct(rows);
         let own = (rows * f64::from(experts.per_token) / touched).max(1.0);
         shared + touched * self.expert * through(&self.points, own)
     }
 
-    /// Logits of so many rows.
+    /// The time of the output projection for `sampled` rows, in seconds.
     fn head_seconds(&self, sampled: f64) -> f64 {
         self.head * through(&self.head_points, sampled)
     }
 }
 
-/// Rows and the time of a parameter of these weights, with the factors of the constants.
+/// The time per parameter of these weights by rows, with the factors of the constants.
 fn products(
     config: &ResolvedConfig,
     constants: &StepConstants,
@@ -210,7 +210,7 @@ fn products(
     points.into_iter().map(|(rows, seconds)| (rows, seconds / factor(rows))).collect()
 }
 
-/// The same of a card of which no such product was measured, without factors.
+/// The same for a card without such measurements, from its data sheet and without factors.
 fn of_data_sheet(config: &ResolvedConfig, weights: Weights) -> [(f64, f64); 11] {
     let card = &config.card;
     let (stream_share, share, flops) = match (weights, card.fp8_flops_per_s) {
@@ -225,7 +225,7 @@ fn of_data_sheet(config: &ResolvedConfig, weights: Weights) -> [(f64, f64); 11] 
     })
 }
 
-/// Two reductions per layer over tensor-parallel cards: of nothing, and per row.
+/// The time of two reductions per layer over tensor-parallel cards, in seconds: for a step without rows, and per row.
 fn reduction(config: &ResolvedConfig, constants: &StepConstants) -> (f64, f64) {
     let card = &config.card;
     if config.tensor_parallel_size == 1 {
@@ -235,7 +235,7 @@ fn reduction(config: &ResolvedConfig, constants: &StepConstants) -> (f64, f64) {
     let hidden = f64::from(config.model.hidden);
     let (empty_s, element_s) =
         card.operations.as_ref().and_then(|it| it.reduction(cards)).unwrap_or_else(|| {
-            // A ring sends each byte 2 (n - 1) / n times.
+            // In a ring, each byte is sent 2 (n - 1) / n times.
             let bytes = config.weights.bytes_per_activation() * 2.0 * (cards - 1.0) / cards;
             (card.link_latency_us * 1e-6, bytes / card.link_bytes_per_s)
         });
@@ -243,7 +243,7 @@ fn reduction(config: &ResolvedConfig, constants: &StepConstants) -> (f64, f64) {
     (count * empty_s, count * hidden * element_s)
 }
 
-/// The transfers between pipeline stages: of nothing, and per row.
+/// The time of transfers between pipeline stages, in seconds: for a step without rows, and per row.
 fn stages(config: &ResolvedConfig) -> (f64, f64) {
     let transfers = f64::from(config.pipeline_parallel_size - 1);
     let bytes = f64::from(config.model.hidden) * config.weights.bytes_per_activation();

@@ -1,5 +1,5 @@
-//! Scheduling ahead: while a step runs, the one after it is scheduled already (`--async-scheduling`). What
-//! arrives during a step waits for its end and for the whole of the next one.
+//! Scheduling ahead: the next step is already scheduled while one runs (`--async-scheduling`). A request that arrives
+//! during a step waits for its end and for the whole next step.
 
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ impl Engine {
         Some(step)
     }
 
-    /// How many requests end with the step that is scheduled and are in no queue any more: those that hold
-    /// their memory until then, and those that are refused.
+    /// The number of requests that end with the scheduled step and are no longer in a queue. The first value counts
+    /// those that hold their memory until then, the second those that are refused.
     pub(super) fn ending(&self) -> (usize, usize) {
         self.scheduled.as_ref().map_or((0, 0), |Planned { step, ended }| {
             let all = step.outputs.iter().filter(|output| output.finished.is_some()).count();
@@ -31,10 +31,10 @@ impl Engine {
         })
     }
 
-    /// Takes a request out of the step that is scheduled.
+    /// Removes a request from the scheduled step.
     pub(super) fn abort_scheduled(&mut self, id: RequestId) {
         let Some(Planned { step, ended }) = &mut self.scheduled else { return };
-        // A token that was to come is not.
+        // Its next token will not be generated.
         let before = step.outputs.len();
         step.outputs.retain(|output| output.id != id);
         self.generation_tokens -= (before - step.outputs.len()) as u64;
@@ -44,12 +44,12 @@ impl Engine {
         }
     }
 
-    /// As `steady_steps`, where each call of `step` would do the step that is scheduled and schedule one
-    /// more of the kind.
+    /// As `steady_steps`, but each call of `step` executes the scheduled step and schedules another one of the same
+    /// kind.
     pub(super) fn steady_steps_ahead(&mut self, limit: Duration) -> Option<SteadySteps> {
         let Planned { step, ended } = self.scheduled.as_ref()?;
         let running = self.queues.running.len();
-        // A first token has an instant of its own.
+        // A first token needs its own instant, so such a step is left to `step`.
         let is_steady = step.kind == StepKind::Decode
             && ended.is_empty()
             && step.outputs.len() == running
@@ -63,7 +63,7 @@ impl Engine {
             DecodeLoad::of(&self.queues.running, self.max_sequence_tokens);
         let most = remaining.checked_sub(1).filter(|&steps| steps > 0 && sequences > 0)?;
         let most = self.scheduler.steady_steps(&self.queues, most).checked_sub(1)?;
-        // The scheduled step, and as many of the further ones as begin in time; one more is scheduled.
+        // These are the scheduled step and all further ones that begin within the limit; one more is then scheduled.
         let decode = self.cost.decode(sequences);
         let left_ns = limit_ns.saturating_sub(first_ns);
         let (more, more_ns) = decode.steps(most, context, generated, left_ns);

@@ -1,4 +1,4 @@
-//! The work of the next step, counted over sequences. It changes nothing.
+//! The work of the next step, summed over sequences. It changes nothing.
 
 use crate::cost::StepShape;
 use crate::policy::Sequence;
@@ -10,7 +10,7 @@ pub(super) struct DecodeLoad {
     pub sequences: u32,
     pub context: u64,
     pub generated: u64,
-    /// Steps until the first of them ends; `u32::MAX` where none runs.
+    /// The number of steps until the first of them ends; `u32::MAX` if none runs.
     pub remaining: u32,
 }
 
@@ -37,28 +37,48 @@ pub(super) fn ignored_outputs(ignored: &[Sequence]) -> Vec<StepOutput> {
     ignored.iter().map(ending).collect()
 }
 
-/// The step of the scheduled tokens: a decode step where each scheduled sequence computes one.
-pub(super) fn mixed_shape(running: &[Sequence]) -> Option<StepShape> {
-    let (mut sequences, mut prompts, mut rows, mut sampled) = (0, 0, 0, 0);
-    let (mut context, mut squares, mut generated) = (0_u64, 0_u64, 0_u64);
-    for sequence in running.iter().filter(|sequence| sequence.scheduled > 0) {
+/// The work of the scheduled tokens of a step.
+#[derive(Default)]
+pub(super) struct MixedWork {
+    sequences: u32,
+    prompts: u32,
+    rows: u32,
+    sampled: u32,
+    context: u64,
+    squares: u64,
+    generated: u64,
+}
+
+impl MixedWork {
+    /// Adds the tokens of a sequence that are scheduled and not computed yet.
+    #[inline]
+    pub fn add(&mut self, sequence: &Sequence) {
+        if sequence.scheduled == 0 {
+            return;
+        }
         let until = sequence.computed + sequence.scheduled;
-        sequences += 1;
-        rows += sequence.scheduled;
-        sampled += u32::from(until == sequence.tokens());
-        generated += u64::from(sequence.generated);
+        self.sequences += 1;
+        self.rows += sequence.scheduled;
+        self.sampled += u32::from(until == sequence.tokens());
+        self.generated += u64::from(sequence.generated);
         if sequence.scheduled == 1 {
-            context += u64::from(until);
+            self.context += u64::from(until);
         } else {
-            prompts += 1;
-            context += u64::from(sequence.computed);
-            squares += u64::from(until).pow(2) - u64::from(sequence.computed).pow(2);
+            self.prompts += 1;
+            self.context += u64::from(sequence.computed);
+            self.squares += u64::from(until).pow(2) - u64::from(sequence.computed).pow(2);
         }
     }
-    match sequences {
-        0 => None,
-        _ if rows == sequences => Some(StepShape::Decode { sequences, context, generated }),
-        _ => Some(StepShape::Mixed { sequences, prompts, rows, sampled, context, squares }),
+
+    /// Returns the shape of the step: a decode step if each scheduled sequence computes one token. `None` if no
+    /// sequence is scheduled.
+    pub fn shape(self) -> Option<StepShape> {
+        let Self { sequences, prompts, rows, sampled, context, squares, generated } = self;
+        match sequences {
+            0 => None,
+            _ if rows == sequences => Some(StepShape::Decode { sequences, context, generated }),
+            _ => Some(StepShape::Mixed { sequences, prompts, rows, sampled, context, squares }),
+        }
     }
 }
 

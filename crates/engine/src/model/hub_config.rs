@@ -1,5 +1,5 @@
-//! A model's sizes from a Hugging Face `config.json`, read as vLLM reads it. Nothing is guessed: a
-//! key that is missing is an error that names it.
+//! Reads a model's sizes from a Hugging Face `config.json`, as vLLM reads it. Nothing is guessed: a missing key is an
+//! error that names the key.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use super::spec::{Experts, Mlp, ModelSpec};
 use crate::error::EngineError;
 use crate::weights::Weights;
 
-/// The profile of a model that has none of its own.
+/// The profile of models that have no profile of their own.
 const DEFAULT_PROFILE: &str = "a100-40g-vllm-0.2.7";
 
-/// Keys under which configurations state the longest sequence; the smallest counts.
+/// Keys with which configurations state the maximum sequence length; the smallest value is used.
 const CONTEXT_KEYS: [&str; 8] = [
     "max_position_embeddings",
     "n_positions",
@@ -25,7 +25,7 @@ const CONTEXT_KEYS: [&str; 8] = [
     "model_max_length",
 ];
 
-/// Model types whose feed-forward block has a gate.
+/// Model types whose feed-forward block is gated.
 const GATED: [&str; 21] = [
     "llama",
     "mistral",
@@ -50,21 +50,21 @@ const GATED: [&str; 21] = [
     "deepseek",
 ];
 
-/// Model types whose output projection is the embedding of the input unless `tie_word_embeddings` says otherwise:
-/// the default of the transformers library, which the other types override.
+/// Model types whose output projection shares its matrix with the input embedding, unless `tie_word_embeddings` is
+/// given. This is the default of the transformers library, which the other types override.
 const TIED: [&str; 9] =
     ["opt", "gpt2", "gpt_bigcode", "falcon", "bloom", "mpt", "gemma", "gemma2", "starcoder2"];
 
-/// Ways to stretch positions by which vLLM does not multiply the longest sequence.
+/// Kinds of position scaling for which vLLM does not multiply the maximum sequence length.
 const NOT_STRETCHED: [&str; 3] = ["su", "longrope", "llama3"];
 
-/// The largest sizes that are taken: any real model has smaller ones.
+/// The largest accepted size; all real models are smaller.
 const MOST: u32 = 1 << 24;
 
-/// Model types whose experts have the form that is priced: a router over gated blocks of one width.
+/// Model types whose experts the cost model supports: a router over gated blocks of equal width.
 const MIXTURES: [&str; 3] = ["mixtral", "qwen3_moe", "deepseek"];
 
-/// Model types whose feed-forward block has none.
+/// Model types whose feed-forward block is not gated.
 const PLAIN: [&str; 10] = [
     "opt",
     "gpt2",
@@ -81,7 +81,7 @@ const PLAIN: [&str; 10] = [
 /// Reads the file.
 ///
 /// # Errors
-/// When it cannot be read or does not describe a decoder-only transformer of a form that is priced.
+/// If it cannot be read, or does not describe a decoder-only transformer that the cost model supports.
 pub(super) fn read(path: &Path) -> Result<ModelSpec, EngineError> {
     let shown = path.display().to_string();
     let text = file::read_text(path, MAX_SETTINGS_BYTES).map_err(|error| {
@@ -90,8 +90,8 @@ pub(super) fn read(path: &Path) -> Result<ModelSpec, EngineError> {
     parse(&text, &name_of(path)).map_err(|reason| EngineError::Malformed { path: shown, reason })
 }
 
-/// The name of the model that a file describes. A `config.json` has the name of its folder, as on the
-/// hub; any other file has its own name.
+/// The name of the model in a file. For a `config.json` it is the name of its folder, as on the hub; otherwise it is
+/// the name of the file.
 fn name_of(path: &Path) -> String {
     let is_the_hubs = path.file_name().is_some_and(|name| name == "config.json");
     let named =
@@ -118,7 +118,7 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
         return Err(format!("`hidden_size` {hidden} is not a multiple of {heads} heads"));
     }
     let intermediate = match config.number(&["intermediate_size", "ffn_hidden_size", "n_inner"]) {
-        // Qwen of the first generation counts gate and up projection together.
+        // First-generation Qwen states the width of gate and up projection together.
         Some(width) if model_type == "qwen" => width / 2,
         Some(width) => width,
         None if mlp == Mlp::Plain => {
@@ -151,7 +151,7 @@ fn parse(text: &str, name: &str) -> Result<ModelSpec, String> {
     Ok(spec)
 }
 
-/// Refuses sizes that no model has, with which nothing can be computed.
+/// Rejects sizes that no model has and that would make costs meaningless.
 fn check_sizes(spec: &ModelSpec) -> Result<(), String> {
     for (key, size) in [
         ("num_hidden_layers", spec.layers),
@@ -238,7 +238,7 @@ impl Config {
         Ok((stretched * factor) as u32)
     }
 
-    /// Experts of a form that is priced: chosen in every layer but the first few, all alike.
+    /// The experts, in the supported form: all layers except the first few choose among equal experts.
     fn experts(&self, model_type: &str) -> Result<Option<Experts>, String> {
         let keys = ["num_local_experts", "num_experts", "n_routed_experts"];
         let found = keys.into_iter().find_map(|key| Some((key, self.number(&[key])?)));

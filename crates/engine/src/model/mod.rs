@@ -1,4 +1,4 @@
-//! Models as the engine sees them: sizes that decide memory and work. Weights are never loaded.
+//! The sizes of models that determine memory and work. Weights are never loaded.
 
 mod hub_config;
 mod registry;

@@ -1,4 +1,4 @@
-//! The models that are known by name (`data/models.toml`). Adding one is an entry in that file.
+//! The built-in models (`data/models.toml`). To add a model, add an entry to that file.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -20,15 +20,15 @@ static MODELS: LazyLock<Vec<ModelSpec>> = LazyLock::new(|| {
     file.model
 });
 
-/// The models that are known by name.
+/// The built-in models.
 pub fn models() -> &'static [ModelSpec] {
     &MODELS
 }
 
-/// A model by its short name or hub id (letter case aside), or from the path of a `config.json`.
+/// Returns a model by its short name or hub id (case-insensitive), or from the path of a `config.json`.
 ///
 /// # Errors
-/// When there is no such model, or the file cannot be read or is not a model's.
+/// If there is no such model, or the file cannot be read or does not describe a model.
 pub fn model(name: &str) -> Result<ModelSpec, EngineError> {
     let known = |spec: &&ModelSpec| {
         spec.name.eq_ignore_ascii_case(name) || spec.hub_id.eq_ignore_ascii_case(name)

@@ -1,4 +1,4 @@
-//! The sizes of a decoder-only transformer, and the parameters and bytes that follow from them.
+//! The sizes of a decoder-only transformer, and the parameters and bytes that result from them.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,33 +8,33 @@ use crate::weights::Weights;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mlp {
-    /// Gate, up and down projections (SwiGLU and its like).
+    /// Gate, up and down projections (such as SwiGLU).
     Gated,
     /// Up and down projections.
     Plain,
 }
 
-/// Feed-forward blocks of which each token passes through a few.
+/// A mixture of experts: each token is routed to a few of the experts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experts {
-    /// Experts of a layer among which the router chooses.
+    /// The number of experts of a layer that the router can choose.
     pub count: u32,
-    /// How many of them a token passes through.
+    /// How many of them each token is routed to.
     pub per_token: u32,
-    /// Experts through which every token passes beside those.
+    /// The number of additional experts that every token passes through.
     #[serde(default)]
     pub shared: u32,
-    /// Width inside an expert.
+    /// Intermediate width of an expert.
     pub intermediate: u32,
-    /// Layers that have a feed-forward block of their own instead of experts.
+    /// The number of layers with an ordinary feed-forward block instead of experts.
     #[serde(default)]
     pub dense_layers: u32,
 }
 
 impl Experts {
-    /// The expected number of distinct experts of a layer that so many tokens pass through, each
-    /// expert being as likely as any other.
+    /// The expected number of distinct experts of a layer that `tokens` tokens are routed to. All experts are assumed
+    /// to be equally likely.
     pub fn distinct(&self, tokens: f64) -> f64 {
         let count = f64::from(self.count);
         count * (1.0 - (1.0 - f64::from(self.per_token) / count).powf(tokens))
@@ -47,47 +47,47 @@ impl Experts {
 pub struct ModelSpec {
     /// A short name in lower case.
     pub name: String,
-    /// Its name on the hub; empty where it came from a file.
+    /// Its name on the hub; empty if it comes from a file.
     pub hub_id: String,
-    /// Transformer layers.
+    /// The number of transformer layers.
     pub layers: u32,
     /// Width of the residual stream.
     pub hidden: u32,
-    /// Query heads.
+    /// The number of query heads.
     pub heads: u32,
-    /// Key and value heads.
+    /// The number of key and value heads.
     pub kv_heads: u32,
     /// Width of a head.
     pub head_dim: u32,
-    /// Width inside the feed-forward block (of one of the two halves where it is gated).
+    /// Intermediate width of the feed-forward block; of one half if it is gated.
     pub intermediate: u32,
-    /// Rows of the embedding.
+    /// The number of tokens in the vocabulary.
     pub vocabulary: u32,
-    /// Tokens of a sequence, prompt and output, that the engine derives as the limit.
+    /// The engine's default limit for the tokens of a sequence, prompt and output together.
     pub context: u32,
-    /// The most tokens that may be asked for, where it is more than `context`.
+    /// The largest limit that may be requested, if it is larger than `context`.
     pub context_limit: Option<u32>,
     /// How the linear layers are stored.
     pub weights: Weights,
     /// The feed-forward block.
     pub mlp: Mlp,
-    /// Experts, where the feed-forward block has them.
+    /// The experts, if the model is a mixture of experts.
     pub experts: Option<Experts>,
-    /// Input and output embedding are one matrix.
+    /// Whether input and output embedding are the same matrix.
     #[serde(default)]
     pub tied_embeddings: bool,
-    /// The profile that is taken when none is named.
+    /// The profile that is used if none is named.
     pub default_profile: String,
 }
 
 impl ModelSpec {
-    /// Parameters of the linear layers of all blocks, whatever a token passes through.
+    /// Parameters of the linear layers, including all experts.
     pub fn linear_parameters(&self) -> f64 {
         let experts = self.experts.map_or(0.0, |experts| f64::from(experts.count));
         self.shared_parameters() + experts * self.expert_parameters()
     }
 
-    /// Those that every token passes through: all of them but the experts that a router chooses.
+    /// Parameters that every token passes through: all except those of the experts that a router chooses.
     pub fn shared_parameters(&self) -> f64 {
         let (hidden, head_dim) = (f64::from(self.hidden), f64::from(self.head_dim));
         let query = hidden * f64::from(self.heads) * head_dim;
@@ -108,7 +108,7 @@ impl ModelSpec {
         }
     }
 
-    /// Those of one expert in each of the layers that have experts.
+    /// Parameters of one expert in each of the layers that have experts.
     pub fn expert_parameters(&self) -> f64 {
         self.experts.map_or(0.0, |experts| {
             let layers = f64::from(self.layers - experts.dense_layers);
@@ -129,14 +129,14 @@ impl ModelSpec {
         f64::from(self.vocabulary) * f64::from(self.hidden)
     }
 
-    /// Bytes of all weights in memory; embeddings are never quantised.
+    /// Bytes of all weights in memory. Embeddings are never quantised.
     pub fn weight_bytes(&self, weights: Weights) -> f64 {
         let embeddings = if self.tied_embeddings { 1.0 } else { 2.0 };
         self.linear_parameters() * weights.bytes_per_parameter()
             + embeddings * self.head_parameters() * weights.bytes_per_activation()
     }
 
-    /// Bytes of keys and values of one token, at sixteen bits.
+    /// Bytes of the keys and values of one token, with sixteen bits per number.
     pub fn kv_bytes_per_token(&self) -> f64 {
         2.0 * f64::from(self.layers) * f64::from(self.kv_heads) * f64::from(self.head_dim) * 2.0
     }

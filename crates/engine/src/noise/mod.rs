@@ -1,5 +1,5 @@
-//! Noise of the engine: how a real engine's steps differ from their cost, as options. Their text
-//! is read and written here; nothing is drawn.
+//! Options for the noise of the engine: how the steps of a real engine differ from their cost. This file parses and
+//! formats them; it draws no random numbers.
 
 mod state;
 
@@ -10,58 +10,57 @@ use std::time::Duration;
 use crate::error::EngineError;
 pub use state::NoiseState;
 
-/// What makes steps longer or shorter than their cost. Times are of the engine's own work: while it
-/// has nothing to do, they stand still.
+/// What makes steps longer or shorter than their cost. Times count only while the engine works, not while it is idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Noise {
-    /// Each step for itself: the standard deviation of the logarithm of its factor, whose mean is 1.
+    /// Independent variation of each step: the standard deviation of the logarithm of its factor, whose mean is 1.
     pub step: Option<f64>,
-    /// All steps together, slowly.
+    /// Slow variation of all steps together.
     pub drift: Option<Drift>,
     /// The first steps are slower.
     pub warmup: Option<WarmUp>,
     /// A few steps are much slower.
     pub burst: Option<Burst>,
-    /// The engine stops now and then.
+    /// Occasional stops of the engine.
     pub pause: Option<Pause>,
-    /// The seed of all draws; absent: the starter of the engine chooses one.
+    /// The seed of all draws; absent: the caller chooses one.
     pub seed: Option<u64>,
 }
 
-/// A factor on all steps, of mean 1, that changes slowly. Its logarithm is a first-order
-/// autoregressive process, which begins anywhere in its range.
+/// A factor on all steps, with mean 1, that changes slowly. Its logarithm is a first-order autoregressive process,
+/// which starts in its stationary distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
     /// The standard deviation of the logarithm.
     pub sd: f64,
-    /// After this time the correlation with the value before has fallen to 1/e.
+    /// The time after which the correlation with the earlier value has decreased to 1/e.
     pub time: Duration,
 }
 
-/// Steps that are slower at first.
+/// Slower steps at the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WarmUp {
-    /// By which share the first step is slower. It falls evenly to 0.
+    /// The share by which the first step is slower. It decreases linearly to 0.
     pub share: f64,
-    /// When it is 0.
+    /// The time after which it is 0.
     pub time: Duration,
 }
 
-/// Steps that are slow for no reason that can be seen.
+/// Slow steps without a visible cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
-    /// The probability of a step to be one.
+    /// The probability that a step is slow.
     pub probability: f64,
-    /// How many times as long it takes.
+    /// The factor by which a slow step takes longer.
     pub factor: f64,
 }
 
-/// Stops, as of a garbage collection: within a step, which takes longer by as much.
+/// A stop, such as a garbage collection. It occurs within a step, which takes longer by that time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pause {
-    /// How long each is.
+    /// The length of a stop.
     pub length: Duration,
-    /// The mean time from the end of one to the next; it is drawn from an exponential distribution.
+    /// The mean time from the end of one stop to the next; these times are exponentially distributed.
     pub every: Duration,
 }
 
@@ -72,11 +71,11 @@ const PARTS: &str = "write parts such as step=0.05,drift=0.02:60s,warmup=0.3:5s,
     pause=20ms:10s,seed=7";
 
 impl Noise {
-    /// Reads `step=SD,drift=SD:TIME,warmup=SHARE:TIME,burst=PROBABILITY:FACTOR,pause=TIME:TIME,seed=N`,
-    /// of which any part may be left out.
+    /// Parses `step=SD,drift=SD:TIME,warmup=SHARE:TIME,burst=PROBABILITY:FACTOR,pause=TIME:TIME,seed=N`. Every part is
+    /// optional.
     ///
     /// # Errors
-    /// The part that is wrong, and what it may be.
+    /// If a part is wrong. The error names it and states which values are allowed.
     pub fn parse(text: &str) -> Result<Self, EngineError> {
         let mut noise = Self::default();
         for part in text.split(',').map(str::trim) {
@@ -129,7 +128,7 @@ impl Noise {
                     set(&mut noise.burst, burst).ok_or_else(again)?;
                 }
                 "pause" => {
-                    // Shorter ways between pauses would be most of the work of a prediction.
+                    // With shorter times between pauses, a prediction would mainly compute pauses.
                     let length = |text: &str| span(text).filter(|&time| time <= LONGEST_PAUSE);
                     let every = |text: &str| span(text).filter(|&time| time >= SHORTEST_WAY);
                     let pause = two(value, length, every)
@@ -165,7 +164,7 @@ impl Noise {
         Ok(noise)
     }
 
-    /// The noise with this seed, where it has none of its own.
+    /// Returns the noise with this seed if it has no seed yet.
     #[must_use]
     pub fn or_seed(self, seed: u64) -> Self {
         Self { seed: self.seed.or(Some(seed)), ..self }
@@ -181,7 +180,7 @@ impl FromStr for Noise {
 }
 
 impl fmt::Display for Noise {
-    /// As [`Noise::parse`] reads it.
+    /// In the format that [`Noise::parse`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = |time: Duration| format!("{}s", time.as_secs_f64());
         let parts = [
@@ -196,7 +195,7 @@ impl fmt::Display for Noise {
     }
 }
 
-/// Sets what is absent; nothing where it is in the store already.
+/// Sets an absent value; `None` if the value is already set.
 fn set<T>(slot: &mut Option<T>, value: T) -> Option<()> {
     slot.replace(value).is_none().then_some(())
 }

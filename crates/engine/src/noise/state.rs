@@ -1,5 +1,4 @@
-//! The state of the noise from step to step: its random draws, and their effect on the time of a
-//! step.
+//! The state of the noise from step to step: its random draws, and their effect on the time of a step.
 
 use std::time::Duration;
 
@@ -9,21 +8,20 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{Drift, Noise};
 
-/// The noise of an engine at an instant of its work. One that goes on with the work of another engine
-/// takes over its state.
+/// The state of an engine's noise. An engine that continues the work of another one takes over its state.
 #[derive(Clone, Debug)]
 pub struct NoiseState {
     noise: Noise,
-    /// Streams of their own, so that one kind of noise does not change the draws of another.
+    /// Separate random streams, so that one kind of noise does not change the draws of another.
     steps: ChaCha8Rng,
     drifts: ChaCha8Rng,
     bursts: ChaCha8Rng,
     pauses: ChaCha8Rng,
-    /// The logarithm of the drift, in its standard deviations.
+    /// The logarithm of the drift, in units of its standard deviation.
     drift: f64,
-    /// The length of the step before, which the drift has not moved by yet.
+    /// The length of the previous step, over which the drift has not changed yet.
     last_ns: u64,
-    /// Work so far, pauses included.
+    /// The total time of work so far, including pauses.
     busy_ns: u64,
     /// When the next pause is due, on the same clock.
     pause_at_ns: f64,
@@ -48,7 +46,7 @@ impl NoiseState {
         }
     }
 
-    /// The time that the next step takes, which has this cost.
+    /// Returns the time of the next step, which has this cost.
     pub fn step(&mut self, cost: Duration) -> Duration {
         let Noise { step, drift, warmup, burst, .. } = self.noise;
         let mut factor = 1.0;
@@ -59,7 +57,7 @@ impl NoiseState {
             let kept = portable::exp(-(self.last_ns as f64) / time.as_nanos() as f64);
             let drawn = normal(&mut self.drifts);
             self.drift = kept * self.drift + (1.0 - kept * kept).sqrt() * drawn;
-            // Slow times hold fewer steps: it is their mean over steps that is 1.
+            // Slow periods contain fewer steps. This factor makes the mean over steps 1.
             factor *= log_normal(sd, self.drift) * portable::exp(sd * sd);
         }
         if let Some(warmup) = warmup {
@@ -77,7 +75,7 @@ impl NoiseState {
         Duration::from_nanos(self.last_ns)
     }
 
-    /// The pauses that fall into the next `worked_ns` of work.
+    /// The total length of the pauses in the next `worked_ns` of work.
     fn paused_ns(&mut self, worked_ns: u64) -> u64 {
         let Some(pause) = self.noise.pause else { return 0 };
         let length_ns = pause.length.as_nanos() as u64;
@@ -90,12 +88,12 @@ impl NoiseState {
     }
 }
 
-/// A log-normal factor of mean 1 for a standard normal number.
+/// A log-normal factor with mean 1, from a standard normal number.
 fn log_normal(sd: f64, normal: f64) -> f64 {
     portable::exp(sd * normal - 0.5 * sd * sd)
 }
 
-/// An exponential time of this mean, in nanoseconds.
+/// An exponentially distributed time with this mean, in nanoseconds.
 fn wait_ns(mean: Duration, rng: &mut ChaCha8Rng) -> f64 {
     -portable::ln(1.0 - unit(rng)) * mean.as_nanos() as f64
 }
@@ -106,7 +104,7 @@ mod tests {
 
     const COST: Duration = Duration::from_millis(10);
 
-    /// The times of steps that cost 10 ms each, in units of that.
+    /// The times of steps that cost 10 ms each, relative to that cost.
     fn factors(text: &str, steps: usize) -> Vec<f64> {
         let mut state = NoiseState::new(Noise::parse(text).unwrap());
         (0..steps).map(|_| state.step(COST).as_secs_f64() / 0.01).collect()
@@ -120,7 +118,7 @@ mod tests {
         values.iter().map(|value| value.ln()).collect()
     }
 
-    /// Variance of the values around their mean, and the correlation of those so many steps apart.
+    /// The variance of the values, and the correlation of values that are `apart` steps apart.
     fn spread(values: &[f64], apart: usize) -> (f64, f64) {
         let mean = mean(values);
         let product = |pairs: &mut dyn Iterator<Item = (f64, f64)>| {
@@ -135,7 +133,7 @@ mod tests {
     #[test]
     fn steps_are_log_normal_around_their_cost_and_independent() {
         let factors = factors("step=0.2,seed=1", 200_000);
-        // The mean of as many has a deviation of 0.05 %.
+        // The mean of this many factors has a standard deviation of 0.05 %.
         assert!((mean(&factors) - 1.0).abs() < 0.002, "{}", mean(&factors));
         let logarithms = logarithms(&factors);
         let (variance, correlation) = spread(&logarithms, 1);
@@ -146,7 +144,7 @@ mod tests {
 
     #[test]
     fn drift_has_its_deviation_and_forgets_within_its_time() {
-        // Steps of 10 ms, 1 s: correlations of exp(-1/100), exp(-1), exp(-3).
+        // With steps of 10 ms and a drift time of 1 s, the correlations are exp(-1/100), exp(-1) and exp(-3).
         let factors = factors("drift=0.1:1s,seed=2", 2_000_000);
         assert!((mean(&factors) - 1.0).abs() < 0.005, "{}", mean(&factors));
         let logarithms = logarithms(&factors);
@@ -170,7 +168,7 @@ mod tests {
     fn warm_up_falls_evenly_to_nothing() {
         let factors = factors("warmup=0.5:1s", 200);
         assert_eq!(factors[0], 1.5);
-        // The second step begins after 15 ms of 1 s.
+        // The second step begins after 15 ms of the warm-up of 1 s.
         assert!((factors[1] - (1.0 + 0.5 * 0.985)).abs() < 1e-6, "{}", factors[1]);
         assert!(factors.is_sorted_by(|a, b| a >= b));
         let slower_s: f64 = factors.iter().take_while(|&&it| it > 1.0).sum::<f64>() * 0.01;
@@ -190,7 +188,7 @@ mod tests {
     fn pauses_lie_as_far_apart_as_asked_for_in_the_mean() {
         let factors = factors("pause=20ms:1s,seed=4", 100_000);
         let paused = factors.iter().map(|factor| factor - 1.0).sum::<f64>() / 2.0;
-        // 1,000 s of work, with a deviation of 32.
+        // 1,000 s of work, with a standard deviation of 32 s.
         assert!((paused - 1_000.0).abs() < 130.0, "{paused}");
         assert!(factors.iter().all(|factor| (factor - 1.0) % 2.0 < 1e-9));
     }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use crate::config::Limits;
 use crate::kv::BlockManager;
 use crate::prefix_cache::Prefix;
-use crate::request::RequestId;
+use crate::request::{Finish, RequestId};
 
 /// A request inside the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Sequence {
     pub computed: u32,
     /// The number of tokens that the current step computes. Only engines with chunked prefill use it.
     pub scheduled: u32,
-    /// The hashed blocks of the prompt; absent if the engine caches no prefixes.
+    /// The hashed blocks of the prompt; absent if the engine has no prefix cache.
     pub prefix: Option<Box<Prefix>>,
 }
 
@@ -39,26 +39,38 @@ impl Sequence {
     }
 
     /// The number of tokens so far, prompt and output together.
+    #[inline]
     pub fn tokens(&self) -> u32 {
         self.prompt + self.generated
     }
 
-    /// The number of output tokens that are still to come. A sequence ends at the latest when it has
-    /// `max_sequence_tokens` tokens, prompt and output together.
+    /// The number of remaining output tokens. A sequence ends at the latest when it has `max_sequence_tokens` tokens,
+    /// prompt and output together.
+    #[inline]
     pub fn remaining(&self, max_sequence_tokens: u32) -> u32 {
         let requested = self.max_tokens.min(self.ends_after) - self.generated;
         requested.min(max_sequence_tokens - self.tokens())
     }
+
+    /// Why the sequence ends with its current tokens; `None` if it continues.
+    #[inline]
+    pub fn finish(&self, max_sequence_tokens: u32) -> Option<Finish> {
+        let is_stopped = self.tokens() >= max_sequence_tokens || self.generated >= self.ends_after;
+        match self.generated >= self.max_tokens {
+            true => Some(Finish::Length),
+            false => is_stopped.then_some(Finish::Stop),
+        }
+    }
 }
 
-/// What a scheduler works on.
+/// The state that a scheduler works on.
 #[derive(Clone, Debug)]
 pub struct Queues {
     /// Sequences that are not admitted yet, or were preempted. The front one is next.
     pub waiting: VecDeque<Sequence>,
     /// Sequences that hold KV blocks, in the order of their arrival.
     pub running: Vec<Sequence>,
-    /// How many sequences have ended in the step that runs and hold their places until its end.
+    /// The number of sequences that end with the running step and hold their places until its end.
     pub leaving: usize,
     /// The KV memory.
     pub kv: BlockManager,

@@ -1,4 +1,4 @@
-//! The list of schedulers. A new one is a file in this folder and a line here.
+//! The list of schedulers. To add one, add a file in this folder and a line here.
 
 use super::scheduler::Scheduler;
 use super::tgi_1_3::Tgi13;
@@ -9,10 +9,10 @@ use crate::profile::Profile;
 
 static SCHEDULERS: [&dyn Scheduler; 3] = [&Vllm02, &VllmV1, &Tgi13];
 
-/// The scheduler of a profile's engine.
+/// Returns the scheduler of a profile's engine.
 ///
 /// # Errors
-/// When there is none for that engine and version.
+/// If there is none for that engine and version.
 pub fn scheduler(profile: &Profile) -> Result<&'static dyn Scheduler, EngineError> {
     let (engine, version) = (profile.engine.as_str(), profile.engine_version.as_str());
     let found = SCHEDULERS.into_iter().find(|scheduler| scheduler.is_used_by(engine, version));
@@ -24,7 +24,7 @@ pub fn scheduler(profile: &Profile) -> Result<&'static dyn Scheduler, EngineErro
     })
 }
 
-/// `A, B and C`
+/// The names of all schedulers, as `A, B and C`.
 fn known() -> String {
     let names = SCHEDULERS.map(Scheduler::versions);
     match names.split_last() {

@@ -1,5 +1,5 @@
-//! The interface of a scheduler: which sequences take part in the next step, and what the engines
-//! that schedule so have in common. A scheduler never counts time and never makes tokens.
+//! The interface of a scheduler: which sequences take part in the next step, and the properties of the engines that use
+//! it. A scheduler never counts time and never generates tokens.
 
 use super::queues::{Queues, Sequence};
 use crate::config::{EngineConfig, Limits};
@@ -9,58 +9,57 @@ use crate::profile::Profile;
 /// What the next step does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Batch {
-    /// The last `admitted` of the running sequences have their prompts computed and get a token.
+    /// The prompts of the last `admitted` running sequences are computed; each of these sequences gets a token.
     Prompt {
-        /// How many; may be none where requests were only ignored.
+        /// The number of sequences; 0 if requests were only ignored.
         admitted: usize,
-        /// Requests that can never run: they end here, with the tokens that they had before they
-        /// were preempted, usually none.
+        /// Requests that can never run. They end here with the tokens that they had before a preemption, usually none.
         ignored: Vec<Sequence>,
     },
     /// Every running sequence gets a token.
     Decode,
-    /// Each running sequence computes its [`Sequence::scheduled`] tokens; one whose tokens are
-    /// then all computed gets another.
+    /// Each running sequence computes its [`Sequence::scheduled`] tokens. If all its tokens are then computed, it gets
+    /// another one.
     Mixed {
-        /// As of a prompt step.
+        /// As in a prompt step.
         ignored: Vec<Sequence>,
     },
 }
 
-/// The scheduler of one line of engine versions.
+/// The scheduler of a series of engine versions.
 pub trait Scheduler: Send + Sync {
-    /// The engine and the versions that schedule so, for messages: `vllm 0.2.x`.
+    /// The engine and its versions that use this scheduler, for messages: `vllm 0.2.x`.
     fn versions(&self) -> &'static str;
 
-    /// Whether this version of this engine schedules so.
+    /// Whether this version of this engine uses this scheduler.
     fn is_used_by(&self, engine: &str, version: &str) -> bool;
 
-    /// The limits of a configuration; what is absent has the engine's default.
+    /// The limits of a configuration, with the engine's defaults for absent ones.
     ///
     /// # Errors
-    /// The first limit that the engine would refuse.
+    /// The first limit that the engine would reject.
     fn limits(&self, config: &EngineConfig) -> Result<Limits, EngineError>;
 
-    /// The next step's batch, or nothing when there is nothing to do. Sequences move between the
-    /// queues, and KV blocks are taken for every token that the step will store.
+    /// Schedules the next step's batch; `None` if there is nothing to do. It moves sequences between the queues, and
+    /// allocates KV blocks for every token that the step will store.
     fn schedule(&self, queues: &mut Queues) -> Option<Batch>;
 
-    /// How many of the next steps, `most` at most, are decode steps of all that runs now, if
-    /// nothing arrives and nothing ends. A lower bound: the true number may be higher.
+    /// How many of the next steps, `most` at most, are decode steps of all running sequences, if no request arrives and
+    /// none ends. This is a lower bound; the true number may be higher.
     fn steady_steps(&self, queues: &Queues, most: u32) -> u32;
 
-    /// Tokens, prompt and output, at which a sequence ends: one above the limit, unless an engine
-    /// differs.
+    /// The number of tokens, prompt and output together, at which a sequence ends. By default it is one above the
+    /// limit.
     fn max_sequence_tokens(&self, limits: Limits) -> u32 {
         limits.max_model_len + 1
     }
 
-    /// Whether a step may compute a part of a prompt, beside sequences that decode.
+    /// Whether a step may compute a part of a prompt together with decoding sequences.
     fn chunks_prefill(&self) -> bool {
         false
     }
 
-    /// Whether a further step is scheduled while one runs.
+    /// Whether the next step is scheduled while one runs.
     fn schedules_ahead(&self, _profile: &Profile) -> bool {
         false
     }
@@ -75,18 +74,17 @@ pub trait Scheduler: Send + Sync {
         true
     }
 
-    /// Whether the engine refuses to start when its KV cache cannot hold one sequence of
-    /// `--max-model-len` tokens.
+    /// Whether the engine refuses to start if its KV cache cannot hold one sequence of `--max-model-len` tokens.
     fn requires_kv_of_one_sequence(&self) -> bool {
         false
     }
 
-    /// Whether `/metrics` has the names of vLLM since 0.8 instead of those before.
+    /// Whether `/metrics` has the names of vLLM since 0.8.
     fn has_v1_metrics(&self) -> bool {
         false
     }
 
-    /// `--gpu-memory-utilization` where none is given.
+    /// The default of `--gpu-memory-utilization`.
     fn default_gpu_memory_utilization(&self) -> f64 {
         0.9
     }

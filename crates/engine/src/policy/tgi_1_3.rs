@@ -1,18 +1,17 @@
-//! The scheduler of Text Generation Inference 1.3.x: prompts of waiting requests are computed in a
-//! batch of their own when enough wait or enough steps have passed, and join those that run. KV
-//! blocks for the whole output are allocated at the start, so no sequence is ever preempted.
+//! The scheduler of Text Generation Inference 1.3.x. Waiting prompts are computed in a separate batch when enough of
+//! them wait or enough steps have passed; then they join the running batch. KV blocks for the whole output are
+//! allocated at the start, so no sequence is ever preempted.
 //!
-//! Requests per batch are never limited; `max_concurrent_requests` belongs to the router.
+//! The number of requests per batch is not limited; `max_concurrent_requests` belongs to the router.
 
 use super::queues::{Queues, Sequence};
 use super::scheduler::{Batch, Scheduler};
 use crate::config::{EngineConfig, Limits};
 use crate::error::EngineError;
 
-/// Decode steps after which whatever fits is admitted (`--max-waiting-tokens`).
+/// The number of decode steps after which all fitting requests are admitted (`--max-waiting-tokens`).
 const MAX_WAITING_TOKENS: u32 = 20;
-/// Waiting requests per running one that are admitted before that
-/// (`--waiting-served-ratio`).
+/// The ratio of waiting to running requests that admits requests earlier (`--waiting-served-ratio`).
 const WAITING_SERVED_RATIO: f64 = 1.2;
 
 /// TGI 1.3.x (`router/src/infer.rs` and `queue.rs` of 1.3.4).
@@ -28,8 +27,8 @@ impl Scheduler for Tgi13 {
         engine == "tgi" && version.starts_with("1.3.")
     }
 
-    /// `--max-total-tokens` and `--max-batch-prefill-tokens` under vLLM's names; TGI limits neither
-    /// sequences nor padding.
+    /// `--max-total-tokens` and `--max-batch-prefill-tokens` under vLLM's names. TGI limits neither sequences nor
+    /// padding.
     fn limits(&self, config: &EngineConfig) -> Result<Limits, EngineError> {
         let model = &config.model;
         let most = model.context_limit.unwrap_or(model.context);
@@ -52,7 +51,7 @@ impl Scheduler for Tgi13 {
         false
     }
 
-    /// All of the memory but a twentieth of what the warm-up leaves.
+    /// TGI leaves free 5 % of the memory that remains after its warm-up; this approximates it.
     fn default_gpu_memory_utilization(&self) -> f64 {
         0.95
     }
@@ -87,7 +86,7 @@ impl Scheduler for Tgi13 {
     }
 }
 
-/// Tokens for which KV blocks are allocated at the start: the prompt and the longest output.
+/// The tokens for which KV blocks are allocated at the start: the prompt and the longest possible output.
 fn reserved(sequence: &Sequence) -> u32 {
     sequence.prompt + sequence.max_tokens
 }
@@ -100,7 +99,7 @@ fn fits_alone(queues: &Queues, sequence: &Sequence) -> bool {
         && queues.kv.blocks(reserved(sequence)) <= queues.kv.total()
 }
 
-/// Takes out requests that could not even run alone; TGI's router refuses them.
+/// Removes requests that could not run even alone; TGI's router rejects them.
 fn take_unschedulable(queues: &mut Queues) -> Vec<Sequence> {
     let (keep, ignored): (Vec<_>, Vec<_>) = std::mem::take(&mut queues.waiting)
         .into_iter()
@@ -109,7 +108,7 @@ fn take_unschedulable(queues: &mut Queues) -> Vec<Sequence> {
     ignored
 }
 
-/// Whether waiting requests are admitted however few they are.
+/// Whether waiting requests are admitted regardless of their number.
 fn has_waited_enough(queues: &Queues) -> bool {
     queues.running.is_empty() || queues.decodes_since_prompt >= MAX_WAITING_TOKENS
 }

@@ -1,7 +1,7 @@
-//! The scheduler of vLLM 0.2.x: prompts first, in steps of their own; decode steps over all running
-//! sequences; preemption by recomputation when KV blocks run out.
+//! The scheduler of vLLM 0.2.x. Prompts come first, in separate steps. A decode step contains all running sequences. If
+//! KV blocks run out, sequences are preempted and recomputed later.
 //!
-//! Swapping to host memory is never modelled: it concerns requests with several sequences only.
+//! Swapping to host memory is not modelled, because it occurs only for requests with several sequences.
 
 use super::queues::{Queues, Sequence};
 use super::scheduler::{Batch, Scheduler};
@@ -50,14 +50,14 @@ impl Scheduler for Vllm02 {
         }
         grow(queues);
         if queues.running.is_empty() {
-            // The only sequence was preempted for want of a block: it begins again, or never can.
+            // The only sequence was preempted because no block was free. It is admitted again, or can never run.
             return admit(queues);
         }
         Some(Batch::Decode)
     }
 
     fn steady_steps(&self, queues: &Queues, most: u32) -> u32 {
-        // A prompt that is not admitted now is not admitted while free blocks only become fewer.
+        // A prompt that is not admitted now will not be admitted while the number of free blocks only decreases.
         if Prompts::default().next(queues).is_some() {
             return 0;
         }
@@ -65,7 +65,7 @@ impl Scheduler for Vllm02 {
     }
 }
 
-/// The prompts of a step so far.
+/// The prompts that a step contains so far.
 #[derive(Default)]
 struct Prompts {
     count: usize,
@@ -80,17 +80,17 @@ enum Next {
 }
 
 impl Prompts {
-    /// What this step does with the first waiting sequence; `None` if it goes on waiting.
+    /// What this step does with the first waiting sequence; `None` if the sequence must continue to wait.
     fn next(&self, queues: &Queues) -> Option<Next> {
         let limits = queues.limits;
-        // A preempted sequence computes its output again as part of its prompt.
+        // A preempted sequence recomputes its output as part of its prompt.
         let prompt = queues.waiting.front()?.tokens();
         let alloc_status = queues.kv.can_allocate(prompt);
         let prompt_limit = limits.max_model_len.min(limits.max_num_batched_tokens);
         if prompt > prompt_limit || alloc_status == AllocStatus::Never {
             return Some(Next::Ignored);
         }
-        // Every prompt of a step is padded to the longest.
+        // Every prompt of a step is padded to the longest one.
         let padded = (self.count as u64 + 1) * u64::from(prompt.max(self.longest));
         let fits = alloc_status == AllocStatus::Now
             && padded <= u64::from(limits.max_num_batched_tokens)
@@ -100,7 +100,7 @@ impl Prompts {
     }
 }
 
-/// Admits waiting prompts in order, until one does not fit into this step.
+/// Admits waiting prompts in order until one does not fit into this step.
 fn admit(queues: &mut Queues) -> Option<Batch> {
     let mut prompts = Prompts::default();
     let mut ignored = Vec::new();
@@ -122,8 +122,8 @@ fn admit(queues: &mut Queues) -> Option<Batch> {
     (admitted > 0 || !ignored.is_empty()).then_some(Batch::Prompt { admitted, ignored })
 }
 
-/// Allocates, first come first served, the next token of each running sequence; preempts the
-/// sequence that arrived last where no block is free.
+/// Allocates the next token of each running sequence, in order of arrival. If no block is free, the sequence that
+/// arrived last is preempted.
 fn grow(queues: &mut Queues) {
     let mut served = 0;
     while served < queues.running.len() {
@@ -133,7 +133,7 @@ fn grow(queues: &mut Queues) {
             queues.kv.append(&mut sequence.blocks, tokens);
             served += 1;
         } else {
-            // The sequence itself goes when it is the last one left.
+            // If no later sequence is left, the sequence itself is preempted.
             let victim = queues.running.pop().expect("invariant: one is still unserved");
             queues.preempt(victim);
         }
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_padding_rule_counts_every_prompt_of_the_step() {
-        // Two of 300 with one of 44 would pad 256; with 43 it is 257.
+        // Two prompts of 300 tokens with one of 44 need 256 tokens of padding, which is the limit; with 43 it is 257.
         assert_eq!(admitted(&mut queues(1000, &[300, 300, 44])), 3);
         assert_eq!(admitted(&mut queues(1000, &[300, 300, 43])), 2);
     }

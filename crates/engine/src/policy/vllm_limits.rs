@@ -3,7 +3,7 @@
 use crate::config::EngineConfig;
 use crate::error::EngineError;
 
-/// `--max-model-len`; absent: the context length of the model.
+/// Returns `--max-model-len`, by default the context length of the model.
 pub(super) fn max_model_len(config: &EngineConfig) -> Result<u32, EngineError> {
     let model = &config.model;
     let limit = model.context_limit.unwrap_or(model.context);
@@ -18,7 +18,7 @@ pub(super) fn max_model_len(config: &EngineConfig) -> Result<u32, EngineError> {
     }
 }
 
-/// A step needs room for one token of each sequence.
+/// Checks that a step has room for one token of each sequence.
 pub(super) fn check_step(batched_tokens: u32, sequences: u32) -> Result<(), EngineError> {
     if sequences == 0 {
         return Err(EngineError::invalid("--max-num-seqs", 0, "must be at least 1"));

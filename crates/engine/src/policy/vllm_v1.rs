@@ -1,10 +1,9 @@
-//! The scheduler of vLLM since 0.8 ("V1"): each step has a budget of tokens. Running sequences are
-//! served first, in order of arrival, mostly a token each; the rest of the budget goes to waiting
-//! prompts, in chunks where they are longer. Cached prefixes of prompts are not computed again.
-//! Where KV blocks run out, the sequence that arrived last is preempted and computed again.
+//! The scheduler of vLLM since 0.8 ("V1"): each step has a token budget. Running sequences are served first, in order
+//! of arrival, mostly with one token each. The rest of the budget goes to waiting prompts, in chunks if they are
+//! longer. Cached prefixes of prompts are not computed again. If KV blocks run out, the sequence that arrived last is
+//! preempted and recomputed later.
 //!
-//! Scheduling ahead is the engine's (`crate::engine`). Priorities, speculative decoding and transfers of KV
-//! are never modelled.
+//! `crate::engine` implements scheduling ahead. Priorities, speculative decoding and KV transfers are not modelled.
 
 use super::queues::{Queues, Sequence};
 use super::scheduler::{Batch, Scheduler};
@@ -34,7 +33,7 @@ impl Scheduler for VllmV1 {
             }
     }
 
-    /// A step need not hold a whole prompt, and pads nothing.
+    /// A step may contain a part of a prompt, and has no padding.
     fn limits(&self, config: &EngineConfig) -> Result<Limits, EngineError> {
         if let Some(paddings) = config.max_paddings {
             let expected = "steps of this engine have no padding; leave it out";
@@ -49,7 +48,7 @@ impl Scheduler for VllmV1 {
         vllm_limits::check_step(max_num_batched_tokens, max_num_seqs)?;
         let mut config = config.clone();
         if is_of_today && config.max_model_len.is_none() {
-            // It takes what the model states, and does not start where its memory holds less.
+            // The engine uses the model's own limit, and does not start if its KV memory cannot hold such a sequence.
             config.max_model_len = config.model.context_limit;
         }
         let max_model_len = vllm_limits::max_model_len(&config)?;
@@ -60,8 +59,8 @@ impl Scheduler for VllmV1 {
             max_num_batched_tokens,
             max_paddings: 0,
             max_prompt_part: max_prompt_part.unwrap_or(u32::MAX),
-            // Without it a long prompt that does not fit would be begun and preempted again and again. Cached
-            // blocks of what was begun have the same effect in versions that reserve nothing.
+            // Without it, a long prompt that does not fit would be begun and preempted repeatedly. In versions that
+            // reserve nothing, the cached blocks of the computed part have the same effect.
             reserves_prompts: is_of_today,
         })
     }
@@ -91,30 +90,30 @@ impl Scheduler for VllmV1 {
     }
 
     fn schedule(&self, queues: &mut Queues) -> Option<Batch> {
-        queues.running.iter_mut().for_each(|sequence| sequence.scheduled = 0);
         let ignored = too_long(queues);
-        let mut budget = queues.limits.max_num_batched_tokens;
-        // A step that had to preempt admits no prompt.
+        let most = queues.limits.max_num_batched_tokens;
+        let mut budget = most;
+        // A step with a preemption admits no prompt.
         if serve_running(queues, &mut budget) {
             while let Some(first) = admissible(queues, budget) {
                 budget -= first.tokens;
                 admit(queues, first);
             }
         }
-        let has_work = !ignored.is_empty() || queues.running.iter().any(|s| s.scheduled > 0);
+        let has_work = !ignored.is_empty() || budget < most;
         has_work.then_some(Batch::Mixed { ignored })
     }
 
     fn steady_steps(&self, queues: &Queues, most: u32) -> u32 {
         let running = &queues.running;
-        // The last prompt token may be computed in a step of its own, which is no decode step.
+        // The last prompt token may be computed in a separate step, which is not a decode step.
         let decoding = |sequence: &Sequence| {
             sequence.generated > 0 && sequence.computed + 1 == sequence.tokens()
         };
         let budget = queues.limits.max_num_batched_tokens.checked_sub(running.len() as u32);
         let Some(budget) = budget.filter(|_| running.iter().all(decoding)) else { return 0 };
         let first = queues.waiting.front();
-        // A prompt that is not admitted now is not admitted while free blocks only become fewer.
+        // A prompt that is not admitted now will not be admitted while the number of free blocks only decreases.
         if first.is_some_and(|first| first.tokens() >= queues.limits.max_model_len)
             || admissible(queues, budget).is_some()
         {
@@ -124,7 +123,7 @@ impl Scheduler for VllmV1 {
     }
 }
 
-/// Takes out waiting prompts that leave no room for an output token; vLLM's front end refuses them.
+/// Removes waiting prompts that leave no room for an output token; vLLM's front end rejects them.
 fn too_long(queues: &mut Queues) -> Vec<Sequence> {
     let mut ignored = Vec::new();
     let limit = queues.limits.max_model_len;
@@ -134,8 +133,8 @@ fn too_long(queues: &mut Queues) -> Vec<Sequence> {
     ignored
 }
 
-/// Schedules running sequences in order of arrival, as far as the budget of tokens goes. Returns
-/// whether there were KV blocks for all without a preemption.
+/// Schedules running sequences in order of arrival, within the token budget. Returns whether there were enough KV
+/// blocks without a preemption.
 fn serve_running(queues: &mut Queues, budget: &mut u32) -> bool {
     let mut served = 0;
     let mut has_blocks = true;
@@ -150,25 +149,26 @@ fn serve_running(queues: &mut Queues, budget: &mut u32) -> bool {
             *budget -= tokens;
             served += 1;
         } else {
-            // The sequence itself goes when it is the last one left.
+            // If no later sequence is left, the sequence itself is preempted.
             let victim = queues.running.pop().expect("invariant: one is still unserved");
             queues.preempt(victim);
             has_blocks = false;
         }
     }
+    queues.running[served..].iter_mut().for_each(|sequence| sequence.scheduled = 0);
     has_blocks
 }
 
 /// What a step computes of the first waiting sequence.
 #[derive(Clone, Copy)]
 struct Admission {
-    /// Blocks of its prefix that are cached.
+    /// The number of cached blocks of its prefix.
     cached_blocks: u32,
-    /// Tokens that are computed after those.
+    /// The number of tokens that are computed after the cached ones.
     tokens: u32,
 }
 
-/// What of the first waiting sequence fits into the rest of the step; `None` if it has to wait.
+/// The part of the first waiting sequence that fits into the rest of the step; `None` if the sequence must wait.
 fn admissible(queues: &Queues, budget: u32) -> Option<Admission> {
     let first = queues.waiting.front()?;
     let limits = queues.limits;
@@ -180,7 +180,7 @@ fn admissible(queues: &Queues, budget: u32) -> Option<Admission> {
         return None;
     }
     let kv = &queues.kv;
-    // At least one token is computed, for its logits are needed.
+    // At least one token must be computed, because its logits are needed.
     let most = (first.tokens() - 1) / kv.block_size();
     let prefix = first.prefix.as_ref();
     let CacheHit { blocks, idle } =
@@ -232,7 +232,7 @@ mod tests {
         queues
     }
 
-    /// One step: the tokens that each running sequence computes, by its number.
+    /// Executes one step. Returns the id of each running sequence and the tokens that it computes.
     fn step(queues: &mut Queues) -> Vec<(u64, u32)> {
         VllmV1.schedule(queues).expect("something to do");
         let given = queues.running.iter().filter(|s| s.scheduled > 0);
@@ -322,7 +322,8 @@ mod tests {
         let second = queues.waiting.pop_back();
         assert_eq!(step(&mut queues), [(0, 64)]);
         queues.waiting.extend(second);
-        // Three blocks of four: the last token is computed again for its logits.
+        // Three of the four blocks are reused. The last block is computed again, because the logits of its last token
+        // are needed.
         assert_eq!(step(&mut queues), [(0, 1), (1, 16)]);
         assert_eq!((queues.prefix_queries, queues.prefix_hits), (128, 48));
         assert_eq!(queues.kv.used(), 4 + 1 + 1, "three blocks are shared");

@@ -1,15 +1,14 @@
-//! What vLLM since 0.8 does where an argument is not given, by its version and the card. A profile may say
-//! otherwise.
+//! Defaults of vLLM since 0.8 for absent arguments, by version and card. A profile can override them.
 
 use crate::card::Card;
 use crate::profile::Profile;
 
-/// Cards of so much memory have the larger limits, but for the A100 (`vllm/engine/arg_utils.py`).
+/// Cards with at least this much memory have the larger limits, except the A100 (`vllm/engine/arg_utils.py`).
 const LARGE_CARD_BYTES: u64 = 70 << 30;
-/// The first version that schedules ahead by itself.
+/// The first version that schedules ahead by default.
 const AHEAD_FROM: (u32, u32) = (0, 14);
 
-/// `--max-num-seqs` and `--max-num-batched-tokens` of its server.
+/// The defaults of its server for `--max-num-seqs` and `--max-num-batched-tokens`.
 pub(super) fn limits(profile: &Profile, card: &Card) -> (u32, u32) {
     let is_large = card.memory_bytes >= LARGE_CARD_BYTES && !card.name.contains("a100");
     let (sequences, tokens) = if is_large { (1024, 8192) } else { (256, 2048) };
@@ -20,7 +19,7 @@ pub(super) fn limits(profile: &Profile, card: &Card) -> (u32, u32) {
     )
 }
 
-/// `--async-scheduling`; it is modelled with costs of today alone.
+/// Whether the engine schedules ahead (`--async-scheduling`). Only the cost model since vLLM 0.8 supports it.
 pub(super) fn schedules_ahead(profile: &Profile) -> bool {
     let Some(steps) = &profile.steps else { return false };
     let mut parts = profile.engine_version.split('.').map(|part| part.parse().unwrap_or(0));

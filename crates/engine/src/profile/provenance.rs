@@ -1,5 +1,5 @@
-//! The measured rows behind a profile: what they cover, what they were used for, and how far the
-//! profile misses them. Computes nothing.
+//! The measured rows behind a profile: what they cover, what they were used for, and the profile's errors on them.
+//! Computes nothing.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::weights::Weights;
 
-/// Errors of one table of measured rows.
+/// The errors of a profile on one table of measured rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
@@ -19,54 +19,55 @@ pub struct Provenance {
     pub role: Role,
     /// Number of rows.
     pub rows: u32,
-    /// Requests of the saturated pass, and of the one by one, that were assumed.
+    /// The numbers of requests in the saturated pass and in the pass one by one that were assumed.
     pub requests: (u32, u32),
     /// What the rows cover.
     pub seen: Coverage,
     /// Absolute errors in percent, per column.
     pub errors: ColumnErrors,
-    /// The same of each row predicted by a fit to all tables without the rows of its input length,
-    /// and by one without those of its output length; empty where nothing was fitted on the rows.
+    /// The same errors, but each row is predicted by a fit to all tables without its own lengths. One such fit leaves
+    /// out the rows with its input length, another those with its output length. Empty if no constant was fitted on the
+    /// rows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out_lengths: ColumnErrors,
-    /// The same with the whole table left out of the fit; empty where that says nothing, because no
-    /// other table has rows of its kernel.
+    /// The same errors, but the whole table is left out of the fit. Empty if no other table has rows of its kernel,
+    /// because the errors would then be meaningless.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out_table: ColumnErrors,
-    /// Signed errors of the table under a fit to the other tables of its weights.
+    /// Signed errors of the table, predicted by a fit to the other tables with the same weights.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub without_table: SignedErrors,
-    /// Signed errors of the table under a fit to tables of other weights alone.
+    /// Signed errors of the table, predicted by a fit to tables with other weights only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub without_weights: SignedErrors,
-    /// Signed errors of the table with what differs in another version of the engine.
+    /// Signed errors of the table, predicted with the constants that differ in another version of the engine.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_version: SignedErrors,
-    /// Where a few rows only gave multipliers over another profile: the largest left-out errors of
-    /// that profile, since a few rows cannot make them smaller.
+    /// If a few rows were used only to scale another profile: the largest left-out errors of that profile. A few rows
+    /// cannot show that the errors are smaller.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out_of_start: ColumnErrors,
 }
 
-/// Errors by column: `output_tokens_per_s`, `latency_per_output_token_ms`.
+/// Errors by column name, such as `output_tokens_per_s`.
 pub type ColumnErrors = BTreeMap<String, ErrorPercent>;
 
-/// Signed errors by column.
+/// Signed errors by column name.
 pub type SignedErrors = BTreeMap<String, SignedError>;
 
 /// The errors of the rows of a table, as logarithms of prediction / measurement, in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignedError {
-    /// Their mean: what all rows of the table share.
+    /// Their mean: the error that all rows of the table share.
     pub bias: f64,
-    /// Their standard deviation around it.
+    /// Their standard deviation.
     pub scatter: f64,
     /// Their number.
     pub rows: u32,
 }
 
-/// The ranges that measured rows cover, each as (least, most).
+/// The ranges that measured rows cover, each as (minimum, maximum).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Coverage {
@@ -74,9 +75,9 @@ pub struct Coverage {
     pub input_tokens: (u32, u32),
     /// Tokens of the outputs.
     pub output_tokens: (u32, u32),
-    /// Requests in flight, or as many of them as the engine runs at once at most.
+    /// Requests in flight, at most as many as the engine runs at once.
     pub sequences: (u32, u32),
-    /// Cards that share the model.
+    /// The number of cards that share the model.
     pub cards: u32,
 }
 

@@ -1,51 +1,52 @@
-//! Constants of the cost of vLLM since 0.8 ([`crate::cost`], "steps of today"). Values and their check.
+//! Constants of the cost model of vLLM since 0.8 (see [`crate::cost`]), and their check.
 
 use serde::{Deserialize, Serialize};
 
-/// Constants of the steps of vLLM since 0.8. Factors are over what single operations of the card reach.
+/// Constants of the steps of vLLM since 0.8. Factors multiply the speeds that were measured with single operations of
+/// the card.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepConstants {
-    /// While a step runs, a further one is scheduled already (`--async-scheduling`); absent: by the version.
+    /// Whether the next step is scheduled while one runs (`--async-scheduling`); absent: depends on the version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asynchronous: Option<bool>,
-    /// `--max-num-seqs` where none is given; absent: that of the version on the card.
+    /// The default of `--max-num-seqs`; absent: depends on the version and the card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_num_seqs: Option<u32>,
-    /// The same of `--max-num-batched-tokens`.
+    /// The default of `--max-num-batched-tokens`; absent: depends on the version and the card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_num_batched_tokens: Option<u32>,
-    /// Time of the host per step that no work of the card hides, in microseconds.
+    /// Host time per step that does not overlap with the card's work, in microseconds.
     pub step_us: f64,
-    /// The same per sequence of the step.
+    /// The same per sequence of the step, in microseconds.
     pub sequence_us: f64,
-    /// The same of a step that computes prompts.
+    /// The same for a step that computes prompts, in microseconds.
     pub prompt_step_us: f64,
-    /// Time of the front end from the arrival of a request to the scheduler, and of its first token back,
-    /// in microseconds.
+    /// Latency of the front end in microseconds: from the arrival of a request to the scheduler, and of its first token
+    /// back to the client.
     pub front_us: f64,
-    /// Time that the front end is busy with a request before it takes the next, in microseconds.
+    /// Time in which the front end handles one request before it can take the next, in microseconds.
     pub front_service_us: f64,
-    /// Time of a layer beside its products and attention, in microseconds.
+    /// Time of a layer in addition to its matrix products and attention, in microseconds.
     pub layer_us: f64,
     /// Time of a layer's attention per sequence, in microseconds.
     pub sequence_layer_us: f64,
-    /// Time of a layer's attention per prompt or part of one, in microseconds.
+    /// Time of a layer's attention per prompt or chunk of a prompt, in microseconds.
     pub prompt_layer_us: f64,
-    /// Factor of the bandwidth with which weights are streamed.
+    /// Factor on the bandwidth with which weights are read.
     pub bandwidth_factor: f64,
-    /// Factor of the speed of products of many rows.
+    /// Factor on the speed of matrix products of many rows.
     pub products_factor: f64,
-    /// Factor of the bandwidth with which keys and values are read.
+    /// Factor on the bandwidth with which keys and values are read.
     pub kv_factor: f64,
-    /// Factor of products of eight-bit weights, beside the two above.
+    /// Additional factor on the products of eight-bit weights.
     pub fp8_factor: f64,
-    /// Factor of the time of reductions over cards.
+    /// Factor on the time of reductions over cards.
     pub reduction_factor: f64,
 }
 
 impl StepConstants {
-    /// Refuses values that no engine or card can have.
+    /// Rejects values that no engine or card can have.
     pub(super) fn check(&self) -> Result<(), String> {
         let (sequences, tokens) = (self.max_num_seqs, self.max_num_batched_tokens);
         if sequences == Some(0) || tokens.is_some_and(|tokens| tokens < sequences.unwrap_or(1)) {

@@ -1,12 +1,12 @@
-//! The engine's own account of each finished request, with which a client's figures are compared.
+//! The engine's own record of each finished request, for comparison with a client's figures.
 
 use std::collections::VecDeque;
 
 use inferometer_model::time::Nanos;
 use serde::Serialize;
 
-/// One finished request. Instants are on the machine's monotonic clock, and those of tokens are
-/// when the engine's step was over, not when a socket took the bytes.
+/// One finished request. Instants are on the machine's monotonic clock. Those of tokens are the ends of engine steps,
+/// not the instants at which a socket accepted the bytes.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Account {
     /// The request's id, as its answer states it.
@@ -17,22 +17,22 @@ pub(super) struct Account {
     pub(super) output_tokens: u32,
     /// When the engine received it.
     pub(super) arrived_ns: Nanos,
-    /// When its first token was ready; absent where there was none.
+    /// When its first token was ready; absent if there was none.
     pub(super) first_token_ns: Option<Nanos>,
     /// When it ended.
     pub(super) finished_ns: Nanos,
 }
 
-/// The most accounts that are stored: those of the newest requests.
+/// The maximum number of stored accounts; the newest are kept.
 const MAX_ACCOUNTS: usize = 100_000;
 
-/// The accounts of the newest finished requests, the oldest first.
+/// The accounts of the newest finished requests, oldest first.
 #[derive(Debug, Default, Serialize)]
 #[serde(transparent)]
 pub(super) struct Accounts(VecDeque<Account>);
 
 impl Accounts {
-    /// Adds one; drops the oldest when there are [`MAX_ACCOUNTS`] already.
+    /// Adds an account; drops the oldest if there are already [`MAX_ACCOUNTS`].
     pub(super) fn push(&mut self, account: Account) {
         if self.0.len() == MAX_ACCOUNTS {
             self.0.pop_front();

@@ -1,5 +1,5 @@
-//! What the front writes on a client's connection: complete responses, streams, and the response
-//! that the engine is making. It decides nothing and writes to no socket.
+//! Queues data on a client's connection: complete responses, streams, and the response that the engine is generating.
+//! It decides nothing and writes to no socket.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use crate::request::RequestId;
 /// The `server` field of every response.
 const SERVER: &str = "inferometer-engine";
 
-/// Statuses that say when to try again.
+/// Status codes of responses with a `retry-after` header.
 const RETRY_LATER: [u16; 2] = [429, 503];
 
 /// A client's connection.
 pub(super) type Connection = inferometer_http::Connection<Generation>;
 
-/// A response that the engine is making.
+/// A response that the engine is generating.
 pub struct Generation {
     pub(super) request: RequestId,
     pub(super) job: Job,
@@ -42,7 +42,7 @@ impl Generation {
         self.faults.contains(&kind)
     }
 
-    /// How long its middle is held back, if at all.
+    /// The delay in the middle of the response, if there is one.
     pub(super) fn spike(&self) -> Option<Duration> {
         self.faults.iter().find_map(|fault| match fault {
             FaultKind::Spike(ms) => Some(Duration::from_millis(u64::from(*ms))),
@@ -50,7 +50,7 @@ impl Generation {
         })
     }
 
-    /// Tokens per event.
+    /// The number of tokens per event.
     pub(super) fn bundle(&self) -> u32 {
         let bundle = self.faults.iter().find_map(|fault| match fault {
             FaultKind::Bundle(tokens) => Some(*tokens),
@@ -60,7 +60,7 @@ impl Generation {
     }
 }
 
-/// Queues a head with the `server` field first.
+/// Queues a response head that begins with the `server` field.
 pub(super) fn head(connection: &mut Connection, status: u16, headers: &[(&str, &str)]) {
     connection.head(status, &[&[("server", SERVER)], headers].concat());
 }
@@ -77,7 +77,7 @@ pub(super) fn respond(connection: &mut Connection, reply: &Reply) {
     connection.end();
 }
 
-/// Queues the head of a stream.
+/// Queues the head of a streamed response.
 pub(super) fn stream_head(connection: &mut Connection, content_type: &str) {
     head(connection, 200, &[("content-type", content_type), ("transfer-encoding", "chunked")]);
 }

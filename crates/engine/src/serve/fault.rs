@@ -1,20 +1,19 @@
-//! Faults on demand: what goes wrong with which request. Parsing only.
+//! Faults that can be injected into requests. Parsing only.
 
 use std::str::FromStr;
 
 use crate::error::EngineError;
 
-/// What goes wrong.
+/// The kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// `error-event`: an error inside of a stream with status 200, then the usual end; an error 500
-    /// where nothing is streamed.
+    /// `error-event`: an error inside a stream with status 200, then the usual end. Without streaming, an error 500.
     ErrorEvent,
     /// `cut`: the connection is closed in the middle of the answer.
     Cut,
     /// `reset`: the connection is reset in the middle of the answer.
     Reset,
-    /// `stall`: nothing more is sent from the middle of the answer on.
+    /// `stall`: nothing is sent after the middle of the answer.
     Stall,
     /// `status=N`: an error status instead of an answer.
     Status(u16),
@@ -26,16 +25,15 @@ pub enum FaultKind {
     Bundle(u32),
     /// `comments`: a comment before each event.
     Comments,
-    /// `halves`: every second event has an empty text, and the one after it the text of both, as
-    /// when each token is half of a character.
+    /// `halves`: every second event has an empty text, and the next one has the text of both, as if each token were
+    /// half of a character.
     Halves,
-    /// `close`: the connection is closed after the complete answer, although its head said
-    /// keep-alive.
+    /// `close`: the connection is closed after the complete answer, although its head promised to keep it alive.
     Close,
     /// `slow-headers=MS`: nothing is sent for MS milliseconds.
     SlowHeaders(u32),
-    /// `spike=MS`: from the middle of the answer on, nothing is sent for MS milliseconds; then all that
-    /// is due comes at once.
+    /// `spike=MS`: in the middle of the answer, nothing is sent for MS milliseconds; then the delayed tokens are sent
+    /// at once.
     Spike(u32),
     /// `refuse`: the process ends before it answers; later connections are refused.
     Refuse,
@@ -43,12 +41,12 @@ pub enum FaultKind {
     Die,
 }
 
-/// A fault of one request, or of every one.
+/// A fault of one request, or of all requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What goes wrong.
+    /// The kind of fault.
     pub kind: FaultKind,
-    /// With which request for text, counted from 1; absent: with each.
+    /// The number of the affected request for text, from 1; absent for all requests.
     pub request: Option<u64>,
 }
 
@@ -56,10 +54,10 @@ const EXPECTED: &str = "must be error-event, cut, reset, stall, status=N, garbag
     bundle=N, comments, halves, close, slow-headers=MS, spike=MS, refuse or die, and may end in @N for the Nth request";
 
 impl Fault {
-    /// Reads `KIND`, `KIND=VALUE`, `KIND@REQUEST` or `KIND=VALUE@REQUEST`.
+    /// Parses `KIND`, `KIND=VALUE`, `KIND@REQUEST` or `KIND=VALUE@REQUEST`.
     ///
     /// # Errors
-    /// When it is none of these.
+    /// If the text has none of these forms.
     pub fn parse(text: &str) -> Result<Self, EngineError> {
         let error = || EngineError::Fault { found: text.to_owned(), expected: EXPECTED.to_owned() };
         let (spec, request) = match text.split_once('@') {

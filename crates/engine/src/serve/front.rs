@@ -1,7 +1,6 @@
-//! The handler of the engine's server: gives requests to the engine, runs the engine's steps on an
-//! absolute schedule, and sends tokens when their step ends. A step that begins at T ends at T +
-//! duration / speed, and the next one begins there, however late the server had its turn. It reads
-//! no socket.
+//! The handler of the engine's server. It passes requests to the engine, runs the engine's steps on an absolute
+//! schedule, and sends tokens when their step ends. A step that begins at T ends at T + duration / speed. The next step
+//! begins at that instant, even if the server runs late. It reads no socket.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,13 +30,13 @@ use crate::step::{Step, StepOutput};
 /// Responds to requests as a serving engine does; an [`inferometer_http::Server`] runs it.
 pub struct Front {
     engine: Engine,
-    /// Requests on their way to the scheduler.
+    /// Requests that have not reached the scheduler yet.
     front_end: FrontEnd,
     host: Host,
     config: FrontConfig,
     words: Words,
     clients: BTreeMap<RequestId, ConnId>,
-    /// The step under way and when it ends.
+    /// The running step and the instant of its end.
     under_way: Option<(Nanos, Step)>,
     accounts: Accounts,
     latencies: Latencies,
@@ -46,10 +45,10 @@ pub struct Front {
 }
 
 impl Front {
-    /// A server of an idle engine.
+    /// A server with an idle engine.
     ///
     /// # Errors
-    /// When the tokenizer cannot make texts, or the speed is no positive number.
+    /// If the tokenizer fails, or the speed is not a positive number.
     pub fn new(
         engine: Engine,
         config: FrontConfig,
@@ -79,7 +78,7 @@ impl Front {
         })
     }
 
-    /// Begins a response that the engine makes, or injects the fault that replaces it.
+    /// Begins a response that the engine generates, or injects the fault that replaces it.
     fn generate(&mut self, now: Nanos, connection: &mut Connection, mut job: Job) {
         self.requests += 1;
         let number = self.requests;
@@ -135,10 +134,10 @@ impl Front {
         });
     }
 
-    /// Ends the steps that are over and begins the next one.
+    /// Completes the steps that have ended and begins the next one.
     fn play<N: Net>(&mut self, net: &mut N, connections: &mut Connections<Generation>) {
         let now = net.now();
-        // Where no step is under way the engine was idle until a request came through to it.
+        // If no step is running, the engine was idle until a request reached the scheduler.
         let mut begin = self.front_end.next().map_or(now, |next| next.min(now));
         loop {
             if let Some((end, _)) = &self.under_way {
@@ -155,7 +154,7 @@ impl Front {
                 }
                 begin = end;
                 if self.dead {
-                    // The server is dead: overdue steps are not played.
+                    // A fault has ended the server, so the remaining steps are not processed.
                     return;
                 }
             }
@@ -173,7 +172,7 @@ impl Front {
         }
     }
 
-    /// Queues what a step made for a request.
+    /// Queues the output of a step for a request.
     fn deliver(
         &mut self,
         connections: &mut Connections<Generation>,
@@ -181,7 +180,7 @@ impl Front {
         output: &StepOutput,
         sent: Option<Nanos>,
     ) {
-        // The client may have gone away during the step.
+        // The client may have disconnected during the step.
         let Some(connection) = self.clients.get(&output.id).and_then(|id| connections.get_mut(*id))
         else {
             return;
@@ -219,14 +218,14 @@ impl Front {
         if !generation.silent {
             tell(connection, &mut generation, output, &self.words, sent);
         }
-        // A failed response is over. A stalled one stays, so that no further request is taken.
+        // A failed response is over. A stalled one remains, so that the connection accepts no further request.
         let stalls = generation.has(FaultKind::Stall);
         if stalls || (output.finished.is_none() && !generation.silent) {
             connection.response = Some(generation);
         }
     }
 
-    /// Writes what was queued. A connection whose response has ended takes its next request.
+    /// Writes the queued data. A connection whose response has ended handles its next request.
     fn settle<N: Net>(
         &mut self,
         net: &mut N,
@@ -244,7 +243,7 @@ impl Front {
         }
     }
 
-    /// The engine makes no further token for a request.
+    /// Stops generating tokens for a request.
     fn abort(&mut self, request: RequestId) {
         self.clients.remove(&request);
         self.front_end.abort(request);
@@ -264,7 +263,7 @@ impl Handler for Front {
     }
 
     fn refuse(&mut self, connection: &mut Connection, _status: u16, why: &str) {
-        // Serving engines have one status for whatever is no request.
+        // Serving engines answer all malformed requests with the same status.
         respond(connection, &Reply::error(400, why));
     }
 

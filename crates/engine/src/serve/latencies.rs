@@ -1,5 +1,5 @@
-//! Histograms of the engine's own latencies, under the names and bounds of vLLM's `/metrics`. They
-//! count the instants at which steps were over, not those at which a socket took the bytes.
+//! Histograms of the engine's own latencies, with the names and bucket bounds of vLLM's `/metrics`. They use the
+//! instants at which steps ended, not those at which a socket accepted the bytes.
 
 use std::time::Duration;
 
@@ -32,17 +32,17 @@ impl Default for Latencies {
 }
 
 impl Latencies {
-    /// From a request's arrival to its first token.
+    /// Adds the time from a request's arrival to its first token.
     pub(super) fn first_token(&mut self, took: Duration) {
         self.first_token.add(took.as_secs_f64(), 1.0);
     }
 
-    /// From a token to the next of its request.
+    /// Adds the time from a token to the next token of the same request.
     pub(super) fn further_token(&mut self, took: Duration) {
         self.further_token.add(took.as_secs_f64(), 1.0);
     }
 
-    /// From a request's arrival to its end.
+    /// Adds the time from a request's arrival to its end.
     pub(super) fn ended(&mut self, took: Duration, finish: Finish) {
         self.request.add(took.as_secs_f64(), 1.0);
         match finish {
@@ -52,7 +52,7 @@ impl Latencies {
         }
     }
 
-    /// Writes the Prometheus text; without the names that vLLM since 0.8 (`is_v1`) no longer has.
+    /// Writes the Prometheus text. With `is_v1`, it leaves out the names that vLLM since 0.8 no longer has.
     pub(super) fn write(&self, out: &mut String, model: &str, is_v1: bool) {
         let mut exposition = Exposition::default();
         for (histogram, name, help) in [

@@ -1,5 +1,5 @@
-//! The HTTP front end: runs the engine in real time with the APIs of serving engines, and injects
-//! faults on demand. It never invents figures: `/engine/accounts` reports what it did.
+//! The HTTP front end: runs the engine in real time with the APIs of serving engines, and injects faults on request.
+//! `/engine/accounts` reports the true times of each finished request.
 
 mod accounts;
 mod api;
@@ -25,22 +25,22 @@ use crate::error::EngineError;
 pub use fault::{Fault, FaultKind};
 pub use front::Front;
 
-/// How the front presents the engine.
+/// How the HTTP front end presents the engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrontConfig {
-    /// The name that requests must give; the hub id or name of the model is usual.
+    /// The model name that requests must state, usually the hub id or name of the model.
     pub served_model_name: String,
-    /// What goes wrong, and when.
+    /// The faults to inject, and into which requests.
     pub faults: Vec<Fault>,
     /// The speed of steps relative to real time.
     pub speed: f64,
     /// Tokens that a chat template adds to the contents of a chat.
     pub chat_overhead_tokens: u32,
-    /// The most output tokens before a model's own end of text, drawn evenly from 1 on; absent: a
-    /// model that never ends its text by itself.
+    /// The maximum number of output tokens before the model ends the text itself; lengths are uniform from 1 on. If
+    /// absent, the model never ends its text itself.
     pub end_of_text_within: Option<u32>,
-    /// Each event of a stream that is a JSON object says when it was sent, in nanoseconds of the
-    /// monotonic clock, as its last member `sent_ns`.
+    /// Whether each event of a stream that is a JSON object states when it was sent. The time is its last member,
+    /// `sent_ns`, in nanoseconds of the monotonic clock.
     pub send_instants: bool,
 }
 
@@ -58,12 +58,11 @@ impl FrontConfig {
     }
 }
 
-/// Serves until the process ends. Prints `listening on http://ADDRESS` on stdout once it can be
-/// connected to.
+/// Serves until the process ends. Prints `listening on http://ADDRESS` on stdout once clients can connect.
 ///
 /// # Errors
-/// When the configuration is refused, the address cannot be listened on, the tokenizer fails, or an
-/// injected fault ends the server.
+/// If the configuration is rejected, the server cannot listen on the address, the tokenizer fails, or an injected fault
+/// ends the server.
 pub fn serve(
     engine: EngineConfig,
     front: FrontConfig,

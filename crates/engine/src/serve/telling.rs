@@ -1,5 +1,5 @@
-//! The parts of an answer in progress: tokens, the end, and injected faults. It queues bytes on the
-//! connection and never writes to a socket.
+//! Queues the parts of a response in progress on the connection: tokens, the end, and injected faults. It never writes
+//! to a socket.
 
 use inferometer_model::time::Nanos;
 use inferometer_net::Close;
@@ -11,15 +11,15 @@ use super::words::Words;
 use crate::request::{Finish, RequestId};
 use crate::step::StepOutput;
 
-/// What an injected failure says.
+/// The message of an injected failure.
 pub(super) const FAILURE: &str = "The engine failed (injected fault).";
 
-/// The id of an answer.
+/// The id in a response.
 pub(super) fn name(job: &Job, request: RequestId) -> String {
     format!("{}{:016x}", job.form.id_prefix(), request.0)
 }
 
-/// The fault in the middle of an answer, if one befalls it. Says whether the answer goes on.
+/// Injects a fault into the middle of a response, if one applies to it. Returns whether the response continues.
 pub(super) fn fail(connection: &mut Connection, generation: &Generation) -> bool {
     let stream = generation.job.stream;
     for fault in &generation.faults {
@@ -61,8 +61,8 @@ pub(super) fn fail(connection: &mut Connection, generation: &Generation) -> bool
     true
 }
 
-/// Queues what the client should see of one more token; with the instant, where it is to say when
-/// it was sent.
+/// Queues the output of one more token for the client. `sent` is added to the event if events must state their send
+/// time.
 pub(super) fn tell(
     connection: &mut Connection,
     generation: &mut Generation,
@@ -78,7 +78,7 @@ pub(super) fn tell(
     });
     let token = output.tokens_so_far.saturating_sub(1);
     let (token, _) = words.at(generation.job.seed, token);
-    // The first half of a character is a token without text; the second one brings both.
+    // The first half of a character is a token without text; the second token brings the text of both.
     let half = generation.has(FaultKind::Halves) && !ended && output.tokens_so_far % 2 == 1;
     let told_text = if half { generation.sent_bytes } else { generation.text.len() };
     let bundled = output.tokens_so_far - generation.sent_tokens >= generation.bundle();
@@ -116,7 +116,7 @@ pub(super) fn tell(
     generation.sent_bytes = told_text;
 }
 
-/// An event whose JSON object ends with the instant, where it has one.
+/// An event with the instant as the last member of its JSON object, if there is an instant.
 fn stamped(mut event: Vec<u8>, sent: Option<Nanos>) -> Vec<u8> {
     let end = event.iter().rposition(|&byte| byte == b'}');
     if let Some((sent, end)) = sent.zip(end) {
@@ -126,7 +126,7 @@ fn stamped(mut event: Vec<u8>, sent: Option<Nanos>) -> Vec<u8> {
     event
 }
 
-/// Closes a connection that was promised to be kept, if that fault befalls the answer.
+/// Closes a connection although its head promised to keep it open, if that fault applies to the response.
 fn close_unasked(connection: &mut Connection, generation: &Generation) {
     if generation.has(FaultKind::Close) {
         connection.close();

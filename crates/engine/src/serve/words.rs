@@ -3,21 +3,21 @@
 
 use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
 
-/// The most tokens to choose from: decoding a whole vocabulary would delay the start.
+/// The maximum number of tokens to choose from: decoding a whole vocabulary would delay the start.
 const MAX_TOKENS: usize = 4096;
 
 /// Tokens with their texts.
 pub(super) struct Words(Vec<(u32, String)>);
 
 impl Words {
-    /// A sample of the tokenizer's ordinary tokens, spread over its vocabulary.
+    /// A sample of the tokenizer's ordinary tokens, evenly distributed over its vocabulary.
     pub(super) fn new(tokenizer: &dyn Tokenizer) -> Result<Self, TokenizerError> {
         let ids = tokenizer.plain_ids();
         let stride = ids.len().div_ceil(MAX_TOKENS).max(1);
         let mut words = Vec::with_capacity(MAX_TOKENS);
         for &id in ids.iter().step_by(stride) {
             let text = tokenizer.decode(&[id])?;
-            // Half characters and controls would not survive a client's own tokenizer.
+            // Incomplete and control characters would change in a client's own tokenizer.
             if !text.is_empty() && !text.contains(|c: char| c.is_control() || c == '\u{fffd}') {
                 words.push((id, text));
             }

@@ -83,10 +83,10 @@ fn records_reach_the_log_and_the_index_when_a_batch_is_full() {
     let store = Store::open(store_path(&folder)).unwrap();
     let mut recording = RunRecording::begin(store, &run_header(0, 1)).unwrap();
     recording.begin_pass(&begin(0)).unwrap();
-    for index in 0..1_025 {
+    for index in 0..8_193 {
         recording.append(streamed(0, index, 1)).unwrap();
     }
-    assert_eq!(ask(&folder, "SELECT count(*) FROM requests"), ["1024"]);
+    assert_eq!(ask(&folder, "SELECT count(*) FROM requests"), ["8192"]);
 }
 
 #[test]

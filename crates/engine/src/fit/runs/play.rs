@@ -1,5 +1,7 @@
 //! A measured run, simulated by the engine, and its figures. It compares nothing.
 
+use std::ops::ControlFlow;
+
 use inferometer_load::load_model;
 use inferometer_stats::percentile;
 
@@ -31,7 +33,14 @@ pub fn play_run(profile: &Profile, run: &MeasuredRun) -> Result<RunFigures, Engi
         let mut load = load_model(&run.pass, seed);
         let (limit, _) = run.pass.limit();
         let mut requests = run.requests(engine.config().block_size);
-        let records = simulate_with(&mut engine, &mut *load, &mut requests, limit, |_| ());
+        let records =
+            simulate_with(
+                &mut engine,
+                &mut *load,
+                &mut requests,
+                limit,
+                |_| ControlFlow::Break(()),
+            );
         all.push(figures(&records));
     }
     let mean = |of: fn(&RunFigures) -> Option<f64>| {

@@ -1,4 +1,4 @@
-//! What is read of a `config.json`, and what is refused.
+//! Tests of reading a `config.json`, and of rejecting invalid ones.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Reading request bodies: fields with their types, errors that name them. Unknown fields pass.
+//! Reads the fields of request bodies with their types. Errors name the field; unknown fields are allowed.
 
 use serde_json::{Map, Value};
 
@@ -28,7 +28,7 @@ impl Body {
         }
     }
 
-    /// A whole number of at least 1.
+    /// A whole number of at least 1, if the field exists.
     pub(super) fn count(&self, name: &str) -> Result<Option<u32>, Reply> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
@@ -43,7 +43,7 @@ impl Body {
         value.as_str().ok_or_else(|| wrong(name, "a string"))
     }
 
-    /// An object's fields; nothing where it is absent.
+    /// The fields of an object; empty if the field is absent.
     pub(super) fn object(&self, name: &str) -> Result<Self, Reply> {
         match self.get(name) {
             None => Ok(Self(Map::new())),
@@ -52,7 +52,7 @@ impl Body {
         }
     }
 
-    /// Refuses a model that is not served.
+    /// Rejects a model that is not served.
     pub(super) fn check_model(&self, host: &Host) -> Result<(), Reply> {
         let model = self.text("model")?;
         if model == host.model {
@@ -67,7 +67,7 @@ impl Body {
         ids(value).ok_or_else(|| wrong(name, "a list of token ids"))
     }
 
-    /// A prompt of one text or one list of token ids, either perhaps alone in a list.
+    /// One prompt: a text or a list of token ids, possibly as the only element of a list.
     pub(super) fn prompt(&self, host: &Host) -> Result<Prompt, Reply> {
         let name = "prompt";
         let value = self.get(name).ok_or_else(|| wrong(name, "given"))?;
@@ -97,14 +97,14 @@ impl Body {
         Ok(prompt)
     }
 
-    /// The contents of a chat, one after another, with the template's tokens.
+    /// The contents of a chat's messages in sequence, with the template's tokens.
     pub(super) fn messages(&self, host: &Host) -> Result<Prompt, Reply> {
         let name = "messages";
         let value = self.get(name).ok_or_else(|| wrong(name, "given"))?;
         let messages = value.as_array().filter(|list| !list.is_empty());
         let messages = messages.ok_or_else(|| wrong(name, "a list of messages"))?;
         let overhead = host.shared_block.map_or(0, |_| host.chat_overhead_tokens as usize);
-        // What the template adds is the same in every chat.
+        // The template adds the same tokens to every chat, so their ids do not matter.
         let (tokens, ids) = (host.chat_overhead_tokens, vec![0; overhead]);
         let mut all = Prompt { tokens, key: Vec::new(), ids };
         for message in messages {

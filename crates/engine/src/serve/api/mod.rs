@@ -1,5 +1,5 @@
-//! The HTTP interfaces of serving engines: parses requests into jobs and formats their answers. No
-//! sockets and no clock.
+//! The HTTP APIs of serving engines: parses requests into jobs and formats their responses. It uses no sockets and no
+//! clock.
 
 mod body;
 mod openai;
@@ -20,13 +20,13 @@ use crate::engine::Engine;
 use crate::prefix_cache::block_hashes;
 use crate::step::Stats;
 
-/// The properties of the server that answers state.
+/// The properties of the server that responses contain.
 pub(super) struct Host {
-    /// The model's name in requests and answers.
+    /// The model's name in requests and responses.
     pub(super) model: String,
     /// The engine's version.
     pub(super) version: String,
-    /// Tokens of a sequence.
+    /// Maximum tokens of a sequence.
     pub(super) max_model_len: u32,
     /// Tokens that a chat template adds.
     pub(super) chat_overhead_tokens: u32,
@@ -34,13 +34,13 @@ pub(super) struct Host {
     pub(super) end_of_text_within: Option<u32>,
     /// When the server started, in seconds since 1970.
     pub(super) created: u64,
-    /// What is simulated: profile, card and the engine's arguments as they were resolved.
+    /// The simulated hardware and engine: profile, card and the resolved arguments of the engine.
     pub(super) simulated: Value,
-    /// Counts prompts.
+    /// The tokenizer that counts prompt tokens.
     pub(super) tokenizer: Arc<dyn Tokenizer>,
-    /// Tokens of a block, where the engine caches prefixes.
+    /// The number of tokens in a block, if the engine caches prefixes.
     pub(super) shared_block: Option<u32>,
-    /// Metrics have the names of vLLM since 0.8, not those before.
+    /// Whether metrics have the names of vLLM since 0.8.
     pub(super) is_v1: bool,
 }
 
@@ -67,7 +67,7 @@ impl Host {
     }
 }
 
-/// What is simulated, so that no client takes its figures for those of a real card.
+/// The facts of the simulation, so that clients can recognise that the figures are not those of a real card.
 fn simulated(engine: &Engine, config: &FrontConfig) -> Value {
     let resolved = engine.config();
     let limits = &resolved.limits;
@@ -104,7 +104,7 @@ impl Reply {
         Self { status, content_type: "application/json", body: body.to_string().into_bytes() }
     }
 
-    /// An error as vLLM words it.
+    /// An error in vLLM's format.
     pub(super) fn error(status: u16, message: &str) -> Self {
         let kind = if status < 500 { "invalid_request_error" } else { "internal_error" };
         Self::json(
@@ -116,11 +116,11 @@ impl Reply {
     }
 }
 
-/// How a request is answered.
+/// How to respond to a request.
 pub(super) enum Call {
-    /// Answer at once.
+    /// Send this response immediately.
     Reply(Reply),
-    /// Answer with the accounts of finished requests.
+    /// Send the accounts of finished requests.
     Accounts,
     /// Let the engine generate tokens.
     Generate(Job),
@@ -132,17 +132,17 @@ pub(super) struct Job {
     /// A hash for each whole block of the prompt, where the engine caches prefixes.
     pub(super) block_hashes: Vec<u64>,
     pub(super) max_tokens: u32,
-    /// Why the output ends when it has `max_tokens`.
+    /// The finish reason if the output reaches `max_tokens`.
     pub(super) finish_reason: &'static str,
     pub(super) stream: bool,
     /// The seed of the output text.
     pub(super) seed: u64,
-    /// Formats the answer.
+    /// Formats the response.
     pub(super) form: Box<dyn Form>,
 }
 
 impl Job {
-    /// A job whose output has the requested length, or a shorter one at which its text ends.
+    /// A job whose output has the requested length, or a shorter one if its text ends before.
     fn new(host: &Host, prompt: &Prompt, options: OutputOptions, form: Box<dyn Form>) -> Self {
         let seed = seed(&prompt.key);
         let natural_length = host.end_of_text_within.filter(|_| !options.ignore_eos);
@@ -171,7 +171,7 @@ struct Prompt {
     tokens: u32,
     /// The bytes from which the seed of its output is computed.
     key: Vec<u8>,
-    /// Its token ids, where the engine caches prefixes.
+    /// Its token ids, if the engine caches prefixes.
     ids: Vec<u32>,
 }
 
@@ -188,11 +188,11 @@ impl Prompt {
     }
 }
 
-/// An output so far, as an answer states it.
+/// The output so far, for a response.
 pub(super) struct Output<'a> {
     /// The request's id.
     pub(super) id: &'a str,
-    /// Text since the previous event; all text where the answer is not streamed.
+    /// The text since the previous event; all text if the response is not streamed.
     pub(super) news: &'a str,
     /// All text so far.
     pub(super) text: &'a str,
@@ -206,7 +206,7 @@ pub(super) struct Output<'a> {
     pub(super) finish_reason: Option<&'a str>,
 }
 
-/// The format of an answer. Each event of a stream is sent as one chunk.
+/// The format of a response. Each event of a stream is sent as one HTTP chunk.
 pub(super) trait Form {
     /// The prefix of the request's id.
     fn id_prefix(&self) -> &'static str;
@@ -214,23 +214,23 @@ pub(super) trait Form {
     fn stream_type(&self) -> &'static str {
         "text/event-stream; charset=utf-8"
     }
-    /// What a stream begins with before there is a token.
+    /// The start of a stream, before the first token.
     fn opening(&self, _id: &str) -> Option<Vec<u8>> {
         None
     }
     /// The event of new tokens.
     fn event(&self, output: &Output<'_>) -> Vec<u8>;
-    /// What follows the last token's event.
+    /// The events after the last token's event.
     fn closing(&self, _output: &Output<'_>) -> Vec<Vec<u8>> {
         Vec::new()
     }
-    /// An error in the middle of a stream, with what follows it.
+    /// An error in the middle of a stream, and the events after it.
     fn error(&self, message: &str) -> Vec<Vec<u8>>;
-    /// The body of an answer that is not streamed.
+    /// The body of a response that is not streamed.
     fn whole(&self, output: &Output<'_>) -> Value;
 }
 
-/// Decides how a request is answered.
+/// Determines how to respond to a request.
 pub(super) fn call(host: &Host, stats: &Stats, latencies: &Latencies, request: &Request) -> Call {
     let path = request.target.split('?').next().unwrap_or_default();
     let get = request.method == "GET";
@@ -265,7 +265,7 @@ pub(super) fn call(host: &Host, stats: &Stats, latencies: &Latencies, request: &
     result.unwrap_or_else(Call::Reply)
 }
 
-/// `/generate` is vLLM's with a `prompt`, and TGI's with `inputs`.
+/// Handles `/generate`: TGI's API if the body has `inputs`, otherwise vLLM's.
 fn generate(host: &Host, body: &[u8]) -> Result<Job, Reply> {
     let is_tgi = serde_json::from_slice::<Value>(body).is_ok_and(|v| v.get("inputs").is_some());
     if is_tgi { tgi::generate(host, body, false) } else { vllm::generate(host, body) }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::body::Body;
 use super::{Form, Host, Job, Output, OutputOptions, Prompt, Reply, sse};
 
-/// The length of completions that request none.
+/// The default output length of completions, in tokens.
 const DEFAULT_MAX_TOKENS: u32 = 16;
 
 /// `/v1/completions`
@@ -75,7 +75,7 @@ struct OpenAi {
 }
 
 impl OpenAi {
-    /// The fields that every message has around its choices.
+    /// The fields of every message, with its choices.
     fn message(&self, id: &str, object: &str, choices: Value) -> Value {
         let (created, model) = (self.created, &self.model);
         json!({

@@ -1,4 +1,4 @@
-//! Health, version, models, metrics and tokenizer of the server.
+//! The server's health, version, models, metrics and tokenizer.
 
 use serde_json::json;
 

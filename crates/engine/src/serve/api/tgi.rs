@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::body::Body;
 use super::{Form, Host, Job, Output, OutputOptions, Prompt, Reply, sse};
 
-/// The length of outputs that request none.
+/// The default output length, in tokens.
 const DEFAULT_MAX_NEW_TOKENS: u32 = 20;
 
 /// `/info`
@@ -23,7 +23,7 @@ pub(super) fn info(host: &Host) -> Reply {
     )
 }
 
-/// `/generate` with `inputs`, and `/generate_stream`. TGI cannot ignore end-of-text.
+/// `/generate` with `inputs`, and `/generate_stream`. TGI cannot ignore the end-of-text token.
 pub(super) fn generate(host: &Host, body: &[u8], stream: bool) -> Result<Job, Reply> {
     let (prompt, parameters) = read(host, body).map_err(as_validation)?;
     let requested = parameters.count("max_new_tokens").map_err(as_validation)?;

@@ -1,16 +1,16 @@
-//! vLLM's native `/generate` of 0.2.x (`vllm/entrypoints/api_server.py`): the prompt and all of the
-//! output in every message, streams of JSON documents each ended by a NUL.
+//! vLLM's native `/generate` of 0.2.x (`vllm/entrypoints/api_server.py`). Every message contains the prompt and all
+//! output so far; a stream consists of JSON documents that each end with a NUL byte.
 
 use serde_json::{Value, json};
 
 use super::body::Body;
 use super::{Form, Host, Job, Output, OutputOptions, Reply};
 
-/// The length of outputs that request none.
+/// The default output length, in tokens.
 const DEFAULT_MAX_TOKENS: u32 = 16;
 
-/// `/generate` with a `prompt`. As the engine does, it checks no length: the output stops at the
-/// limit, and a prompt above it is ignored.
+/// `/generate` with a `prompt`. Like the engine, it does not check lengths: the output stops at the limit, and a prompt
+/// above it is ignored.
 pub(super) fn generate(host: &Host, body: &[u8]) -> Result<Job, Reply> {
     let body = Body::parse(body)?;
     let text = body.text("prompt")?.to_owned();
