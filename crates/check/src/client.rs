@@ -1,5 +1,5 @@
-//! The client's part of a check: the load generator and the recording as a run has them, in a
-//! process of its own, so that CPU and memory are its alone.
+//! The client of a check: load generator and recording as in a run. It has its own process, so that CPU time and memory
+//! are those of the client only.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,10 +39,10 @@ const DIALECT: &str = "openai-completions";
 const PROMPT: &str = "a b c d e f g h";
 const PROMPT_TOKENS: u32 = 8;
 
-/// Measures, and prints nothing.
+/// Measures the client and prints nothing.
 ///
 /// # Errors
-/// When a request fails, or what came is not what the server sent.
+/// If a request fails, or the received data differs from what the server sent.
 pub fn measure(load: &ClientLoad) -> Result<ClientMeasure, CheckError> {
     let plan = plan(load)?;
     let server = Client {
@@ -72,7 +72,7 @@ fn ask(server: &Client, path: &str) -> Result<ServerStats, CheckError> {
     serde_json::from_value(told).map_err(CheckError::new)
 }
 
-/// A plan like that of a run with these flags.
+/// The plan that a run with this load would have.
 fn plan(load: &ClientLoad) -> Result<Plan, CheckError> {
     let ClientLoad { load, rate, .. } = load;
     let mut keys = json!({
@@ -125,17 +125,17 @@ fn source(load: &ClientLoad) -> Box<dyn Source> {
     Box::new(Prepared::new(vec![request; load.load.requests as usize]))
 }
 
-/// A folder that is gone when this is.
+/// A temporary folder that is removed on drop.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What stays behind is in the system's folder for such things.
+        // If removing it fails, it stays in the system's folder for temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Plays the pass once, recorded as a run records it, in a store of its own.
+/// Runs the pass once and records it as a run does, in a separate store.
 fn recorded(
     passes: &mut PassRunner<EventLoops>,
     plan: &Plan,
@@ -239,7 +239,7 @@ impl Recorder for Texts {
     }
 }
 
-/// Plays the pass once more, keeps everything, and holds it against the truth.
+/// Runs the pass again, keeps all records, and compares them with the true times.
 fn errors(
     passes: &mut PassRunner<EventLoops>,
     plan: &Plan,
@@ -263,7 +263,7 @@ fn errors(
     })
 }
 
-/// A figure of this process's memory in bytes, as the kernel tells it.
+/// A memory figure of this process in bytes, from the kernel.
 fn memory(key: &str) -> Result<u64, CheckError> {
     let path = "/proc/self/status";
     let status =

@@ -1,4 +1,4 @@
-//! What `check` found, as `check --json` prints it.
+//! The results of `check`, as `check --json` prints them.
 
 use inferometer_truth::{ServerStats, Spread, Stamped};
 use serde::{Deserialize, Serialize};
@@ -6,95 +6,96 @@ use serde::{Deserialize, Serialize};
 /// The name and version of the document.
 pub const SCHEMA: &str = "inferometer.check/1";
 
-/// All of it.
+/// The whole document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Document {
     /// `SCHEMA`.
     pub schema: &'static str,
-    /// By number of streams.
+    /// One entry for each number of streams.
     pub levels: Vec<Level>,
-    /// Open loops, by rate.
+    /// Open loops, one entry for each rate.
     pub open_loops: Vec<OpenLoop>,
-    /// Up to where figures of this machine can be trusted.
+    /// The range in which figures from this machine can be trusted.
     pub verdict: Verdict,
 }
 
-/// So many streams at once.
+/// The results with one number of parallel streams.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Level {
-    /// Streams.
+    /// The number of streams.
     pub streams: u32,
     /// The time between two tokens of a stream while errors were measured, in milliseconds.
     pub gap_ms: f64,
-    /// Tokens per second then.
+    /// Tokens per second of all streams at that pace.
     pub paced_tokens_per_s: f64,
     /// Arrival of the first token minus the instant at which the server sent it.
     pub ttft_error_us: Stamped,
-    /// TTFT of the client beyond the bare reader's at the same pace, in milliseconds: what a client
-    /// adds to what the machine and the server make of so many requests at once.
+    /// The client's TTFT minus the bare reader's TTFT at the same pace, in milliseconds. It is the part of the TTFT
+    /// that the client adds; the rest comes from the machine and the server.
     pub ttft_beyond_reader_ms: Ttft,
-    /// Each gap between tokens against the gap with which the server sent them.
+    /// Error of each gap between tokens, relative to the gap with which the server sent them.
     pub gap_error_us: Stamped,
     /// Arrival of every token minus the instant at which the server sent it.
     pub arrival_error_us: Stamped,
     /// Width of the interval in which a token may have arrived.
     pub arrival_width_us: Spread,
-    /// Token events whose read bore no stamp of the kernel's.
+    /// Token events whose read had no time stamp of the kernel.
     pub unstamped_events: u64,
-    /// Send after the end that made it due.
+    /// Delay from the end of the previous request, which makes the next one due, to its send.
     pub send_delay_us: Spread,
-    /// Client CPU per million tokens while paced, stamps and records included.
+    /// Client CPU seconds per million tokens at that pace, time stamps and records included.
     pub paced_client_cpu_s_per_mtok: f64,
-    /// The bare reader's at the same pace.
+    /// The same for the bare reader.
     pub paced_reader_cpu_s_per_mtok: f64,
-    /// Tokens per second when the server sends as fast as it can: the capacity beside it.
+    /// Tokens per second when the server sends as fast as it can: the client's capacity on the same machine as the
+    /// server.
     pub tokens_per_s: f64,
-    /// The bare reader's.
+    /// The same for the bare reader.
     pub reader_tokens_per_s: f64,
-    /// Client CPU per million tokens then, stamps and records included.
+    /// Client CPU seconds per million tokens at full speed, time stamps and records included.
     pub client_cpu_s_per_mtok: f64,
-    /// The bare reader's.
+    /// The same for the bare reader.
     pub reader_cpu_s_per_mtok: f64,
-    /// Memory per stream beyond what the process had before the first request.
+    /// Memory per stream in bytes, without the memory that the process used before the first request.
     pub bytes_per_stream: f64,
-    /// Requests in flight as the client reports them.
+    /// Peak number of requests in flight, as the client reports it.
     pub peak_concurrency: u64,
-    /// Their mean.
+    /// Mean number of requests in flight, as the client reports it.
     pub mean_concurrency: f64,
-    /// What the server saw while errors and concurrency were measured.
+    /// What the server observed while errors and concurrency were measured.
     pub server: ServerStats,
 }
 
-/// Arrivals at a rate.
+/// The results of an open loop at one rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OpenLoop {
-    /// Requests per second asked for.
+    /// The requested rate, in requests per second.
     pub rate: f64,
     /// Requests sent.
     pub requests: u64,
-    /// Send after the instant at which the plan had it.
+    /// Delay from the planned instant to the send.
     pub send_delay_us: Spread,
-    /// Processors that the client used.
+    /// Mean number of processors that the client used.
     pub client_cores: f64,
 }
 
-/// Up to where figures of this machine can be trusted.
+/// The range in which figures from this machine can be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Verdict {
-    /// The most streams, of those measured.
+    /// The largest trusted number of streams; None if there is none.
     pub streams: Option<u32>,
-    /// The most tokens per second, at so many streams or fewer.
+    /// The most tokens per second that was measured with a trusted number of streams.
     pub tokens_per_s: Option<f64>,
-    /// What kept each other level out.
+    /// Why other levels are not trusted.
     pub reasons: Vec<String>,
 }
 
-/// What the client's process says of one measurement.
+/// What the client's process reports of one measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientMeasure {
-    /// Absent when only capacity was measured.
+    /// The errors; None if they were not measured.
     pub errors: Option<ClientErrors>,
-    /// Send after due.
+    /// Delay from the due time to the send.
     pub send_delay_us: Spread,
     /// TTFT, as the client reports it.
     pub ttft: Ttft,
@@ -102,21 +103,21 @@ pub struct ClientMeasure {
     pub requests: u64,
     /// Tokens received.
     pub tokens: u64,
-    /// From the first send to the last end.
+    /// Time from the first send to the last end, in seconds.
     pub duration_s: f64,
-    /// CPU of the whole process from before the pass to after its figures.
+    /// CPU seconds of the whole process, from before the pass until its figures are computed.
     pub cpu_s: f64,
-    /// The time of that.
+    /// Wall-clock seconds of the same interval.
     pub wall_s: f64,
-    /// Memory before the pass.
+    /// Memory of the process before the pass, in bytes.
     pub rss_before: u64,
-    /// The most memory until it ended.
+    /// Peak memory of the process until the pass ended, in bytes.
     pub rss_peak: u64,
-    /// Requests in flight.
+    /// Peak number of requests in flight.
     pub peak_concurrency: u64,
-    /// Their mean.
+    /// Mean number of requests in flight.
     pub mean_concurrency: f64,
-    /// What the server saw.
+    /// What the server observed, if this was requested.
     pub server: Option<ServerStats>,
 }
 
@@ -144,16 +145,16 @@ pub struct Ttft {
     pub p99: f64,
 }
 
-/// What the bare reader's process says.
+/// What the bare reader's process reports.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReaderMeasure {
     /// Tokens received.
     #[serde(rename = "out_tokens")]
     pub tokens: u64,
-    /// Its TTFT, by its own stamps.
+    /// Its TTFT, by its own time stamps.
     pub ttft: Ttft,
-    /// From its first turn to its last.
+    /// Wall-clock seconds from the start of its event loop to the end.
     pub wall_s: f64,
-    /// CPU of the process in between.
+    /// CPU seconds of its process in the same interval.
     pub cpu_s: f64,
 }

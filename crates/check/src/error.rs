@@ -1,4 +1,4 @@
-//! Why a check gives no figures. No exit code.
+//! Errors of a check. They do not define exit codes.
 
 use std::fmt::Display;
 use std::io;
@@ -9,16 +9,16 @@ use inferometer_store::StoreError;
 /// Why a check gives no figures.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// The operating system refuses sockets.
+    /// The operating system rejects socket operations.
     #[error("sockets: {0}")]
     Sockets(#[source] io::Error),
-    /// The plan of the check is refused.
+    /// The plan of the check is invalid.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The records of the check cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A part of the check failed, or its answers are not what was sent.
+    /// A part of the check failed, or its answers differ from what was sent.
     #[error("{0}")]
     Part(String),
 }

@@ -1,4 +1,4 @@
-//! What is measured, and for how long.
+//! The measurements of a check, with their loads and durations.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -9,29 +9,29 @@ use crate::document::{
 use crate::error::CheckError;
 use crate::process;
 
-/// How much is measured.
+/// How much to measure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// Five numbers of streams and two rates, about two minutes.
     Full,
-    /// Some seconds, to see that it works.
+    /// A few seconds, to test that the check works.
     Quick,
 }
 
-/// Streams and a pace.
+/// A number of streams and their pace.
 struct Load {
     streams: u32,
     gap_us: u64,
-    /// Tokens of each request while paced; two requests follow each other in each stream.
+    /// Tokens of each request at that pace. Each stream has two requests, one after the other.
     tokens: u32,
-    /// Tokens in all when the server sends as fast as it can.
+    /// Total tokens when the server sends as fast as it can.
     fast_tokens: u32,
 }
 
 const FIRST_US: u64 = 100_000;
 /// Tokens of each request when the server sends as fast as it can.
 const FAST_TOKENS: u32 = 128;
-/// Tokens of each request of an open loop: what is measured there is the send.
+/// Tokens of each request of an open loop. Two are enough, because only the send is measured.
 const OPEN_TOKENS: u32 = 2;
 
 impl Extent {
@@ -44,7 +44,7 @@ impl Extent {
                 load(64, 10_000, 128, 400_000),
                 load(256, 10_000, 128, 400_000),
                 load(1_000, 10_000, 128, 400_000),
-                // 80,000 tokens/s: at 10 ms the server would be what is measured.
+                // The gap is 50 ms, so 80,000 tokens/s. With 10 ms the server itself would be the bottleneck.
                 load(4_000, 50_000, 64, 400_000),
             ],
             Self::Quick => vec![load(1, 5_000, 16, 2_000), load(64, 5_000, 16, 20_000)],
@@ -59,11 +59,11 @@ impl Extent {
     }
 }
 
-/// Measures. `program` is the `inferometer` program, which runs server, reader and client as
-/// separate processes; `say` receives each next step.
+/// Runs the check. `program` is the `inferometer` program; it runs the server, the reader and the client as separate
+/// processes. `say` receives a progress message before each step.
 ///
 /// # Errors
-/// When a part fails. What it says is then no figure.
+/// If a part of the check fails. There are no figures in that case.
 pub fn measure(extent: Extent, program: &Path, say: impl Fn(&str)) -> Result<Document, CheckError> {
     let mut levels = Vec::new();
     for load in extent.loads() {
@@ -91,7 +91,7 @@ fn level(program: &Path, load: &Load) -> Result<Level, CheckError> {
     let mut flags = arguments(server.address, streams, 2 * streams, tokens);
     let paced_reader: ReaderMeasure = process::run(program, "reader", &flags)?;
     drop(server);
-    // A server of its own, so that its accounts are of the client alone.
+    // Each measurement has its own server, so that the server's statistics contain only this client.
     let server = process::server(program, FIRST_US, gap_us)?;
     flags = arguments(server.address, streams, 2 * streams, tokens);
     flags.push("--errors".to_owned());
@@ -147,13 +147,13 @@ fn open_loop(program: &Path, rate: f64, requests: u32) -> Result<OpenLoop, Check
     })
 }
 
-/// The largest median and 99th percentile of an arrival's error, and 99th percentile of an
-/// interval's width, in microseconds.
+/// Limits in microseconds: median and 99th percentile of the error of an arrival, and 99th percentile of the width of
+/// its interval.
 const LARGEST_ERROR_P50_US: f64 = 100.0;
 const LARGEST_ERROR_P99_US: f64 = 500.0;
 const LARGEST_WIDTH_P99_US: f64 = 500.0;
 
-/// Trusted is what the client measured well, and every smaller number of streams too.
+/// Levels are trusted up to the first one whose errors are too large.
 fn verdict(levels: &[Level]) -> Verdict {
     let mut verdict = Verdict::default();
     for level in levels {

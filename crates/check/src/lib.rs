@@ -1,9 +1,8 @@
-//! Checks this client on this machine against a reference server, each in its own process, and
-//! compares it with a minimal reader. Nothing is assumed: every figure is measured when it is asked
-//! for.
+//! Checks this client on this machine against a reference server, each in a separate process, and compares it with a
+//! minimal reader. Every figure is measured during the check; none is assumed.
 //!
-//! [`measure`] starts the parts as processes of the `inferometer` program; [`server()`], [`reader()`]
-//! and [`client`] are what those processes do.
+//! [`measure`] starts the parts as processes of the `inferometer` program. [`server()`], [`reader()`] and [`client`]
+//! are the code of those processes.
 
 mod error;
 

@@ -20,7 +20,7 @@ pub struct Load {
 pub struct ClientLoad {
     /// The requests, as for the bare reader.
     pub load: Load,
-    /// The arrival rate of an open loop, in requests per second; absent: a closed loop.
+    /// The arrival rate of an open loop, in requests per second; None for a closed loop.
     pub rate: Option<f64>,
     /// Whether the client repeats the requests to measure its errors, by comparing the arrival of
     /// every event with the true time.

@@ -1,4 +1,4 @@
-//! Starting the parts of a check as processes of their own.
+//! Starts the parts of a check as separate processes.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -13,14 +13,15 @@ use crate::error::CheckError;
 /// A reference server.
 pub struct Server {
     _process: ServerProcess,
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
 }
 
-/// Starts a server whose streams begin after `first_us` and go on every `gap_us`.
+/// Starts a server. The first token of a stream comes after `first_us`, each further one after `gap_us`, in
+/// microseconds.
 ///
 /// # Errors
-/// When it cannot be started.
+/// If it cannot be started.
 pub fn server(program: &Path, first_us: u64, gap_us: u64) -> Result<Server, CheckError> {
     let (first, gap) = (first_us.to_string(), gap_us.to_string());
     let arguments = ["check-part", "server", "--first-us", &first, "--gap-us", &gap];
@@ -33,10 +34,10 @@ pub fn server(program: &Path, first_us: u64, gap_us: u64) -> Result<Server, Chec
     Ok(Server { _process: process, address })
 }
 
-/// Runs a part to its end; gives what it printed.
+/// Runs a part until it ends and returns its output.
 ///
 /// # Errors
-/// When it cannot be started or fails; its own message is on standard error.
+/// If it cannot be started or fails. The part's own message is on standard error.
 pub fn run<T: DeserializeOwned>(
     program: &Path,
     name: &str,

@@ -1,4 +1,4 @@
-//! The bare reader's part of a check: it reads the same streams and does nothing with them.
+//! The bare reader of a check: it reads the same streams as the client and does nothing else with them.
 
 use inferometer_net::{EpollNet, Net, process_cpu_time};
 use inferometer_stats::percentile;
@@ -11,7 +11,7 @@ use crate::load::Load;
 /// Reads the load with a bare reader.
 ///
 /// # Errors
-/// When sockets are refused, or what came is not what the server sent.
+/// If sockets fail, or the received data differs from what the server sent.
 pub fn reader(load: &Load) -> Result<ReaderMeasure, CheckError> {
     let Load { server, streams, requests, tokens } = *load;
     let mut net = EpollNet::new().map_err(CheckError::Sockets)?.with_user_stamps();

@@ -1,4 +1,4 @@
-//! The server's part of a check: it writes into each token when it sent it.
+//! The server of a check: it writes into each token the instant at which it sent it.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use crate::error::CheckError;
 /// Serves until its process ends; `listening` is called with the address.
 ///
 /// # Errors
-/// When sockets are refused, and what `listening` fails with.
+/// If sockets fail, or if `listening` returns an error.
 pub fn server<E: From<CheckError>>(
     first: Duration,
     gap: Duration,
     listening: impl FnOnce(SocketAddr) -> Result<(), E>,
 ) -> Result<(), E> {
     let sockets = CheckError::Sockets;
-    // Only what it sends matters: it needs no stamps of what it receives.
+    // Only its send times matter, so the server needs no kernel time stamps of received data.
     let mut net = EpollNet::new().map_err(sockets)?.with_user_stamps();
     let at = net.listen(SocketAddr::from(([127, 0, 0, 1], 0))).map_err(sockets)?;
     listening(at)?;

@@ -1,4 +1,4 @@
-//! What `check` found, for people.
+//! The results of `check` as text for people.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ const HEAD: [&str; 13] = [
     "in flight, server saw",
 ];
 
-/// The table, the open loops and the verdict.
+/// The table of levels, the open loops and the verdict.
 pub fn text(document: &Document) -> String {
     let mut rows = vec![HEAD.map(str::to_owned)];
     for level in &document.levels {

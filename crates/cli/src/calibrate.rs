@@ -1,5 +1,5 @@
-//! Constants of a profile of the embedded engine from measured rows, and how well they predict rows that
-//! they were not fitted on. It measures nothing and writes no file.
+//! Fits the constants of a profile of the embedded engine to measured rows, and computes its errors on rows that were
+//! left out of the fit. It measures nothing and writes no file.
 
 mod results;
 mod runs;
@@ -20,11 +20,11 @@ use inferometer_run::PlanError;
 use results::read_results;
 use runs::{calibrate_runs, is_file_of_runs, read_csv};
 
-/// Fewer rows than this cannot tell all constants apart: they get multipliers.
+/// With fewer rows than this, not all constants can be determined, so only multipliers are fitted.
 const ROWS_FOR_CONSTANTS: usize = 8;
-/// Requests of the saturated pass of the published tables.
+/// The number of requests in the saturated pass of the published tables.
 const PUBLISHED_REQUESTS: u32 = 399;
-/// Fewer than this cannot tell the multipliers apart.
+/// With fewer rows than this, the multipliers cannot be determined.
 const ROWS_FOR_SCALES: usize = 2;
 
 /// Why no profile was fitted.
@@ -44,35 +44,35 @@ impl From<PlanError> for CalibrateError {
     }
 }
 
-/// What a profile is fitted to.
+/// The input of a fit.
 pub struct Request<'a> {
-    /// A published table (Markdown), perhaps `#SECTION` of it, a stored run, or of today's engines runs (CSV) or
-    /// the result file of a tool.
+    /// The measurements: a published table (Markdown), optionally one `#SECTION` of it, or a stored run. For engines
+    /// since vLLM 0.8, also runs (CSV) or the result file of another tool.
     pub measured: &'a str,
-    /// The engine and the profile to begin with.
+    /// The engine, and the profile from which the fit starts.
     pub config: &'a EngineConfig,
-    /// Only these rows, such as `128x128`; all where none is named.
+    /// Only these rows, such as `128x128`; if empty, all.
     pub rows: &'a [String],
-    /// Requests of the saturated pass that was measured, where the rows do not say.
+    /// The number of requests in the measured saturated pass, if the rows do not state it.
     pub requests: Option<u32>,
     /// The name of the new profile; absent: `calibrated-MODEL`.
     pub name: Option<&'a str>,
-    /// The store of the run.
+    /// The store that contains the run.
     pub store: Option<&'a str>,
 }
 
-/// A profile that was fitted.
+/// A fitted profile.
 pub struct Calibrated {
     /// The profile.
     pub profile: Profile,
-    /// How well it fits, in words.
+    /// A description of the fit and its errors.
     pub text: String,
 }
 
 /// Fits a profile.
 ///
 /// # Errors
-/// When the rows cannot be read, or are too few.
+/// If the rows cannot be read, or there are too few.
 pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     let config = request.config;
     if is_file_of_runs(request.measured) {
@@ -91,7 +91,7 @@ pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     let of_start = stated(&profile, weights);
     let resolved = config.resolve().map_err(CalibrateError::new)?;
     if measured_on.is_unlike(&resolved).is_none() {
-        // Rows of another version of the same series: the profile is one of that version.
+        // The rows are of another version of the same series, so the new profile has that version.
         profile.engine_version = measured_on.engine_version.unwrap_or(profile.engine_version);
     }
     profile.provenance.clear();
@@ -144,7 +144,7 @@ pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     Ok(Calibrated { profile: fitted, text })
 }
 
-/// Refuses what only chooses among the rows of a table.
+/// Rejects flags that only select rows of a table.
 fn refuse_of_tables(request: &Request<'_>) -> Result<(), CalibrateError> {
     let given = [("--rows", !request.rows.is_empty()), ("--requests", request.requests.is_some())];
     match given.into_iter().find(|given| given.1) {
@@ -156,7 +156,7 @@ fn refuse_of_tables(request: &Request<'_>) -> Result<(), CalibrateError> {
     }
 }
 
-/// The widest errors of rows left out that a profile states for these weights, by column.
+/// For each column, the largest left-out errors that a profile states for these weights.
 fn stated(profile: &Profile, weights: Weights) -> ColumnErrors {
     let tables = profile.provenance.iter().filter(|table| table.weights == weights);
     let mut widest = ColumnErrors::new();
@@ -168,7 +168,7 @@ fn stated(profile: &Profile, weights: Weights) -> ColumnErrors {
     widest
 }
 
-/// The rows that can be fitted on, and in words why the others cannot.
+/// The rows that can be used for the fit, and an explanation of the others.
 fn measured(request: &Request<'_>) -> Result<(MeasuredTable, MeasuredOn, String), CalibrateError> {
     let config = request.config;
     let against = read_against(request.measured, request.store, config)?;
@@ -238,7 +238,8 @@ fn measured(request: &Request<'_>) -> Result<(MeasuredTable, MeasuredOn, String)
     Ok((table, against.measured_on, text))
 }
 
-/// Multipliers over the profile, and the errors of each row under those of the others.
+/// Fits multipliers of a profile's constants. Also returns the errors of each row, predicted by a fit to the other
+/// rows.
 fn by_multipliers(
     start: &Profile,
     table: &MeasuredTable,
@@ -256,7 +257,7 @@ fn by_multipliers(
         words.join(", ")
     );
     let mut left_out = Vec::new();
-    // Two rows without one cannot be fitted.
+    // With only two rows, nothing can be fitted to the rest.
     for out in table.rows.iter().filter(|_| table.rows.len() > ROWS_FOR_SCALES) {
         let others = [table.only(|row| row != out)];
         let (fitted, _) = fit_scales(start, &others).map_err(CalibrateError::new)?;

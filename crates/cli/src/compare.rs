@@ -1,5 +1,5 @@
-//! Runs compared with a baseline, figure by figure, and a gate on the differences. It measures nothing
-//! and writes nothing.
+//! Compares runs with a baseline, figure by figure, and evaluates a gate on the differences. It measures nothing and
+//! writes nothing.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -40,15 +40,15 @@ pub struct Judged {
     pub comparison: Comparison,
     /// Whether each condition is met.
     pub gate: Vec<GateResult>,
-    /// The runs of the baseline and of the other, with spaces between them, where they are known.
+    /// The ids of the baseline's and the contender's runs, separated by spaces, if known.
     #[serde(skip)]
     pub runs: [Option<String>; 2],
 }
 
-/// The conditions of a gate, such as `output_tokens_per_s>-3%,ttft_p99<+5%`.
+/// Parses the conditions of a gate, such as `output_tokens_per_s>-3%,ttft_p99<+5%`.
 ///
 /// # Errors
-/// Every condition that is none.
+/// Every text that is not a condition.
 pub fn conditions(gate: Option<&str>) -> Result<Vec<Condition>, CompareError> {
     let Some(text) = gate else { return Ok(Vec::new()) };
     parse_gate(text).map_err(|errors| CompareError {
@@ -59,7 +59,7 @@ pub fn conditions(gate: Option<&str>) -> Result<Vec<Condition>, CompareError> {
 /// Compares a result with a baseline.
 ///
 /// # Errors
-/// When they have no cell in common, or a condition is on a figure that they do not have.
+/// If they have no cell in common, or a condition is on a figure that they do not have.
 pub fn compare(
     baseline: &Subject,
     contender: &Subject,
@@ -73,7 +73,7 @@ pub fn compare(
     Ok(Judged { comparison, gate, runs })
 }
 
-/// The conditions of all gates with a result, in words.
+/// The conditions of all gates with this result, in words.
 pub fn with_result(judged: &[Judged], met: Met) -> Vec<String> {
     let results = judged.iter().flat_map(|judged| &judged.gate);
     let found = results.filter(|result| result.met == met);
@@ -87,7 +87,7 @@ pub fn with_result(judged: &[Judged], met: Met) -> Vec<String> {
     found.map(words).collect()
 }
 
-/// What all gates come to; none where there is no condition. `is_strict`: what is open is not met.
+/// The judgement over all gates; None if there is no condition. With `is_strict`, undecided conditions count as missed.
 pub fn judgement(judged: &[Judged], is_strict: bool) -> Option<Judgement> {
     let results = || judged.iter().flat_map(|judged| &judged.gate);
     let (missed, open) = (with_result(judged, Met::No), with_result(judged, Met::Undecided));
@@ -110,16 +110,16 @@ pub fn judgement(judged: &[Judged], is_strict: bool) -> Option<Judgement> {
     })
 }
 
-/// What can be compared.
+/// What can be compared, for error messages.
 const ACCEPTED: &str = "give a stored run, a tag, a bundle of runs, a summary.json, the result \
     file of another tool, a published table (FILE.md, FILE.md#SECTION), several of these separated \
     by commas, or GROUP/SERVER for all rounds of one server";
 
-/// What a name stands for: a published table, a summary, a stored run, several of these with commas
-/// between them, or all rounds of one server of a plan (`group-0a1b2c3d/SERVER`).
+/// Loads the results that a name refers to. The name is a published table, a summary, a stored run, a list of these
+/// separated by commas, or all rounds of one server of a plan (`group-0a1b2c3d/SERVER`).
 ///
 /// # Errors
-/// When it stands for none of these, or for several tables.
+/// If it refers to none of these, or to several tables.
 pub fn subject(name: &str, store: &Path) -> Result<Subject, CompareError> {
     if !Path::new(name).exists() {
         if let Some((group, server)) = group_and_server(name) {
@@ -144,7 +144,7 @@ pub fn subject(name: &str, store: &Path) -> Result<Subject, CompareError> {
     one(name, store)
 }
 
-/// The rounds of one server of a plan.
+/// The rounds of one server of a plan, as one subject.
 fn rounds(name: &str, group: &str, server: &str, store: &Path) -> Result<Subject, CompareError> {
     let store = Store::open_existing(store).map_err(CompareError::new)?;
     let runs = stored::rounds(name, group, server, &store).map_err(CompareError::new)?;
@@ -171,19 +171,19 @@ fn one(name: &str, store: &Path) -> Result<Subject, CompareError> {
         return Err(problem("there is no such file".to_owned()));
     }
     let store = Store::open_existing(store).map_err(CompareError::new)?;
-    // A tag of several runs: they are repeats.
+    // The runs with the same tag are repeats.
     let ids = store.find_all(name).map_err(CompareError::new)?;
     let runs = ids.iter().map(|id| of_stored(store.run(id.as_str()).map_err(CompareError::new)?));
     let mut runs = runs.collect::<Result<Vec<_>, _>>()?;
     Ok(if runs.len() == 1 { runs.remove(0) } else { Subject::of_several(name, runs) })
 }
 
-/// A bundle of runs.
+/// The runs of a bundle, as one subject.
 fn bundle(name: &str, path: &Path) -> Result<Subject, CompareError> {
     Bundle::open(path).map(|bundle| of_bundle(name, &bundle)).map_err(CompareError::new)
 }
 
-/// The runs of a bundle, as one where there are several.
+/// The runs of a bundle, as one subject.
 pub fn of_bundle(name: &str, bundle: &Bundle) -> Subject {
     let mut runs: Vec<Subject> = bundle
         .runs
@@ -205,22 +205,22 @@ pub fn of_bundle(name: &str, bundle: &Bundle) -> Subject {
 /// A stored run.
 ///
 /// # Errors
-/// When it has no results yet.
+/// If it has no results yet.
 fn of_stored(found: StoredRun) -> Result<Subject, CompareError> {
     let id = found.row.id.to_string();
     let summary =
         found.summary.ok_or_else(|| CompareError::new(format!("run {id} has no results yet")))?;
     let subject = Subject::of_run(id, &summary);
-    // A plan of another version of this program may have another form: what it asked for is then not
-    // known here.
+    // The plan of another version of this program may have another format. In that case, the requested values are
+    // unknown.
     Ok(match serde_json::from_str::<Plan>(&found.plan_json) {
         Ok(plan) if summary.imported.is_none() => subject.planned_by(&plan),
         Ok(_) | Err(_) => subject,
     })
 }
 
-/// A file: a summary of this program, or what `import` knows. Of several runs in it the one that is
-/// named.
+/// A file: a summary of this program, or a format that `import` supports. If it contains several results, `section`
+/// selects one.
 fn file(name: &str, path: &str, section: Option<&str>) -> Result<Subject, String> {
     let bytes = file::read(Path::new(path), MAX_RESULTS_BYTES)
         .map_err(|error| format!("cannot be read: {error}"))?;
@@ -242,7 +242,7 @@ fn file(name: &str, path: &str, section: Option<&str>) -> Result<Subject, String
     let is_table = |import: &&Import| {
         import.summary.imported.as_ref().is_some_and(|from| !from.tables.is_empty())
     };
-    // Beside a table may stand the log that it was made of.
+    // A file may contain a table and the log that the table was computed from.
     if found.len() > 1 && found.iter().filter(|import| is_table(import)).count() == 1 {
         found.retain(is_table);
     }

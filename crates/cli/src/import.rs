@@ -1,5 +1,5 @@
-//! Results of others into the store: published tables, logs and files of other tools; and bundles of this
-//! program, as the runs that they were. Nothing is sent.
+//! Imports results into the store: published tables, logs and files of other tools, and bundles of this program.
+//! Nothing is sent.
 
 use std::path::{Path, PathBuf};
 
@@ -16,39 +16,39 @@ use inferometer_store::{
 
 use crate::bundle::{Bundle, BundleRunError, is_bundle, restore};
 
-/// Why nothing, or not all, was imported.
+/// Why the import failed, completely or in part.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// Files that cannot be imported, each with the reason. Nothing was stored.
     #[error("{}", .0.join("; "))]
     Files(Vec<String>),
-    /// A bundle cannot be entered: its runs stand in the way of others, or its logs are not whole.
+    /// A bundle cannot be restored: a run with the same name exists, or its logs are incomplete.
     #[error(transparent)]
     Bundle(BundleRunError),
     /// The store cannot be opened. Nothing was stored.
     #[error(transparent)]
     Open(StoreError),
-    /// The store cannot be written any more.
+    /// Writing to the store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// A part of a file that is in the store now.
+/// A part of a file that is now in the store.
 pub struct Imported {
-    /// Its run.
+    /// The id of its run.
     pub run: RunId,
     /// Its results.
     pub summary: Summary,
-    /// Whether the same bytes were imported before: then nothing was stored.
+    /// Whether the same bytes were imported before, so that nothing was stored.
     pub was_there: bool,
-    /// Whether it came in a bundle, as the run that it was.
+    /// Whether it is a run restored from a bundle.
     pub is_restored: bool,
 }
 
-/// Imports files. Every file is read before anything is stored.
+/// Imports files. All files are read before anything is stored.
 ///
 /// # Errors
-/// When a file is of no known form, or the store cannot be written.
+/// If a file has an unknown format, or the store cannot be written.
 pub fn import(files: &[PathBuf], store: &Path) -> Result<Vec<Imported>, ImportError> {
     let mut imports = Vec::new();
     let mut problems = Vec::new();
@@ -91,15 +91,15 @@ pub fn import(files: &[PathBuf], store: &Path) -> Result<Vec<Imported>, ImportEr
     Ok(entered)
 }
 
-/// What a file holds.
+/// The content of a file.
 enum Source {
-    /// Results, which become runs of this store.
+    /// Results, which become new runs of this store.
     Results(Vec<Import>),
     /// Runs of another store.
     Bundle(Bundle),
 }
 
-/// The runs of a file.
+/// The results in a file.
 fn read(path: &Path) -> Result<Vec<Import>, String> {
     let shown = path.display();
     let bytes = file::read(path, MAX_RESULTS_BYTES)
@@ -112,7 +112,7 @@ fn read(path: &Path) -> Result<Vec<Import>, String> {
 
 fn enter(store: &mut Store, import: Import, number: u16) -> Result<Imported, StoreError> {
     let Import { mut summary, mut records } = import;
-    // Records are matched to passes by position, so records of some passes only are useless.
+    // Records are matched to passes by position, so they can be used only if all passes have records.
     if records.iter().any(|pass| pass.records.is_empty()) {
         records.clear();
     }

@@ -1,17 +1,15 @@
-//! Measures how fast LLM serving engines are, and states how wrong its own numbers can be.
+//! Measures how fast LLM serving engines are, and states the error of its own numbers.
 //!
-//! This is the library of the `inferometer` program: functions from values to values, each with a
-//! typed error. Nothing here prints or exits, and environment variables are read only where the
-//! caller hands them over, but in [`command_line`], which is the program itself. [`resolve`] makes a
-//! [`Plan`] of what a plan file says, [`run`] measures it, [`predict`] and [`search`] play it in
-//! virtual time, [`compare`](mod@compare) compares results, and [`Store`] has every run with all of
-//! its records.
+//! This is the library of the `inferometer` program: functions that take values and return values or typed errors. Only
+//! [`command_line`], which is the program itself, prints, exits, or reads environment variables by itself; all other
+//! code gets variables from its caller. [`resolve`] makes a [`Plan`] from a plan file's content. [`run`] measures it;
+//! [`predict`] and [`search`] simulate it in virtual time. [`compare`](mod@compare) compares results, and [`Store`]
+//! contains every run with all its records.
 //!
 //! # Measure a server
 //!
-//! Without a `target` the plan measures the embedded engine, a calibrated model of a serving engine.
-//! Here it is served by a thread of this process, on a port of this machine, a hundred times faster
-//! than the hardware would be.
+//! Without a `target`, the plan measures the embedded engine, a calibrated model of a serving engine. In this example,
+//! a thread of this process serves it on a local port, a hundred times faster than the simulated hardware.
 //!
 //! ```
 //! use inferometer::metrics::ttft;

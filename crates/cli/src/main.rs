@@ -1,4 +1,4 @@
-//! The program `inferometer`. What it does is in the library's `command_line`.
+//! The program `inferometer`. Its code is in the library's module `command_line`.
 
 use std::process::ExitCode;
 

@@ -17,12 +17,12 @@ use inferometer_run::PlanError;
 use crate::other_tools;
 use crate::scenario;
 
-/// Who gives the keys that win over those of a plan file.
+/// The origin of the keys that override a plan file.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
     /// The flags of the command.
     Flags,
-    /// The keywords of a function, or its mapping.
+    /// The keywords or the mapping of a Python function.
     Keywords,
 }
 
@@ -47,7 +47,7 @@ impl Places {
         }
     }
 
-    /// A mistake of a key, with its place.
+    /// A message about a key, with the place where it was given.
     fn mistake(&self, key: &str, what: &str) -> String {
         format!("{}: {what}", self.of_key(key))
     }
@@ -56,13 +56,13 @@ impl Places {
 /// What a plan file may contain in addition to the keys of a single run.
 #[derive(Default)]
 pub struct MultiTarget {
-    /// The servers that get the same requests, where the plan has `[[target]]` tables.
+    /// The servers that get the same requests, if the plan has `[[target]]` tables.
     pub targets: Vec<TargetSpec>,
     /// The number of rounds over all servers.
     pub rounds: u32,
 }
 
-/// Reads a plan file that may have several servers, and lays over it the keys that flags or keywords give.
+/// Reads a plan file that may have several servers, and overrides its keys with those of flags or keywords.
 ///
 /// # Errors
 /// As [`merge`].
@@ -77,7 +77,7 @@ pub fn merge_multi_target(
     let mut multi = MultiTarget { targets: Vec::new(), rounds: 1 };
     override_with(&mut keys, given);
     scenario::add_defaults(&mut keys)?;
-    // A list of addresses is one target.
+    // A list of addresses is one target with a spread load, not several targets.
     let is_table = |one: &Value| !one.is_string();
     if keys.get("target").and_then(Value::as_array).is_some_and(|all| all.iter().any(is_table)) {
         let tables = keys.remove("target").unwrap_or_default();
@@ -96,11 +96,10 @@ pub fn merge_multi_target(
     Ok((checked(with_replayed_plan(keys)?, &places)?, multi))
 }
 
-/// Reads the plan file of a single run, if there is one, and lays over it the keys that flags or keywords
-/// give.
+/// Reads the plan file of a single run, if there is one, and overrides its keys with those of flags or keywords.
 ///
 /// # Errors
-/// When the file cannot be read, is no TOML, or holds a key or a value that a plan cannot have.
+/// If the file cannot be read or is not TOML, or if a key or a value is not allowed in a plan.
 pub fn merge(
     file: Option<&Path>,
     given: Map<String, Value>,
@@ -127,7 +126,7 @@ pub fn override_with(keys: &mut Map<String, Value>, mut flags: Map<String, Value
     keys.extend(flags);
 }
 
-/// The keys as a spec.
+/// Checks the keys and converts them into a spec.
 fn checked(keys: Map<String, Value>, places: &Places) -> Result<Spec, PlanError> {
     let known = known_keys();
     let mut mistakes = Vec::new();
@@ -158,15 +157,14 @@ fn with_replayed_plan(keys: Map<String, Value>) -> Result<Map<String, Value>, Pl
     let mut sent = header.plan;
     let own_load = ["concurrency", "rate", "stages", "replay", "passes"];
     if header.recorded && !own_load.iter().any(|key| keys.contains_key(*key)) {
-        // The file is its own recording: its requests say when they were due.
+        // The file is also the recording of arrivals, because its requests state when they were due.
         sent.insert("replay".to_owned(), dataset.into());
     }
     sent.extend(keys);
     Ok(sent)
 }
 
-/// The keys, with a single value made a list of one where the key takes a list: `rate = 2` becomes
-/// `rate = [2]`.
+/// Converts single values into lists, for keys that have lists: `rate = 2` becomes `rate = [2]`.
 pub fn with_lists(keys: Map<String, Value>) -> Map<String, Value> {
     let list = |(key, value): (String, Value)| {
         let listed = Value::Array(vec![value.clone()]);
@@ -176,8 +174,8 @@ pub fn with_lists(keys: Map<String, Value>) -> Map<String, Value> {
     keys.into_iter().map(list).collect()
 }
 
-/// What is wrong with the kind of a value, if it is: each key is tried separately, so that every
-/// mistake is reported. Values of headers are not repeated, because they may be secrets.
+/// A message if a value has the wrong type. Each key is checked separately, so that all mistakes are reported. Values
+/// of headers are not repeated, because they may be secrets.
 pub fn wrong_kind(key: &str, value: &Value) -> Option<String> {
     let alone = Value::Object(Map::from_iter([(key.to_owned(), value.clone())]));
     let error = serde_path_to_error::deserialize::<_, Spec>(&alone).err()?;
@@ -193,10 +191,10 @@ pub fn wrong_kind(key: &str, value: &Value) -> Option<String> {
     ))
 }
 
-/// The keys of a plan file, or of another file with keys of a plan.
+/// Reads the keys of a plan file, or of another file with the same keys. The keys are not checked.
 ///
 /// # Errors
-/// When it cannot be read or is no TOML. Whether its keys are those of a plan is not looked at.
+/// If the file cannot be read or is not TOML.
 pub fn read(path: &Path) -> Result<Map<String, Value>, PlanError> {
     let problem = |what: String| PlanError::new(format!("{}: {what}", path.display()));
     let text = file::read_text(path, MAX_SETTINGS_BYTES).map_err(|error| match address(path) {
@@ -222,7 +220,7 @@ pub fn read(path: &Path) -> Result<Map<String, Value>, PlanError> {
     }
 }
 
-/// The address of a server that stands where a plan file belongs, without what may be secret in it.
+/// The server address that was given in place of a plan file, without parts that may be secret.
 fn address(path: &Path) -> Option<String> {
     let text = path.to_str().filter(|_| !path.exists())?;
     if ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme)) {

@@ -1,5 +1,5 @@
-//! The report of a stored run, made again from its records, and the figures that other tools would have
-//! printed of them. Nothing is measured.
+//! Makes the report of a stored run again from its records, and the tables that other tools would have printed for
+//! them. Nothing is measured.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::stored_passes::{PassesError, expect_streams, seen};
 /// Why a report cannot be made again.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// The run does not have what is asked for.
+    /// The run does not have the requested data.
     #[error("{0}")]
     Missing(String),
     /// The log of the run cannot be read.
@@ -55,30 +55,29 @@ pub struct Report {
     pub summary: Summary,
     /// The run.
     pub run: RunId,
-    /// What was measured; absent for imported results.
+    /// The plan; None for imported results.
     pub plan: Option<Plan>,
-    /// What charts of single requests are drawn from.
+    /// The data for charts of single requests.
     pub traces: Traces,
-    /// Where the log was cut, if it was.
+    /// The error at which the log was truncated, if it was.
     pub cut: Option<StoreError>,
 }
 
 impl Report {
-    /// Makes the results of a stored run again from its log; of imported results, which have no
-    /// records, as they are stored.
+    /// Computes the results of a stored run again from its log. Imported results have no records and are used as
+    /// stored.
     ///
     /// # Errors
-    /// When the log or the plan of the run cannot be read.
+    /// If the log or the plan of the run cannot be read.
     pub fn of(stored: &StoredRun) -> Result<Self, ReportError> {
         Self::made(stored, false)
     }
 
-    /// The same with the latencies in which each failed request is infinite, whether or not the run
-    /// was asked for them.
+    /// Like [`Self::of`], with additional latencies in which each failed request counts as infinity, even if the run
+    /// did not request them.
     ///
     /// # Errors
-    /// As [`Self::of`], and when the run was imported: what became of each request is not in its
-    /// results.
+    /// As [`Self::of`]. Also if the run was imported, because its results do not contain the outcome of each request.
     pub fn with_failures_as_inf(stored: &StoredRun) -> Result<Self, ReportError> {
         Self::made(stored, true)
     }
@@ -103,15 +102,15 @@ impl Report {
         Ok(Self { summary, run, plan: Some(plan), traces, cut })
     }
 
-    /// Whether it is a prediction with intervals, whose tables are written beside it.
+    /// Whether it is a prediction with intervals. Its tables are then also written.
     pub fn has_intervals(&self) -> bool {
         self.summary.cells.iter().any(|cell| cell.prediction.interval.is_some())
     }
 
-    /// Writes its files.
+    /// Writes the files of the report.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// If a file cannot be written.
     pub fn write(&self, out: Option<&Path>, theme: Theme) -> Result<PathBuf, ReportError> {
         let outputs = Outputs::prepare(out)?;
         let folder = match &self.plan {
@@ -125,19 +124,19 @@ impl Report {
     }
 }
 
-/// What another tool would have printed of a run.
+/// What another tool would have printed for a run.
 pub struct OtherTool {
-    /// For people.
+    /// The text for people.
     pub text: String,
-    /// For programs.
+    /// The JSON document for programs.
     pub document: Value,
 }
 
-/// What another tool would have printed of the same records, by its own definitions; `warn`
-/// receives a message if the log is truncated.
+/// Computes what another tool would have printed for the same records, by its own definitions. `warn` receives an error
+/// if the log is truncated.
 ///
 /// # Errors
-/// When the run has no streams or no records, or its log cannot be read.
+/// If the run has no streams or no records, or its log cannot be read.
 pub fn by_other_tool(
     run: &StoredRun,
     tool: Tool,

@@ -1,5 +1,5 @@
-//! Scenarios by name: plan keys that ask the question of a kind of application. They lie under what
-//! a plan file and flags say, and decide nothing that a plan could not.
+//! Named scenarios: keys of a plan with values for a kind of application. Plan files and flags override them. They can
+//! only set what a plan could also set.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -12,11 +12,11 @@ use inferometer_run::PlanError;
 pub struct Scenario {
     /// The name that selects it.
     pub name: String,
-    /// What it is.
+    /// A short description.
     pub title: String,
-    /// What it asks of a server.
+    /// What the application requires of a server.
     pub asks: String,
-    /// Where its numbers come from.
+    /// The source of its numbers.
     pub source: String,
     /// The default model of the embedded engine for this scenario, if the context of the usual
     /// default is too short for it.
@@ -25,7 +25,7 @@ pub struct Scenario {
     pub plan: Map<String, Value>,
 }
 
-/// Keys that say which server or model is measured.
+/// Keys that state which server or model is measured.
 const WHAT_IS_MEASURED: [&str; 3] = ["target", "server", "model"];
 
 #[derive(Deserialize)]
@@ -33,18 +33,18 @@ struct Scenarios {
     scenario: Vec<Scenario>,
 }
 
-/// Every scenario, in the order in which they are listed.
+/// All scenarios, in the order of the list.
 pub fn scenarios() -> Vec<Scenario> {
     let read: Scenarios = toml::from_str(include_str!("../data/scenarios.toml"))
         .expect("invariant: the scenarios are this program's own");
     read.scenario
 }
 
-/// Adds the keys of the scenario that `keys` name, where they are not there. A workload of the
-/// user's own takes nothing from a scenario, for its keys are another's.
+/// Adds the keys of the scenario that `keys` name, for keys that are absent. Another workload than the scenario's is an
+/// error, because its keys are different.
 ///
 /// # Errors
-/// When there is no such scenario, or the workload is not the scenario's.
+/// If there is no such scenario, or the workload is not the scenario's.
 pub fn add_defaults(keys: &mut Map<String, Value>) -> Result<(), PlanError> {
     let Some(name) = keys.get("scenario") else { return Ok(()) };
     let wrong = |why: String| PlanError::new(format!("scenario (--scenario): {why}"));

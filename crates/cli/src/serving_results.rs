@@ -1,4 +1,4 @@
-//! The one pass of a run as `vllm bench serve` shows and saves it. Nothing is printed or written.
+//! The single pass of a run, as `vllm bench serve` prints and saves it. Nothing is printed or written here.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::dialect::{Pass, ServingSelection, serving_table};
@@ -13,20 +13,20 @@ use serde_json::Value;
 
 use crate::report::ReportError;
 
-/// How a pass is seen.
+/// The settings for the table and the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     /// The figures that are shown.
     pub selection: &'a ServingSelection,
-    /// The rate that was asked for in requests/s, where it is finite.
+    /// The requested rate in requests/s, if it is finite.
     pub rate: Option<f64>,
-    /// The most in flight that was asked for.
+    /// The requested maximum number of requests in flight.
     pub max_concurrency: Option<u32>,
-    /// The shape of the arrivals that was asked for.
+    /// The requested shape of the arrivals.
     pub burstiness: f64,
 }
 
-/// A pass as vLLM has it.
+/// A pass in vLLM's formats.
 pub struct ServingResult {
     /// Its table.
     pub table: String,
@@ -34,7 +34,7 @@ pub struct ServingResult {
     pub file: Value,
 }
 
-/// When a pass began: so long before its first request was due as its load says.
+/// The instant at which a pass began: the first due time, minus the first offset of its load.
 fn began(begin: &PassBegin, seed: u64, records: &[Record]) -> Option<Nanos> {
     let first = records.iter().map(|record| record.due).min()?;
     match begin.plan.load().start(begin.seed(seed)).next_due() {
@@ -43,10 +43,10 @@ fn began(begin: &PassBegin, seed: u64, records: &[Record]) -> Option<Nanos> {
     }
 }
 
-/// The first pass of a run; none where nothing was recorded.
+/// Returns the table and the file of the first pass; None if nothing was recorded.
 ///
 /// # Errors
-/// When its log cannot be read.
+/// If the log cannot be read.
 pub fn serving_result(
     run: &StoredRun,
     summary: &Summary,

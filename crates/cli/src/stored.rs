@@ -1,4 +1,4 @@
-//! What a stored run is: its plan, its line of the list as a document, and which runs a name stands for.
+//! Stored runs: their plans, their rows as JSON documents, and the runs that a name refers to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,26 +8,26 @@ use inferometer_run::resume::GROUP;
 use inferometer_store::{RunRow, Store, StoreError, StoredRun};
 use serde_json::{Value, json};
 
-/// The plan of a stored run is of another version of this program, and cannot be read.
+/// The plan of a stored run cannot be read, because it is of another version of this program.
 #[derive(Debug, thiserror::Error)]
 #[error("run {run}: its plan was written by an incompatible version of this program: {source}")]
 pub struct OtherVersion {
     /// The run.
     pub run: String,
-    /// What does not fit.
+    /// The error of the parser.
     pub source: serde_json::Error,
 }
 
 /// The plan that a stored run has measured.
 ///
 /// # Errors
-/// When it is of another version of this program, or the run was imported and has none.
+/// If it is of another version of this program, or the run was imported and has no plan.
 pub fn plan_of(run: &StoredRun) -> Result<Plan, OtherVersion> {
     serde_json::from_str(&run.plan_json)
         .map_err(|source| OtherVersion { run: run.row.id.to_string(), source })
 }
 
-/// A run as documents have it.
+/// A run as a JSON document.
 pub fn row_json(run: &RunRow) -> Value {
     json!({
         "run_id": run.id,
@@ -57,22 +57,22 @@ pub fn row_json(run: &RunRow) -> Value {
     })
 }
 
-/// A name that stands for no runs.
+/// Why a name refers to no runs.
 #[derive(Debug, thiserror::Error)]
 pub enum NoRuns {
-    /// The store has none of this name, or cannot be read.
+    /// The store has no run of this name, or cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// It has none of this group or server, or one stands in the name twice.
+    /// The store has no run of this group or server, or the name contains a run twice.
     #[error("{0}")]
     Name(String),
 }
 
-/// The runs that a name stands for, in the order of time: one run, several with commas between them or by a tag,
-/// or all rounds of one server of a plan (`group-0a1b2c3d/SERVER`).
+/// The runs that a name refers to, in order of time. The name is a run, a list of runs separated by commas, a tag, or
+/// all rounds of one server of a plan (`group-0a1b2c3d/SERVER`).
 ///
 /// # Errors
-/// When it stands for none, or a run stands in it twice.
+/// If it refers to no run, or contains a run twice.
 pub fn runs_named(name: &str, store: &Store) -> Result<Vec<StoredRun>, NoRuns> {
     if let Some((group, server)) = group_and_server(name) {
         return rounds(name, group, server, store);
@@ -80,7 +80,7 @@ pub fn runs_named(name: &str, store: &Store) -> Result<Vec<StoredRun>, NoRuns> {
     let names = name.split(',').map(str::trim).filter(|name| !name.is_empty());
     let mut runs = Vec::new();
     for name in names {
-        // A tag of several runs: they are repeats.
+        // The runs with the same tag are repeats.
         for id in store.find_all(name)? {
             runs.push(store.run(id.as_str())?);
         }
@@ -96,15 +96,15 @@ pub fn runs_named(name: &str, store: &Store) -> Result<Vec<StoredRun>, NoRuns> {
     }
 }
 
-/// The group and the server of a name that is `group-0a1b2c3d/SERVER`.
+/// Splits a name such as `group-0a1b2c3d/SERVER` into group and server.
 pub fn group_and_server(name: &str) -> Option<(&str, &str)> {
     name.split_once('/').filter(|(group, _)| group.starts_with(GROUP))
 }
 
-/// The rounds of one server of a plan, of each the latest run.
+/// The rounds of one server of a plan; for each round, the latest run.
 ///
 /// # Errors
-/// When the store has none.
+/// If the store has none.
 pub fn rounds(
     name: &str,
     group: &str,
@@ -113,7 +113,7 @@ pub fn rounds(
 ) -> Result<Vec<StoredRun>, NoRuns> {
     let (mut found, mut servers) = (BTreeMap::new(), BTreeSet::new());
     for row in store.runs()? {
-        // What cannot be read here is told by `runs`; of whatever group it is, it has no figures.
+        // Runs that cannot be read are skipped; `runs` reports them, and they have no figures.
         let Ok(run) = store.run(row.id.as_str()) else { continue };
         let fact = |key: &str| run.target.facts.get(key).cloned().unwrap_or_default();
         if fact("group") == group && run.summary.is_some() {

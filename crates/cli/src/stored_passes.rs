@@ -8,10 +8,10 @@ use inferometer_load::arrival::Arrivals;
 use inferometer_model::record::Record;
 use inferometer_store::{PassBegin, PassItem, StoreError, StoredRun};
 
-/// Why the passes of a stored run cannot be had.
+/// Why the passes of a stored run are not available.
 #[derive(Debug, thiserror::Error)]
 pub enum PassesError {
-    /// The run does not have what is asked for.
+    /// The run does not have the requested data.
     #[error("{0}")]
     Missing(String),
     /// Its log cannot be read.
@@ -19,10 +19,10 @@ pub enum PassesError {
     Store(#[from] StoreError),
 }
 
-/// Refuses a run without a single record: of what other programs read there would be nothing.
+/// Rejects a run without records, because the formats of other tools need records.
 ///
 /// # Errors
-/// When there is none, or the log cannot be read.
+/// If there is no record, or the log cannot be read.
 pub fn expect_records(run: &StoredRun) -> Result<(), PassesError> {
     let mut passes = run.passes()?;
     while let Some(pass) = passes.next_pass() {
@@ -38,11 +38,10 @@ pub fn expect_records(run: &StoredRun) -> Result<(), PassesError> {
     )))
 }
 
-/// Refuses a run whose records do not say when each chunk came: other tools' figures would be
-/// computed from arrivals that nobody saw.
+/// Rejects a run whose records do not state when each chunk arrived, because other tools' figures need real arrivals.
 ///
 /// # Errors
-/// When the run is predicted, or its answers were not streamed.
+/// If the run is predicted, or its answers were not streamed.
 pub fn expect_streams(run: &StoredRun) -> Result<(), PassesError> {
     let id = &run.row.id;
     if run.row.predicted {
@@ -59,7 +58,8 @@ pub fn expect_streams(run: &StoredRun) -> Result<(), PassesError> {
     Ok(())
 }
 
-/// A pass as other tools see it. Of what another tool measured, the time is the one it states.
+/// A pass in the form that other tools' formats need. For an imported run, the duration is the one that its source
+/// states.
 pub fn seen<'a>(run: &'a StoredRun, begin: &PassBegin, records: &'a [Record]) -> Pass<'a> {
     let load = begin.plan.load();
     let stated = run.summary.as_ref().filter(|done| done.imported.is_some());
@@ -68,7 +68,7 @@ pub fn seen<'a>(run: &'a StoredRun, begin: &PassBegin, records: &'a [Record]) ->
         records,
         dialect: &run.target.dialect,
         concurrency: match begin.plan {
-            // Other tools do it by a limit of one.
+            // Other tools send one by one by setting a limit of one.
             PassPlan::OneByOne { .. } => Some(1),
             _ => load.concurrency(),
         },
@@ -82,7 +82,7 @@ fn nth(summary: &Summary, number: usize) -> Option<&PassSummary> {
     summary.cells.iter().flat_map(|cell| &cell.passes).nth(number)
 }
 
-/// How arrivals are spread, as vLLM calls it.
+/// The shape of the arrivals, which vLLM calls burstiness.
 pub fn burstiness(plan: &PassPlan) -> f64 {
     match plan {
         PassPlan::Open { arrivals: Arrivals::Constant, .. } => f64::INFINITY,

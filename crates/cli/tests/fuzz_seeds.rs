@@ -1,5 +1,5 @@
-//! The small inputs of the fuzz targets, by the same functions that the fuzzer calls: what it has found once is
-//! held on every run of the tests.
+//! Runs the fuzz targets on their stored small inputs, with the functions that the fuzzer calls. So everything that the
+//! fuzzer has found is tested in every run of the tests.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[path = "../../../fuzz/src/lib.rs"]
 mod fuzz;
 
-/// Fewer inputs of a target show little, and all of them are to be small.
+/// The minimum number of inputs of a target, and the maximum size of an input.
 const FEWEST: usize = 5;
 const MOST_BYTES: u64 = 300 << 10;
 
@@ -27,7 +27,7 @@ fn every_seed_of_every_fuzz_target_holds_what_the_target_asserts() {
         let seeds = files(&folder("seeds").join(target));
         assert!(seeds.len() >= FEWEST, "{target} has {} seeds", seeds.len());
         for seed in seeds {
-            // Shown where the test fails.
+            // Printed if the test fails.
             println!("{}", seed.display());
             check(&fs::read(&seed).expect("a file"));
         }

@@ -1,5 +1,5 @@
-//! The library as another Rust program calls it, also without the feature `cli`: every function
-//! takes values and gives values or a typed error.
+//! Tests the library as another Rust program uses it, also without the feature `cli`. Every function takes values and
+//! returns values or a typed error.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use inferometer::{
 };
 use serde_json::{Value, json};
 
-/// A plan from the keys of a plan file, with its files below `folder`. The environment is empty.
+/// A plan from the keys of a plan file, with its output files in `folder`. The environment is empty.
 fn planned(keys: Value, folder: &Path) -> (Plan, Context) {
     let spec: Spec = serde_json::from_value(keys).expect("a spec");
     let (plan, mut context) = resolve(&spec, &|_| None).expect("a plan");
@@ -24,7 +24,7 @@ fn planned(keys: Value, folder: &Path) -> (Plan, Context) {
     (plan, context)
 }
 
-/// The embedded engine, measured in a cell of two passes of four requests.
+/// Measures the embedded engine in a cell with two passes of four requests.
 fn measured(folder: &Path, events: &Events) -> (Plan, Context, Finished) {
     let keys = json!({
         "speed": 200, "input_lengths": [32], "output_lengths": [8], "one_by_one": 4, "requests": 4,
@@ -34,7 +34,7 @@ fn measured(folder: &Path, events: &Events) -> (Plan, Context, Finished) {
     (plan, context, finished)
 }
 
-/// Keeps the names of what happens.
+/// Records the names of the events.
 #[derive(Clone, Default)]
 struct Names(Arc<Mutex<Vec<&'static str>>>);
 

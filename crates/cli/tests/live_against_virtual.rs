@@ -1,5 +1,5 @@
-//! The whole instrument against the embedded engine's own accounts and against its prediction:
-//! in virtual time over in-memory pipes, where every figure must be equal, not near.
+//! Compares the complete client with the embedded engine's own records and with its prediction. Everything runs in
+//! virtual time over in-memory pipes, so all figures must be exactly equal.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -33,7 +33,7 @@ impl Recorder for Records {
     }
 }
 
-/// The figures of a cell, measured over pipes against a freshly started engine for each pass.
+/// The figures of a cell, measured over pipes with a new engine for each pass.
 fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> Cell {
     let summaries = passes.iter().map(|pass| {
         let mut fold = PassFold::new(pass);
@@ -45,7 +45,7 @@ fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> C
     cell(grid_cell.input_length, grid_cell.output_length, summaries)
 }
 
-/// The records of a pass, measured likewise.
+/// The records of a pass, measured in the same way.
 fn serve(
     config: &EngineConfig,
     grid_cell: CellPlan,
@@ -108,7 +108,7 @@ fn a_pass_is_ended_early_against_the_server_by_the_same_decision_as_in_virtual_t
     config.max_num_seqs = Some(32);
     let grid_cell = CellPlan { input_length: 128, output_length: 32 };
     let rule = StopPlan { when_saturated: true, at_error_rate: None };
-    // It bears some 35 per second.
+    // The engine sustains about 35 requests per second.
     for (rate, is_ended) in [(20.0, false), (70.0, true)] {
         let pass = PassPlan::open(rate, Bound::requests(1_500));
         let watch = StopWatch::of(rule, &pass).expect("a pass at a rate");
@@ -132,7 +132,7 @@ fn a_pass_is_ended_early_against_the_server_by_the_same_decision_as_in_virtual_t
         let start = served.iter().filter(begun).map(|record| record.due).min().expect("records");
         let ends = served.iter().filter(|record| why(record) == Some(why_ended) && begun(record));
         let stop = ends.filter_map(|record| record.ended).min().expect("some were in flight");
-        // It is looked at every 50 ms.
+        // The condition is checked every 50 ms.
         let late_s = stop.seconds_after(start) - at.seconds_after(first);
         assert!((0.0..=0.06).contains(&late_s), "{late_s} s after it was certain");
     }

@@ -1,61 +1,61 @@
-//! How far a clock is from another one, with a bound. Pure: instants come in, no clock is read.
+//! Estimates the offset between two clocks, with an error bound. Pure functions of instants; no clock is read here.
 //!
-//! An exchange is a question and its answer: sent and received by this clock, and stamped in between by the
-//! other one, the reference. Whatever the network did, the stamp was made between the two, so the offset
-//! (reference minus this clock) lies between `reference - received` and `reference - sent`: a certain
-//! interval, narrow where the round trip was short. Two clocks drift by no more than [`MAX_DRIFT_PPM`], so
-//! that each exchange also bounds the offset at other instants, less narrowly. The offset at an instant lies
-//! in the intersection of all of these intervals; its middle is the estimate and half its width the bound.
+//! An exchange is a question and its answer. This clock stamps when the question is sent and when the answer is
+//! received. The other clock, the reference, makes its stamp in between. So for any network delay, the offset
+//! (reference minus this clock) lies between `reference - received` and `reference - sent`. This interval is narrow if
+//! the round trip was short. Two clocks drift apart by at most [`MAX_DRIFT_PPM`]. So each exchange also bounds the
+//! offset at other instants, with a wider interval. The offset at an instant lies in the intersection of all these
+//! intervals. The middle of the intersection is the estimate, and half its width is the bound.
 
 use inferometer_model::time::Nanos;
 
-/// The most by which two clocks are taken to drift apart, in millionths: crystals keep to 50 each. Where
-/// exchanges show more, as while a clock is set, bounds are widened by what they show.
+/// The assumed maximum drift between two clocks, in parts per million: crystal oscillators are accurate to about 50 ppm
+/// each. If exchanges contradict this, for example because a clock is being set, the bounds are widened accordingly.
 pub const MAX_DRIFT_PPM: u64 = 100;
 
-/// Exchanges further away than this from an instant say less of it than nearer ones.
+/// Exchanges within this time of an instant, in nanoseconds, are used for the offset at that instant.
 const WINDOW_NS: u64 = 30_000_000_000;
-/// Exchanges in the same interval of this length are kept as one: 20 MB for a day of an idle rank.
+/// Exchanges in the same interval of this length are merged. This limits an idle rank to about 20 MB per day.
 const TOGETHER_NS: u64 = 100_000_000;
 
 /// One question about the time, and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// When it was sent, by this clock.
+    /// When the question was sent, by this clock.
     pub sent: Nanos,
-    /// What the reference showed in between.
+    /// The reference's stamp, made between sending and receiving.
     pub reference: Nanos,
-    /// When the answer was there, by this clock.
+    /// When the answer was received, by this clock.
     pub received: Nanos,
 }
 
 impl Exchange {
-    /// The time that it took.
+    /// The round-trip time, in nanoseconds.
     pub fn round_trip_ns(&self) -> u64 {
         self.received.0.saturating_sub(self.sent.0)
     }
 }
 
-/// The offset of a clock at an instant, in nanoseconds: the reference shows so much more.
+/// The offset of the reference at an instant: reference minus this clock, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
     /// The estimate.
     pub ns: i64,
-    /// It is wrong by this much at most.
+    /// The largest possible error of the estimate.
     pub bound_ns: u64,
 }
 
-/// By how much a clock is slower than the reference, in millionths: its offset grows by so many
-/// microseconds a second.
+/// By how much this clock is slower than the reference, in parts per million. A drift of 1 ppm increases the offset by
+/// one microsecond per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
     /// The estimate.
     pub ppm: f64,
-    /// It is wrong by this much at most.
+    /// The largest possible error of the estimate.
     pub bound_ppm: f64,
 }
 
-/// What the offset was at an instant, as an exchange shows it.
+/// The interval of possible offsets at an instant, from an exchange.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     at: u64,
@@ -64,14 +64,14 @@ struct Known {
 }
 
 impl Known {
-    /// The same at another instant.
+    /// The interval of possible offsets at another instant, wider because of drift.
     fn at(&self, at: u64) -> (i64, i64) {
         let drifted = (self.at.abs_diff(at) as u128 * u128::from(MAX_DRIFT_PPM) / 1_000_000) as i64;
         (self.low - drifted, self.high + drifted)
     }
 
-    /// What this and an earlier exchange show together at the instant of this one; absent if they contradict
-    /// each other, or are not near each other.
+    /// Merges this with an earlier exchange, at the instant of this one. None if the two contradict each other or do
+    /// not lie in the same interval of `TOGETHER_NS`.
     fn with(&self, earlier: &Self) -> Option<Self> {
         let (low, high) = earlier.at(self.at);
         let (low, high) = (self.low.max(low), self.high.min(high));
@@ -83,16 +83,16 @@ impl Known {
 /// A clock that is compared with a reference.
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
-    /// In the order of time.
+    /// In order of time.
     known: Vec<Known>,
 }
 
 impl Clock {
-    /// Takes in an exchange, which is later than those before.
+    /// Adds an exchange. It must be later than all exchanges before.
     pub fn add(&mut self, exchange: Exchange) {
         let Exchange { sent, reference, received } = exchange;
         let between = |local: Nanos| reference.0.cast_signed() - local.0.cast_signed();
-        // The stamp was made at some instant of the round trip, in which the clocks drifted apart as well.
+        // The clocks may also have drifted during the round trip, so the interval is widened by that.
         let at = sent.0 + exchange.round_trip_ns() / 2;
         let drifted = (exchange.round_trip_ns() * MAX_DRIFT_PPM / 1_000_000) as i64;
         let (low, high) = (between(received) - drifted, between(sent) + drifted);
@@ -103,7 +103,7 @@ impl Clock {
         }
     }
 
-    /// The offset at an instant of this clock; absent before the first exchange.
+    /// The offset at an instant of this clock; None before the first exchange.
     pub fn offset(&self, local: Nanos) -> Option<Offset> {
         let begin = self.known.partition_point(|one| one.at + WINDOW_NS < local.0);
         let end = self.known.partition_point(|one| one.at <= local.0 + WINDOW_NS);
@@ -117,8 +117,8 @@ impl Clock {
             (low, high) = (low.max(one_low), high.min(one_high));
         }
         if low > high {
-            // The clocks drifted faster than they should: the truth is not known better than the nearest
-            // exchange has it, and not as well as this one claims.
+            // The clocks drifted faster than assumed. Use the estimate of the nearest exchange, and widen its bound by
+            // the contradiction between the intervals.
             let (one_low, one_high) = self.nearest(local)?.at(local.0);
             let beyond = (low - high).unsigned_abs();
             let ns = one_low.midpoint(one_high);
@@ -131,12 +131,12 @@ impl Clock {
         self.known.iter().min_by_key(|one| one.at.abs_diff(local.0))
     }
 
-    /// An instant of this clock on the axis of the reference.
+    /// Converts an instant of this clock to the clock of the reference; None before the first exchange.
     pub fn to_reference(&self, local: Nanos) -> Option<Nanos> {
         self.offset(local).map(|offset| Nanos(local.0.saturating_add_signed(offset.ns)))
     }
 
-    /// An instant of the reference by this clock.
+    /// Converts an instant of the reference's clock to this clock; None before the first exchange.
     pub fn to_local(&self, reference: Nanos) -> Option<Nanos> {
         let last = self.known.last()?;
         let about = reference.0.saturating_add_signed(-last.low.midpoint(last.high));
@@ -144,8 +144,8 @@ impl Clock {
         Some(Nanos(reference.0.saturating_add_signed(-offset.ns)))
     }
 
-    /// How fast it drifts, from the exchanges with the least round trips of the first and of the last third
-    /// of the time; absent where the time is too short to tell anything.
+    /// The drift, from the exchanges with the shortest round trips in the first and in the last third of the time. None
+    /// if the time is too short to estimate it.
     pub fn drift(&self) -> Option<Drift> {
         let (first, last) = (self.known.first()?.at, self.known.last()?.at);
         let third = (last - first) / 3;
@@ -170,7 +170,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// A clock that is off by so much at 0 and drifts, and what it shows when the reference shows `at`.
+    /// A clock with an offset at instant 0 and a drift; `local` is what it shows when the reference shows an instant.
     #[derive(Clone, Copy)]
     struct Off {
         ns: i64,
@@ -184,7 +184,7 @@ mod tests {
         }
     }
 
-    /// The clock after an exchange each 250 ms, whose ways last as long as `ways` says.
+    /// A clock after one exchange every 250 ms; `ways` gives the two one-way latencies of each exchange.
     fn held(off: Off, seconds: u64, mut ways: impl FnMut(&mut ChaCha8Rng) -> (u64, u64)) -> Clock {
         let mut random = ChaCha8Rng::seed_from_u64(1);
         let mut clock = Clock::default();

@@ -1,12 +1,12 @@
 //! Slurm's lists of host names: `n[1-3,07-09],gpu1` is `n1`, `n2`, `n3`, `n07`, `n08`, `n09` and `gpu1`.
 
-/// The most names of a list: more than the largest clusters have.
+/// The maximum number of names in a list. The largest clusters have fewer hosts.
 const MOST_NAMES: usize = 100_000;
 
-/// The names of a list, in order.
+/// Returns the names of a list, in order.
 ///
 /// # Errors
-/// What is wrong with it.
+/// If the list is malformed or too long. The error names the problem.
 pub fn expand(list: &str) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for part in split(list)? {
@@ -18,7 +18,7 @@ pub fn expand(list: &str) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// The parts between commas that stand in no brackets.
+/// Splits at commas outside brackets.
 fn split(list: &str) -> Result<Vec<&str>, String> {
     let (mut parts, mut begin, mut depth) = (Vec::new(), 0, 0_u32);
     for (at, char) in list.char_indices() {
@@ -40,7 +40,7 @@ fn split(list: &str) -> Result<Vec<&str>, String> {
     Ok(parts.into_iter().filter(|part| !part.is_empty()).collect())
 }
 
-/// Adds the names of a part: its brackets are taken one after the other, from the left.
+/// Appends the names of a part. Brackets are expanded from left to right.
 fn expand_part(part: &str, names: &mut Vec<String>) -> Result<(), String> {
     let Some((before, rest)) = part.split_once('[') else {
         if names.len() >= MOST_NAMES {
@@ -65,7 +65,7 @@ fn expand_part(part: &str, names: &mut Vec<String>) -> Result<(), String> {
             return Err(format!("it has more than {MOST_NAMES} names"));
         }
         for value in low..=high {
-            // `07` keeps its width.
+            // Numbers keep their leading zeros: `07` remains two digits wide.
             let width = first.len();
             expand_part(&format!("{before}{value:0width$}{after}"), names)?;
         }

@@ -1,8 +1,8 @@
-//! Which of several processes this one is, by the variables that launchers set. A pure function of them.
+//! Finds out which of several processes this one is, from the environment variables of launchers. A pure function.
 
 use crate::host_list;
 
-/// The values of environment variables, as the calling program hands them over.
+/// The values of environment variables; the calling program provides them.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Who started the processes.
@@ -36,44 +36,44 @@ impl Launcher {
     }
 }
 
-/// This process among those of its run.
+/// The place of this process in its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Who says so.
+    /// The launcher that states this.
     pub launcher: Launcher,
-    /// Which it is, from 0.
+    /// The rank of this process, from 0.
     pub rank: u32,
-    /// How many there are.
+    /// The number of ranks.
     pub ranks: u32,
-    /// Where rank 0 is: a name or an address; absent where the launcher does not say.
+    /// The host name or address of rank 0; None if the launcher does not state it.
     pub host: Option<String>,
-    /// The port at which the ranks meet, where it is given.
+    /// The port at which the ranks meet, if it is stated.
     pub port: Option<u16>,
-    /// What tells this run from all others, as far as the launcher says.
+    /// A text that identifies this run, as far as the launcher's variables allow.
     pub job: String,
 }
 
-/// The most ranks of a run.
+/// The maximum number of ranks of a run.
 pub const MOST_RANKS: u32 = 100_000;
 
-/// What the variables of launchers say.
+/// What the variables of launchers state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// This process is the only one.
     Alone,
-    /// The same; a launcher has started others, and does not say how many.
+    /// This process works alone. A launcher has started others, but their number is unknown.
     SizeUnknown {
         /// What to tell the user.
         note: &'static str,
     },
-    /// One of several.
+    /// This process is one of several.
     Among(Place),
 }
 
-/// The rank of this process and their number, where a launcher has started several.
+/// Returns the rank of this process and the number of ranks, if a launcher has started several.
 ///
 /// # Errors
-/// Which variable is wrong, and why.
+/// If a variable is wrong. The error names it and the reason.
 pub fn find(variables: Variables<'_>) -> Result<Found, String> {
     let set = |name: &str| variables(name).filter(|value| !value.is_empty());
     let launchers = [
@@ -87,9 +87,9 @@ pub fn find(variables: Variables<'_>) -> Result<Found, String> {
             (Some(rank_text), Some(size_text)) => {
                 return among(launcher, (rank, &rank_text), (size, &size_text), &set);
             }
-            // Two names so common that one of them alone means nothing.
+            // RANK and WORLD_SIZE are common names, so one of them alone does not mean that this launcher was used.
             _ if launcher == Launcher::Torch => {}
-            // The number of ranks alone is what a Kubernetes Job gives, or one process that is to be alone.
+            // INFEROMETER_RANKS without a rank is normal in a Kubernetes Job, and in a process that works alone.
             (None, Some(size_text)) if launcher == Launcher::Own => {
                 if number(size, &size_text)? == 1 {
                     return Ok(Found::Alone);
@@ -100,7 +100,7 @@ pub fn find(variables: Variables<'_>) -> Result<Found, String> {
             (None, None) => {}
         }
     }
-    // A batch script has SLURM_PROCID and SLURM_NTASKS too, and is one process: only steps are several.
+    // A Slurm batch script also has SLURM_PROCID and SLURM_NTASKS, but it is one process. Only job steps have several.
     if let (Some(rank), Some(_)) =
         (set("SLURM_PROCID"), set("SLURM_STEP_ID").or(set("SLURM_STEPID")))
     {
@@ -157,7 +157,7 @@ fn among(
     if ranks == 1 {
         return Ok(Found::Alone);
     }
-    // torchrun's own agent listens at MASTER_PORT, unless it is told not to.
+    // The agent of torchrun listens at MASTER_PORT itself, unless it is configured not to.
     let is_taken = set("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|is| is == "True");
     let port = match set("MASTER_PORT").filter(|_| !is_taken) {
         None => None,
@@ -176,9 +176,9 @@ fn among(
 
 const LOOPBACK: &str = "127.0.0.1";
 
-/// Where the launcher says that rank 0 is.
+/// The address of rank 0, if the launcher's variables state it.
 fn host(launcher: Launcher, ranks: u32, set: Variables<'_>) -> Result<Option<String>, String> {
-    // All on one machine, which is then this one.
+    // If all ranks run on one machine, that is this machine.
     let are_all = |name: &str| {
         set(name).and_then(|local| local.parse::<u32>().ok()).filter(|local| *local == ranks)
     };
@@ -208,13 +208,13 @@ fn host(launcher: Launcher, ranks: u32, set: Variables<'_>) -> Result<Option<Str
     })
 }
 
-/// The name of a Kubernetes Job: its pods are called JOB-INDEX.
+/// The name of a Kubernetes Job, from the host name of the pod, which is JOB-INDEX.
 fn job_name(set: Variables<'_>) -> Option<String> {
     let (host, index) = (set("HOSTNAME")?, set("JOB_COMPLETION_INDEX")?);
     host.strip_suffix(&index)?.strip_suffix('-').map(str::to_owned)
 }
 
-/// What tells the run from others: the same text in each of its processes.
+/// A text that identifies the run; it is the same in each of its processes.
 fn job(launcher: Launcher, set: Variables<'_>) -> String {
     let names: &[&str] = match launcher {
         Launcher::Own => &["INFEROMETER_JOB"],

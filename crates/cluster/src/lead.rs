@@ -1,4 +1,4 @@
-//! Rank 0: lets the others join, gives them orders, answers what they ask, and takes their records.
+//! Rank 0: it lets the other ranks join, gives them orders, answers their questions and receives their records.
 
 mod board;
 mod serve;
@@ -22,21 +22,21 @@ pub(crate) use board::{Board, Shared};
 #[cfg(test)]
 pub(crate) use serve::reply;
 
-/// How often what waits for others looks whether it is interrupted.
+/// How often waiting functions check whether they were interrupted.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How long members are waited for when the run is over.
+/// How long rank 0 waits for the other ranks at the end of the run.
 const GOODBYE: Duration = Duration::from_secs(5);
-/// How long rank 0 tries whether it is where it should be.
+/// How long each step may take when rank 0 connects to its own address.
 const SELF_CHECK: Duration = Duration::from_secs(2);
 
-/// What became of a rank in a pass.
+/// The result of one rank in a pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankReport {
-    /// Which rank.
+    /// Its number.
     pub rank: u32,
-    /// Its machine.
+    /// The name of its machine.
     pub host: String,
-    /// What it reports, or how it was lost.
+    /// Its report, or why it was lost.
     pub report: Result<PassReport, String>,
 }
 
@@ -44,17 +44,17 @@ pub struct RankReport {
 pub struct Lead {
     shared: Arc<Shared>,
     ranks: u32,
-    /// Set when nobody may join any more.
+    /// Set when no process may join any more.
     closed: Arc<AtomicBool>,
     listening_at: SocketAddr,
 }
 
 impl Lead {
-    /// Waits until all ranks have joined. `notice` hears what the user should know, `interrupted` is asked
-    /// whether to give up, and `salt` is given to all.
+    /// Waits until all ranks have joined. `notice` receives messages for the user. `interrupted` is set to cancel the
+    /// waiting. `salt` is sent to all ranks.
     ///
     /// # Errors
-    /// When ranks are missing after the time of the meeting, or what they say does not match.
+    /// If ranks are missing after the meeting's time limit, or if their introductions do not match.
     pub fn gather(
         meeting: &Meeting,
         me: Introduction,
@@ -112,17 +112,18 @@ impl Lead {
         Ok(lead)
     }
 
-    /// How many ranks there are, with this one.
+    /// The number of ranks, including this one.
     pub fn ranks(&self) -> u32 {
         self.ranks
     }
 
-    /// The machines of the other ranks, from rank 1 on.
+    /// The machine names of the other ranks, from rank 1 on.
     pub fn hosts(&self) -> Vec<String> {
         self.shared.lock().ranks.iter().map(|rank| rank.host.clone()).collect()
     }
 
-    /// Called once, on another thread, when a rank is lost: the pass cannot be whole any more.
+    /// Sets a function that is called once when a rank is lost. It is called on another thread, or at once if one is
+    /// lost.
     pub fn when_lost(&self, alarm: impl FnOnce() + Send + 'static) {
         let mut board = self.shared.lock();
         match board.trouble() {
@@ -131,14 +132,14 @@ impl Lead {
         }
     }
 
-    /// Gives an order. The records of each rank come to its sink, which is dropped after the last one; there
-    /// are as many as there are other ranks, or none where none will come.
+    /// Gives an order to all ranks. The records of each rank go to its sink, which is dropped after the last record.
+    /// `sinks` has one sink for each other rank, or is empty if the order produces no records.
     pub fn order(&self, order: Order, sinks: Vec<Sink>) {
         self.shared.lock().give(order, sinks);
         self.shared.changed();
     }
 
-    /// Waits until each rank works on the last order: it has then sent all that it sends before.
+    /// Waits until each rank works on the last order. It has then sent everything that belongs to earlier orders.
     pub fn wait_for_work(&self) {
         let mut board = self.shared.lock();
         while !board.is_at_work() && !self.shared.is_interrupted() {
@@ -146,8 +147,8 @@ impl Lead {
         }
     }
 
-    /// When the pass starts, once all ranks are prepared. `workload_hash` is that of rank 0: a rank with
-    /// another one would send other requests.
+    /// Returns when the pass starts, once all ranks are prepared. `workload_hash` is rank 0's hash. A rank with a
+    /// different hash would send different requests, so it becomes lost.
     pub fn start(&self, workload_hash: &str) -> Option<Nanos> {
         let mut board = self.shared.lock();
         if board.start.is_none() && board.are_prepared(workload_hash)? {
@@ -158,7 +159,7 @@ impl Lead {
         start
     }
 
-    /// Waits until each rank has done its pass, or is lost.
+    /// Waits until each rank has completed its pass or is lost, and returns their reports.
     pub fn reports(&self) -> Vec<RankReport> {
         let mut board = self.shared.lock();
         while !board.is_done() {
@@ -167,17 +168,17 @@ impl Lead {
         board.reports()
     }
 
-    /// Which rank is lost or failed, and how, if one is.
+    /// The first rank that is lost or has failed, with the reason; None if there is none.
     pub fn trouble(&self) -> Option<String> {
         self.shared.lock().trouble()
     }
 
-    /// How each of the other ranks was lost, from rank 1 on; nothing for those that are there.
+    /// Why each of the other ranks was lost, from rank 1 on; None for ranks that are not lost.
     pub fn lost(&self) -> Vec<Option<String>> {
         self.shared.lock().lost()
     }
 
-    /// Tells the others that the run is over, and whether it failed.
+    /// Tells the other ranks that the run is over, and why it failed, if it did.
     pub fn end(&self, failed: Option<String>) {
         self.order(Order::End { failed }, Vec::new());
         let until = monotonic_now() + GOODBYE;
@@ -191,7 +192,7 @@ impl Lead {
 impl Drop for Lead {
     fn drop(&mut self) {
         self.closed.store(true, Ordering::Relaxed);
-        // The thread that accepts looks once more when somebody comes.
+        // The accepting thread checks `closed` only after a connection arrives, so make one.
         let mut at = self.listening_at;
         if at.ip().is_unspecified() {
             at.set_ip(match at.ip() {
@@ -207,15 +208,15 @@ fn failed(error: &std::io::Error) -> JoinError {
     JoinError::Failed(format!("rank 0 cannot listen: {error}"))
 }
 
-/// Names of ranks, not too many.
+/// The numbers of at most 20 ranks, as text.
 fn some_of(ranks: &[u32]) -> String {
     let names: Vec<String> = ranks.iter().take(20).map(ToString::to_string).collect();
     let more = if ranks.len() > 20 { ", ..." } else { "" };
     format!("{} {}{more}", if ranks.len() == 1 { "rank" } else { "ranks" }, names.join(", "))
 }
 
-/// A listener at the address of the meeting, where this machine has it; else at all addresses, and it is not
-/// sure that the others come here.
+/// Listens at the address of the meeting if this machine has it; otherwise at all addresses. The second value is false
+/// in that case, because it is uncertain whether the other ranks can connect.
 fn listen(meeting: &Meeting) -> Result<(TcpListener, bool), JoinError> {
     let at = meeting.place();
     let addresses = meeting.addresses().map_err(|why| JoinError::Failed(format!("{at}: {why}")))?;
@@ -239,10 +240,10 @@ fn listen(meeting: &Meeting) -> Result<(TcpListener, bool), JoinError> {
     Ok((listener, false))
 }
 
-/// Comes to the meeting as the others do, to see who is there.
+/// Connects to the meeting's address, as other ranks do, to check that this rank 0 listens there.
 ///
 /// # Errors
-/// When another rank 0 is.
+/// If another rank 0 listens there.
 fn check_place(
     meeting: &Meeting,
     me: &Introduction,
@@ -268,7 +269,7 @@ fn check_place(
         Ok(Welcome::Joined { .. }) => Err(JoinError::Mistake(format!(
             "another rank 0 listens at {at}, but this process is rank 0 too"
         ))),
-        // A network may not lead back to where one is.
+        // Some networks do not allow a machine to connect to itself at its outside address, so this is only a warning.
         Err(why) => {
             (guests.notice)(&format!(
                 "warning: rank 0 should be at {at}, but this machine does not have that address \

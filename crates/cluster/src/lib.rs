@@ -1,14 +1,12 @@
-//! Several processes (ranks) that measure one plan together.
+//! Lets several processes (ranks) measure one plan together.
 //!
-//! [`launcher`] finds out which of them this process is. They meet at rank 0 ([`Lead`]), which the
-//! others ([`Member`]) tell that they have the same plan and the token of the same run. Each member
-//! compares its clock with that of rank 0 for as long as the run goes on ([`clock`]). Rank 0 gives
-//! orders, one after the other; a pass starts at one instant at all ranks, and the members send
-//! their records with instants on rank 0's axis. A member asks and rank 0 answers, so that one
-//! connection and one thread at each end are enough, and each question holds the clocks against
-//! each other.
+//! [`launcher`] finds out which rank this process is. The ranks meet at rank 0 ([`Lead`]). The others ([`Member`])
+//! prove to it that they have the same plan and the token of the same run. During the run, each member compares its
+//! clock with that of rank 0 ([`clock`]). Rank 0 gives orders, one after the other. A pass starts at the same instant
+//! at all ranks. The members send their records with instants on rank 0's axis. Members always ask and rank 0 answers,
+//! so one connection and one thread at each end are enough. Each question and answer also compares the clocks.
 //!
-//! Nothing here knows how a pass is measured.
+//! This crate does not contain the measurement of a pass itself.
 
 pub mod clock;
 pub mod launcher;

@@ -1,4 +1,4 @@
-//! Messages over a TCP connection: a length and a JSON text. Lengths are bounded, and every wait has an end.
+//! Messages over a TCP connection: a length and a JSON text. Lengths are limited, and every wait has a timeout.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,9 +8,9 @@ use inferometer_net::{Nanos, monotonic_now};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The longest message of a process that has not proven that it is of the run, in bytes.
+/// The longest message, in bytes, from a process that has not yet proven that it has the token.
 const STRANGERS_BYTES: u32 = 64 << 10;
-/// The longest message of a rank, in bytes. A record has some hundred bytes for each token.
+/// The longest message of a rank, in bytes. A record has several hundred bytes for each token.
 const RANKS_BYTES: u32 = 512 << 20;
 
 /// One end of a connection.
@@ -20,25 +20,25 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// The end of a connection with a process that may be anybody.
+    /// Uses a connection with a process that is not yet trusted.
     pub fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
-        // A question is not to wait for more to send.
+        // Send small messages immediately.
         stream.set_nodelay(true)?;
         Ok(Self { stream, most: STRANGERS_BYTES })
     }
 
-    /// Connects within a time.
+    /// Connects within the timeout.
     pub fn connect(to: SocketAddr, within: Duration) -> io::Result<Self> {
         Self::new(TcpStream::connect_timeout(&to, within)?)
     }
 
-    /// The other end has proven that it is of the run.
+    /// Allows longer messages, because the other end has proven that it has the token.
     pub fn trust(&mut self) {
         self.most = RANKS_BYTES;
     }
 
-    /// Sends a message within a time.
+    /// Sends a message within the timeout.
     pub fn send(&mut self, message: &impl Serialize, within: Duration) -> io::Result<()> {
         let mut frame = vec![0; 4];
         serde_json::to_writer(&mut frame, message)?;
@@ -60,7 +60,7 @@ impl Link {
         Ok(())
     }
 
-    /// The next message, which comes within a time.
+    /// Receives the next message within the timeout.
     pub fn receive<T: DeserializeOwned>(&mut self, within: Duration) -> io::Result<T> {
         let until = monotonic_now() + within;
         let mut length = [0; 4];
@@ -69,7 +69,7 @@ impl Link {
         if length > self.most {
             return Err(invalid(format!("a message of {length} bytes, of {} at most", self.most)));
         }
-        // Room grows with what comes, and not with what a length claims.
+        // Allocate as the data arrives, because the stated length may be false.
         let mut text = Vec::new();
         while text.len() < length as usize {
             let begin = text.len();
@@ -93,7 +93,7 @@ impl Link {
     }
 }
 
-/// The time that is left; an error where there is none.
+/// The remaining time; an error if none remains.
 fn rest_of(until: Nanos) -> io::Result<Duration> {
     match until.since(monotonic_now()) {
         Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
@@ -110,7 +110,7 @@ fn invalid(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// What became of a connection, in words.
+/// Describes a failed connection in words.
 pub(crate) fn in_words(error: &io::Error, within: Duration) -> String {
     match error.kind() {
         io::ErrorKind::TimedOut => format!("said nothing for {} s", within.as_secs()),

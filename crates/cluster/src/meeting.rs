@@ -16,10 +16,10 @@ pub enum JoinError {
     /// The processes were started in a wrong way: sizes, plans or versions do not match.
     #[error("{0}")]
     Mistake(String),
-    /// Ranks are missing, or cannot be reached.
+    /// Ranks are missing or unreachable.
     #[error("{0}")]
     Failed(String),
-    /// The user interrupted it.
+    /// The user interrupted the waiting.
     #[error("interrupted before all ranks had joined")]
     Interrupted,
 }
@@ -30,7 +30,7 @@ impl From<TokenError> for JoinError {
     }
 }
 
-/// Where rank 0 is, as a user gives it: `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`.
+/// The address of rank 0 as a user gives it: `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendezvous {
     /// A name or an address.
@@ -74,30 +74,30 @@ impl FromStr for Rendezvous {
 /// Where and how the ranks of a run meet.
 #[derive(Clone)]
 pub struct Meeting {
-    /// Where rank 0 is.
+    /// The host name or address of rank 0.
     pub host: String,
-    /// The port at which it listens.
+    /// The port at which rank 0 listens.
     pub port: u16,
-    /// What all processes of the run have.
+    /// The token that all processes of the run have.
     pub token: Token,
-    /// How long ranks wait for each other.
+    /// How long the ranks wait for each other.
     pub join_timeout: Duration,
-    /// Whether Slurm knows the addresses of hosts that have no other name.
+    /// Whether to ask Slurm for the address of a host whose name cannot be resolved.
     asks_slurm: bool,
 }
 
-/// The default port at which the ranks of a job meet. It follows from the name of the job, so that two jobs on one
-/// machine rarely have the same. It is below the ports that systems give to clients.
+/// The default port at which the ranks of a job meet, 20,000 to 29,999. It is derived from the name of the job, so two
+/// jobs on one machine rarely have the same port. It is below the range of ports that systems assign to clients.
 pub fn default_port(job: &str) -> u16 {
     let digest = Sha256::digest(job.as_bytes());
     20_000 + u16::from_be_bytes([digest[0], digest[1]]) % 10_000
 }
 
 impl Meeting {
-    /// The meeting of the ranks of a run: as the user says, else as their launcher says.
+    /// The meeting of the ranks of a run. The user's values take precedence over the launcher's.
     ///
     /// # Errors
-    /// When nobody says where rank 0 is.
+    /// If neither states where rank 0 is.
     pub fn of(
         place: &Place,
         rendezvous: Option<&Rendezvous>,
@@ -128,7 +128,7 @@ impl Meeting {
         })
     }
 
-    /// The place, as people write it.
+    /// The address as text: `HOST:PORT` or `[ADDRESS]:PORT`.
     pub fn place(&self) -> String {
         match self.host.contains(':') {
             true => format!("[{}]:{}", self.host, self.port),
@@ -136,10 +136,10 @@ impl Meeting {
         }
     }
 
-    /// Its addresses.
+    /// Resolves the host name.
     ///
     /// # Errors
-    /// When the name is not known.
+    /// If the name cannot be resolved.
     pub(crate) fn addresses(&self) -> Result<Vec<SocketAddr>, String> {
         let error = match (self.host.as_str(), self.port).to_socket_addrs() {
             Ok(addresses) => return Ok(addresses.collect()),
@@ -153,7 +153,7 @@ impl Meeting {
     }
 }
 
-/// The address of a node as Slurm has it: names of nodes need not be known elsewhere.
+/// The address of a node from Slurm, because names of Slurm nodes need not be in the DNS.
 fn slurm_address(node: &str) -> Option<String> {
     let asked = Command::new("scontrol")
         .args(["show", "node", "--oneliner", node])

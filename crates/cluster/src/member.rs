@@ -1,4 +1,4 @@
-//! A rank from 1 on: joins rank 0, does what it says, holds its clock against it and sends it records.
+//! A rank from 1 on: it joins rank 0, executes its orders, compares the clocks and sends its records.
 
 mod courier;
 mod desk;
@@ -24,33 +24,33 @@ pub(crate) use desk::Desk;
 
 pub use desk::{Outgoing, Over};
 
-/// How long to wait until rank 0 is tried again.
+/// The pause before the next attempt to join rank 0.
 const RETRY: Duration = Duration::from_millis(200);
-/// How long one try may take.
+/// The maximum duration of one attempt.
 const TRY: Duration = Duration::from_secs(10);
-/// The longest that anything waits for the courier before it looks again.
+/// The maximum time that a thread waits for the courier before it checks the state again.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A rank that has joined.
 pub struct Member {
     desk: Arc<Desk>,
-    /// What keeps this run's prompts apart from others': that of rank 0.
+    /// The salt of the run's prompts, from rank 0. It makes them differ from the prompts of other runs.
     pub salt: String,
 }
 
-/// Why a try to join came to nothing.
+/// Why an attempt to join failed.
 enum Refusal {
-    /// Rank 0 may not be there yet.
+    /// A later attempt may succeed; for example, rank 0 may not have started yet.
     Later(String),
-    /// It will not become better.
+    /// No later attempt can succeed.
     Never(JoinError),
 }
 
 impl Member {
-    /// Joins rank 0, which may come later. `interrupted` is asked whether to give up.
+    /// Joins rank 0, and waits for it if it has not started yet. `interrupted` is set to cancel the waiting.
     ///
     /// # Errors
-    /// When rank 0 is not there within the time of the meeting, or refuses this process.
+    /// If rank 0 is not found within the meeting's time limit, or if it refuses this process.
     pub fn join(
         meeting: &Meeting,
         me: &Introduction,
@@ -86,40 +86,40 @@ impl Member {
         }
     }
 
-    /// The next order, once rank 0 gives it. The one before is done.
+    /// Waits for the next order of rank 0 and returns it. The previous order is then done.
     ///
     /// # Errors
-    /// When rank 0 is lost.
+    /// If rank 0 is lost.
     pub fn next_order(&self) -> Result<Order, String> {
         self.desk.next_order()
     }
 
-    /// Called once, on another thread, when the pass is to end before its end.
+    /// Sets a function that is called once, on another thread, if the pass must end early.
     pub fn when_stopped(&self, alarm: impl FnOnce() + Send + 'static) {
         self.desk.when_stopped(Box::new(alarm));
     }
 
-    /// From here on the records of the pass go out as they come. `is_scheduled`: the plan says when its
-    /// requests are due.
+    /// Begins a pass; from now on its records are sent as they become available. `is_scheduled`: whether the plan
+    /// states when requests are due.
     pub fn begin_pass(&self, records: Outgoing, is_scheduled: bool) {
         self.desk.begin_pass(records, is_scheduled);
     }
 
-    /// When the pass starts by this clock, once rank 0 has said it. `workload_hash` is that of all requests
-    /// of the run so far.
+    /// Returns when the pass starts by this clock, once rank 0 has announced it. `workload_hash` is the hash of all
+    /// requests of the run so far.
     pub fn start(&self, workload_hash: &str) -> Option<Nanos> {
         self.desk.start(workload_hash)
     }
 
-    /// Waits until all records of the pass have gone out, and reports it.
+    /// Waits until all records of the pass have been sent, and sends its report.
     ///
     /// # Errors
-    /// When rank 0 is lost.
+    /// If rank 0 is lost.
     pub fn end_pass(&self, report: PassReport) -> Result<(), String> {
         self.desk.end_pass(report)
     }
 
-    /// Tells rank 0 that this rank cannot go on.
+    /// Tells rank 0 that this rank cannot continue.
     pub fn fail(&self, why: String) {
         self.desk.fail(why);
     }

@@ -1,4 +1,4 @@
-//! What ranks say to each other.
+//! The messages between the ranks.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use inferometer_model::time::Nanos;
 use inferometer_store::PassBegin;
 use serde::{Deserialize, Serialize};
 
-/// The version of what stands in this file. Ranks of other versions are refused before it matters.
+/// The version of the messages in this file. A rank with another version is refused when it joins.
 pub(crate) const PROTOCOL: u32 = 2;
 
-/// Who a process says that it is.
+/// A process's statement about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Introduction {
     /// Version of the program.
@@ -22,38 +22,38 @@ pub struct Introduction {
     pub plan_hash: String,
     /// Which rank it is, from 0.
     pub rank: u32,
-    /// How many there are.
+    /// The number of ranks.
     pub ranks: u32,
     /// The name of its machine.
     pub host: String,
 }
 
 impl Introduction {
-    /// How it is called in messages: its rank and its machine.
+    /// Its name in error messages: its rank and its machine.
     pub fn name(&self) -> String {
         format!("rank {} ({})", self.rank, self.host)
     }
 }
 
-/// The first message of a connection, by rank 0.
+/// The first message of a connection, sent by rank 0.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Challenge {
     pub protocol: u32,
     pub nonce: String,
 }
 
-/// The answer to it.
+/// The member's answer to the challenge.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Hello {
-    /// An [`Introduction`] as text: what is signed are its bytes.
+    /// An [`Introduction`] as text, because the proof signs the bytes.
     pub introduction: String,
     pub nonce: String,
-    /// A random identity of the process. Rank 0 connects to its own address, and recognises itself by it.
+    /// A random identity of the process. Rank 0 connects to its own address and recognises itself by this identity.
     pub instance: String,
     pub proof: String,
 }
 
-/// What rank 0 says to that.
+/// Rank 0's answer to a [`Hello`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Welcome {
     /// The process is of this run.
@@ -64,7 +64,7 @@ pub(crate) enum Welcome {
     Refused { why: String, mistake: bool },
 }
 
-/// What ranks are to do, one after the other.
+/// What the ranks do next; orders are executed one after the other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Order {
     /// Rank 0 sends the warm-up of a cell. The other ranks send nothing, but skip the prompts of the warm-up.
@@ -96,7 +96,7 @@ pub enum Order {
 pub struct Sent {
     /// The record.
     pub record: Record,
-    /// The text of the answer, where it is to be counted.
+    /// The text of the answer, if its tokens are to be counted.
     pub text: Option<String>,
 }
 
@@ -107,61 +107,61 @@ pub struct ClockReport {
     pub offset_ns: i64,
     /// The largest possible error of this pass's times, after conversion to the clock of rank 0, in nanoseconds.
     pub bound_ns: u64,
-    /// By how much its clock is slower, in millionths, and the most by which that is wrong; absent where the
-    /// run was too short to tell.
+    /// By how much its clock is slower, in parts per million, and the error bound of that value; None if the run was
+    /// too short to estimate it.
     pub drift_ppm: Option<(f64, f64)>,
-    /// The least round trip so far, in nanoseconds.
+    /// The shortest round trip so far, in nanoseconds.
     pub round_trip_ns: u64,
 }
 
 /// A pass as one rank measured it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PassReport {
-    /// What became of its requests.
+    /// The number of requests with each outcome.
     pub outcomes: OutcomeCounts,
-    /// Its process.
+    /// The use of its process's resources.
     pub process: Process,
-    /// The hash over the bodies of all requests of the pass, where all of them were made.
+    /// The hash over the bodies of all requests of the pass, if all of them were created.
     pub body_hash: Option<String>,
     /// Whether its user interrupted it.
     pub interrupted: bool,
-    /// Its clock.
+    /// The comparison of its clock with rank 0's.
     pub clock: ClockReport,
 }
 
-/// How far a member is with the order that it has.
+/// The progress of a member with its current order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Progress {
-    /// It has yet to begin: it makes itself ready, or does something else.
+    /// It has not taken the order yet.
     Waiting,
-    /// It works on it.
+    /// It has taken the order and works on it.
     Busy,
-    /// A pass can start.
+    /// It is ready to start the pass.
     Prepared {
         /// The hash over all requests of the run so far.
         workload_hash: String,
         /// The longest round trip since the order, in nanoseconds.
         round_trip_ns: u64,
     },
-    /// It is done with it. After a pass, this also means that all its records were sent.
+    /// It has completed the order. After a pass, all its records have also been sent.
     Done(Option<Box<PassReport>>),
 }
 
-/// What a member says. Each is answered by a [`Down`].
+/// A message of a member. Rank 0 answers each with a [`Down`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Up {
-    /// It is there.
+    /// Its progress. It also compares the clocks.
     Ping { order: u64, progress: Progress },
-    /// Records of the pass of its order.
+    /// Records of the pass that this order started.
     Records { order: u64, records: Vec<Sent> },
-    /// It cannot go on.
+    /// It cannot continue.
     Failed { why: String },
 }
 
-/// What rank 0 answers.
+/// The answer of rank 0.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Down {
-    /// What its clock showed when it had the question.
+    /// What its clock showed when it received the question.
     pub clock: Nanos,
     /// The number of the member's current order. If `what` contains the next order, it is the number of that one.
     pub order: u64,
@@ -169,6 +169,6 @@ pub(crate) struct Down {
     pub what: Option<Order>,
     /// When the pass of the member's order starts, by the clock of rank 0, once that is known.
     pub start: Option<Nanos>,
-    /// The pass is to end now.
+    /// Whether the pass must end now.
     pub stop: bool,
 }

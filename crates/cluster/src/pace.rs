@@ -1,26 +1,26 @@
-//! How often ranks ask rank 0, and how long before its start a pass is announced: slower for many ranks, so
-//! that rank 0 keeps up with them.
+//! How often ranks ask rank 0, and how long in advance the start of a pass is announced. With many ranks both times are
+//! longer, so that rank 0 is not overloaded.
 
 use std::time::Duration;
 
-/// The most questions per second that all ranks together ask rank 0, records aside. One takes rank 0 about 30 us
-/// of a processor.
+/// The maximum number of questions per second from all ranks together, without records. Rank 0 needs about 30 us of
+/// processor time for one question.
 const MOST_QUESTIONS_PER_S: u32 = 5_000;
-/// How often a rank asks while nothing waits for the answer.
+/// The time between two questions of a rank during a pass.
 const DURING_A_PASS: Duration = Duration::from_millis(250);
-/// How often it asks while it has nothing to do.
+/// The time between two questions of a rank that waits for an order.
 const WHILE_IDLE: Duration = Duration::from_millis(20);
-/// How often it asks for the start of a pass.
+/// The time between two questions of a rank that waits for the start of a pass.
 const WHILE_PREPARED: Duration = Duration::from_millis(5);
-/// How long before its start a pass is announced, at least.
+/// The shortest time from the announcement of a pass to its start.
 const ANNOUNCED: Duration = Duration::from_millis(150);
-/// The longest round trip that an announcement allows for. One that took longer was held up by chance.
+/// The longest round trip that an announcement allows for. Longer ones are treated as rare exceptions.
 const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(2);
 
 /// What a rank waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitsFor {
-    /// Nothing: a pass goes on.
+    /// Nothing; a pass is in progress.
     Nothing,
     /// The next order.
     Order,
@@ -28,7 +28,7 @@ pub enum WaitsFor {
     Start,
 }
 
-/// The time between two questions of a rank, one of so many.
+/// The time between two questions of a rank, in a run with this number of ranks.
 pub fn period(waits_for: WaitsFor, ranks: u32) -> Duration {
     let at_least = Duration::from_secs(1) * ranks / MOST_QUESTIONS_PER_S;
     at_least.max(match waits_for {
@@ -38,8 +38,8 @@ pub fn period(waits_for: WaitsFor, ranks: u32) -> Duration {
     })
 }
 
-/// How long before its start a pass is announced, so that each rank has asked once more by then.
-/// `round_trip`: the longest that a rank had lately.
+/// The time from the announcement of a pass to its start. Each rank asks at least once within it. `round_trip`: the
+/// longest recent round trip of a rank.
 pub fn announced(ranks: u32, round_trip: Duration) -> Duration {
     ANNOUNCED + period(WaitsFor::Start, ranks) + 2 * round_trip.min(LONGEST_ROUND_TRIP)
 }

@@ -1,5 +1,6 @@
-//! Many ranks in virtual time: the couriers, the desks, the board and the answers of rank 0 are those of real runs; the
-//! line and the clocks are virtual. Each rank is a thread, of which one goes on at a time.
+//! Simulates a run of many ranks in virtual time. The couriers, the desks, the board and the replies of rank 0 are the
+//! code of real runs; only the connections and the clocks are simulated. Each rank is a thread, and only one thread
+//! runs at a time.
 
 mod line;
 
@@ -21,49 +22,50 @@ use crate::message::{Down, Order, Progress, Sent, Up};
 
 use line::{Go, LocalClock, Script, VirtualLine, Wish};
 
-/// What the ranks do and what they do it over.
+/// The parameters of a simulated run.
 #[derive(Clone, Copy)]
 struct Scene {
     ranks: u32,
-    /// Requests per second of each rank, and output tokens of each.
+    /// Requests per second of each rank, and output tokens of each request.
     rate: u64,
     tokens: u32,
-    /// How long the pass takes.
+    /// The duration of the pass.
     pass: Duration,
-    /// One way over the line, at least; up to twice as much by chance.
+    /// The shortest one-way latency of the network. The longest is twice as much; each message gets a random value
+    /// between.
     way: Duration,
-    /// Processors of rank 0, and their time for a message and for each of its bytes.
+    /// The number of processors of rank 0, and their time for each message and for each byte of it.
     processors: usize,
     message: Duration,
     byte_ns: f64,
 }
 
-/// What came of it.
+/// The result of a simulated run.
 #[derive(Debug, Default)]
 struct Outcome {
     messages: u64,
     bytes: u64,
-    /// Of rank 0's processors while the pass went on, 0 to 1.
+    /// The utilisation of rank 0's processors during the pass, 0 to 1.
     busy: f64,
-    /// The largest bound of a clock, and by how much an instant was wrong at most.
+    /// The largest error bound of a clock, and the largest actual error of an instant.
     bound: Duration,
     wrong: Duration,
-    /// How long before the start the last rank knew it; absent where it knew it too late.
+    /// How long before the start of the pass the last rank knew the start. None if a rank knew it only afterwards.
     ahead: Option<Duration>,
-    /// Bytes of messages that waited for rank 0 at once, at most.
+    /// The most bytes of messages that waited for rank 0 at one time.
     waiting: u64,
-    /// Records that came, and those of them that came twice or belong to nobody.
+    /// The number of records that arrived, and how many of these arrived twice or belong to another rank.
     records: u64,
     astray: u64,
-    /// From the end of the pass until the last report was there.
+    /// The time from the end of the pass until the last report arrived.
     tail: Duration,
-    /// What one answer of rank 0 costs on this machine, without reading and writing bytes.
+    /// The mean time that rank 0 needs on this machine for one reply, without encoding and decoding.
     reply: Duration,
-    /// What reading and writing them costs, for each byte.
+    /// The time to decode a message, in nanoseconds for each byte.
     coding_ns_per_byte: f64,
 }
 
-/// What rank 0 has merged.
+/// The records that rank 0 has merged.
 #[derive(Default)]
 struct Merged {
     seen: HashSet<u32>,
@@ -82,15 +84,15 @@ impl Merged {
     }
 }
 
-/// What happens at an instant.
+/// What happens at an instant of virtual time.
 enum Event {
-    /// A rank goes on.
+    /// The rank continues, with a reply if it waited for one.
     Go(u32, Option<Down>),
-    /// Its message is at rank 0.
+    /// The message of the rank has arrived at rank 0.
     Arrive(u32, Up, u64),
-    /// Rank 0 has read it.
+    /// Rank 0 has read the message.
     Read(u32, Up, u64),
-    /// The thread of the run looks at rank 0.
+    /// The run's main thread checks the state of rank 0.
     Look,
 }
 
@@ -101,7 +103,7 @@ struct Scheduler {
     events: BTreeMap<(u64, u64), Event>,
     count: u64,
     random: u64,
-    /// When each processor of rank 0 is free.
+    /// When each processor of rank 0 becomes free.
     free: Vec<u64>,
     worked: u64,
     waiting: u64,
@@ -117,14 +119,14 @@ impl Scheduler {
         self.events.insert((at, self.count), event);
     }
 
-    /// The time of a message on the line.
+    /// A random one-way latency of a message, in nanoseconds.
     fn way(&mut self) -> u64 {
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let least = self.scene.way.as_nanos() as u64;
         least + (self.random >> 33) % (least + 1)
     }
 
-    /// What a rank wants at an instant.
+    /// Schedules what a rank requests at an instant; false if the rank has ended.
     fn wish(&mut self, now: u64, rank: u32, wish: Wish) -> bool {
         match wish {
             Wish::Say(up, bytes) => {
@@ -166,7 +168,7 @@ impl Scheduler {
         self.at(now + way, Event::Go(rank, Some(down)));
     }
 
-    /// What the run does at rank 0, each millisecond.
+    /// What the run's main thread does at rank 0, once per millisecond.
     fn look(&mut self, now: u64) {
         let mut board = self.shared.lock();
         if self.started.is_none() {
@@ -197,7 +199,7 @@ impl Scheduler {
     }
 }
 
-/// Plays a scene.
+/// Runs a simulation.
 fn play(scene: Scene) -> Outcome {
     let shared = Arc::new(Shared::new(Board::of(scene.ranks), Arc::default()));
     let (sender, wishes) = channel();
@@ -221,7 +223,7 @@ fn play(scene: Scene) -> Outcome {
     for rank in 1..scene.ranks {
         shared.lock().rank(rank).joined = true;
         let (to, go) = channel();
-        // Minutes apart, and up to 50 ppm to each side.
+        // Clocks with offsets of up to six minutes, and drifts of up to 50 ppm in both directions.
         let ppm = i64::from(rank % 101) - 50;
         let clock = LocalClock { offset: 60_000_000_000 * u64::from(rank % 7), ppm };
         let script = Script {
@@ -312,8 +314,8 @@ fn a_slow_rank_0_makes_bounds_wider_and_never_wrong() {
     assert_eq!((found.records, found.astray), (590, 0), "{found:?}");
 }
 
-/// Prints how a run grows with its ranks. With INFEROMETER_MANY_RANKS, as `.ci/long/ranks` sets it, there are thousands
-/// of them, which takes minutes.
+/// Prints how the load of rank 0 grows with the number of ranks. If INFEROMETER_MANY_RANKS is set, as in
+/// `.ci/long/ranks`, there are up to 4,000 ranks, which takes minutes.
 #[test]
 fn more_and_more_ranks_know_the_start_in_time_and_their_records_are_merged_once() {
     let most = std::env::var_os("INFEROMETER_MANY_RANKS").map_or(30, |_| u32::MAX);

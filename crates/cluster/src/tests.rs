@@ -1,4 +1,4 @@
-//! Rank 0 and others over the loopback of this machine, as threads of one process.
+//! Tests of rank 0 and other ranks as threads of one process, connected over loopback.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -37,7 +37,7 @@ fn member(meeting: &Meeting, introduction: Introduction) -> Result<Member, JoinE
     Member::join(meeting, &introduction, &AtomicBool::new(false))
 }
 
-/// A pass of a member: records that were picked at these instants of its clock.
+/// A pass of a member with one record for each of these instants of its clock.
 fn measure(member: &Member, picked: &[u64]) -> Result<(), String> {
     let mut records: Vec<Sent> = Vec::new();
     for (index, at) in (0..).zip(picked) {
@@ -114,7 +114,7 @@ fn members_do_each_order_and_their_records_come_before_their_report() {
         assert_eq!(found, [(1, 0), (1, 1), (2, 0), (2, 1)]);
         for report in &reports {
             let report = report.report.as_ref().unwrap();
-            // One clock of one machine: the truth is 0.
+            // All ranks use the same clock, so the true offset is 0.
             assert!(report.clock.offset_ns.unsigned_abs() <= report.clock.bound_ns, "{report:?}");
             assert_eq!(report.body_hash.as_deref(), Some("bodies"));
         }
@@ -136,7 +136,7 @@ fn a_run_that_fails_at_rank_0_ends_the_pass_of_the_others() {
             let (tell, told) = std::sync::mpsc::channel();
             member.when_stopped(move || tell.send(()).unwrap());
             assert!(member.start("hash").is_none());
-            // Nothing else ends the pass here.
+            // Only the failed end of the run can end the pass here.
             told.recv().unwrap();
             member.next_order().unwrap()
         });

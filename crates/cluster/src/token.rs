@@ -1,12 +1,12 @@
-//! The token of a run: only processes that have it meet. It is never sent: each side proves that it has it by
-//! a keyed hash (HMAC-SHA-256) over what the other side has just drawn at random.
+//! The token of a run: only processes that have it can join. The token is never sent. Each side proves that it has it
+//! by a keyed hash (HMAC-SHA-256) over random text that the other side has just generated.
 
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// Bytes that are drawn for each proof.
+/// The number of random bytes for each proof.
 const NONCE_BYTES: usize = 32;
-/// The fewest bytes of a token from a file.
+/// The minimum length of a token from a file, in bytes.
 const LEAST_BYTES: usize = 16;
 
 /// The token of a run.
@@ -19,22 +19,22 @@ pub enum TokenError {
     /// It is too short to be secret.
     #[error("it has fewer than {LEAST_BYTES} bytes; `openssl rand -hex 32` makes a good one")]
     Short,
-    /// The system gives no random numbers.
+    /// The operating system provides no random numbers.
     #[error("the system provides no random numbers")]
     NoRandom,
 }
 
 impl Token {
-    /// The token of a job, by what its launcher says of it. It keeps runs apart; who can see the job's number
-    /// can make it.
+    /// The token of a job, derived from the launcher's description of it. It only separates runs; it is not secret,
+    /// because it can be computed from the job's number.
     pub fn of_job(job: &str) -> Self {
         Self::of_bytes(format!("inferometer job\n{job}").as_bytes())
     }
 
-    /// A secret token, as a file holds it. White space around it does not count.
+    /// A secret token, from the content of a file. White space around it is ignored.
     ///
     /// # Errors
-    /// When it is too short.
+    /// If it is shorter than 16 bytes.
     pub fn of_secret(text: &[u8]) -> Result<Self, TokenError> {
         let secret = text.trim_ascii();
         if secret.len() < LEAST_BYTES {
@@ -47,28 +47,29 @@ impl Token {
         Self(hmac::Key::new(hmac::HMAC_SHA256, bytes))
     }
 
-    /// The proof of having the token: `role` says who proves it, so that no proof serves the other side.
+    /// The proof of having the token. `role` is the side that proves it, so that no proof can be used by the other
+    /// side.
     pub(crate) fn prove(&self, role: &str, nonces: [&str; 2], said: &str) -> String {
         hex(hmac::sign(&self.0, signed(role, nonces, said).as_bytes()).as_ref())
     }
 
-    /// Whether a proof is one. The comparison takes equally long whatever differs.
+    /// Whether the proof is valid. The comparison runs in constant time.
     pub(crate) fn is_proven(&self, proof: &str, role: &str, nonces: [&str; 2], said: &str) -> bool {
         let Some(proof) = bytes(proof) else { return false };
         hmac::verify(&self.0, signed(role, nonces, said).as_bytes(), &proof).is_ok()
     }
 }
 
-/// What is signed: each part with its length, so that no two sets of parts are the same bytes.
+/// The text that is signed. Each part is preceded by its length, so that different parts never give the same text.
 fn signed(role: &str, nonces: [&str; 2], said: &str) -> String {
     let parts = [role, nonces[0], nonces[1], said];
     parts.map(|part| format!("{}:{part}", part.len())).concat()
 }
 
-/// Random bytes that were never drawn before, in hexadecimal digits.
+/// Returns random bytes that are used only once, in hexadecimal digits.
 ///
 /// # Errors
-/// When the system has none.
+/// If the operating system provides none.
 pub(crate) fn nonce() -> Result<String, TokenError> {
     let mut drawn = [0; NONCE_BYTES];
     SystemRandom::new().fill(&mut drawn).map_err(|_| TokenError::NoRandom)?;

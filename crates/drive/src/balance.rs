@@ -1,17 +1,18 @@
-//! Which of several equal servers gets the next request. With one server it always is that one. It sends nothing.
+//! Which of several equal servers gets the next request. With one server it is always that one. It sends
+//! nothing.
 
 use inferometer_net::Address;
 use inferometer_plan::Balance;
 
-/// The servers behind a load, and whose turn it is.
+/// The servers under test, and whose turn it is.
 #[derive(Clone, Debug)]
 pub struct Servers {
     all: Vec<Address>,
     balance: Balance,
     in_flight: Vec<u32>,
-    /// Whose turn it is.
+    /// The server that is next in turn.
     next: usize,
-    /// Whose turn it is to get a connection ahead of need.
+    /// The server that is next to get a connection before a request needs one.
     next_ahead: usize,
 }
 
@@ -22,10 +23,10 @@ impl From<Address> for Servers {
 }
 
 impl Servers {
-    /// Several servers, of which `first` has the first turn: ranks begin with different ones.
+    /// Several servers. `first` is the first in turn: ranks begin with different servers.
     ///
     /// # Panics
-    /// If there is none.
+    /// If `all` is empty.
     pub fn new(all: Vec<Address>, balance: Balance, first: u32) -> Self {
         assert!(!all.is_empty(), "invariant: there is a server");
         let first = first as usize % all.len();
@@ -42,19 +43,19 @@ impl Servers {
         &self.all[server]
     }
 
-    /// The number that a record keeps of its server: none where there is one.
+    /// The number of the server for a record; `None` if there is only one server.
     pub(crate) fn recorded(&self, server: usize) -> Option<u32> {
         (self.all.len() > 1).then_some(server as u32)
     }
 
-    /// The server of the next request, which is then in flight there.
+    /// Chooses the server of the next request and counts the request as in flight there.
     pub(crate) fn choose(&mut self, session: Option<u64>) -> usize {
         let count = self.all.len();
         let in_turn = (self.next..count).chain(0..self.next);
         let server = match (self.balance, session) {
             (Balance::Session, Some(session)) => (session % count as u64) as usize,
             (Balance::LeastInFlight, _) => {
-                // Of equal ones the first in turn.
+                // Of equal servers, the first in turn.
                 in_turn.min_by_key(|server| self.in_flight[*server]).unwrap_or(self.next)
             }
             (Balance::RoundRobin | Balance::Session, _) => self.next,
@@ -66,13 +67,13 @@ impl Servers {
         server
     }
 
-    /// A request has ended there.
+    /// Notes that a request has ended there.
     pub(crate) fn ended(&mut self, server: Option<u32>) {
         let server = server.unwrap_or(0) as usize;
         self.in_flight[server] = self.in_flight[server].saturating_sub(1);
     }
 
-    /// The server that gets the next connection ahead of need.
+    /// The server that gets the next connection before a request needs one.
     pub(crate) fn next_ahead(&mut self) -> usize {
         let server = self.next_ahead;
         self.next_ahead = (server + 1) % self.all.len();

@@ -1,4 +1,4 @@
-//! The connections of a pass: which are being opened, which are idle, and what each one carries.
+//! The connections of a pass: which are being opened, which are idle, and which request each one carries.
 
 use inferometer_net::ConnId;
 
@@ -6,7 +6,7 @@ use crate::exchange::Exchange;
 
 /// What a connection is used for.
 pub(crate) enum Purpose {
-    /// Being opened ahead of need.
+    /// Being opened before a request needs it.
     Opening,
     /// Being opened for this request.
     OpeningFor(Box<Exchange>),
@@ -19,7 +19,7 @@ pub(crate) enum Purpose {
     Carrying(Box<Exchange>),
 }
 
-/// All connections of a pass, by slot.
+/// All connections of a pass on one event loop, by slot.
 #[derive(Default)]
 pub(crate) struct Connections {
     by_slot: Vec<Option<(ConnId, Purpose)>>,
@@ -32,24 +32,25 @@ pub(crate) struct Connections {
 /// The connections with one server.
 #[derive(Default)]
 struct OfServer {
-    /// Idle connections, most recently used last. May hold some that have been closed since.
+    /// Idle connections, most recently used last. May contain some that have been closed since.
     idle: Vec<ConnId>,
     idle_count: usize,
     opening_ahead: usize,
 }
 
 impl Connections {
-    /// Connections being opened ahead of need.
+    /// The number of connections that are being opened before a request needs them.
     pub fn opening_ahead(&self) -> usize {
         self.opening_ahead
     }
 
-    /// Connections with a server that are open and carry nothing, or are being opened ahead of need.
+    /// The number of connections with a server that are idle, or are being opened before a request needs
+    /// them.
     pub fn ready_at(&self, server: usize) -> usize {
         self.of_server.get(server).map_or(0, |of| of.idle_count + of.opening_ahead)
     }
 
-    /// A new connection with a server. To be put to use.
+    /// Registers a new connection with a server. [`Self::put`] must follow.
     pub fn opened(&mut self, conn: ConnId, server: usize) {
         if self.server_of.len() <= conn.slot() {
             self.server_of.resize(conn.slot() + 1, 0);
@@ -64,7 +65,8 @@ impl Connections {
         &mut self.of_server[self.server_of[conn.slot()]]
     }
 
-    /// The most recently used idle connection with a server, taken out, and whether it carried a request before.
+    /// Removes and returns the most recently used idle connection with a server, and whether it carried a
+    /// request before.
     pub fn take_idle(&mut self, server: usize) -> Option<(ConnId, bool)> {
         while let Some(conn) = self.of_server.get_mut(server)?.idle.pop() {
             if let Some(&Purpose::Idle { used }) = self.get(conn) {
@@ -75,7 +77,7 @@ impl Connections {
         None
     }
 
-    /// Puts a connection to use.
+    /// Stores what a connection is used for.
     pub fn put(&mut self, conn: ConnId, purpose: Purpose) {
         match purpose {
             Purpose::Opening => {
@@ -95,7 +97,7 @@ impl Connections {
         self.by_slot[conn.slot()] = Some((conn, purpose));
     }
 
-    /// What a connection is used for; `None` if it is not one of these.
+    /// What a connection is used for; `None` for an unknown connection.
     pub fn get(&self, conn: ConnId) -> Option<&Purpose> {
         self.by_slot.get(conn.slot())?.as_ref().filter(|(id, _)| *id == conn).map(|(_, u)| u)
     }
@@ -108,7 +110,7 @@ impl Connections {
         }
     }
 
-    /// The requests that are in flight, those included whose connection is being opened.
+    /// The requests in flight, with those whose connection is being opened.
     pub fn exchanges(&self) -> impl Iterator<Item = &Exchange> {
         self.by_slot.iter().flatten().filter_map(|(_, purpose)| match purpose {
             Purpose::OpeningFor(exchange) | Purpose::Carrying(exchange) => Some(&**exchange),
@@ -125,7 +127,7 @@ impl Connections {
         sizes.max_by_key(|&(_, size)| size)
     }
 
-    /// Takes a connection out.
+    /// Removes a connection, and returns what it was used for.
     pub fn remove(&mut self, conn: ConnId) -> Option<Purpose> {
         let place = self.by_slot.get_mut(conn.slot())?;
         let (_, purpose) = place.take_if(|(id, _)| *id == conn)?;

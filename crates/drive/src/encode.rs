@@ -14,24 +14,23 @@ use inferometer_wire::http::request_head;
 use crate::session::{Session, SessionHeaders};
 use crate::window::Window;
 
-/// Where requests are sent, and what every one of them carries.
+/// Where requests are sent, and what all of them contain.
 #[derive(Clone)]
 pub struct Endpoint {
     /// The server's dialect.
     pub dialect: &'static Dialect,
     /// The `host` header.
     pub authority: String,
-    /// The path, prefix included.
+    /// The path, with the prefix.
     pub path: String,
-    /// Further headers: content type, authorization. Never logged.
+    /// Additional headers: content type, authorization. Never logged.
     pub headers: Vec<(String, String)>,
-    /// The model, as the server knows it.
+    /// The model's name on the server.
     pub model: String,
 }
 
 impl Endpoint {
-    /// Whether a connection may carry several requests: not where the user's header `Connection: close`
-    /// asks for one each.
+    /// Whether a connection may carry several requests. False if the user set the header `Connection: close`.
     pub fn keeps_connections(&self) -> bool {
         let closes = |(name, value): &(String, String)| {
             name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close")
@@ -43,7 +42,7 @@ impl Endpoint {
 /// An encoded request.
 pub(crate) struct Encoded {
     pub bytes: Vec<u8>,
-    /// Reads the response; some dialects need the prompt to find the output in it.
+    /// Reads the response; for some dialects it needs the prompt, to find the output in the response.
     pub reader: ResponseReader,
     pub info: RequestInfo,
     /// The conversation that it belongs to.
@@ -86,36 +85,36 @@ impl RequestInfo {
 /// What the encoder returns when the driver needs a request.
 pub(crate) enum Next {
     Request(Box<Encoded>),
-    /// None until a request in flight has ended.
+    /// No request until one in flight has ended, or the source has made one.
     Wait,
     Exhausted,
-    /// The dialect does not support this request; why.
+    /// Why the dialect does not support this request.
     Unsupported(String),
 }
 
-/// Draws requests from a source and encodes them ahead of time.
+/// Takes requests from a source and encodes them ahead of time.
 pub struct Encoder {
     source: Box<dyn Source>,
     endpoint: Endpoint,
-    /// Those of the other servers, where there are several: the head of a request is then made when its server
-    /// is known.
+    /// The endpoints of the other servers, if there are several. The head of a request is then made when its
+    /// server is known.
     others: Vec<Endpoint>,
     sessions: SessionHeaders,
     /// Whether the requests are turns of conversations.
     talks: bool,
-    /// The secrets in its headers, which a server may quote.
+    /// The secrets in the headers, which a server may quote.
     secrets: Secrets,
     sampling: Sampling,
     keep_text: bool,
-    /// Requests encoded ahead, by their numbers: each is the next one of some event loop.
+    /// Requests that are encoded ahead, by their numbers. Each will be the next request of an event loop.
     ahead: Window<Box<Encoded>>,
     ahead_bytes: usize,
-    /// The next turn of conversations whose last one has ended.
+    /// By conversation: the next turn, after the previous one has ended.
     turns: BTreeMap<u32, Box<Encoded>>,
     hasher: BodyHasher,
-    /// Which requests of the source are sent; the bodies of the others are hashed only.
+    /// Which requests of the source are sent. The bodies of the others are only hashed.
     share: Share,
-    /// Requests that the source has given.
+    /// How many requests the source has given.
     drawn: u64,
     stopped: Option<Stop>,
     /// Requests of the source that the dialect does not support.
@@ -128,7 +127,7 @@ enum Stop {
     Unsupported(String),
 }
 
-/// Most requests and bytes encoded ahead.
+/// The most requests, and the most bytes, that are encoded ahead.
 const MAX_REQUESTS_AHEAD: usize = 4_096;
 const MAX_BYTES_AHEAD: usize = 64 << 20;
 
@@ -166,20 +165,20 @@ impl Encoder {
         }
     }
 
-    /// The same for several servers, of which these are the others: they have the dialect, the model and the secrets
-    /// of the first.
+    /// Adds the other servers. They have the dialect, the model and the secrets of the first.
     #[must_use]
     pub fn for_others_too(self, others: Vec<Endpoint>) -> Self {
         Self { others, ..self }
     }
 
-    /// The same with headers that tell sessions. `talks`: each conversation is one.
+    /// Adds headers with the session. `talks`: each conversation is a session.
     #[must_use]
     pub fn telling_sessions(self, sessions: SessionHeaders, talks: bool) -> Self {
         Self { sessions, talks, ..self }
     }
 
-    /// Writes the head of a request to one of several servers before its body.
+    /// Adds the head of a request before its body, now that its server is known. Without other servers, the
+    /// head is there already.
     pub(crate) fn address_to(&self, encoded: &mut Encoded, server: usize) {
         if self.others.is_empty() {
             return;
@@ -196,8 +195,7 @@ impl Encoder {
         request_head("POST", path, authority, &headers, Some(length))
     }
 
-    /// Sends the requests of a share only. A source whose requests are followed by others has those of the
-    /// share alone.
+    /// Sends only the requests of a share. A source of conversations must give only those of the share.
     pub(crate) fn take_share(&mut self, share: Share) {
         self.share = share;
         if !share.owns_any() {
@@ -205,8 +203,8 @@ impl Encoder {
         }
     }
 
-    /// Hashes the requests of other shares that come after the last one of this share, so that the hash is that
-    /// of the whole pass. Of a pass that ended early or has no end there is no such hash.
+    /// Hashes the requests of other shares after the last one of this share, so that the hash is that of the
+    /// whole pass. There is no such hash for a pass that ended early or has no end.
     pub(crate) fn hash_the_others(&mut self) {
         let had_all = self.ahead.is_empty() && self.turns.is_empty();
         while had_all && !self.share.is_whole() && self.stopped.is_none() && self.ahead.is_empty() {
@@ -232,7 +230,7 @@ impl Encoder {
 
     /// The next turn of a conversation.
     pub(crate) fn turn(&mut self, conversation: u32) -> Next {
-        // A missing turn is never replaced by another conversation's.
+        // A missing turn is never replaced by one of another conversation.
         match (self.turns.remove(&conversation), &self.stopped) {
             (Some(turn), _) => Next::Request(turn),
             (None, Some(Stop::Unsupported(why))) => Next::Unsupported(why.clone()),
@@ -240,8 +238,9 @@ impl Encoder {
         }
     }
 
-    /// The request with a number, counted from 0 in the order of the source; encoded now if it was not before. It
-    /// waits for event loops that are far behind, whose requests would fill the memory.
+    /// The request with a number, counted from 0 in the order of the source. It is encoded now if that has
+    /// not been done. It waits for event loops that are far behind, because their requests would fill the
+    /// memory.
     pub(crate) fn request(&mut self, number: u32) -> Next {
         while self.ahead.end() <= number
             && (self.ahead.is_empty() || !self.is_full())
@@ -258,8 +257,8 @@ impl Encoder {
         }
     }
 
-    /// Notifies the source that a request ended. The turn that follows is encoded at once, ahead of
-    /// its due time; turns that will not be sent are returned.
+    /// Notifies the source that a request ended. The next turn is encoded at once, before it is due. Returns
+    /// the turns that will not be sent.
     pub(crate) fn ended(&mut self, of: u32, record: &Record, answer: &str) -> Vec<RequestInfo> {
         match self.source.ended(of, record, answer) {
             Follows::Nothing => {}
@@ -276,7 +275,7 @@ impl Encoder {
         Vec::new()
     }
 
-    /// A request that will never be sent.
+    /// The next request that will never be sent; `None` if the source has no more.
     pub(crate) fn unsent(&mut self) -> Option<RequestInfo> {
         if let Some(info) = self.unsupported.pop() {
             return Some(info);
@@ -304,7 +303,7 @@ impl Encoder {
         self.hasher.clone().finish()
     }
 
-    /// Encodes one more; false if the source has none.
+    /// Encodes another request; false if the source has none now.
     fn draw(&mut self) -> bool {
         if self.stopped.is_some() {
             return false;
@@ -330,7 +329,7 @@ impl Encoder {
         }
     }
 
-    /// Whether the request that the source has just given is of this share.
+    /// Counts the request that the source has just given. Returns whether it belongs to this share.
     fn takes_next(&mut self) -> bool {
         self.drawn += 1;
         self.share.owns(self.drawn - 1)

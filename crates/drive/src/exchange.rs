@@ -1,5 +1,5 @@
-//! One request in flight: its record so far, the bytes left to send, and the response so far. It
-//! touches no socket.
+//! One request in flight: its record so far, the bytes left to send, and the response so far. It uses no
+//! socket.
 
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{Read, Record, detail};
@@ -20,17 +20,17 @@ pub(crate) struct Exchange {
     reader: ResponseReader,
     bytes: Vec<u8>,
     written: usize,
-    /// The latest token event's arrival, for the timeouts, and the first one's.
+    /// The arrival of the latest token event, for the timeouts, and of the first one.
     last_token: Option<Nanos>,
     first_token: Option<Nanos>,
     /// The memory of its response when it was last counted, in bytes.
     pub counted_bytes: usize,
 }
 
-/// Most reads, and most events, of one response: the run log holds no more.
+/// The most reads, and the most events, of one response. The run log allows no more.
 const MAX_EVENTS: usize = 2_000_000;
 
-/// How an exchange ended, for the connection that carried it.
+/// How an exchange ended.
 pub(crate) struct Finished {
     pub record: Record,
     /// The conversation that it belongs to.
@@ -45,12 +45,12 @@ pub(crate) struct Finished {
     pub counted_bytes: usize,
 }
 
-/// Most reads and events that memory is reserved for ahead.
+/// The most reads and events for which memory is reserved.
 const MAX_EXPECTED: usize = 4_096;
 
 impl Exchange {
     pub fn new(mut record: Record, encoded: Encoded) -> Self {
-        // One read and one event a token, the head, a finish, the usage and the end mark.
+        // One read and one event per token; and the head, a finish, the usage and the end mark.
         let expected = (encoded.info.output as usize).saturating_add(4).min(MAX_EXPECTED);
         record.reads.reserve(expected);
         let mut reader = encoded.reader;
@@ -72,12 +72,12 @@ impl Exchange {
         self.record.reads.capacity() * size_of::<Read>() + self.reader.memory()
     }
 
-    /// How much of it is beyond what the plan needs for it, in bytes.
+    /// How much of this memory exceeds what the plan needs for it, in bytes.
     pub fn surplus_bytes(&self) -> usize {
         self.counted_bytes.saturating_sub(of_answer(self.record.planned_output()))
     }
 
-    /// What is seen of it now.
+    /// Its state now, for the watcher.
     pub fn in_flight(&self, now: Nanos) -> InFlight {
         let Record { index, due, send_start, .. } = self.record;
         InFlight { index, due, send_start, first: self.first_token, seen: now }
@@ -88,7 +88,7 @@ impl Exchange {
         &self.bytes[self.written..]
     }
 
-    /// Notes that some bytes were handed to the kernel at this instant.
+    /// Notes that the kernel took some bytes at this instant.
     pub fn wrote(&mut self, count: usize, at: Nanos) {
         self.written += count;
         if self.written == self.bytes.len() && self.record.sent.is_none() {
@@ -133,14 +133,14 @@ impl Exchange {
         self.close(outcome, why, ended, reusable)
     }
 
-    /// Ends it with the outcome of the response, which the end of the connection ended.
+    /// Ends it with the outcome of the response, after the connection was closed.
     pub fn finish_closed(mut self, at: Nanos) -> Finished {
         self.reader.eof();
         let (outcome, why) = self.reader.verdict();
         self.close(outcome, why, Some(at), false)
     }
 
-    /// Why it holds more than any response may, if it does.
+    /// Why the response takes more memory, text or events than any response may, if it does.
     pub fn too_large(&self) -> Option<String> {
         let most = ANSWER_BYTES.max(of_answer(self.record.planned_output()));
         if self.counted_bytes > most {
@@ -170,7 +170,7 @@ impl Exchange {
         self.close(Outcome::Malformed, Some(why), Some(at), false)
     }
 
-    /// Ends it because it was given up or the connection broke.
+    /// Ends it because of a time-out, a cancellation or a broken connection.
     pub fn abandon(self, outcome: Outcome, why: Option<String>, at: Nanos) -> Finished {
         self.close(outcome, why, Some(at), false)
     }
@@ -188,7 +188,7 @@ impl Exchange {
         self.record.status = self.reader.status();
         let answer = self.reader.into_parsed();
         self.record.events = answer.events;
-        // Room was reserved for the whole answer, and a record may wait for its writer.
+        // Memory was reserved for the whole answer, and a record may wait for its writer.
         self.record.reads.shrink_to_fit();
         self.record.events.shrink_to_fit();
         self.record.finish_reason = answer.finish_reason;
@@ -208,7 +208,7 @@ impl Exchange {
         !self.record.reads.is_empty()
     }
 
-    /// Its phase, as timeouts and broken connections name it.
+    /// The phase that it is in, for outcomes.
     pub fn phase(&self) -> Phase {
         if self.record.send_start.is_none() {
             Phase::Connect
@@ -223,7 +223,7 @@ impl Exchange {
         }
     }
 
-    /// The earliest timeout of the plan that runs now, with the phase that names it.
+    /// The earliest deadline of the timeouts that run now, and its phase.
     pub fn deadline(&self, timeouts: &Timeouts) -> Option<(Nanos, Phase)> {
         let Some(sent) = self.record.send_start else {
             let began = self.record.picked.unwrap_or(self.record.due);

@@ -1,4 +1,4 @@
-//! Counters that another thread may read while a pass runs. They are the source of no result.
+//! Counters that another thread may read while a pass runs. No result is computed from them.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,11 +10,12 @@ use inferometer_model::record::Record;
 pub struct Live {
     never_begun: AtomicU64,
     loops: Mutex<Vec<Arc<LoopCounts>>>,
-    /// What other processes that measure the pass together report, request by request.
+    /// The requests of other processes that measure the same pass.
     others: Others,
 }
 
-/// Those of one event loop, which alone writes them. No other loop's are on the same line of the cache.
+/// The counters of one event loop, which alone writes them. Counters of different loops are on different
+/// cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct LoopCounts {
@@ -42,9 +43,9 @@ pub struct LiveCounts {
     pub ended: u64,
     /// Requests that ended without being complete.
     pub failed: u64,
-    /// Planned requests that were never begun; not part of the other counts.
+    /// Planned requests that were never begun. Not included in the other counts.
     pub never_begun: u64,
-    /// Chunks with output received. One may carry several tokens.
+    /// Received chunks with output. A chunk may contain several tokens.
     pub chunks: u64,
 }
 
@@ -66,7 +67,7 @@ impl Live {
         }
     }
 
-    /// Counts a request of another process, which has ended or never began.
+    /// Counts a request of another process that has ended or never began.
     pub fn end_elsewhere(&self, record: &Record) {
         if record.picked.is_none() {
             self.others.never_begun.fetch_add(1, Relaxed);
@@ -77,7 +78,7 @@ impl Live {
         self.others.ended.fetch_add(1, Relaxed);
     }
 
-    /// The counters of one more event loop.
+    /// Adds the counters of another event loop.
     pub(crate) fn of_loop(&self) -> Arc<LoopCounts> {
         let counts = Arc::<LoopCounts>::default();
         let mut loops = self.loops.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +86,7 @@ impl Live {
         counts
     }
 
-    /// Called by one event loop at a time.
+    /// Must be called by one event loop at a time.
     pub(crate) fn never_begin(&self) {
         add(&self.never_begun, 1);
     }
@@ -115,7 +116,7 @@ impl LiveCounts {
     }
 }
 
-/// One thread at a time writes, so no locked instruction is needed.
+/// Only one thread at a time writes, so no locked instruction is needed.
 fn add(counter: &AtomicU64, count: u64) {
     counter.store(counter.load(Relaxed) + count, Relaxed);
 }

@@ -1,38 +1,38 @@
-//! What tells a router to which session a request belongs: a header or a cookie with an identifier. It says nothing of
-//! what is asked.
+//! Tells a router to which session a request belongs: a header or a cookie with an identifier. The identifier
+//! contains nothing of the prompt.
 
 use std::borrow::Cow;
 
 use inferometer_model::request::sha256_hex;
 
-/// Digits of an identifier.
+/// The number of hexadecimal digits in an identifier.
 const DIGITS: usize = 16;
 const COOKIE: &str = "cookie";
 
-/// How sessions are told, and what keeps those of a pass apart from all others.
+/// How the session of a request is sent.
 #[derive(Clone, Debug, Default)]
 pub struct SessionHeaders {
     /// The name of the header.
     pub header: Option<String>,
     /// The name of the cookie.
     pub cookie: Option<String>,
-    /// What sessions of other passes and runs have otherwise.
+    /// A text that differs between passes and runs, so that their sessions have different identifiers.
     pub scope: String,
-    /// Which rank this is: each numbers its own conversations.
+    /// The rank of this process: each rank numbers its own conversations.
     pub rank: u32,
 }
 
 /// The session of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Session {
-    /// Turns of a conversation.
+    /// The turns of a conversation.
     Conversation(u32),
     /// Prompts with the same prefix.
     Prefix(u64),
 }
 
 impl Session {
-    /// What its server is chosen by.
+    /// The number by which its server is chosen.
     pub fn number(self) -> u64 {
         match self {
             Self::Conversation(number) => number.into(),
@@ -42,7 +42,7 @@ impl Session {
 }
 
 impl SessionHeaders {
-    /// The headers of a request, with those that tell its session.
+    /// The headers of a request, with those of its session.
     pub(crate) fn with<'a>(
         &self,
         given: &'a [(String, String)],
@@ -101,7 +101,7 @@ mod tests {
         ] {
             assert_ne!(one, other);
         }
-        // Requests with one prefix belong together whoever sends them.
+        // Requests with the same prefix belong together, whichever rank sends them.
         let prefix = |rank| of("s", rank, Session::Prefix(3));
         assert_eq!(prefix(0), prefix(1));
     }

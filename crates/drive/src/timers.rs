@@ -1,21 +1,21 @@
-//! One timer per connection. It only tells which have fired.
+//! One timer per connection. It only returns which timers have expired.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use inferometer_net::{ConnId, Nanos};
 
-/// The timers of all connections. A timer that is armed again with a later time still fires at the
-/// earlier one, so that arming costs nothing per token; the caller then arms it again.
+/// The timers of all connections. A timer that is armed again with a later time still expires at the earlier
+/// one, so arming costs nothing per token. The caller then arms it again.
 #[derive(Default)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Nanos, ConnId)>>,
-    /// The time at which each slot's timer is armed; entries of the heap that differ are stale.
+    /// The time for which each slot's timer is armed. Entries of the heap with other times are outdated.
     armed: Vec<Option<(Nanos, ConnId)>>,
 }
 
 impl Timers {
-    /// Arms a connection's timer, unless it fires earlier anyway.
+    /// Arms a connection's timer, unless it expires earlier anyway.
     pub fn arm(&mut self, conn: ConnId, at: Nanos) {
         if self.armed.len() <= conn.slot() {
             self.armed.resize(conn.slot() + 1, None);
@@ -28,12 +28,12 @@ impl Timers {
         self.heap.push(Reverse((at, conn)));
     }
 
-    /// When the next timer fires.
+    /// When the next timer expires.
     pub fn next(&self) -> Option<Nanos> {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// A connection whose timer has fired; it is disarmed.
+    /// A connection whose timer has expired; the timer is disarmed.
     pub fn due(&mut self, now: Nanos) -> Option<ConnId> {
         while let Some(&Reverse((at, conn))) = self.heap.peek() {
             if at > now {

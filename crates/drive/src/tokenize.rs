@@ -1,5 +1,5 @@
-//! The server's own tokenizer, through its `/tokenize` and `/detokenize` or what it has for them. Never
-//! used while a pass runs.
+//! The server's own tokenizer, through its `/tokenize` and `/detokenize` or similar paths. Never used while a
+//! pass runs.
 
 use std::sync::OnceLock;
 
@@ -14,12 +14,12 @@ enum Api {
     Vllm,
     /// `{"content", "add_special"}`: llama.cpp.
     LlamaCpp,
-    /// `{"model", "input"}`: llama-cpp-python, which cannot leave out special tokens.
+    /// `{"model", "input"}`: llama-cpp-python, which always adds special tokens.
     LlamaCppPython,
 }
 
 impl Api {
-    /// Where texts are encoded, and where tokens are decoded.
+    /// The paths for encoding and for decoding.
     fn paths(self) -> (&'static str, &'static str) {
         match self {
             Self::Vllm | Self::LlamaCpp => ("/tokenize", "/detokenize"),
@@ -28,13 +28,12 @@ impl Api {
     }
 }
 
-/// A tokenizer inside the server under test. Each call is a request, so it shapes prompts before a
-/// pass.
+/// A tokenizer inside the server under test. Each call is a request, so it is used only before a pass.
 pub struct ServerTokenizer {
     client: KeepAliveClient,
     model: String,
     api: Api,
-    /// Tokens that the server puts before each text, which are none of it.
+    /// Tokens that the server adds before each text, and that are not part of it.
     lead: Vec<u32>,
     plain: OnceLock<Plain>,
 }
@@ -46,9 +45,9 @@ struct Plain {
     words: Option<PlainWords>,
 }
 
-/// Requests in flight at the same time: enough that the server never waits for us.
+/// Requests in flight at the same time: enough to keep the server busy.
 const CONCURRENT_CALLS: usize = 16;
-/// With fewer words than this, random prompts are made of all tokens of the text.
+/// With fewer words than this, random prompts use all tokens of the text.
 const MIN_WORDS: usize = 64;
 
 /// Text whose words become the vocabulary of random prompts.
@@ -115,7 +114,7 @@ impl Tokenizer for ServerTokenizer {
             Api::LlamaCpp => json!({"tokens": ids}),
         };
         let response = self.post(self.api.paths().1, &body)?;
-        // vLLM, llama.cpp, and SGLang and llama-cpp-python, in this order.
+        // The keys of vLLM, of llama.cpp, and of SGLang and llama-cpp-python, in this order.
         let text = ["prompt", "content", "text"].iter().find_map(|key| response[*key].as_str());
         let text = text.map(str::to_owned);
         text.ok_or_else(|| self.failed("the answer holds no text"))
@@ -139,8 +138,8 @@ impl ServerTokenizer {
         self.plain.get_or_init(|| self.find_plain().unwrap_or_default())
     }
 
-    /// The words that are one token each, with their text: then only the token count of a prompt needs
-    /// a request. If there are few such words, all tokens of the text.
+    /// The words that are one token each, with their text: then only the token count of a prompt needs a
+    /// request. If there are few such words, all tokens of the text, without words.
     fn find_plain(&self) -> Result<Plain, TokenizerError> {
         let words: Vec<&str> = WORDS.split_whitespace().collect();
         // Some tokenizers add a space before the first word themselves.
@@ -165,7 +164,8 @@ impl ServerTokenizer {
         Ok(Plain { ids, words: None })
     }
 
-    /// Finds the words that are one token each: all words of a text of n words and n tokens are.
+    /// Finds the words that are one token each. If n words together are n tokens, each of them counts as one
+    /// token.
     fn single_tokens<'w>(
         &self,
         lead: &str,

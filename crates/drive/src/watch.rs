@@ -1,5 +1,5 @@
-//! Checks from time to time whether a pass is to end early: because its outcome is certain, or because the
-//! plan asks for it. What decides that is [`inferometer_analysis::search::Watcher`] and
+//! Checks regularly whether a pass is to end early: because the result of a trial is certain, or because of
+//! the plan's stop rules. These are decided by [`inferometer_analysis::search::Watcher`] and
 //! [`inferometer_analysis::stop::StopWatch`].
 
 use std::collections::BTreeMap;
@@ -13,26 +13,26 @@ use inferometer_model::time::Nanos;
 
 /// Time between two checks.
 pub(crate) const CHECK_PERIOD: Duration = Duration::from_millis(50);
-/// A request in flight must exceed a limit by this much: its response may have arrived in time and
+/// A request in flight must exceed a limit by this much, because its response may have arrived in time and
 /// not been read yet.
 const READ_MARGIN: Duration = Duration::from_millis(100);
 
 /// What ends a pass early.
 #[derive(Clone, Debug)]
 pub enum Watcher {
-    /// The claim of a trial of a search is certain.
+    /// Ends the trial of a search when its claim is certain.
     Trial(TrialWatcher),
-    /// The plan says when to stop.
+    /// Ends the pass by the stop rules of the plan.
     Stop(StopWatch),
 }
 
-/// A watcher, and what it was shown of the requests in flight.
+/// A watcher, and the requests in flight that event loops have reported.
 pub(crate) struct Watch {
     watcher: Watcher,
-    /// By event loop: the requests in flight when it looked last, by their indices. Those that have ended since are
-    /// gone.
+    /// By event loop: the requests in flight at its last check, by their indices, without those that have
+    /// ended since.
     in_flight: Vec<BTreeMap<u32, InFlight>>,
-    /// By event loop: when it looked last; at the end of time, if it has nothing in flight any more.
+    /// By event loop: the time of its last check; [`Nanos::MAX`] if it has nothing in flight any more.
     looked: Vec<Nanos>,
 }
 
@@ -44,23 +44,23 @@ pub(crate) struct InFlight {
     pub send_start: Option<Nanos>,
     /// The arrival of its first token.
     pub first: Option<Nanos>,
-    /// When it was seen.
+    /// The time of this state.
     pub seen: Nanos,
 }
 
 impl Watch {
-    /// Nothing seen yet.
+    /// A watch without requests.
     pub fn new(watcher: Watcher) -> Self {
         Self { watcher, in_flight: vec![BTreeMap::new()], looked: vec![Nanos::ZERO] }
     }
 
-    /// The same of a pass that has so many event loops.
+    /// Prepares for this many event loops.
     pub fn of_loops(&mut self, loops: usize) {
         self.in_flight.resize_with(loops, BTreeMap::new);
         self.looked.resize(loops, Nanos::ZERO);
     }
 
-    /// An event loop has nothing in flight any more.
+    /// Notes that an event loop has nothing in flight any more.
     pub fn loop_ends(&mut self, which: usize) {
         self.looked[which] = Nanos::MAX;
     }
@@ -87,14 +87,14 @@ impl Watch {
         self.in_flight[which] = in_flight.map(|one| (one.index, one)).collect();
         self.looked[which] = now;
         if self.looked.iter().any(|looked| *looked + READ_MARGIN < now) {
-            // What another loop has begun since it looked is not known here.
+            // What another loop has begun since its last check is not known here.
             return None;
         }
         let in_flight = self.in_flight.iter().flat_map(BTreeMap::values);
         match &mut self.watcher {
             Watcher::Trial(watcher) => watcher
                 .is_certain(in_flight.map(|one| {
-                    // What has come since another loop looked is not known here.
+                    // What has arrived since another loop's last check is not known here.
                     let read = one.seen - READ_MARGIN;
                     RequestFigures::in_flight(one.index, one.due, one.send_start, one.first, read)
                 }))

@@ -1,12 +1,11 @@
-//! A queue whose items have numbers, of which some in the middle may have been taken. It grows only as far as it is
-//! filled.
+//! A queue whose items have numbers, and from which items can be taken in any order.
 
 use std::collections::VecDeque;
 
-/// Items by their numbers, from the first one that was not taken.
+/// Items by their numbers, from the first one that has not been taken.
 pub(crate) struct Window<T> {
     items: VecDeque<Option<T>>,
-    /// The number of the first place.
+    /// The number of the first item.
     first: u32,
     len: usize,
 }

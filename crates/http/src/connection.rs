@@ -1,4 +1,5 @@
-//! One client's connection: requests in, one response at a time out. It decides no response.
+//! One client's connection: it parses requests and writes one response at a time. It does not decide what the
+//! responses are.
 
 use std::collections::VecDeque;
 
@@ -14,13 +15,13 @@ use crate::write_buffer::WriteBuffer;
 /// A connection on which a handler writes responses of type `R`.
 #[derive(Debug)]
 pub struct Connection<R> {
-    /// The response under way. While there is one, further requests wait.
+    /// The response in progress. Further requests wait until it is complete.
     pub response: Option<R>,
     /// Bytes that the client has not taken, and whether the connection ends after them.
     pub output: WriteBuffer,
     id: ConnId,
     parser: RequestParser,
-    /// Requests that arrived while a response was under way.
+    /// Requests that arrived while a response was in progress.
     waiting: VecDeque<Request>,
     keep_alive: bool,
     /// When it was opened, received a whole request or wrote something.
@@ -42,13 +43,12 @@ impl<R> Connection<R> {
         }
     }
 
-    /// Its id in the net.
+    /// Its id in the network.
     pub fn id(&self) -> ConnId {
         self.id
     }
 
-    /// Queues a response head. `connection: close` is added where the client does not keep the
-    /// connection.
+    /// Queues a response head. `connection: close` is added if the connection will not be used again.
     pub fn head(&mut self, status: u16, headers: &[(&str, &str)]) {
         let mut all = headers.to_vec();
         if !self.keep_alive {
@@ -75,21 +75,21 @@ impl<R> Connection<R> {
         self.end();
     }
 
-    /// The response is complete: a connection that is not kept ends after it.
+    /// Ends the response. A connection that is not kept is closed after it.
     pub fn end(&mut self) {
         if !self.keep_alive {
             self.close();
         }
     }
 
-    /// Ends the connection after the last byte, unless another end was decided before.
+    /// Closes the connection after the last byte, unless another end was decided before.
     pub fn close(&mut self) {
         if !self.output.is_closing() {
             self.output.close_after(Close::Gracefully);
         }
     }
 
-    /// Parses the bytes of one read. A complete request waits for [`Self::next_request`].
+    /// Parses the bytes of one read. A complete request is kept for [`Self::next_request`].
     pub(crate) fn receive(&mut self, bytes: &[u8]) -> Result<(), HttpError> {
         let parsed = self.parser.push(bytes);
         if self.parser.take_wants_continue() {
@@ -112,13 +112,13 @@ impl<R> Connection<R> {
         !self.waiting.is_empty() || self.parser.is_inside_request()
     }
 
-    /// A request is handed to the handler now.
+    /// Notes that a request is given to the handler now.
     pub(crate) fn begin(&mut self, now: Nanos, request: &Request) {
         (self.active_at, self.received_request) = (now, true);
         self.keep_alive = request.keep_alive;
     }
 
-    /// The connection cannot carry another request.
+    /// Makes this response the last one of the connection.
     pub(crate) fn keep_no_longer(&mut self) {
         self.keep_alive = false;
     }
@@ -134,22 +134,22 @@ impl<R> Connection<R> {
             && self.output.len() < limits.unsent_bytes
     }
 
-    /// Whether it may send more bytes.
+    /// Whether the client may send more bytes.
     pub(crate) fn may_send(&self, limits: &Limits) -> bool {
         self.takes_requests(limits) || self.waiting.len() < limits.queued_requests
     }
 
-    /// Whether a request waits that may be answered now.
+    /// Whether a waiting request may be answered now.
     pub(crate) fn wants_answer(&self, limits: &Limits) -> bool {
         self.has_waiting() && self.takes_requests(limits)
     }
 
-    /// Whether its client has taken nothing for a while of what waits for it.
+    /// Whether bytes wait for the client, and it has taken none for [`Limits::stalled_after`].
     pub(crate) fn is_stalled(&self, now: Nanos, limits: &Limits) -> bool {
         !self.output.is_empty() && now.since(self.active_at) >= limits.stalled_after
     }
 
-    /// Whether nothing is being written on it.
+    /// Whether no response is in progress and no bytes wait.
     pub(crate) fn is_idle(&self) -> bool {
         self.response.is_none() && self.output.is_empty()
     }
@@ -158,13 +158,13 @@ impl<R> Connection<R> {
         self.active_at
     }
 
-    /// When its last request was handed to the handler or written on; long ago if it had none.
+    /// When its last request was given to the handler, or bytes were last written; zero if it had no request.
     pub(crate) fn served_at(&self) -> Nanos {
         if self.received_request { self.active_at } else { Nanos::ZERO }
     }
 
-    /// When it is closed if it stays silent. Bytes alone do not count: a request has to arrive
-    /// whole in time.
+    /// When it is closed if no request arrives. Bytes alone do not count: a whole request has to arrive in
+    /// time.
     pub(crate) fn closes_at(&self, limits: &Limits) -> Option<Nanos> {
         let timeouts = limits.timeouts.filter(|_| self.is_idle())?;
         let in_request = !self.received_request || self.parser.is_inside_request();

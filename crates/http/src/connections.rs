@@ -1,4 +1,4 @@
-//! All open connections of a server, by slot. It reads nothing and answers nothing.
+//! All open connections of a server, by slot. It reads nothing and answers no requests.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub struct Connections<R> {
     by_slot: Vec<Option<Box<Connection<R>>>>,
     open: usize,
     limits: Limits,
-    /// Connections on which nothing is written before an instant.
+    /// Connections that may write nothing before an instant.
     held: BTreeSet<(Nanos, ConnId)>,
 }
 
@@ -54,15 +54,14 @@ impl<R> Connections<R> {
         Some(*removed)
     }
 
-    /// Closes a connection. Returns the response that was under way on it.
+    /// Closes a connection. Returns its response in progress.
     pub fn close(&mut self, net: &mut impl Net, id: ConnId) -> Option<R> {
         let connection = self.remove(id)?;
         net.close(id, Close::Gracefully);
         connection.response
     }
 
-    /// Writes what the socket takes. Returns the response that was under way if the connection
-    /// broke.
+    /// Writes what the socket takes. If the connection ended, returns its response in progress.
     pub fn flush(&mut self, net: &mut impl Net, id: ConnId) -> Option<R> {
         let connection = self.get_mut(id)?;
         match connection.output.flush(net) {
@@ -80,7 +79,7 @@ impl<R> Connections<R> {
         }
     }
 
-    /// The next connection that was held until now, if any.
+    /// The next connection that was held until now; `None` if there is none.
     pub(crate) fn release(&mut self, now: Nanos) -> Option<ConnId> {
         let &(until, id) = self.held.first()?;
         (until <= now).then(|| {
@@ -89,12 +88,12 @@ impl<R> Connections<R> {
         })
     }
 
-    /// Whether as many are open as may be.
+    /// Whether the limit of open connections is reached.
     pub(crate) fn is_full(&self) -> bool {
         self.open >= self.limits.connections
     }
 
-    /// Closes the connection that has been idle for the longest time, if any is.
+    /// Closes the connection that has been idle for the longest time, if one is idle.
     pub(crate) fn close_longest_idle(&mut self, net: &mut impl Net) {
         let idle = self.iter().filter(|connection| connection.is_idle());
         if let Some(id) = idle.min_by_key(|one| one.active_at()).map(Connection::id) {
@@ -102,8 +101,8 @@ impl<R> Connections<R> {
         }
     }
 
-    /// Closes the connection whose client has read nothing for the longest time, if any has not for
-    /// longer than it may.
+    /// Closes the connection whose client has read nothing for the longest time, if that is longer than
+    /// allowed. Returns its response in progress.
     pub(crate) fn close_longest_stalled(&mut self, net: &mut impl Net) -> Option<R> {
         let (now, limits) = (net.now(), self.limits);
         let stalled = self.iter().filter(|connection| connection.is_stalled(now, &limits));
@@ -111,7 +110,7 @@ impl<R> Connections<R> {
         self.close(net, id)
     }
 
-    /// Closes connections that have been silent for too long.
+    /// Closes connections without a request for too long.
     pub(crate) fn close_silent(&mut self, net: &mut impl Net) {
         if self.limits.timeouts.is_none() {
             return;
@@ -125,7 +124,7 @@ impl<R> Connections<R> {
         }
     }
 
-    /// `wake`, or earlier where a connection is released or closed before.
+    /// `wake`, or earlier if a connection is released or closed before.
     pub(crate) fn wake(&self, wake: Wake) -> Wake {
         let wake = self.held.first().map_or(wake, |(until, _)| wake.or_at(*until));
         if self.limits.timeouts.is_none() {

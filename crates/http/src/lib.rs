@@ -1,14 +1,13 @@
-//! HTTP/1.1 for everything except the load generator: the server side of all our endpoints, a
-//! blocking client, and Prometheus text. It knows no engine, no metric and no page.
+//! HTTP/1.1 for everything except the load generator: the server side of all our endpoints, a blocking
+//! client, and Prometheus text. It does not depend on engines, metrics or pages.
 //!
-//! - [`Server`] runs a [`Handler`] as an actor over a [`inferometer_net::Net`]: it accepts
-//!   connections, parses requests, applies [`Limits`] and writes. The embedded engine, the truth
-//!   server and the dashboard are handlers, so all run over sockets and in virtual time.
-//! - [`pages`] is a handler for read-only sites: [`pages::Pages`] map a request target to a
-//!   response.
+//! - [`Server`] runs a [`Handler`] as an actor over a [`inferometer_net::Net`]: it accepts connections,
+//!   parses requests, applies [`Limits`] and writes. The embedded engine, the reference server and the
+//!   dashboard are handlers, so all of them run over sockets and in virtual time.
+//! - [`pages`] has a handler for read-only sites: [`pages::Pages`] map a request target to a response.
 //! - [`client`] sends one blocking request at a time, never while a pass is measured on the same
 //!   thread.
-//! - [`proxy`] says which proxy leads to a server, and leads connections through its tunnels.
+//! - [`proxy`] decides which proxy is used for a server, and opens tunnels.
 //! - [`prometheus`] writes and reads the text format of `/metrics`.
 
 mod connection;

@@ -8,33 +8,33 @@ use inferometer_wire::http::{MAX_HEAD_BYTES, MAX_REQUEST_BODY_BYTES};
 /// inference server: large bodies, any number of connections, no timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Longest request head, in bytes.
+    /// The longest request head, in bytes.
     pub head_bytes: usize,
-    /// Longest request body, in bytes.
+    /// The longest request body, in bytes.
     pub body_bytes: usize,
-    /// Connections open at one time. When a further one arrives, the longest idle one is closed;
+    /// Connections that may be open at the same time. If another one arrives, the longest idle one is closed;
     /// if none is idle, the new one gets status 503.
     pub connections: usize,
     /// Requests that may wait on a connection while it writes a response. A client that sends more
     /// is disconnected.
     pub queued_requests: usize,
-    /// While more bytes than this wait for the client to read, none of its requests is answered.
+    /// While at least this many bytes wait for the client to read, none of its requests is answered.
     pub unsent_bytes: usize,
-    /// Requests that are answered in one turn, where a client may send many. Those that were answered
-    /// longest ago come first, so that nobody keeps the others waiting.
+    /// Requests that are answered in one turn. The connections that were served longest ago come first, so
+    /// that no client delays the others.
     pub answers_per_turn: usize,
-    /// A client that has read nothing for this long, with a response waiting for it, gives its place to
-    /// a further connection when there is no other.
+    /// A client that has read nothing for this long, while bytes wait for it, is closed if a new connection
+    /// needs its place.
     pub stalled_after: Duration,
-    /// When a silent connection is closed, if ever.
+    /// When a connection without requests is closed; `None` for never.
     pub timeouts: Option<Timeouts>,
 }
 
-/// How long a connection may stay silent. Nothing counts while a response is being written.
+/// How long a connection may be without a request. The time in which a response is written does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Time to receive a whole request, counted from the connection's opening or the end of the
-    /// response before.
+    /// Time to receive a whole request, from the opening of the connection or the end of the previous
+    /// response.
     pub request: Duration,
     /// Time between two requests.
     pub idle: Duration,

@@ -1,5 +1,5 @@
-//! The server as an actor: accepts, reads requests, lets a [`Handler`] respond, and writes. The
-//! same code serves over sockets and over the virtual network.
+//! The server as an actor: it accepts, reads requests, lets a [`Handler`] respond, and writes. The same code
+//! serves over sockets and over the virtual network.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use crate::connection::Connection;
 use crate::connections::Connections;
 use crate::limits::Limits;
 
-/// Room for one read. What does not fit is read in the next turn.
+/// The most bytes of one read. What does not fit is read in the next turn.
 const READ_BUFFER_BYTES: usize = 64 << 10;
 
-/// What responds to requests.
+/// Responds to requests.
 pub trait Handler {
-    /// What the handler keeps of a response that it does not complete within
-    /// [`Handler::request`], such as a stream.
+    /// The state that the handler keeps for a response that it does not complete within [`Handler::request`],
+    /// such as a stream.
     type Response;
 
     /// Limits for every client.
@@ -25,8 +25,8 @@ pub trait Handler {
         Limits::default()
     }
 
-    /// Responds to a request. A response that goes on later is put into
-    /// [`Connection::response`]; then the next request waits.
+    /// Responds to a request. A response that continues later is put into [`Connection::response`]; the next
+    /// request waits until it is complete.
     fn request<N: Net>(
         &mut self,
         net: &mut N,
@@ -34,20 +34,20 @@ pub trait Handler {
         request: &Request,
     );
 
-    /// Queues a response for a client whose request cannot be read (status 400, 413 or 431), or for
-    /// whom there is no room (503). The connection ends afterwards.
+    /// Queues a response for a client whose request cannot be parsed (status 400, 413 or 431), or when too
+    /// many connections are open (503). The connection is closed afterwards.
     fn refuse(&mut self, connection: &mut Connection<Self::Response>, status: u16, why: &str);
 
-    /// The client went away while this response was under way.
+    /// Called when the client has gone while this response was in progress.
     fn client_left(&mut self, _now: Nanos, _response: Self::Response) {}
 
-    /// Goes on with the responses under way. Returns when it wants the next turn;
-    /// [`Wake::Done`] ends the server.
+    /// Continues the responses in progress. Returns when it wants the next turn; [`Wake::Done`] ends the
+    /// server.
     fn turn<N: Net>(&mut self, net: &mut N, connections: &mut Connections<Self::Response>) -> Wake;
 }
 
-/// Hands the requests that wait on a connection to the handler, until one takes longer. A handler
-/// calls it when it has completed a response under way.
+/// Gives the waiting requests of a connection to the handler, until one takes longer. A handler calls it when
+/// it has completed a response in progress.
 pub fn answer_waiting<N: Net, H: Handler>(
     handler: &mut H,
     net: &mut N,
@@ -59,8 +59,8 @@ pub fn answer_waiting<N: Net, H: Handler>(
     while connection.takes_requests(&limits) && answer_one(handler, net, connection) {}
 }
 
-/// Hands the next request that waits on a connection to the handler, if it takes one. Returns whether
-/// there was one.
+/// Gives the next waiting request of a connection to the handler, if the connection may answer now. Returns
+/// whether there was one.
 fn answer_next<N: Net, H: Handler>(
     handler: &mut H,
     net: &mut N,
@@ -88,7 +88,7 @@ fn answer_one<N: Net, H: Handler>(
     true
 }
 
-/// Responds to bytes that are no request.
+/// Responds to bytes that are not a valid request.
 fn refuse<H: Handler>(
     handler: &mut H,
     connection: &mut Connection<H::Response>,
@@ -107,15 +107,15 @@ fn refuse<H: Handler>(
     handler.refuse(connection, status, &error.to_string());
 }
 
-/// Serves a handler on the addresses on which its net listens.
+/// Serves a handler on the addresses on which its network listens.
 #[derive(Debug)]
 pub struct Server<H: Handler> {
     handler: H,
     connections: Connections<H::Response>,
     buffer: Vec<u8>,
-    /// Connections with requests that wait for a turn, by when they had their last answer.
+    /// Connections with requests that wait for a turn, ordered by the time of their last answer.
     backlog: BTreeSet<(Nanos, ConnId)>,
-    /// Those of them that have more to read.
+    /// The connections among them that have more bytes to read.
     unread: BTreeSet<ConnId>,
 }
 
@@ -156,7 +156,7 @@ impl<H: Handler> Server<H> {
         let limits = self.connections.limits();
         let Some(connection) = self.connections.get_mut(id) else { return };
         if self.backlog.iter().any(|(_, waiting)| *waiting == id) {
-            // What it sends now is read when what it has sent is answered.
+            // What it sends now is read after its earlier requests have been answered.
             self.unread.insert(id);
             return;
         }
@@ -173,7 +173,7 @@ impl<H: Handler> Server<H> {
         self.answer(net, id);
     }
 
-    /// Writes on; requests that waited for the client to read are answered.
+    /// Writes more, and answers requests that waited for the client to read.
     fn write<N: Net>(&mut self, net: &mut N, id: ConnId) {
         self.flush(net, id);
         if self.connections.get_mut(id).is_some_and(|connection| connection.has_waiting()) {
@@ -181,7 +181,7 @@ impl<H: Handler> Server<H> {
         }
     }
 
-    /// Answers the requests of a connection, or lets them wait for their turn.
+    /// Answers the requests of a connection, or makes them wait for their turn.
     fn answer<N: Net>(&mut self, net: &mut N, id: ConnId) {
         if self.connections.limits().answers_per_turn < usize::MAX {
             self.wait_for_turn(id);
@@ -199,7 +199,7 @@ impl<H: Handler> Server<H> {
         }
     }
 
-    /// Answers some of the requests that wait, one of each connection.
+    /// Answers some of the waiting requests, one of each connection at a time.
     fn answer_some<N: Net>(&mut self, net: &mut N) {
         for _ in 0..self.connections.limits().answers_per_turn.min(self.backlog.len()) {
             let Some((_, id)) = self.backlog.pop_first() else { return };

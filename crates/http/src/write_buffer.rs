@@ -1,5 +1,5 @@
-//! Bytes on their way to one client. Nothing here waits: what the socket does not take stays in
-//! the buffer.
+//! Bytes that are to be sent to one client. Nothing here waits: what the socket does not take stays in the
+//! buffer.
 
 use std::io;
 
@@ -31,12 +31,12 @@ impl WriteBuffer {
         Self { id, unsent: Vec::new(), held_until: None, closing: None }
     }
 
-    /// Bytes that the client has not taken yet.
+    /// The number of bytes that the socket has not taken yet.
     pub fn len(&self) -> usize {
         self.unsent.len()
     }
 
-    /// Whether the client has taken everything.
+    /// Whether the socket has taken everything.
     pub fn is_empty(&self) -> bool {
         self.unsent.is_empty()
     }
@@ -46,8 +46,8 @@ impl WriteBuffer {
         self.unsent.extend_from_slice(bytes);
     }
 
-    /// Writes at once if nothing waits, without a copy, and buffers what the socket does not take.
-    /// Returns whether the socket took all of it.
+    /// Writes at once, without a copy, if the buffer is empty; what the socket does not take is buffered.
+    /// Returns whether the socket took everything.
     ///
     /// # Errors
     /// When the connection is broken.
@@ -62,7 +62,7 @@ impl WriteBuffer {
         self.held_until = Some(at);
     }
 
-    /// Ends the connection after the last byte. A second call changes how.
+    /// Ends the connection after the last byte. A second call replaces `how`.
     pub fn close_after(&mut self, how: Close) {
         self.closing = Some(how);
     }

@@ -1,4 +1,4 @@
-//! The blocking client against a server that responds slowly. Nothing here waits for a clock.
+//! The blocking client against a server that responds slowly. No test waits for a clock.
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use std::io::{Read, Write};
@@ -9,7 +9,7 @@ use inferometer_http::client::{Access, Client, KeepAliveClient};
 use inferometer_http::proxy::Proxies;
 use inferometer_plan::Url;
 
-/// The length of a body that the server sends in these parts.
+/// The length of a body that the server sends in these parts, as received by the client.
 fn received(parts: &[&'static str], deadline: Duration) -> Result<usize, String> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -103,7 +103,7 @@ fn a_proxy_that_falls_silent_or_breaks_the_connection_is_named() {
             Client::reach(&url, Vec::new(), timeout, &access).map(drop).unwrap_err()
         });
         let (stream, _) = listener.accept().unwrap();
-        // Closed with a request that nobody read, the connection is reset.
+        // When it is closed with an unread request, the connection is reset.
         stream.peek(&mut [0; 1]).unwrap();
         let kept = is_silent.then_some(stream);
         let error = asking.join().unwrap().to_string();

@@ -68,7 +68,7 @@ fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// Opens connections and sends texts at given instants, and notes what arrives on each and when.
+/// Opens connections and sends texts at given times, in ms; records what arrives on each, and when.
 struct Client {
     to: SocketAddr,
     plan: Vec<(u64, usize, &'static str)>,
@@ -125,7 +125,7 @@ fn summary(bytes: &[u8]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// What a client receives that sends these texts, each at a time in ms on a connection.
+/// The events of a client that sends these texts: (time in ms, index of the connection, text).
 fn received(limits: Limits, plan: &[(u64, usize, &'static str)]) -> Vec<(u64, usize, String)> {
     let mut hosts = hosts(2);
     let (mut server_net, client_net) = (hosts.remove(1), hosts.remove(0));
@@ -199,7 +199,7 @@ fn a_silent_connection_is_closed_when_its_timeout_is_over() {
     let expected = [
         event(10, 2, "200 /a"),
         event(30, 0, "closed"),
-        // Half a request counts from the response before, which is longer ago than 30 ms.
+        // Half a request counts from the previous response, which is more than 30 ms ago.
         event(50, 2, "closed"),
         event(100, 1, "200 /slow"),
         event(300, 1, "closed"),
@@ -216,7 +216,7 @@ fn a_client_that_pipelines_and_never_reads_keeps_nobody_waiting_and_gives_up_its
         stalled_after: ms(250),
         ..Limits::default()
     };
-    // Many requests in one piece are answered in turns, and all of them.
+    // Many requests in one segment are answered in turns, and all of them are answered.
     let many = received(
         limits,
         &[
@@ -229,7 +229,7 @@ fn a_client_that_pipelines_and_never_reads_keeps_nobody_waiting_and_gives_up_its
         of.map(|(_, _, text)| text.as_str()).collect::<Vec<_>>().join(", ")
     };
     assert_eq!((of(0).as_str(), of(1).as_str()), ("200 /a, 200 /b", "200 /c"));
-    // Nothing is written on connections that are held: they stand for clients that do not read.
+    // Nothing is written on held connections: they are like clients that do not read.
     let held = "GET /held HTTP/1.1\r\nhost: x\r\n\r\n";
     let plan = [(0, 0, held), (1, 1, held), (2, 2, "GET /c HTTP/1.1\r\nhost: x\r\n\r\n")];
     let stalled = Limits { stalled_after: ms(1), ..limits };

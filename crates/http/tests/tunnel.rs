@@ -1,4 +1,5 @@
-//! Tunnels of a proxy in virtual time: an actor that knows nothing of them, and a proxy that answers in parts.
+//! Tunnels of a proxy in virtual time: an actor that is written without them, and a proxy that answers in
+//! parts.
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use std::net::SocketAddr;
@@ -12,8 +13,8 @@ const PROXY: &str = "127.0.0.1:3128";
 const SERVER: &str = "server.test:443";
 const PART_EVERY: Duration = Duration::from_millis(7);
 
-/// Takes one connection, answers the request on it in parts, and sends back what follows. Without parts it
-/// closes the connection.
+/// Accepts one connection, answers its request in parts, and sends back what follows. If there are no more
+/// parts and the host is `closed`, it closes the connection.
 struct Answering {
     parts: Vec<&'static [u8]>,
     listening: bool,
@@ -74,7 +75,7 @@ struct Client {
 
 impl<N: Net> Actor<N> for Client {
     fn turn(&mut self, net: &mut N, ready: &[Ready]) -> Wake {
-        // The proxy listens by then.
+        // The proxy already listens at this time.
         let start = Nanos(1_000_000);
         if net.now() < start {
             return Wake::At(start);
@@ -106,7 +107,8 @@ impl<N: Net> Actor<N> for Client {
     }
 }
 
-/// What became of a connection to a server through a proxy that answers so, and what the proxy was asked.
+/// Connects to a server through a proxy that answers with these parts. Returns the client, and the request
+/// that the proxy received.
 fn through(named: &str, server: &str, parts: &[&'static [u8]]) -> (Client, String) {
     let proxy = Proxy::parse(named, "HTTPS_PROXY").unwrap();
     let mut client = Tunnelled::new(Client::default(), &proxy, server);

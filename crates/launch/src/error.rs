@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use crate::event::Ended;
 
-/// A launch that failed. Nothing of the server is left when one is returned.
+/// A launch that failed. When it is returned, no process of the server is left.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// Another process listens at the server's address.
+    /// Another program listens at the server's address.
     #[error(
         "{address} is in use: {by} listens there; end it, choose another `port`, or leave `port` \
             out to get a free one"
@@ -18,7 +18,7 @@ pub enum LaunchError {
         /// What listens there, as text.
         by: String,
     },
-    /// No port is free, or the host is no address of this machine.
+    /// No port is free, or the host is not an address of this machine.
     #[error("server: no free port on {host}: {source}")]
     NoPort {
         /// The address to listen on.
@@ -45,9 +45,9 @@ pub enum LaunchError {
     /// It ended before it was ready.
     #[error("server: ended ({}) before it was ready{}; its log: {}", ended.how, log_excerpt(ended), log.display())]
     EndedEarly {
-        /// How.
+        /// How it ended.
         ended: Box<Ended>,
-        /// All that it wrote.
+        /// The file with its output.
         log: PathBuf,
     },
     /// It took longer than allowed.
@@ -59,24 +59,24 @@ pub enum LaunchError {
         missing: String,
         /// How it was ended.
         ended: Box<Ended>,
-        /// All that it wrote.
+        /// The file with its output.
         log: PathBuf,
     },
-    /// The user interrupted the wait.
+    /// The user interrupted the wait for the server.
     #[error("server: interrupted before it was ready")]
     Interrupted,
-    /// The guard was killed, and may have left the server behind.
+    /// The guard was killed, and the server may still be running.
     #[error(
         "server: its guard process ended without a message; check whether the server is still \
         running"
     )]
     GuardLost,
-    /// There is no such preset, or its file is wrong.
+    /// There is no such preset, or its file is invalid.
     #[error("server: preset: {0}")]
     Preset(String),
 }
 
-/// What a log says of why its server ended, in one line.
+/// The first error or the last line of a server's log, in one line.
 pub(crate) fn log_in_short(ended: &Ended) -> String {
     match (ended.first_errors.first(), ended.last_lines.last()) {
         (Some(error), _) => format!("its first error: {}", error.trim()),
@@ -85,8 +85,8 @@ pub(crate) fn log_in_short(ended: &Ended) -> String {
     }
 }
 
-/// The last lines of a log as the end of a sentence, preceded by its first errors where these are not
-/// among them.
+/// The last lines of a log as the end of a sentence. Its first errors precede them if they are not among
+/// them.
 pub(crate) fn log_excerpt(ended: &Ended) -> String {
     let Ended { first_errors, last_lines, .. } = ended;
     if last_lines.is_empty() {

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What a guard starts and how it ends it: the first line of its standard input. The rest of the input
-/// is ignored; its end tells the guard to end the server.
+/// What a guard starts, and how it ends it: the first line of its standard input. The rest of the input is
+/// ignored; its end makes the guard end the server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
     /// The program and its arguments.
     pub command: Vec<String>,
     /// Environment variables in addition to those of this program.
     pub environment: BTreeMap<String, String>,
-    /// Its working directory; absent: that of this program.
+    /// Its working directory; `None`: that of this program.
     pub directory: Option<String>,
     /// A line of the log that contains this text means that the server is ready.
     pub ready_line: Option<String>,
@@ -24,9 +24,9 @@ pub(crate) struct Order {
     pub log_limit_bytes: u64,
     /// The file of its resource use.
     pub usage: PathBuf,
-    /// Time between SIGTERM and SIGKILL.
+    /// The time between SIGTERM and SIGKILL.
     pub grace: Duration,
-    /// Headers of requests. What is secret in them is left out of the log.
+    /// Headers of requests. Their secrets are removed from the log.
     pub headers: Vec<(String, String)>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) enum Event {
     Started(u32),
     /// The ready line was in the log.
     ReadyLine,
-    /// A line of its log, at most one per second, so that a user who waits sees progress.
+    /// A line of its log, at most one per second, to show progress to a waiting user.
     Line(String),
     /// Its resource use.
     Usage(Usage),
@@ -53,7 +53,7 @@ pub(crate) enum Event {
 pub struct Usage {
     /// Processor time so far, of all processes, in seconds.
     pub cpu_s: f64,
-    /// Resident memory, in bytes; pages that several processes share count for each.
+    /// Resident memory, in bytes. Pages that several processes share count for each of them.
     pub rss_bytes: u64,
     /// The largest `rss_bytes` so far.
     pub peak_rss_bytes: u64,

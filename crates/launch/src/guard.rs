@@ -1,5 +1,5 @@
-//! The guard process: starts a server, writes its log, and ends it with all its descendants when the
-//! guard's standard input closes. It ends when none of them is left.
+//! The guard process: it starts a server, writes its log, and ends it with all its descendants when the
+//! guard's standard input closes. The guard ends when none of them is left.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,19 +19,19 @@ use crate::event::{Ended, Event, Order, Usage};
 use crate::log::Log;
 use crate::tree::Tree;
 
-/// How often resource use is sampled: a sample costs some milliseconds.
+/// How often resource use is sampled. A sample takes some milliseconds.
 const SAMPLE_EVERY: Duration = Duration::from_secs(2);
-/// How long to wait for the rest of the log of a server that has ended; a child may hold it open.
-/// Long enough for a busy machine to read what is there.
+/// How long to wait for the rest of the log of a server that has ended, because a child may keep it open. It
+/// is long enough for a busy machine to read what is there.
 const LOG_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often remaining processes are signalled again.
 const SIGNAL_EVERY: Duration = Duration::from_millis(100);
 /// The least time between two lines of the log that are passed on.
 const LINE_EVERY: Duration = Duration::from_secs(1);
-/// Pieces of the log that may wait for the disk; when there are more, the server has to wait.
+/// Pieces of the log that may wait for the disk. If there are more, the server's output blocks.
 const LOG_QUEUE: usize = 64;
 
-/// What the guard waits for.
+/// The events that the guard waits for.
 enum GuardEvent {
     /// The server wrote to its log.
     Output(Vec<u8>),
@@ -60,7 +60,7 @@ pub fn guard() -> io::Result<()> {
     let log = Log::new(File::create(&order.log)?, order.log_limit_bytes, secrets);
     let (sender, events) = sync_channel(LOG_QUEUE);
     let on_signal = sender.clone();
-    // A signal to the guard means the server.
+    // A signal to the guard ends the server.
     ctrlc::set_handler(move || drop(on_signal.try_send(GuardEvent::End)))
         .map_err(io::Error::other)?;
     let (reader, pid) = match start(&order) {
@@ -89,11 +89,11 @@ pub fn guard() -> io::Result<()> {
     guard.log.finish()
 }
 
-/// A name that is no key's: of its value nothing but the whole is a secret.
+/// A name that is not that of a key, so that only the whole value is a secret.
 const WHOLE: &str = "environment";
 
-/// What is removed from the log: the secrets in the headers of requests, and those in the environment, which
-/// the server has too.
+/// The secrets that are removed from the log: those in the headers of requests, and those in the environment,
+/// which the server has too.
 fn secrets(
     headers: &[(String, String)],
     environment: impl Iterator<Item = (OsString, OsString)>,
@@ -101,15 +101,15 @@ fn secrets(
     let variables = environment.filter_map(|(name, value)| {
         let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
         let is_secret = names_a_secret(&name) || is_key_header(&name.replace('_', "-"));
-        // A file that holds a secret is none, and only a whole value is looked for: a password may
-        // begin like an ordinary word.
+        // The path of a file with a secret is not a secret itself. Only whole values are searched for,
+        // because a password may begin like an ordinary word.
         (is_secret && !value.starts_with('/')).then(|| (WHOLE.to_owned(), value))
     });
     Secrets::of_headers(&headers.iter().cloned().chain(variables).collect::<Vec<_>>())
 }
 
-/// Starts the server in a process group of its own, which Ctrl-C does not reach, with one pipe for
-/// standard output and standard error, so that their order is preserved.
+/// Starts the server in a process group of its own, which does not receive Ctrl-C. Standard output and
+/// standard error have one pipe, so that their order is preserved.
 fn start(order: &Order) -> io::Result<(PipeReader, u32)> {
     let (reader, writer) = io::pipe()?;
     let (program, arguments) = order.command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
@@ -128,7 +128,7 @@ fn start(order: &Order) -> io::Result<(PipeReader, u32)> {
     Ok((reader, child.id()))
 }
 
-/// Three threads that only wait: for the log, for standard input, for children.
+/// Starts three threads that only wait: for the log, for standard input, for children.
 fn watch(pid: u32, mut reader: PipeReader, sender: &SyncSender<GuardEvent>) {
     let log = sender.clone();
     std::thread::spawn(move || {
@@ -174,17 +174,17 @@ struct Guard {
     all_gone: bool,
     usage_file: File,
     peak_rss_bytes: u64,
-    /// When a line was passed on last.
+    /// When a line was last passed on.
     line_at: Nanos,
     ready_line_seen: bool,
     ending: Ending,
 }
 
-/// How far the end of the server is.
+/// How far the server has been ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
     NotYet,
-    /// SIGTERM was sent to the first process, and to the others when that had ended.
+    /// SIGTERM was sent to the first process, and to the others after its end.
     Terminating {
         until: Nanos,
         sent_to_all: bool,
@@ -250,7 +250,7 @@ impl Guard {
         }
     }
 
-    /// Output from before the end of the server may still be in the pipe.
+    /// Reads output that was written before the end of the server and may still be in the pipe.
     fn read_rest_of_log(&mut self, events: &Receiver<GuardEvent>) {
         let until = monotonic_now() + LOG_TIMEOUT;
         while !self.log_ended {
@@ -284,7 +284,7 @@ impl Guard {
         send(&Event::Usage(usage));
     }
 
-    /// The file is for people; the totals reach the launching process without it.
+    /// The file is for people; the launching process receives the totals as events.
     fn usage_line(&mut self, line: &str) {
         let _ = writeln!(self.usage_file, "{line}");
     }
@@ -299,9 +299,9 @@ impl Guard {
         let _ = end_process(self.pid, EndSignal::Gently);
     }
 
-    /// SIGTERM first goes to the server's first process alone, which knows best how to end its own
-    /// children; when that has ended, to the processes that it left behind. After the grace period
-    /// SIGKILL goes to all that are left, repeatedly, since they may start others.
+    /// SIGTERM is first sent to the server's first process alone, because it can end its own children in
+    /// order. When it has ended, SIGTERM is sent to the processes that are left. After the grace period,
+    /// SIGKILL is sent to all remaining processes, repeatedly, because they may start others.
     fn continue_ending(&mut self, now: Nanos, exited: bool) {
         match self.ending {
             Ending::NotYet => {}
@@ -316,14 +316,14 @@ impl Guard {
     }
 }
 
-/// Sends a signal to every descendant; one that has ended meanwhile is no error.
+/// Sends a signal to every descendant. It is no error if one has ended meanwhile.
 fn signal_all(signal: EndSignal) {
     for pid in Tree::of(std::process::id()).pids() {
         let _ = end_process(pid, signal);
     }
 }
 
-/// Sends an event to the launching process. If that has ended, the end of the input shows it.
+/// Sends an event to the launching process. If that has ended, the end of the input shows this.
 fn send(event: &Event) {
     let mut out = io::stdout().lock();
     let line = serde_json::to_string(event).expect("invariant: an event is plain data");

@@ -1,14 +1,13 @@
 //! Servers as processes: starts them, waits until they are ready, watches them, and ends them with all
-//! processes that they started, however this program ends.
+//! processes that they started, even if this program is killed.
 //!
-//! A server is never a child of the measuring process. Between the two runs a *guard*: a second
-//! process of this program, whose standard input the first one holds open. The guard is the parent of
-//! the server and, as a subreaper, of every orphan among the server's descendants, whatever session
-//! they are in. When its input ends, which the kernel ensures even if the first process is killed,
-//! the guard ends them all.
+//! A server is never a child of the measuring process. Between the two is a *guard*: a second process of this
+//! program. The first process keeps the guard's standard input open. The guard is the parent of the server
+//! and, as a subreaper, of every orphan among the server's descendants, in any session. When its input ends,
+//! the guard ends them all. The kernel closes the input even if the first process is killed.
 //!
-//! Nothing here knows dialects, requests or what is measured. While a pass is measured nothing runs
-//! but a look at `/proc` every two seconds, in the guard.
+//! Nothing here depends on dialects, requests or the measurement. During a pass, the guard only reads `/proc`
+//! every two seconds and writes the log.
 
 mod error;
 mod event;

@@ -1,4 +1,4 @@
-//! The log of a server, of bounded size: its beginning and its end. Never more bytes than the limit.
+//! The log of a server, limited in size: its beginning and its end. The limit is in bytes.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -6,17 +6,17 @@ use std::io::{self, Write};
 
 use inferometer_model::secrets::Secrets;
 
-/// Last lines that are reported when a server ends.
+/// How many last lines are reported when a server ends.
 const LAST_LINES: usize = 12;
-/// Lines with an error, the first of which is often the cause of all that follow.
+/// How many lines with an error are reported. The first one is often the cause of the others.
 const FIRST_ERRORS: usize = 2;
-/// Characters of each that are reported.
+/// How many characters of each line are reported.
 const LINE_BYTES: usize = 300;
-/// The most bytes of the end of a long log that are held in memory until the server has ended.
+/// The most bytes of the end of a long log. They are in memory until the server has ended.
 const MOST_TAIL_BYTES: u64 = 1 << 20;
 
-/// A log of bounded size. It stores the beginning (versions, arguments, memory) and the end (why the
-/// server ended); what lies between is counted, and the file states how many bytes that were.
+/// A log of limited size. It stores the beginning (versions, arguments, memory) and the end (why the server
+/// ended). The file states how many bytes between them were left out.
 pub(crate) struct Log {
     file: File,
     /// Bytes that may still be written to the file.
@@ -26,11 +26,11 @@ pub(crate) struct Log {
     left_out: u64,
     lines: Lines,
     secrets: Secrets,
-    /// The end of what came, where it may be the beginning of a secret.
+    /// The end of the output, while it may be the beginning of a secret.
     held: Vec<u8>,
 }
 
-/// The last lines, and the one that is being written.
+/// The last lines, the first errors, and the incomplete line.
 #[derive(Default)]
 struct Lines {
     last: VecDeque<String>,
@@ -53,7 +53,7 @@ impl Log {
         }
     }
 
-    /// Adds output of the server; calls `on_line` with each line that it completes.
+    /// Adds output of the server, and calls `on_line` with each line that is complete then.
     pub(crate) fn push(&mut self, bytes: &[u8], on_line: impl FnMut(&str)) -> io::Result<()> {
         if self.secrets.is_empty() {
             return self.add(bytes, on_line);
@@ -76,7 +76,7 @@ impl Log {
         self.file.write_all(&bytes[..fits])
     }
 
-    /// The last lines, including one without an end.
+    /// The last lines, with an incomplete one.
     pub(crate) fn last_lines(&self) -> Vec<String> {
         let open = (!self.lines.open.is_empty()).then(|| readable(&self.lines.open));
         self.lines.last.iter().cloned().chain(open).collect()
@@ -111,7 +111,7 @@ impl Log {
 impl Lines {
     fn push(&mut self, bytes: &[u8], mut on_line: impl FnMut(&str)) {
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
-            // A line without an end takes no more memory than is ever reported of it.
+            // An endless line takes no more memory than can be reported of it.
             let room = (4 * LINE_BYTES).saturating_sub(self.open.len());
             self.open.extend_from_slice(&piece[..piece.len().min(room)]);
             if !piece.ends_with(b"\n") {
@@ -134,8 +134,8 @@ impl Lines {
     }
 }
 
-/// Whether a line looks like the message of an error: `ValueError: no such model`, `error: ...`,
-/// `thread 'main' panicked at ...`. A wrong guess costs one line too many in a report.
+/// Whether a line looks like an error message: `ValueError: no such model`, `error: ...`,
+/// `thread 'main' panicked at ...`. A wrong guess only adds a line to a report.
 fn names_an_error(line: &str) -> bool {
     let is_quiet = ["WARN", "INFO", "DEBUG"].iter().any(|level| line.contains(level));
     let words = ["Error: ", "error: ", "Exception: ", " panicked at ", "out of memory"];
@@ -149,10 +149,10 @@ fn readable(line: &[u8]) -> String {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         if c == '\u{1b}' {
-            // A colour: ESC [ parameters letter.
+            // A terminal colour: ESC [ parameters letter.
             let _ = chars.by_ref().take_while(|c| !c.is_ascii_alphabetic()).count();
         } else if c == '\r' {
-            // A progress bar that is drawn anew.
+            // A progress bar that is drawn again.
             clean.clear();
         } else if !c.is_control() {
             clean.push(c);

@@ -1,5 +1,5 @@
-//! Presets: how to start known engines, as `[server]` tables in TOML. A new one is a file in `presets`
-//! and a line here. Never starts anything.
+//! Presets: how to start known engines, as `[server]` tables in TOML. A new one needs a file in `presets` and
+//! a line here. It starts nothing.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ const PRESETS: [(&str, &str); 16] = [
     ("litellm", include_str!("../presets/litellm.toml")),
 ];
 
-/// The presets by name, each with its file.
+/// The presets: name and text of the file.
 pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
     PRESETS.into_iter()
 }
@@ -36,7 +36,7 @@ pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// A preset by name, or from a TOML file with the keys of `[server]`.
 ///
 /// # Errors
-/// When there is no such name and no such file, or the file is none.
+/// When there is no such name and no such file, or the file is invalid.
 pub fn preset(name: &str) -> Result<ServerSpec, LaunchError> {
     if let Some((_, text)) = PRESETS.iter().find(|(known, _)| *known == name) {
         return parse(name, text);
@@ -68,7 +68,7 @@ fn parse(name: &str, text: &str) -> Result<ServerSpec, LaunchError> {
     Ok(spec)
 }
 
-/// A `[server]` table whose absent keys are filled in from its preset.
+/// Fills the absent keys of a `[server]` table from its preset.
 ///
 /// # Errors
 /// As [`preset`].

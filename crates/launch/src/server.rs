@@ -1,5 +1,5 @@
-//! A launched server, as the launching process sees it: waits until it is ready, checks whether it
-//! still runs, ends it. It is never a child of this process: that is the guard's part.
+//! A launched server, as the launching process sees it: it waits until the server is ready, checks whether it
+//! still runs, and ends it. The server is a child of the guard, never of this process.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -25,7 +25,7 @@ const CHECK_EVERY: Duration = Duration::from_millis(250);
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often the wait is reported to the user.
 const REPORT_EVERY: Duration = Duration::from_secs(15);
-/// After the grace period, how long to wait for a server to be killed.
+/// How long to wait, after the grace period, until a server has been killed.
 const KILL_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The files of a launched server.
@@ -41,12 +41,12 @@ pub struct ServerFiles {
 pub struct ReadyWait<'a> {
     /// Set when the user interrupts.
     pub stop: &'a AtomicBool,
-    /// Shows a line of progress to the user.
+    /// Called with a line of progress for the user.
     pub report: &'a dyn Fn(&str),
 }
 
-/// A server that was started here. The server and all its descendants end when this value is dropped
-/// and when this process ends, however that happens.
+/// A server that was started here. The server and all its descendants end when this value is dropped and when
+/// this process ends, even if it is killed.
 pub struct LaunchedServer {
     guard: Child,
     /// The server ends when this closes, which the kernel does even if this process is killed.
@@ -60,16 +60,17 @@ pub struct LaunchedServer {
     last_line: Option<String>,
     /// The address at which it listens.
     pub url: Url,
-    /// The command line that started it, with everything filled in.
+    /// The command line that started it, with all values filled in.
     pub command: Vec<String>,
 }
 
 impl LaunchedServer {
-    /// Starts a server. `program` with `arguments` is this program as a guard. What is secret in
-    /// `headers` is left out of the server's log.
+    /// Starts a server. `program` with `argument` runs this program as a guard. Secrets in `headers` are
+    /// removed from the server's log.
     ///
     /// # Errors
-    /// When its port is taken, or it or its guard cannot be started.
+    /// When its port is in use, or the guard cannot be started. [`Self::wait_until_ready`] reports if the
+    /// server itself cannot be started.
     pub fn start(
         plan: &LaunchPlan,
         (program, argument): (&Path, &str),
@@ -103,7 +104,7 @@ impl LaunchedServer {
         };
         let mut guard = spawn(program.as_os_str(), argument)?;
         let lifeline = guard.stdin.take().map(|mut input| {
-            // If the guard has ended already, the end of its output shows it.
+            // If the guard has ended already, the end of its output shows this.
             let line = serde_json::to_string(&order).expect("invariant: an order is plain data");
             let _ = writeln!(input, "{line}");
             input
@@ -131,12 +132,12 @@ impl LaunchedServer {
         })
     }
 
-    /// Waits until the server is ready: until the ready URL of its plan answers with success and its
-    /// log has the ready line, as far as the plan has them.
+    /// Waits until the server is ready: until its ready URL answers with success and its log has the ready
+    /// line, if the plan has them.
     ///
     /// # Errors
-    /// When it cannot be started, ends, exceeds the timeout, or the user interrupts. It is ended
-    /// then, with all its descendants.
+    /// When it cannot be started, ends, exceeds the timeout, or the user interrupts. Then it is ended, with
+    /// all its descendants.
     pub fn wait_until_ready(&mut self, wait: &ReadyWait<'_>) -> Result<(), LaunchError> {
         let began = monotonic_now();
         let mut reported_at = began;
@@ -213,7 +214,7 @@ impl LaunchedServer {
         }
     }
 
-    /// How the server ended, if it has; also when its guard was killed.
+    /// How the server ended, if it has ended or its guard was killed.
     pub fn has_ended(&mut self) -> Option<&Ended> {
         while let Ok(event) = self.events.try_recv() {
             self.apply(event);
@@ -227,8 +228,8 @@ impl LaunchedServer {
         self.ended.as_ref()
     }
 
-    /// How the server ended, if it has or does so within this time: its connections break before the
-    /// guard has read the end of its log.
+    /// How the server ended, if it ends within this time. Its connections break before the guard has read the
+    /// end of its log.
     pub fn ends_within(&mut self, span: Duration) -> Option<&Ended> {
         let until = monotonic_now() + span;
         while self.has_ended().is_none() {
@@ -251,7 +252,7 @@ impl LaunchedServer {
         &self.files
     }
 
-    /// Records that the files were moved.
+    /// Sets the files after they were moved.
     pub fn set_files(&mut self, files: ServerFiles) {
         self.files = files;
     }
@@ -278,7 +279,7 @@ impl LaunchedServer {
                     let _ = self.guard.wait();
                     break;
                 }
-                // A process that the kernel cannot end; the guard goes on trying.
+                // The kernel cannot end a process; the guard tries again.
                 Err(RecvTimeoutError::Timeout) => break,
             }
         }
@@ -306,7 +307,7 @@ fn spawn(program: &OsStr, argument: &str) -> Result<Child, LaunchError> {
         })
 }
 
-/// The port that the command itself names, where it takes none that is chosen for it: `--port 8000`.
+/// The port in the command itself (`--port 8000`), if the command has no `{port}`.
 fn port_of_command(command: &[String]) -> Option<u16> {
     let words: Vec<&str> = command.iter().flat_map(|word| word.split_whitespace()).collect();
     if words.iter().any(|word| word.contains("{port}")) {
@@ -317,7 +318,7 @@ fn port_of_command(command: &[String]) -> Option<u16> {
     behind.map(|pair| pair[1]).chain(joined).find_map(|port| port.parse().ok())
 }
 
-/// The address at which the server will listen; refused if another program listens there.
+/// The address at which the server will listen. It is an error if another program listens there.
 fn address(plan: &LaunchPlan) -> Result<Url, LaunchError> {
     let host = plan.reached_at().to_owned();
     let named = plan.port.or_else(|| port_of_command(&plan.command));

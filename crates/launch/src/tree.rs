@@ -1,4 +1,4 @@
-//! The descendants of a process and what they use, from `/proc`. Never ends one.
+//! The descendants of a process and the resources that they use, from `/proc`. It ends no process.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,15 +12,15 @@ use crate::event::Usage;
 struct Process {
     pid: u32,
     parent: u32,
-    /// Processor time of its own, in ticks.
+    /// Its own processor time, in ticks.
     ticks: u64,
     /// Processor time of descendants that it has waited for, in ticks.
     reaped_ticks: u64,
-    /// Pages in memory.
+    /// Resident pages.
     pages: u64,
 }
 
-/// The processes that descend from this one.
+/// A process and its descendants.
 pub(crate) struct Tree {
     root: Option<Process>,
     descendants: Vec<Process>,
@@ -62,7 +62,7 @@ impl Tree {
         self.descendants.iter().map(|process| process.pid)
     }
 
-    /// What the descendants use, those included that have ended and were waited for.
+    /// The resources of the descendants, with those that have ended and were waited for.
     pub(crate) fn usage(&self) -> Usage {
         let units = proc_units();
         let living: u64 = self.descendants.iter().map(|p| p.ticks + p.reaped_ticks).sum();
@@ -78,7 +78,7 @@ impl Tree {
     }
 }
 
-/// Reads `/proc/PID/stat`. The name stands in brackets and may hold anything, brackets too.
+/// Parses `/proc/PID/stat`. The name is in brackets and may contain any characters, also brackets.
 fn parse(stat: &str) -> Option<Process> {
     let (pid, rest) = stat.split_once(" (")?;
     let (_, rest) = rest.rsplit_once(") ")?;
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(tree.pids().collect::<Vec<_>>(), [10, 11, 12]);
         let units = proc_units();
         let usage = tree.usage();
-        // Three living ones, and what the root itself has reaped.
+        // Three processes, and what the root itself has reaped.
         assert!((usage.cpu_s - 340.0 / units.ticks_per_s as f64).abs() < 1e-9);
         assert_eq!(usage.rss_bytes, 6 * units.page_bytes);
         assert_eq!(usage.processes, 3);

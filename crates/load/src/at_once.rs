@@ -1,4 +1,4 @@
-//! All requests due at the start: the saturated server of the published tables.
+//! All requests are due at the start: a saturated server.
 
 use std::fmt;
 

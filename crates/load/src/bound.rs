@@ -1,4 +1,5 @@
-//! When a pass stops beginning requests, and what happens to requests above the limit of requests in flight.
+//! When a pass stops beginning requests, and what happens to a request that is due above the limit of
+//! requests in flight.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// When a pass stops beginning requests: after a count, after a time, or at whichever comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
-    /// Requests.
+    /// The number of requests.
     pub requests: Option<u32>,
     /// Time from the start of the pass.
     #[serde(with = "optional_nanoseconds")]
@@ -31,7 +32,7 @@ impl Bound {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OverLimit {
-    /// It waits, and the wait counts from when it was due.
+    /// It waits, and the wait counts from its due time.
     #[default]
     Queue,
     /// It is dropped, and counted as dropped.

@@ -1,5 +1,5 @@
-//! Closed loop: as many in flight as the level says; each end makes the next request due at that
-//! instant.
+//! Closed loop: as many requests in flight as the level says. When a request ends, the next one is due at
+//! that instant.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -30,7 +30,7 @@ impl LoadPlan for ClosedPlan<'_> {
     }
 
     fn at_start(&self) -> Option<u32> {
-        // All that there will ever be: a ramp opens no connection while it is measured.
+        // The highest number, so that a ramp opens no connections while it is measured.
         let most = self.concurrency.peak().round() as u32;
         Some(most.min(self.bound.requests.unwrap_or(u32::MAX)))
     }
@@ -50,7 +50,7 @@ impl fmt::Display for ClosedPlan<'_> {
     }
 }
 
-/// The plan of one request after the other: the "one by one" of the tables.
+/// The plan of one request after the other: the pass "one by one" of the tables.
 pub(super) struct OneByOnePlan {
     pub bound: Bound,
 }
@@ -86,10 +86,10 @@ impl fmt::Display for OneByOnePlan {
 /// As many requests in flight as a level says.
 #[derive(Debug)]
 pub struct Closed {
-    /// The concurrency from each instant on, in the order of time; those to come.
+    /// The future steps, in the order of time: an instant, and the concurrency from then on.
     steps: VecDeque<(Nanos, u32)>,
     concurrency: u32,
-    /// Since when each free place has been free, in the order of time.
+    /// By free place: since when it has been free, in the order of time.
     free: VecDeque<Nanos>,
     in_flight: u32,
     bound: Bound,
@@ -102,7 +102,8 @@ impl Closed {
         Self::of_steps(concurrency.whole_steps(), bound)
     }
 
-    /// The same of a concurrency that is given by its steps: from each instant on, the number in flight.
+    /// The same for a concurrency that is given by its steps: instants, and the number in flight from then
+    /// on.
     pub(crate) fn of_steps(steps: Vec<(Nanos, u32)>, bound: Bound) -> Self {
         let mut closed = Self {
             steps: steps.into(),
@@ -116,8 +117,8 @@ impl Closed {
         closed
     }
 
-    /// Takes the steps up to an instant. Places that are gone are not filled again; what is in
-    /// flight there goes on to its end.
+    /// Applies the steps up to an instant. When the concurrency falls, requests in flight continue to their
+    /// end, but are not replaced.
     fn advance(&mut self, until: Nanos) {
         while let Some((at, concurrency)) = self.steps.pop_front_if(|step| step.0 <= until) {
             self.concurrency = concurrency;
@@ -146,8 +147,8 @@ impl LoadModel for Closed {
         let in_time = |at: Nanos| self.bound.duration.is_none_or(|limit| at < Nanos::ZERO + limit);
         match self.free.front().copied().or_else(|| self.next_rise()) {
             Some(at) if in_time(at) => Due::At(at),
-            // Later places come free no earlier, so nothing after this one is in time either. An
-            // end before a rise that comes too late may still be.
+            // Later places are not free earlier, so nothing after this one is in time either. If the next
+            // rise is too late, a request in flight may still end before the limit.
             Some(_) if !self.free.is_empty() || self.in_flight == 0 => Due::Never,
             _ if self.in_flight > 0 => Due::AfterEnd,
             _ => Due::Never,

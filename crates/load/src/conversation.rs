@@ -1,6 +1,5 @@
-//! Conversations as they are planned: how many turns each has, what is thought before a turn, how
-//! long the turns are. Pure in the seed. The words are not made here, and the answers are the
-//! server's.
+//! Plans of conversations: the number of turns, the think time before each turn, the lengths of turns. They
+//! depend only on the seed. The words are not made here, and the answers come from the server.
 
 use std::time::Duration;
 
@@ -9,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use crate::distribution::Distribution;
 use inferometer_stats::seed::rng;
 
-/// What the conversations of a run are like.
+/// The properties of the conversations of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConversationPlan {
-    /// Conversations of a pass.
+    /// The number of conversations of a pass.
     pub conversations: u32,
-    /// Seconds from the end of an answer to the next turn.
+    /// The think time, in seconds, from the end of an answer to the next turn.
     pub think_time_s: Distribution,
     /// Where turns come from.
     pub turns: TurnsFrom,
@@ -26,40 +25,40 @@ pub struct ConversationPlan {
 pub enum TurnsFrom {
     /// Seeded words.
     Random {
-        /// Turns of a conversation.
+        /// The number of turns of a conversation.
         turns: Distribution,
         /// Tokens of the first turn.
         first_input: Distribution,
-        /// Tokens that each later turn adds to what was said before it.
+        /// Tokens that each later turn adds to the conversation.
         input: Distribution,
         /// Tokens of each answer.
         output: Distribution,
     },
-    /// What people said in a ShareGPT file.
+    /// The turns of people in a ShareGPT file.
     Sharegpt {
         /// The JSON file.
         dataset: String,
-        /// The most turns of a conversation; absent: all that the file has.
+        /// The maximum number of turns of a conversation; `None`: all turns in the file.
         turns: Option<Distribution>,
-        /// Tokens of each answer; absent: as many as the file's answer has.
+        /// Tokens of each answer; `None`: as many as the answer in the file has.
         output: Option<Distribution>,
     },
 }
 
-/// One turn as it is planned.
+/// The plan of one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnPlan {
-    /// From the end of the answer before; nothing for the first turn.
+    /// The think time from the end of the previous answer; zero for the first turn.
     pub think: Duration,
-    /// Tokens that it adds; absent where the data set says.
+    /// Tokens that it adds; `None` if the data set determines them.
     pub input: Option<u32>,
-    /// Tokens of its answer; absent where the data set says.
+    /// Tokens of its answer; `None` if the data set determines them.
     pub output: Option<u32>,
 }
 
 impl ConversationPlan {
-    /// The turns of a conversation, by its number. A data set that has `available` turns in it
-    /// bounds their number.
+    /// The turns of the conversation with this number. `available` is the number of turns in the data set,
+    /// which limits them.
     pub fn talk(&self, seed: u64, number: u32, available: Option<u32>) -> Vec<TurnPlan> {
         let number = number.to_string();
         let stream = |purpose: &str| rng(seed, &["conversation", purpose, &number]);
@@ -91,7 +90,7 @@ impl ConversationPlan {
     }
 }
 
-/// Seconds as a span in whole nanoseconds, at most a day: no one thinks longer.
+/// Seconds as a duration in whole nanoseconds, at most a day.
 fn whole_ns(seconds: f64) -> Duration {
     Duration::from_nanos((seconds.min(86_400.0) * 1e9) as u64)
 }

@@ -1,9 +1,9 @@
-//! Conversations: the first turn is due when another load model says so, each later one when the
-//! answer before it has ended and its think time has passed. The sum is absolute: a request that
-//! is sent late makes nothing later but what follows its answer.
+//! Conversations: the first turn is due when another load model says so. Each later turn is due when the
+//! previous answer has ended and the think time has passed. Due times are computed from the ends of answers,
+//! so a request that is sent late only delays the turns after its answer.
 //!
-//! Words are never made here, and what was answered is of no interest but for whether it was
-//! complete: a turn that failed is the last of its conversation.
+//! Words are not made here, and of an answer only its completeness matters: a turn that failed is the last of
+//! its conversation.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -34,12 +34,13 @@ impl LoadPlan for ConversationsPlan<'_> {
     }
 
     fn concurrency(&self) -> Option<u32> {
-        // Who thinks has no request in flight, so conversations say nothing of requests.
+        // A conversation in its think time has no request in flight, so the number of conversations does not
+        // give the number of requests.
         self.begin.load().concurrency().filter(|_| self.of == CountOf::Requests)
     }
 
     fn peak_rate(&self) -> f64 {
-        // Turns follow at their own instants, of every conversation that is under way.
+        // Later turns are due at their own instants, in every conversation in progress.
         let begin = self.begin.load();
         let think_s = self.script.mean_think_s();
         let under_way = f64::from(begin.at_start().unwrap_or(self.script.conversations));
@@ -97,7 +98,7 @@ impl fmt::Display for ConversationsPlan<'_> {
     }
 }
 
-/// A request to take up.
+/// The request that is next.
 #[derive(Clone, Copy)]
 enum Turn {
     /// The first turn of the next conversation.
@@ -111,18 +112,18 @@ pub struct Conversations {
     begin: Box<dyn LoadModel>,
     think: Arc<[Box<[Duration]>]>,
     of: CountOf,
-    /// From here on nothing is begun.
+    /// From this instant on nothing is begun.
     limit: Option<Nanos>,
-    /// The turn that each conversation that has begun is at.
+    /// By conversation that has begun: the number of its current turn.
     at: Vec<u32>,
-    /// Conversations whose next turn has a due time: when, and which.
+    /// Conversations whose next turn has a due time: the time, and the conversation.
     thinking: BTreeSet<(Nanos, u32)>,
-    /// Requests in flight that a further turn follows.
+    /// The number of requests in flight that are not the last turn of their conversation.
     to_be_followed: u32,
 }
 
 impl Conversations {
-    /// Conversations of so many turns as there are think times in each, begun by `begin`.
+    /// Conversations that `begin` begins. Each has as many turns as think times.
     pub fn new(
         begin: Box<dyn LoadModel>,
         think: Arc<[Box<[Duration]>]>,
@@ -140,12 +141,12 @@ impl Conversations {
         }
     }
 
-    /// What is due next, or why nothing is.
+    /// The next request and its due time, or why there is none now.
     fn next(&self) -> Result<(Nanos, Turn), Due> {
         let follows = self.thinking.first().copied();
         let fresh = self.at.len() < self.think.len();
         let (due, turn) = match (self.of, self.begin.next_due(), follows) {
-            // A place is free: a turn that was due by then goes first, then a conversation.
+            // A place is free: a turn that was due before is first, then a new conversation.
             (CountOf::Requests, Due::At(free), Some((due, which))) if due <= free || !fresh => {
                 (due.max(free), Turn::Of(which))
             }
@@ -170,7 +171,7 @@ impl Conversations {
         }
     }
 
-    /// Nothing is due now; something may be, once a request in flight has ended.
+    /// Nothing is due now. Something may be due after a request in flight has ended.
     fn nothing(&self) -> Due {
         if self.to_be_followed > 0 { Due::AfterEnd } else { Due::Never }
     }

@@ -1,10 +1,9 @@
-//! Numbers drawn from a distribution: lengths, turns, think times. Drawing is a pure function of a
-//! seeded stream; this module also defines how
-//! distributions are written, but not what the numbers mean.
+//! Numbers drawn from a distribution: lengths, turns, think times. A draw depends only on a seeded stream.
+//! This module also defines how distributions are written, but not what the numbers mean.
 //!
-//! Written as `8`, `uniform:2..8`, `exponential:8`, `geometric:8`, `normal:8,2` or
-//! `lognormal:8,2`. The parameters of `lognormal` are the mean and the standard deviation of the
-//! number itself, not of its logarithm: all distributions but `uniform` are given by their own mean.
+//! They are written as `8`, `uniform:2..8`, `exponential:8`, `geometric:8`, `normal:8,2` or `lognormal:8,2`.
+//! The parameters of `lognormal` are the mean and the standard deviation of the number itself, not of its
+//! logarithm. All distributions except `uniform` are given by their own mean.
 
 use std::fmt;
 
@@ -15,11 +14,11 @@ use inferometer_model::suggest::did_you_mean;
 use inferometer_stats::portable;
 use inferometer_stats::seed::{normal, unit};
 
-/// A distribution of numbers from 0 on.
+/// A distribution of numbers that are 0 or more.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "distribution")]
 pub enum Distribution {
-    /// Always the same.
+    /// Always the same number.
     Constant {
         /// The number.
         value: f64,
@@ -31,25 +30,26 @@ pub enum Distribution {
         /// The most.
         most: f64,
     },
-    /// Times between independent events: many short ones, few long ones.
+    /// An exponential distribution, as of the times between independent events: many short ones, few long
+    /// ones.
     Exponential {
         /// The mean.
         mean: f64,
     },
-    /// Whole numbers from 1 on; after each number, the probability of a further one is the same.
+    /// Whole numbers from 1 on: the probability of going on to the next number is always the same.
     Geometric {
         /// The mean, at least 1.
         mean: f64,
     },
-    /// The bell curve. Numbers below the minimum are raised to the minimum: if the deviation is large
-    /// relative to the mean, this raises the mean.
+    /// The normal distribution. Numbers below the minimum are raised to the minimum: if the deviation is
+    /// large relative to the mean, this raises the mean.
     Normal {
         /// The mean.
         mean: f64,
         /// The standard deviation.
         deviation: f64,
     },
-    /// A number whose logarithm is normal: a long tail of large ones.
+    /// A number whose logarithm is normal: it has a long tail of large numbers.
     Lognormal {
         /// The mean of the number, not of its logarithm.
         mean: f64,
@@ -67,10 +67,10 @@ impl Distribution {
         Self::Constant { value }
     }
 
-    /// Reads a distribution; `number` reads one number with its unit, and says what is wrong.
+    /// Parses a distribution. `number` parses one number with its unit, or returns what is wrong.
     ///
     /// # Errors
-    /// What is wrong with the text, in words that follow the text in a message.
+    /// When the text is wrong: a message that continues after the quoted text.
     pub fn parse(
         text: &str,
         number: impl Fn(&str) -> Result<f64, &'static str>,
@@ -109,7 +109,7 @@ impl Distribution {
         }
     }
 
-    /// The mean, where nothing is raised to a least.
+    /// The mean, without the effect of a minimum.
     pub fn mean(&self) -> f64 {
         match *self {
             Self::Constant { value } => value,
@@ -121,7 +121,7 @@ impl Distribution {
         }
     }
 
-    /// A number from 0 on.
+    /// Draws a number, 0 or more.
     pub fn draw(&self, rng: &mut impl RngCore) -> f64 {
         match *self {
             Self::Constant { value } => value,
@@ -145,8 +145,8 @@ impl Distribution {
         }
     }
 
-    /// A whole number, `least` or more. With `Uniform`, all whole numbers of the range are
-    /// equally likely.
+    /// Draws a whole number, `least` or more. With `Uniform`, all whole numbers of the range are equally
+    /// likely.
     pub fn whole(&self, rng: &mut impl RngCore, least: u32) -> u32 {
         let drawn = match *self {
             Self::Uniform { least, most } => {
@@ -159,7 +159,7 @@ impl Distribution {
     }
 }
 
-/// How a distribution is written.
+/// An example of how a distribution is written.
 fn example(name: &str) -> String {
     let rest = match name {
         "uniform" => "2..8",

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PassKind {
-    /// One request at a time, nothing else in flight.
+    /// One request at a time.
     OneByOne,
     /// All requests due at once.
     Saturated,

@@ -1,5 +1,5 @@
-//! A level over time: the rate of an open loop, or the concurrency of a closed one. Constant, or
-//! stages in which it is held, or rises or falls along a curve. Never a random number.
+//! A level over time: the rate of an open loop, or the concurrency of a closed one. It is constant, or has
+//! stages in which it is held, or rises or falls along a curve. It uses no random numbers.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use crate::bound::Bound;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Level {
-    /// The same all the time. An infinite rate makes everything due at the start.
+    /// Always the same. An infinite rate makes all requests due at the start.
     Constant(#[serde(with = "number")] f64),
-    /// One stage after the other; after the last one nothing is due any more.
+    /// One stage after the other. After the last one, nothing is due.
     Stages(Vec<Stage>),
 }
 
-/// A part of a level: held when `from` equals `to`, else a ramp.
+/// A part of a level: held if `from` equals `to`, otherwise a ramp.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// How long it lasts.
@@ -33,11 +33,11 @@ pub struct Stage {
     /// The level at its end.
     #[serde(with = "number")]
     pub to: f64,
-    /// The way between the two.
+    /// How it changes between the two.
     pub curve: Curve,
 }
 
-/// The way of a ramp from one level to another.
+/// How a ramp changes from one level to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Curve {
@@ -61,7 +61,7 @@ impl From<f64> for Level {
 }
 
 impl Level {
-    /// How long it lasts; absent for a constant one, which does not end.
+    /// How long it lasts; `None` for a constant level, which does not end.
     pub fn duration(&self) -> Option<Duration> {
         match self {
             Self::Constant(_) => None,
@@ -69,7 +69,7 @@ impl Level {
         }
     }
 
-    /// The level, where it is the same all the time.
+    /// The level, if it is constant.
     pub fn constant(&self) -> Option<f64> {
         match self {
             Self::Constant(level) => Some(*level),
@@ -87,8 +87,8 @@ impl Level {
         }
     }
 
-    /// The seconds after which the integral of the level over time reaches `area`; none if it
-    /// never does. For a rate the area is a number of requests: this is when they have arrived.
+    /// The seconds after which the integral of the level over time reaches `area`; `None` if it never does.
+    /// For a rate, the area is a number of requests, and this is when they have arrived.
     pub fn time_of_area_s(&self, area: f64) -> Option<f64> {
         match self {
             Self::Constant(level) => Some(area / level),
@@ -107,8 +107,9 @@ impl Level {
         }
     }
 
-    /// The integral of the level up to the end of each of its parts, in order: of each stage, or of the
-    /// whole where it is constant. It ends after `limit`; a constant without one does not end.
+    /// The integral of the level up to the end of each of its parts, in order: of each stage, or of the whole
+    /// if it is constant. Time ends at `limit`; without a limit, the integral of a constant level is
+    /// infinite.
     pub(crate) fn areas(&self, limit: Option<Duration>) -> Vec<f64> {
         let limit_s = limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
         match self {
@@ -130,8 +131,8 @@ impl Level {
         }
     }
 
-    /// The level rounded to whole numbers: from each instant on, the number that holds until the
-    /// next one. In the order of time, from 0 on; after the last stage it is 0.
+    /// The level rounded to whole numbers: instants in order, from 0 on, and the number from each instant
+    /// until the next one. After the last stage the number is 0.
     pub fn whole_steps(&self) -> Vec<(Nanos, u32)> {
         match self {
             Self::Constant(level) => vec![(Nanos::ZERO, level.round() as u32)],
@@ -154,7 +155,7 @@ impl Level {
 pub struct Stages(Vec<Nanos>);
 
 impl Stages {
-    /// The stages of a level; none where there is but one, or it is constant.
+    /// The stages of a level; empty if it has only one or is constant.
     pub(crate) fn of(level: &Level) -> Self {
         let Level::Stages(stages) = level else { return Self::default() };
         if stages.len() < 2 {
@@ -168,8 +169,8 @@ impl Stages {
         Self(ends.collect())
     }
 
-    /// The class of a request that is due at this offset from the start of the pass: its stage,
-    /// from 1, before the class that its workload gives it.
+    /// The class of a request that is due at this offset from the start of the pass: its stage, from 1,
+    /// followed by the class of its workload.
     pub fn class(&self, due: Nanos, of_workload: Option<Box<str>>) -> Option<Box<str>> {
         let Some(last) = self.0.len().checked_sub(1) else { return of_workload };
         let stage = 1 + self.0.partition_point(|&end| end <= due).min(last);
@@ -191,7 +192,7 @@ impl Stage {
         mean * self.duration.as_secs_f64()
     }
 
-    /// The integral of the level over so many seconds from the start of the stage, or all of it.
+    /// The integral of the level over this many seconds from the start of the stage, or over the whole stage.
     fn area_until(&self, seconds: f64) -> f64 {
         let whole_s = self.duration.as_secs_f64();
         if seconds >= whole_s {
@@ -212,10 +213,10 @@ impl Stage {
         let mean = area / whole_s;
         let ratio = portable::ln(self.to / self.from);
         let share = match self.curve {
-            // From the integral, from (r^u - 1) / ln r = mean for r = to / from.
+            // From the integral: from (r^u - 1) / ln r = mean, for r = to / from.
             Curve::Exponential if ratio != 0.0 => portable::ln_1p(mean * ratio / self.from) / ratio,
-            // From from u + (to - from) u^2 / 2 = mean, in the form that loses no digits when
-            // both levels are equal.
+            // From from u + (to - from) u^2 / 2 = mean, in the form that stays accurate when both levels are
+            // equal.
             _ => {
                 let slope = self.to - self.from;
                 let root = (self.from * self.from + 2.0 * slope * mean).max(0.0).sqrt();
@@ -225,7 +226,7 @@ impl Stage {
         share.clamp(0.0, 1.0) * whole_s
     }
 
-    /// The seconds from the stage's start at which a ramp passes a level between its ends.
+    /// The seconds from the stage's start at which a ramp reaches a level between its ends.
     fn crossing_s(&self, level: f64) -> f64 {
         let share = match self.curve {
             Curve::Linear => (level - self.from) / (self.to - self.from),
@@ -236,7 +237,8 @@ impl Stage {
         share.clamp(0.0, 1.0) * self.duration.as_secs_f64()
     }
 
-    /// Rounding changes where the level passes the middle between two whole numbers.
+    /// Adds the steps of the stage. The rounded number changes where the level is halfway between two whole
+    /// numbers.
     fn whole_steps(&self, start: Nanos, steps: &mut Vec<(Nanos, u32)>) {
         let (first, last) = (self.from.round() as u32, self.to.round() as u32);
         let crossing =
@@ -248,7 +250,7 @@ impl Stage {
 }
 
 impl fmt::Display for Level {
-    /// As it is written: `8`, `60s@1..20`, `30s@2+30s@8`.
+    /// The level as users write it: `8`, `60s@1..20`, `30s@2+30s@8`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Constant(level) => write!(f, "{level}"),
@@ -272,7 +274,8 @@ impl fmt::Display for Stage {
 }
 
 mod number {
-    //! A number that may be infinite, which JSON cannot say: `inf`. Whole ones stay whole.
+    //! A number that may be infinite, which JSON cannot represent: `inf`. Whole numbers are stored as
+    //! integers.
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
     #[derive(Deserialize)]
@@ -301,8 +304,8 @@ mod number {
     }
 }
 
-/// The seconds after which the last request is due, when each occupies the level for `each`:
-/// seconds of a place in a closed loop, one arrival in an open one.
+/// The seconds after which the last request is due. `each` is the area that each request takes: the seconds
+/// for which it occupies a place in a closed loop, or 1 arrival in an open loop.
 pub(crate) fn bounded_s(level: &Level, bound: Bound, each: f64) -> f64 {
     let by_count = bound.requests.and_then(|count| level.time_of_area_s(f64::from(count) * each));
     let limits = [by_count, level.duration().map(|span| span.as_secs_f64())];

@@ -1,11 +1,11 @@
-//! Load models: what is due when. Pure: no I/O and no clock; instants are offsets from the start
-//! of the pass.
+//! Load models: when each request is due. They are pure, without I/O and clock. Instants are offsets from the
+//! start of the pass.
 //!
-//! The same model drives sockets in real time, the embedded engine in virtual time, and tests. Each
-//! is a file: what its description before a pass ([`LoadPlan`]), and the model during a pass
-//! ([`LoadModel`]). A further one is its file and a line in `registry.rs`. What varies within a
-//! model is data: a [`Level`] is a course of a rate or a concurrency, an
-//! [`Arrivals`](crate::arrival::Arrivals) the spread of arrivals around a rate.
+//! The same models are used with sockets in real time, with the embedded engine in virtual time, and in
+//! tests. Each model has one file with its description before a pass ([`LoadPlan`]) and the model during a
+//! pass ([`LoadModel`]). A new model needs its file and a line in `registry.rs`. Variants of a model are
+//! data: a [`Level`] is a rate or a concurrency over time, an [`Arrivals`](crate::arrival::Arrivals) the
+//! spread of arrivals around a rate.
 
 pub mod arrival;
 pub mod conversation;

@@ -1,4 +1,4 @@
-//! Open loop: requests are due when the arrival process says so, whatever the server does.
+//! Open loop: requests are due at the times of the arrival process, whatever the server does.
 
 use std::fmt;
 
@@ -49,8 +49,8 @@ impl LoadPlan for OpenPlan<'_> {
     fn start(&self, seed: u64) -> Box<dyn LoadModel> {
         let rate = self.rate.clone();
         let due = move |area| rate.time_of_area_s(area).map(|second| Nanos((second * 1e9) as u64));
-        // Equal gaps are the rate's own, at an infinite one all are due at once, and what does not end
-        // cannot be stretched.
+        // These are not stretched: equal gaps, which match the rate already; an infinite rate, with which all
+        // are due at once; and loads without an end.
         let is_drawn = self.arrivals != Arrivals::Constant && self.rate.peak().is_finite();
         let ends = self.bound != Bound::none() || self.rate.duration().is_some();
         if self.scaled && is_drawn && ends {
@@ -80,7 +80,7 @@ pub struct Open<A: Iterator<Item = Nanos>> {
 }
 
 impl<A: Iterator<Item = Nanos>> Open<A> {
-    /// Arrivals until the bound. They must not go back in time.
+    /// Arrivals until the bound. They must be in order of time.
     pub fn new(arrivals: A, bound: Bound) -> Self {
         let mut arrivals = arrivals;
         let next = arrivals.next();

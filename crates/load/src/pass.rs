@@ -1,4 +1,4 @@
-//! How a pass loads the server, as data. What each way means is in [`crate`].
+//! How a pass loads the server, as data. [`crate`] explains the load models.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use inferometer_model::cell::CellPlan;
 use inferometer_model::time::Nanos;
 use inferometer_stats::seed::{below, rng};
 
-/// The [`PassPlan::prompt_label`] of arrivals at recorded instants.
+/// The [`PassPlan::prompt_label`] of recorded arrivals.
 pub const RECORDED: &str = "recorded arrivals";
 
 /// How a pass loads the server.
@@ -25,12 +25,12 @@ pub enum PassPlan {
     },
     /// All requests due at once.
     Saturated {
-        /// How many.
+        /// The number of requests.
         requests: u32,
     },
-    /// A number in flight.
+    /// A given number in flight.
     Closed {
-        /// How many in flight.
+        /// The number in flight.
         concurrency: Level,
         /// When it ends.
         bound: Bound,
@@ -42,15 +42,15 @@ pub enum PassPlan {
         /// How arrivals are spread around the rate.
         #[serde(default)]
         arrivals: Arrivals,
-        /// Their gaps are stretched so that as many requests as were asked for come at this rate; else
-        /// they are as drawn. Plans without it had them as drawn.
+        /// Whether their gaps are stretched so that the requested number comes at this rate. If not, they are
+        /// as drawn. Plans without this key have them as drawn.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         scaled: bool,
         /// When it ends.
         bound: Bound,
-        /// The most in flight.
+        /// The most requests in flight.
         max_in_flight: Option<u32>,
-        /// What happens to requests that are due beyond it.
+        /// What happens to requests that are due above this limit.
         #[serde(default)]
         over_limit: OverLimit,
     },
@@ -60,18 +60,18 @@ pub enum PassPlan {
         recording: Recording,
         /// How much faster than they were recorded.
         speed: f64,
-        /// When it ends before the recording does.
+        /// When it ends, if that is before the end of the recording.
         bound: Bound,
-        /// The most in flight.
+        /// The most requests in flight.
         max_in_flight: Option<u32>,
-        /// What happens to requests that are due beyond it.
+        /// What happens to requests that are due above this limit.
         over_limit: OverLimit,
     },
-    /// Conversations, each of which goes on at the end of its answers.
+    /// Conversations, whose turns follow the ends of answers.
     Conversations {
         /// Their turns.
         script: Script,
-        /// How they begin: a way that counts conversations, or requests.
+        /// How they begin: a load that counts conversations or requests.
         begin: Box<PassPlan>,
         /// Which of the two it counts.
         of: CountOf,
@@ -84,8 +84,8 @@ impl PassPlan {
         Self::Closed { concurrency: concurrency.into(), bound }
     }
 
-    /// An open loop with Poisson arrivals at this rate, in requests per second, as they are drawn, and
-    /// any number in flight.
+    /// An open loop with Poisson arrivals, as drawn, at this rate in requests per second, with any number in
+    /// flight.
     pub fn open(rate_per_s: f64, bound: Bound) -> Self {
         Self::Open {
             rate: rate_per_s.into(),
@@ -97,7 +97,7 @@ impl PassPlan {
         }
     }
 
-    /// The most in flight, and what happens to requests that are due beyond it.
+    /// The most requests in flight, and what happens to requests that are due above this limit.
     pub fn limit(&self) -> (Option<u32>, OverLimit) {
         match self {
             Self::Open { max_in_flight, over_limit, .. }
@@ -109,7 +109,7 @@ impl PassPlan {
         }
     }
 
-    /// The most requests that its load can have in flight; absent where arrivals alone decide that.
+    /// The most requests that its load can have in flight; `None` if only arrivals determine it.
     pub fn most_in_flight(&self) -> Option<u32> {
         match self {
             Self::OneByOne { .. } => Some(1),
@@ -119,8 +119,8 @@ impl PassPlan {
         }
     }
 
-    /// Whether it has at most so many in flight, two or more, so that one request begins where another ends; all at
-    /// once is such a load too.
+    /// Whether it limits the requests in flight to a number of two or more, so that one request begins when
+    /// another ends. A load with all requests at once is such a load too.
     pub fn is_limited(&self) -> bool {
         match self {
             Self::OneByOne { .. } => false,
@@ -130,7 +130,7 @@ impl PassPlan {
         }
     }
 
-    /// The stages that its level goes through, if it does.
+    /// The stages of its level; empty if it has none.
     pub fn stages(&self) -> Stages {
         match self {
             Self::Closed { concurrency: level, .. } | Self::Open { rate: level, .. } => {
@@ -143,7 +143,7 @@ impl PassPlan {
         }
     }
 
-    /// When it stops to begin requests.
+    /// When it stops beginning requests.
     pub fn bound(&self) -> Bound {
         match *self {
             Self::OneByOne { bound }
@@ -157,8 +157,8 @@ impl PassPlan {
         }
     }
 
-    /// Whether something else than its count of requests may end it: a time, or a load that runs
-    /// out. It may then have fewer records than [`PassPlan::requests`] says.
+    /// Whether something other than its count of requests may end it: a time, or a load that ends. Then it
+    /// may have fewer records than [`PassPlan::requests`] says.
     pub fn may_end_before_its_count(&self) -> bool {
         match self {
             Self::Saturated { .. } => false,
@@ -173,9 +173,9 @@ impl PassPlan {
         }
     }
 
-    /// What tells its prompts from those of the other passes of a plan: the load, as people call
-    /// it. Of recorded arrivals, which a plan has once at most, never the file's name: the same
-    /// bytes in another place are the same workload.
+    /// A label that distinguishes its prompts from those of the other passes of a plan: the load, as shown to
+    /// people. For recorded arrivals, which a plan has at most once, it does not contain the file's name: the
+    /// same content in another file is the same workload.
     pub fn prompt_label(&self) -> String {
         match self {
             Self::Replay { .. } => RECORDED.to_owned(),
@@ -186,16 +186,16 @@ impl PassPlan {
         }
     }
 
-    /// The seed of its own random choices, among all passes of a plan with this seed: by its cell, its
-    /// load and its repeat, from 1. No two passes of a run have the same arrivals, and the same pass
-    /// has them in every run.
+    /// The seed of its own random choices, from the seed of the plan, its cell, its load and its repeat (from
+    /// 1). No two passes of a run have the same arrivals, and the same pass has the same arrivals in every
+    /// run.
     pub fn seed(&self, of_plan: u64, cell: CellPlan, repeat: u32) -> u64 {
         let (cell, load, repeat) = (cell.to_string(), self.prompt_label(), repeat.to_string());
         below(&mut rng(of_plan, &["pass", &cell, &load, &repeat]), u64::MAX)
     }
 
-    /// Gives recorded arrivals that end after a time the count of those that are due until then, so
-    /// that no others are made. The recording has been read.
+    /// For recorded arrivals that end after a time: sets the count to the number that is due until then, so
+    /// that no other requests are made. The recording must have been read.
     pub fn count_what_is_due(&mut self) {
         if let Self::Replay { recording, speed, bound, .. } = self
             && let Some(limit) = bound.duration
@@ -205,7 +205,7 @@ impl PassPlan {
         }
     }
 
-    /// The recording that must be read before the pass.
+    /// The recording, which must be read before the pass.
     pub fn recording_mut(&mut self) -> Option<&mut Recording> {
         match self {
             Self::Replay { recording, .. } => Some(recording),
@@ -214,7 +214,7 @@ impl PassPlan {
         }
     }
 
-    /// The conversations that must be drawn before the pass.
+    /// The conversations, which must be drawn before the pass.
     pub fn script_mut(&mut self) -> Option<&mut Script> {
         match self {
             Self::Conversations { script, .. } => Some(script),
@@ -222,8 +222,7 @@ impl PassPlan {
         }
     }
 
-    /// The rate or the number in flight, where it is one and stays the same: the load of a trial of
-    /// a search.
+    /// The rate or the number in flight, if it is constant: the load of a trial of a search.
     pub fn constant_load(&self) -> Option<f64> {
         match self {
             Self::Open { rate: level, .. } | Self::Closed { concurrency: level, .. } => {

@@ -1,4 +1,4 @@
-//! Recorded arrivals: the offsets of a file, and what identifies them.
+//! Recorded arrivals: the offsets of a file, and their hash.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use inferometer_model::request::sha256_hex;
 use inferometer_model::time::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Recorded arrivals. A plan stores what identifies them; the file is read again for each run.
+/// Recorded arrivals. A plan stores their hash and their number; the file is read again for each run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
     /// The file.
     pub file: String,
     /// SHA-256 over its offsets; empty until it has been read.
     pub sha256: String,
-    /// How many arrivals it has.
+    /// How many arrivals it has; 0 until it has been read.
     pub requests: u32,
     /// Offsets from the first arrival, in order.
     #[serde(skip)]
@@ -31,7 +31,7 @@ pub enum RecordingError {
     NotAnInstant {
         /// The line, from 1.
         line: usize,
-        /// What stands there.
+        /// The text of the line.
         text: String,
     },
     /// No line with an instant.
@@ -45,11 +45,11 @@ impl Recording {
         Self { file: file.to_owned(), ..Self::default() }
     }
 
-    /// Takes in the file's text: one instant in seconds per line, from any origin, in any order.
-    /// Empty lines and those that begin with `#` say nothing.
+    /// Reads the file's text: one instant in seconds per line, from any origin, in any order. Empty lines and
+    /// lines that begin with `#` are ignored.
     ///
     /// # Errors
-    /// The first line that is not an instant.
+    /// When a line is not an instant, with the first such line, or when there is no instant.
     pub fn read(&mut self, text: &str) -> Result<(), RecordingError> {
         let mut seconds = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -72,7 +72,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Takes in offsets from the first arrival, which must not go back in time.
+    /// Sets the offsets from the first arrival, which must be in order of time.
     pub fn write(&mut self, offsets: impl IntoIterator<Item = Nanos>) {
         self.offsets = offsets.into_iter().collect();
         self.requests = self.offsets.len() as u32;
@@ -86,18 +86,18 @@ impl Recording {
         self.requests > 0
     }
 
-    /// How many arrivals are due before this offset, at so many times the recorded speed.
+    /// How many arrivals are due before this offset, at this multiple of the recorded speed.
     pub fn due_before(&self, end: Nanos, speed: f64) -> u32 {
         self.offsets.partition_point(|offset| at_speed(*offset, speed) < end) as u32
     }
 
-    /// The last offset in seconds.
+    /// The last offset, in seconds.
     pub(crate) fn span_s(&self) -> f64 {
         self.offsets.last().map_or(0.0, |last| last.seconds_after(Nanos::ZERO))
     }
 }
 
-/// When an arrival is due that was recorded at this offset.
+/// When an arrival is due that was recorded at this offset, at this multiple of the recorded speed.
 pub(crate) fn at_speed(offset: Nanos, speed: f64) -> Nanos {
     Nanos((offset.0 as f64 / speed) as u64)
 }

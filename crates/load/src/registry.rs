@@ -1,5 +1,4 @@
-//! Every load model, in one list: a further one is its file, a variant of [`PassPlan`], and a line
-//! here.
+//! The list of all load models. A new one needs its file, a variant of [`PassPlan`], and a line here.
 
 use std::fmt;
 
@@ -8,7 +7,7 @@ use crate::model::{LoadModel, LoadPlan};
 use crate::pass::PassPlan;
 use crate::{at_once, closed, conversations, open, replay};
 
-/// What the load model of a pass states before it is played.
+/// The description of the load model of a pass.
 fn plan(pass: &PassPlan) -> Box<dyn LoadPlan + '_> {
     match *pass {
         PassPlan::OneByOne { bound } => Box::new(closed::OneByOnePlan { bound }),
@@ -28,13 +27,13 @@ fn plan(pass: &PassPlan) -> Box<dyn LoadPlan + '_> {
     }
 }
 
-/// The load model of a pass, from its start.
+/// The load model of a pass, at its start.
 pub fn load_model(pass: &PassPlan, seed: u64) -> Box<dyn LoadModel> {
     pass.load().start(seed)
 }
 
 impl PassPlan {
-    /// What its load model says of itself.
+    /// The description of its load model.
     pub fn load(&self) -> Box<dyn LoadPlan + '_> {
         plan(self)
     }
@@ -44,7 +43,7 @@ impl PassPlan {
         self.load().kind()
     }
 
-    /// The number of requests, where it is known beforehand.
+    /// The number of requests, if it is known before the pass.
     pub fn requests(&self) -> Option<u32> {
         self.load().requests()
     }

@@ -1,5 +1,5 @@
-//! Replay: requests are due at recorded instants, faster or slower by a factor. Open loop: the
-//! server's pace changes nothing. Reading the recording's file is never done here.
+//! Replay: requests are due at recorded instants, faster or slower by a factor. It is an open loop: it does
+//! not depend on the server's speed. The recording's file is not read here.
 
 use std::fmt;
 use std::path::Path;
@@ -30,7 +30,8 @@ impl LoadPlan for ReplayPlan<'_> {
     }
 
     fn peak_rate(&self) -> f64 {
-        // The busiest of equal tenths: one burst does not open connections for all of the time.
+        // The rate of the busiest tenth of the time, so that one burst does not open connections for the
+        // whole pass.
         let offsets = &self.recording.offsets;
         let tenth_s = (self.recording.span_s() / 10.0).max(1e-3);
         let mut counts = [0u32; 11];
@@ -68,7 +69,7 @@ impl LoadPlan for ReplayPlan<'_> {
 
 impl fmt::Display for ReplayPlan<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The name tells people enough, and a folder may be long.
+        // The name is enough for people, and the path of a folder may be long.
         let file = Path::new(&self.recording.file);
         let name = file.file_name().unwrap_or(file.as_os_str());
         write!(f, "replay of {}", name.display())?;

@@ -1,4 +1,4 @@
-//! The turns of the conversations of a pass, and what the load that begins them counts.
+//! The turns of the conversations of a pass, and what the load that begins conversations counts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,29 +6,29 @@ use std::time::Duration;
 use inferometer_model::request::sha256_hex;
 use serde::{Deserialize, Serialize};
 
-/// The turns of the conversations of a pass. A plan stores what identifies them; they are drawn
-/// again for each run.
+/// The turns of the conversations of a pass. A plan stores their hash and their number; they are drawn again
+/// for each run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Script {
-    /// Conversations.
+    /// The number of conversations.
     pub conversations: u32,
-    /// Turns of all of them; 0 until they have been drawn.
+    /// The number of turns of all conversations; 0 until they have been drawn.
     pub turns: u32,
     /// SHA-256 over turns and think times; empty until they have been drawn.
     pub sha256: String,
-    /// For each conversation the think time before each of its turns.
+    /// By conversation: the think time before each of its turns.
     #[serde(skip)]
     pub(crate) think: Arc<[Box<[Duration]>]>,
 }
 
 impl Script {
-    /// A script of so many conversations that have not been drawn.
+    /// A script of this many conversations that have not been drawn.
     pub fn of(conversations: u32) -> Self {
         Self { conversations, ..Self::default() }
     }
 
-    /// Takes in the think times before each turn of each conversation; that of a first turn says
-    /// nothing. Each conversation has at least one turn.
+    /// Sets the think times before each turn of each conversation; that of a first turn is ignored. Each
+    /// conversation has at least one turn.
     pub fn write(&mut self, think: impl IntoIterator<Item = Vec<Duration>>) {
         self.think = think.into_iter().map(Vec::into_boxed_slice).collect();
         self.conversations = self.think.len() as u32;
@@ -42,31 +42,33 @@ impl Script {
         self.think.iter().map(|talk| &**talk)
     }
 
-    /// Turns of each conversation, on average.
+    /// The mean number of turns of a conversation.
     pub(crate) fn mean_turns(&self) -> f64 {
         f64::from(self.turns.max(1)) / f64::from(self.conversations.max(1))
     }
 
-    /// Seconds that are thought in each conversation, on average.
+    /// The mean think time of a whole conversation, in seconds.
     pub(crate) fn mean_think_s(&self) -> f64 {
         let later = self.think.iter().flat_map(|talk| talk.iter().skip(1));
         later.map(Duration::as_secs_f64).sum::<f64>() / f64::from(self.conversations.max(1))
     }
 }
 
-/// A conversation as bytes: the number of its turns, then the think time before each.
+/// A conversation as bytes, for the hash: the number of its turns, then the think time before each, in ns.
 fn bytes_of(talk: &[Duration]) -> Vec<u8> {
     let spans = talk.iter().map(|span| span.as_nanos() as u64);
     std::iter::once(talk.len() as u64).chain(spans).flat_map(u64::to_le_bytes).collect()
 }
 
-/// What the load model that begins conversations counts as one.
+/// What the load model that begins conversations counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CountOf {
-    /// A conversation, from its first turn to its last answer: who thinks keeps a place.
+    /// Conversations, from the first turn to the last answer: a conversation keeps its place in its think
+    /// time.
     #[default]
     Conversations,
-    /// A request: who thinks keeps no place, and turns that are due go before new conversations.
+    /// Requests: a conversation has no place in its think time, and due turns are sent before new
+    /// conversations.
     Requests,
 }

@@ -1,10 +1,10 @@
-//! The share of one of several processes (ranks) in a pass. Together the shares are the pass: each request
-//! belongs to exactly one rank, which is known before anything is sent.
+//! The share that one of several processes (ranks) has of a pass. The shares together are the pass: each
+//! request belongs to exactly one rank, which is known before anything is sent.
 //!
-//! A pass has places: of a closed loop its requests in flight, of one request after the other a single one,
-//! else as many as there are ranks. Request `i` belongs to the place `i mod places`, and the place `p` to the
-//! rank `p mod ranks`. Where the places are a multiple of the ranks, request `i` so belongs to the rank
-//! `i mod ranks`. Of conversations the same holds for each of them as a whole.
+//! A pass has places: for a closed loop, its requests in flight; for one request after the other, one;
+//! otherwise as many as there are ranks. Request `i` belongs to place `i mod places`, and place `p` to rank
+//! `p mod ranks`. If the number of places is a multiple of the ranks, request `i` therefore belongs to rank
+//! `i mod ranks`. For conversations, the same holds for each conversation as a whole.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::model::{Due, Ended, LoadModel};
 use crate::pass::PassPlan;
 use crate::registry::load_model;
 
-/// Which requests of a pass are one rank's.
+/// The requests of a pass that belong to one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     rank: u32,
@@ -27,10 +27,10 @@ pub struct Share {
 }
 
 impl Share {
-    /// All of a pass: there is one process.
+    /// The whole pass, for a single process.
     pub const WHOLE: Self = Self { rank: 0, ranks: 1, places: 1 };
 
-    /// The share of a rank, from 0, of so many.
+    /// The share of a rank, counted from 0, in this many ranks.
     pub fn of(pass: &PassPlan, rank: u32, ranks: u32) -> Self {
         let places = match pass {
             PassPlan::OneByOne { .. } => 1,
@@ -41,15 +41,15 @@ impl Share {
         Self { rank, ranks, places }
     }
 
-    /// The part that one of the event loops of this rank, from 0, has of it, of so many. Together the parts are
-    /// the share, whose requests and places they split as ranks split a pass.
+    /// The part of this share for one of several event loops of its rank, counted from 0. The parts together
+    /// are the share: they split its requests and places as ranks split a pass.
     #[must_use]
     pub fn of_loop(&self, pass: &PassPlan, which: u32, loops: u32) -> Self {
         Self::of(pass, self.rank + self.ranks * which, self.ranks * loops)
     }
 
-    /// How many event loops can have a part of it, if so many are wished for: no more than it has places, requests,
-    /// or requests in flight at the most.
+    /// How many event loops can have a part of it: at most `wished`, and no more than its places, its
+    /// requests, or its limit of requests in flight.
     pub fn loops(&self, pass: &PassPlan, wished: u32) -> u32 {
         let places = match pass {
             PassPlan::OneByOne { .. } | PassPlan::Closed { .. } => {
@@ -62,8 +62,8 @@ impl Share {
         wished.min(places).min(in_flight).max(1)
     }
 
-    /// The load model of the part of an event loop: as [`Share::load_model`], but who counts the requests of a closed
-    /// loop is not it.
+    /// The load model of the part of an event loop. As [`Share::load_model`], but it does not limit the
+    /// requests of a closed loop: they are counted over all loops.
     pub fn load_model_of_loop(&self, pass: &PassPlan, seed: u64) -> Box<dyn LoadModel> {
         match pass {
             PassPlan::Closed { concurrency, bound } if !self.is_whole() => {
@@ -90,7 +90,7 @@ impl Share {
         self.ranks
     }
 
-    /// Whether any request belongs to it: there may be fewer places than ranks.
+    /// Whether any request belongs to it. There may be fewer places than ranks.
     pub fn owns_any(&self) -> bool {
         self.rank < self.places
     }
@@ -102,18 +102,18 @@ impl Share {
         round.saturating_mul(self.places).saturating_add(place)
     }
 
-    /// Of so many places, or requests in flight, those of this share.
+    /// The number of places, or requests in flight, of this share, out of `of` in the whole pass.
     pub fn slots(&self, of: u32) -> u32 {
         of / self.ranks + u32::from(self.rank < of % self.ranks)
     }
 
-    /// Of the first `count` requests of a pass, those of this share.
+    /// How many of the first `count` requests of a pass belong to this share.
     pub fn count_of(&self, count: u32) -> u32 {
         let (rounds, rest) = (count / self.places, count % self.places);
         rounds * self.slots(self.places) + self.slots(rest)
     }
 
-    /// The number of requests of this share, where that of the pass is known beforehand.
+    /// The number of requests of this share, if that of the pass is known before it.
     pub fn requests(&self, pass: &PassPlan) -> Option<u32> {
         let all = pass.requests()?;
         match pass {
@@ -124,13 +124,13 @@ impl Share {
         }
     }
 
-    /// Those of a list that belong to this share, in order.
+    /// The items of a list that belong to this share, in order.
     pub fn only<T>(self, all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
         let own = move |(index, item)| self.owns(index).then_some(item);
         (0..).zip(all).filter_map(own)
     }
 
-    /// The load model of this share of a pass, from its start.
+    /// The load model of this share of a pass, at its start.
     pub fn load_model(&self, pass: &PassPlan, seed: u64) -> Box<dyn LoadModel> {
         if self.is_whole() {
             return load_model(pass, seed);
@@ -161,11 +161,11 @@ impl Share {
     }
 }
 
-/// A share of a load whose due times do not depend on what ends.
+/// A share of a load whose due times do not depend on the ends of requests.
 struct Scheduled {
     whole: Box<dyn LoadModel>,
     share: Share,
-    /// The index in the pass of what `whole` has next.
+    /// The index, in the pass, of the next request of `whole`.
     index: u64,
 }
 
@@ -235,7 +235,7 @@ mod tests {
         ]
     }
 
-    /// Due times of a share, each by the index of its request, where each request takes 10 ms.
+    /// The due times of a share, each with the index of its request, if each request takes 10 ms.
     fn played(pass: &PassPlan, share: Share) -> Vec<(u32, Nanos)> {
         let mut load = share.load_model(pass, 7);
         let mut in_flight: Vec<(Nanos, u32)> = Vec::new();

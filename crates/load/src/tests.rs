@@ -71,15 +71,14 @@ fn an_open_loop_does_not_wait_for_ends() {
     assert_eq!(load.next_due(), Due::Never);
 }
 
-/// Plays a model in which every request takes `takes`; gives the due times and the most in
-/// flight.
+/// Plays a model in which every request takes `takes`. Returns the due times and the most in flight.
 fn played(load: &mut dyn LoadModel, takes: Duration) -> (Vec<Nanos>, usize) {
     let (mut due, mut ends) = (Vec::new(), std::collections::VecDeque::new());
     let mut most = 0;
     loop {
         let next_end = ends.front().copied();
         match load.next_due() {
-            // An end at the same instant comes first: its place is free then.
+            // An end at the same instant comes first, because its place is free then.
             Due::At(at) if next_end.is_none_or(|end| at < end) => {
                 load.take();
                 due.push(at);
@@ -111,7 +110,7 @@ fn a_ramp_of_concurrency_adds_one_at_its_own_instants_whatever_ends() {
 fn steps_of_concurrency_fall_by_not_starting_again() {
     let level = Level::Stages(vec![stage(2, 3.0, 3.0), stage(2, 1.0, 1.0)]);
     let (due, most) = played(&mut Closed::new(&level, Bound::none()), ms_span(1_500));
-    // Three at 0, three at 1.5; at 3 the level is 1, and from 4 on it is over.
+    // Three at 0 s and three at 1.5 s; at 3 s the level is 1, and from 4 s on there is no load.
     assert_eq!(due, [0, 0, 0, 1_500, 1_500, 1_500, 3_000].map(ms));
     assert_eq!(most, 3);
 }
@@ -151,7 +150,7 @@ fn a_rate_that_ramps_brings_the_area_under_it() {
     let rate = Level::Stages(vec![stage(10, 0.0, 20.0), stage(10, 20.0, 20.0)]);
     let pass = open(rate, Arrivals::Constant, Bound::none());
     let due = due(&pass);
-    // 100 in the ramp, 200 after it; the k-th of the ramp at sqrt(k) seconds.
+    // 100 requests in the ramp and 200 after it; request k of the ramp is due at sqrt(k) seconds.
     assert_eq!(due.len(), 300);
     assert_eq!(due[25], ms(5_000));
     assert_eq!(due[100..102], [ms(10_000), ms(10_050)]);
@@ -188,7 +187,7 @@ fn scaled_arrivals_come_at_the_rate_that_was_asked_for_and_drawn_ones_by_chance(
     assert_eq!(due(&pass(true, 20.0, bound)).len(), 100);
     let at_once = due(&pass(true, f64::INFINITY, Bound::requests(3)));
     assert_eq!(at_once, [Nanos::ZERO; 3]);
-    // Plans that were stored before there was a scale have their arrivals as drawn.
+    // Plans that were stored before there was this key have their arrivals as drawn.
     let stored = serde_json::to_string(&pass(false, 60.0, bound)).unwrap();
     assert!(!stored.contains("scaled"), "{stored}");
     assert_eq!(serde_json::from_str::<PassPlan>(&stored).unwrap(), pass(false, 60.0, bound));
@@ -236,7 +235,7 @@ proptest! {
         for &at in &due {
             let held = steps.iter().rfind(|step| step.0 <= at).map_or(0, |step| step.1);
             let running = due.iter().filter(|&&start| start <= at && at < start + takes).count();
-            // What was in flight when the level fell goes on, but nothing is added to it.
+            // Requests that were in flight when the level fell continue, but none is added.
             let older = due.iter().filter(|&&start| start < at && at < start + takes).count();
             prop_assert!(running <= (held as usize).max(older), "{running} {held} {older}");
         }

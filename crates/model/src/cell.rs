@@ -1,4 +1,4 @@
-//! A cell of the grid: an input length and an output length, and how its passes are called.
+//! A cell of the grid: an input length and an output length, and the names of its passes.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 /// workload's grid (tokens or characters).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CellPlan {
-    /// The length of a prompt; 0 where the requests have lengths of their own.
+    /// The length of a prompt; 0 if the requests have lengths of their own.
     pub input_length: u32,
-    /// The length of an output; 0 where the requests have lengths of their own.
+    /// The length of an output; 0 if the requests have lengths of their own.
     pub output_length: u32,
 }
 
@@ -30,8 +30,8 @@ impl fmt::Display for CellPlan {
     }
 }
 
-/// Which trial of a search a pass is, or which repeat from the second on, as it stands behind the
-/// pass's load: `, trial 3`.
+/// The text after the load of a pass that names the trial of a search, or the repeat from the second one on:
+/// `, trial 3`.
 pub fn which(is_trial: bool, number: u32) -> String {
     match (is_trial, number) {
         (true, trial) => format!(", trial {trial}"),

@@ -1,22 +1,22 @@
-//! What servers say of why an answer ended, in the terms of the APIs and engines that are known.
+//! The finish reasons of known APIs and engines, and what they mean.
 
 /// What a finish reason means for the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FinishReason {
-    /// The model stopped by itself, at a stop text, or at the length asked for.
+    /// The model stopped by itself, at a stop text, or at the requested length.
     Ended,
     /// A filter ended the answer.
     Filtered,
-    /// The server gave the request up: it did not complete.
+    /// The server aborted the request: it did not complete.
     Failed,
-    /// No engine is known to say so. The request completed.
+    /// No known engine uses this reason. The request completed.
     Unknown,
 }
 
 /// The class of requests whose answers a filter ended.
 pub const FILTERED_CLASS: &str = "content_filter";
 
-/// Longest finish reason that is kept, in characters.
+/// The longest finish reason that is kept, in characters.
 pub const MAX_CHARS: usize = 100;
 
 const ENDED: [&str; 21] = [
@@ -58,12 +58,12 @@ const FAILED: [&str; 8] = [
     "canceled",
     "failed",
     "failure",
-    // DeepSeek: the request was broken off
+    // DeepSeek: the request was interrupted
     "insufficient_system_resource",
 ];
 
 impl FinishReason {
-    /// The meaning of a server's word; case does not matter.
+    /// The meaning of a server's finish reason. Upper and lower case are equal.
     pub fn of(reason: &str) -> Self {
         let is_in = |list: &[&str]| list.iter().any(|known| reason.eq_ignore_ascii_case(known));
         if is_in(&ENDED) {

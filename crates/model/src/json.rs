@@ -1,8 +1,8 @@
-//! How much memory a JSON text takes once it is parsed, known before it is parsed.
+//! Estimates the memory of a parsed JSON text before it is parsed.
 
-/// An upper bound, in bytes, of the memory of a JSON text as a value or as a list of small structs:
-/// each byte may be a character; outside of strings each bracket may be a list or an object, and each
-/// comma one more element.
+/// An upper bound, in bytes, of the memory of a JSON text as a value or as a list of small structs. Each byte
+/// may be a character. Outside of strings, each bracket may be a list or an object, and each comma another
+/// element.
 pub fn parsed_bytes(text: &[u8]) -> usize {
     let (mut bytes, mut in_string, mut is_escaped) = (0, false, false);
     for byte in text {

@@ -1,6 +1,6 @@
-//! The vocabulary of a measurement: what is sent, what is recorded of it, and how both are named.
+//! The basic types of a measurement: requests, records, and their names.
 //!
-//! Types and their own arithmetic only: no I/O, no clock, no metric.
+//! Only types and their own arithmetic: no I/O, no clock, no metric.
 
 pub mod calendar;
 pub mod time;

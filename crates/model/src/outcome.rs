@@ -1,10 +1,10 @@
-//! What became of a planned request: a closed set, exactly one per request.
+//! The outcome of a planned request: a closed set, exactly one per request.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Where in its life a request was when something ended it.
+/// The phase in which a request was when something ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -20,7 +20,7 @@ pub enum Phase {
     FirstToken,
     /// Between two events of the stream.
     BetweenEvents,
-    /// The whole request, whatever it was doing.
+    /// The whole request, in any phase.
     Total,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Phase {
     }
 }
 
-/// What became of a planned request. A failed request is data, never an error of the program.
+/// The outcome of a planned request. A failed request is data, never an error of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Outcome {
@@ -48,23 +48,23 @@ pub enum Outcome {
         /// The status, such as 400, 422, 429 or 503.
         status: u16,
     },
-    /// An error event inside a 200 stream, whatever followed it.
+    /// There was an error event in a stream with status 200, whatever followed it.
     ServerError,
-    /// What came cannot be parsed, or a complete answer carries no token.
+    /// The response cannot be parsed, or a complete answer has no token.
     Malformed,
     /// The connection was refused, reset or could not be secured.
     Connection {
-        /// Where the request was.
+        /// The phase of the request.
         phase: Phase,
     },
     /// A timeout of the plan ended it.
     TimedOut {
-        /// Which of the plan's timeouts.
+        /// Which timeout of the plan.
         phase: Phase,
     },
-    /// The run was interrupted while it was in flight.
+    /// The run or the pass was ended while it was in flight.
     Cancelled,
-    /// The load model gave it up, because too many were in flight.
+    /// It was not sent, because the limit of requests in flight was reached.
     Dropped,
     /// Never begun, because the run or the pass ended before it was due.
     #[default]
@@ -120,7 +120,7 @@ impl Outcome {
         }
     }
 
-    /// Whether the server did what it was asked to do.
+    /// Whether the server completed the request.
     pub fn is_complete(self) -> bool {
         self == Self::Complete
     }
@@ -137,7 +137,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// How many requests of a pass had each outcome; every planned request is in exactly one.
+/// How many requests of a pass had each outcome. Every planned request is counted once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OutcomeCounts {
@@ -169,12 +169,12 @@ impl OutcomeCounts {
         self.add_times(outcome, 1);
     }
 
-    /// Counts so many requests.
+    /// Counts this many requests.
     pub fn add_times(&mut self, outcome: Outcome, count: u64) {
         *self.of_mut(outcome.kind()) += count;
     }
 
-    /// Counts all that others have counted.
+    /// Adds the counts of another set of requests.
     pub fn add_all(&mut self, other: &Self) {
         OutcomeKind::ALL.iter().for_each(|&kind| *self.of_mut(kind) += other.of(kind));
     }

@@ -1,47 +1,46 @@
 //! The record of one request: instants, socket reads, stream events, counts and the outcome.
 //!
-//! Every number, table and plot is recomputed from records, so this is the format that is settled
-//! first and versioned ([`RECORD_VERSION`]). A record holds no derived figure.
+//! Every number, table and plot is computed from records. So this format is versioned ([`RECORD_VERSION`]),
+//! and a record contains no derived figures.
 
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::Outcome;
 use crate::time::Nanos;
 
-/// The version of what a [`Record`] means. A reader refuses versions that it does not know.
+/// The version of the meaning of a [`Record`]. A reader refuses unknown versions.
 pub const RECORD_VERSION: u32 = 1;
 
-/// One socket read that brought data.
+/// One socket read that returned data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Read {
-    /// When the kernel received the read's last segment; absent where the kernel gives no stamp.
+    /// When the kernel received the read's last segment; `None` if the kernel gives no stamp.
     pub kernel: Option<Nanos>,
-    /// When the program held the data.
+    /// When the program had the data.
     pub user: Nanos,
-    /// The last instant before it at which the socket was seen to hold nothing.
+    /// The last earlier instant at which the socket is known to have been empty.
     pub empty_before: Nanos,
     /// How many bytes came.
     pub bytes: u32,
 }
 
 impl Read {
-    /// The arrival of the data: the kernel's stamp where there is one, else the program's.
+    /// The arrival of the data: the kernel's stamp if there is one, otherwise the program's time.
     pub fn arrival(&self) -> Nanos {
         self.kernel.unwrap_or(self.user)
     }
 }
 
-/// What an event of a stream carries. One message on the wire may carry several: a last token,
-/// its finish reason and the usage become three events of the same read.
+/// The content of a stream's event. One message may be several events: a last token, its finish reason and
+/// the usage become three events of the same read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
-    /// Only announces who speaks; not a token.
+    /// Only announces the role; not a token.
     Role,
     /// Answer text.
     Text,
-    /// An empty text, where the dialect sends one message per token: the token does not complete a
-    /// character.
+    /// An empty text, if the dialect sends one message per token: the token does not complete a character.
     EmptyText,
     /// Text of the model's reasoning, before its answer.
     Reasoning,
@@ -49,7 +48,7 @@ pub enum EventKind {
     ToolCall,
     /// Token counts by the server.
     Usage,
-    /// A reason to finish.
+    /// The finish reason.
     Finish,
     /// An error inside the stream.
     Error,
@@ -59,7 +58,8 @@ pub enum EventKind {
     Comment,
 }
 
-// The run log stores the position in this list: it never changes, and a new kind goes to the end.
+// The run log stores the position in this list. So the order never changes, and a new kind is added at the
+// end.
 crate::names!(EventKind {
     Role => "role", Text => "text", EmptyText => "empty_text", Reasoning => "reasoning",
     ToolCall => "tool_call", Usage => "usage", Finish => "finish", Error => "error",
@@ -67,13 +67,12 @@ crate::names!(EventKind {
 });
 
 impl EventKind {
-    /// Whether the event brings output of the model: text, reasoning, a tool call or an incomplete
-    /// character.
+    /// Whether the event has output of the model: text, reasoning, a tool call or an incomplete character.
     pub fn is_token(self) -> bool {
         matches!(self, Self::Text | Self::EmptyText | Self::Reasoning | Self::ToolCall)
     }
 
-    /// Whether the event brings something that a person could see: the first one is TTFT.
+    /// Whether the event has something that a person could see. The first such event gives TTFT.
     pub fn is_visible(self) -> bool {
         matches!(self, Self::Text | Self::Reasoning | Self::ToolCall)
     }
@@ -84,11 +83,11 @@ impl EventKind {
 pub struct Event {
     /// Index into [`Record::reads`] of the read that completed the event.
     pub read: u32,
-    /// What it carries.
+    /// Its content.
     pub kind: EventKind,
-    /// Characters (Unicode scalar values) of text that it carries.
+    /// The number of characters (Unicode scalar values) of its text.
     pub chars: u32,
-    /// Tokens that it carries, where the dialect says so (token ids, usage in mid-stream).
+    /// The number of its tokens, if the dialect states it (token ids, usage in mid-stream).
     pub tokens: Option<u32>,
 }
 
@@ -97,7 +96,7 @@ pub struct Event {
 pub struct Usage {
     /// Tokens of the prompt.
     pub prompt: Option<u32>,
-    /// Tokens of the output, reasoning included.
+    /// Tokens of the output, with those of the reasoning.
     pub completion: Option<u32>,
     /// Tokens of the prompt that came from a prefix cache.
     pub cached: Option<u32>,
@@ -106,73 +105,73 @@ pub struct Usage {
 /// The record of one planned request. Every planned request has exactly one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Index of the pass in the run, in the order in which passes are carried out.
+    /// Index of the pass in the run, in the order in which passes are performed.
     pub pass: u32,
     /// Index of the request in its pass, from 0.
     pub index: u32,
     /// [`crate::request::Request::class`]
     pub class: Option<Box<str>>,
-    /// Prompt tokens that the plan asked for; 0 where it does not say, because the prompt carries
+    /// Prompt tokens that the plan requests; 0 if it does not determine them, because the prompt contains
     /// answers of the server.
     pub asked_input: u32,
     /// Requested output tokens.
     pub asked_output: u32,
-    /// The most output tokens that the request allowed, over all its choices: `max_tokens` x `n`;
-    /// absent where that is not known.
+    /// The most output tokens that the request allows, over all its choices: `max_tokens` x `n`; `None` if
+    /// that is not known.
     pub output_limit: Option<u32>,
-    /// Whether a stream was asked for ([`crate::request::Sampling::stream`]). A body that came as a
-    /// whole tells nothing about its tokens' arrivals.
+    /// Whether a stream was requested ([`crate::request::Sampling::stream`]). A body that is not streamed
+    /// shows nothing about the arrivals of its tokens.
     pub streamed: bool,
-    /// Prompt tokens as the run's own tokenizer counts them; absent where it had none to count.
+    /// Prompt tokens as the run's own tokenizer counts them; `None` if it counted none.
     pub prompt_tokens_tokenizer: Option<u32>,
 
-    /// When it should start, by the plan.
+    /// When it should start according to the plan.
     pub due: Nanos,
     /// When the client began to process it.
     pub picked: Option<Nanos>,
     /// When its connection was ready, if it had to open one.
     pub connected: Option<Nanos>,
-    /// Whether its connection had carried another request before; absent where it had none, and in
-    /// records of versions that did not keep it.
+    /// Whether its connection had carried another request before; `None` if it had no connection, and in
+    /// records of versions without this key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_connection: Option<bool>,
-    /// When its first byte was handed to the kernel.
+    /// When its first byte was given to the kernel.
     pub send_start: Option<Nanos>,
-    /// When its last byte was handed to the kernel.
+    /// When its last byte was given to the kernel.
     pub sent: Option<Nanos>,
     /// When status line and headers were complete.
     pub headers: Option<Nanos>,
     /// Socket reads, in order.
     pub reads: Vec<Read>,
-    /// Events of the stream, in order; a body that is not streamed is one text event, its
-    /// usage and its finish.
+    /// Events of the stream, in order. A body that is not streamed gives one text event, its usage and its
+    /// finish.
     pub events: Vec<Event>,
-    /// When the body ended, or the connection did, or the client gave up.
+    /// When the body or the connection ended, or the client ended the request.
     pub ended: Option<Nanos>,
 
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
     /// The HTTP status, once a status line was read.
     pub status: Option<u16>,
-    /// What went wrong in words, for people: an error body's message, the parser's complaint.
-    /// At most [`MAX_DETAIL_CHARS`] characters.
+    /// What went wrong, for people: the message of an error, or what the parser found wrong. At most
+    /// [`MAX_DETAIL_CHARS`] characters.
     pub detail: Option<String>,
-    /// Why the model stopped, in the server's words.
+    /// The finish reason, as the server states it.
     pub finish_reason: Option<String>,
     /// Token counts by the server.
     pub usage: Usage,
-    /// Output tokens by the tokenizer that the user named.
+    /// Output tokens, counted by the tokenizer that the user named.
     pub tokens_tokenizer: Option<u32>,
-    /// Which of the servers behind one load it was for, from 0, in the order of
-    /// [`crate::target::Target::servers`]; absent where there is one, or where it got none.
+    /// The server that it was for, if the load has several: from 0, in the order of
+    /// [`crate::target::Target::servers`]. `None` with a single server, or if it was assigned to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<u32>,
-    /// Which rank sent it, from 0; absent where one process measured.
+    /// The rank that sent it, from 0; `None` if one process measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
 }
 
-/// The longest [`Record::detail`] kept; what is cut is marked by an ellipsis.
+/// The longest [`Record::detail`] that is kept, in characters. An ellipsis shows that it was cut.
 pub const MAX_DETAIL_CHARS: usize = 500;
 
 /// Where a count of output tokens comes from.
@@ -183,14 +182,14 @@ pub enum TokensFrom {
     Usage,
     /// The tokenizer that the user named, over the text.
     Tokenizer,
-    /// Events with output.
+    /// The events with output.
     Events,
 }
 
 crate::names!(TokensFrom { Usage => "usage", Tokenizer => "tokenizer", Events => "events" });
 
 impl Record {
-    /// The same, so much later: on a clock whose zero is that much before its own.
+    /// The same record with all instants later by `by`: on a clock whose zero is earlier by this time.
     #[must_use]
     pub fn later(mut self, by: Nanos) -> Self {
         let instants = [
@@ -211,11 +210,11 @@ impl Record {
         self
     }
 
-    /// What would have been recorded of it, had its pass been cut off at an instant, and why.
+    /// The record as it would be if its pass had been cut off at an instant, with the reason as its detail.
     #[must_use]
     pub fn cut_off(mut self, at: Nanos, why: &str) -> Self {
         let detail = Some(why.to_owned());
-        // One that waited for a place in flight has not begun either.
+        // A request that waited for a place in flight has not begun either.
         let waited = self.ended.is_some() && self.send_start.is_some_and(|sent| sent > at);
         if self.due > at || waited {
             let never = Self::planned(self.pass, self.index, at);
@@ -248,7 +247,7 @@ impl Record {
         self
     }
 
-    /// Moves all of its instants by the same time, in nanoseconds: to the axis of another clock.
+    /// Moves all of its instants by the same time, in nanoseconds, to the axis of another clock.
     pub fn shift(&mut self, by_ns: i64) {
         let shift = |at: &mut Nanos| at.0 = at.0.saturating_add_signed(by_ns);
         shift(&mut self.due);
@@ -262,8 +261,8 @@ impl Record {
         }
     }
 
-    /// A record of a request for a stream that has not begun. The outcome is [`Outcome::Skipped`] until
-    /// something better is known.
+    /// A record of a streamed request that has not begun. The outcome is [`Outcome::Skipped`] until another
+    /// one is set.
     pub fn planned(pass: u32, index: u32, due: Nanos) -> Self {
         Self { pass, index, due, streamed: true, ..Self::default() }
     }
@@ -271,25 +270,25 @@ impl Record {
     /// When an event arrived.
     ///
     /// # Panics
-    /// If the event's read is not one of this record's: such a record cannot be decoded.
+    /// If the event's read is not in this record.
     pub fn arrival(&self, event: &Event) -> Nanos {
         self.reads[event.read as usize].arrival()
     }
 
-    /// Events that bring output, in order.
+    /// The events with output, in order.
     pub fn token_events(&self) -> impl DoubleEndedIterator<Item = &Event> {
         self.events.iter().filter(|event| event.kind.is_token())
     }
 
-    /// Output tokens by counting what the stream brought: what the events say of themselves
-    /// where they do, else one each.
+    /// Output tokens, counted from the stream: what the events state, or one for each event that states
+    /// nothing.
     pub fn tokens_events(&self) -> u32 {
         let each = self.token_events().map(|event| u64::from(event.tokens.unwrap_or(1)));
         u32::try_from(each.sum::<u64>()).unwrap_or(u32::MAX)
     }
 
-    /// Output tokens, and where the count comes from: the server's usage, else the tokenizer
-    /// that the user named, each if it can be true; else events. Requested lengths are never counts.
+    /// Output tokens, and where the count comes from: the server's usage, otherwise the tokenizer that the
+    /// user named, each if it is possible; otherwise the events. Requested lengths are never counts.
     pub fn output_tokens(&self) -> (u32, TokensFrom) {
         let possible = |count: &u32| self.can_have(*count);
         if let Some(count) = self.usage.completion.filter(possible) {
@@ -301,18 +300,18 @@ impl Record {
         }
     }
 
-    /// Whether the output can have so many tokens: not none where something visible came, and no more
-    /// than the request allowed, unless as many events came.
+    /// Whether the output can have this many tokens. It cannot have 0 if something visible came. It cannot
+    /// have more than the request allowed, unless at least as many events came.
     pub fn can_have(&self, output_tokens: u32) -> bool {
         let has_output = || self.events.iter().any(|event| event.kind.is_visible());
         let enough = output_tokens > 0 || !has_output();
-        // What an event says of its tokens may be the same claim again: events are counted here.
+        // The tokens that an event states may come from the same count, so events are counted here.
         let came = || self.streamed && output_tokens as usize <= self.token_events().count();
         enough && self.output_limit.is_none_or(|limit| output_tokens <= limit || came())
     }
 
-    /// Whether a length was asked for and the output has more tokens than that, beyond what the edges of
-    /// a stream explain: an end-of-text token, an event without text.
+    /// Whether a length was requested and the output has more tokens. A small difference is ignored, because
+    /// the edges of a stream explain it: an end-of-text token, an event without text.
     pub fn is_longer_than_asked(&self) -> bool {
         const EDGE: f64 = 1.0;
         const SHARE: f64 = 0.01;
@@ -321,26 +320,25 @@ impl Record {
         self.output_limit.is_some() && f64::from(tokens) > asked + EDGE.max(SHARE * asked)
     }
 
-    /// Output tokens for which memory is planned: those that were asked for, or of all choices together,
-    /// up to 16 times as many.
+    /// Output tokens for which memory is planned: those that were requested, or those of all choices
+    /// together, up to 16 times as many.
     pub fn planned_output(&self) -> u32 {
         let most = self.asked_output.saturating_mul(16);
         self.output_limit.unwrap_or(0).min(most).max(self.asked_output)
     }
 
-    /// Prompt tokens: the server's count, else that of the run's own tokenizer.
+    /// Prompt tokens: the server's count, otherwise that of the run's own tokenizer.
     pub fn input_tokens(&self) -> Option<u32> {
         self.usage.prompt.or(self.prompt_tokens_tokenizer)
     }
 
-    /// When it ended for the load model: the end of the exchange, or its due time when it never
-    /// began.
+    /// When it ended, for the load model: the end of the exchange, or its due time if it never began.
     pub fn ended_or_due(&self) -> Nanos {
         self.ended.unwrap_or(self.due)
     }
 }
 
-// The texts below stand in stored records, by which they are recognised: they never change.
+// The texts below are in stored records and are used to recognise them: they never change.
 
 /// The first part of the detail of a skipped turn in a conversation that had already failed; the
 /// outcome of the failed turn follows.
@@ -363,8 +361,8 @@ pub const STOPPED_AT_ERROR_RATE: &str =
 /// The detail for a pass that was ended by the time limit of a search, a sweep or a comparison.
 pub const STOPPED_AT_MAX_TIME: &str = "the pass was ended: the time of --max-time was over";
 
-/// Why a pass was ended early, by the detail of a request that was cut off or not begun then; none of one that
-/// has another detail.
+/// Why a pass was ended early, from the detail of a request that was cut off or not begun then; `None` for
+/// other details.
 pub fn why_stopped(detail: Option<&str>) -> Option<&'static str> {
     let known = [STOPPED_WHEN_SATURATED, STOPPED_AT_ERROR_RATE, STOPPED_AT_MAX_TIME];
     known.into_iter().find(|known| Some(*known) == detail)

@@ -1,21 +1,21 @@
-//! A canonical request: what is asked, before any engine's dialect makes bytes of it.
+//! A canonical request: its content, before an engine's dialect encodes it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// One message of a chat as the API has it: `role`, `content` and whatever else it carries.
+/// One message of a chat, as in the API: `role`, `content` and other fields.
 pub type Message = Map<String, Value>;
 
-/// What the model is asked to continue or answer.
+/// What the model is to continue or answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Prompt {
-    /// Text; the server tokenises it.
+    /// Text, which the server tokenises.
     Text(String),
     /// Token ids, exact by construction.
     TokenIds(Vec<u32>),
-    /// A chat, oldest message first; the server puts it into the model's template.
+    /// A chat, oldest message first. The server puts it into the model's template.
     Messages(Vec<Message>),
 }
 
@@ -32,57 +32,58 @@ pub fn message(role: &str, text: &str) -> Message {
     Map::from_iter([field("role", role), field("content", text)])
 }
 
-/// How output is chosen and how it is delivered; the same for all requests of a plan.
+/// How output is sampled and delivered; the same for all requests of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sampling {
     /// Sampling temperature.
     pub temperature: f64,
-    /// Ask the server to go on after end-of-text, so that outputs have the length asked for.
+    /// Whether the server is to continue after end-of-text, so that outputs have the requested length.
     pub ignore_eos: bool,
-    /// Ask for a stream of events instead of one body.
+    /// Whether to request a stream of events instead of one body.
     pub stream: bool,
-    /// Further fields of the body, as the user gave them; they replace fields of the same name.
+    /// Additional fields of the body, as the user gave them. They replace fields of the same name.
     pub extra_body: Map<String, Value>,
 }
 
 /// The fields of bodies, in all dialects, that limit the output of a choice.
 const LENGTH_FIELDS: [&str; 5] =
     ["max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "n_predict"];
-/// Those that ask for several choices. `best_of` lets a server make more than it returns.
+/// Fields that request several choices. With `best_of`, a server may make more than it returns.
 const CHOICE_FIELDS: [&str; 3] = ["n", "best_of", "num_return_sequences"];
 
 /// One canonical request, the same for every dialect and target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// What is asked.
+    /// The prompt.
     pub prompt: Prompt,
-    /// Prompt tokens that the plan asks for.
+    /// Prompt tokens that the plan requests.
     pub input_tokens: u32,
-    /// Prompt tokens by the tokenizer that made the prompt; absent where none was at hand.
+    /// Prompt tokens, counted by the tokenizer that made the prompt; `None` if there was none.
     pub counted_tokens: Option<u32>,
-    /// Output tokens that the plan asks for.
+    /// Output tokens that the plan requests.
     pub output_tokens: u32,
-    /// Fields of this request's body, over those of [`Sampling::extra_body`].
+    /// Fields of this request's body. They replace those of [`Sampling::extra_body`].
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra_body: Map<String, Value>,
-    /// What kind of request it is within its pass, where the workload has several: `turn 2`,
-    /// `cold`. Figures are given for each class; nothing of it reaches the server.
+    /// The class of the request within its pass, if the workload has several: `turn 2`, `cold`. Figures are
+    /// given for each class. It is not sent to the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Box<str>>,
-    /// Which requests of its pass it belongs with: those that share a prefix. Turns of a conversation belong
-    /// together by the conversation. It decides nothing of what is sent, but where to.
+    /// The session of the request: requests with the same prefix belong together. Turns belong together by
+    /// their conversation instead. It only affects to which server the request is sent, and its session
+    /// header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<u64>,
 }
 
 impl Request {
-    /// The most output tokens that it allows, over all its choices, with the fields that replace its
-    /// own in its body; absent where a limit is no number above 0.
+    /// The most output tokens that it allows, over all its choices, with the fields that replace its own in
+    /// the body; `None` if a limit is not a number above 0.
     pub fn output_limit(&self, sampling: &Sampling) -> Option<u32> {
         let mut limit = Some(u64::from(self.output_tokens));
         let mut choices = Some(1);
         for (name, value) in sampling.extra_body.iter().chain(&self.extra_body) {
-            // Some dialects hold them in an object, such as `parameters` or `sampling_params`.
+            // Some dialects have them in an object, such as `parameters` or `sampling_params`.
             let inner = value.as_object().into_iter().flatten();
             for (name, value) in inner.chain([(name, value)]) {
                 match name.as_str() {
@@ -95,7 +96,7 @@ impl Request {
         u32::try_from(limit?.checked_mul(choices?)?).ok().filter(|limit| *limit > 0)
     }
 
-    /// A request of no class, with nothing to add to its body, whose prompt nobody has counted.
+    /// A request without class, session and additional fields, whose prompt has not been counted.
     pub fn new(prompt: Prompt, input_tokens: u32, output_tokens: u32) -> Self {
         Self {
             prompt,
@@ -115,23 +116,23 @@ impl Request {
 pub struct WorkloadHasher(Sha256);
 
 impl WorkloadHasher {
-    /// A hasher that has seen nothing.
+    /// A hasher without input.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Opens a pass: its sampling, then its requests follow by [`WorkloadHasher::request`].
+    /// Begins a pass with its sampling. Its requests follow with [`WorkloadHasher::request`].
     pub fn pass(&mut self, sampling: &Sampling) {
         self.json(b'S', sampling);
     }
 
-    /// A conversation of so many turns: the requests that follow are what its user says, without
-    /// the answers, which are the server's. The offset of a later turn is its think time.
+    /// Begins a conversation with this many turns. The requests that follow are the texts of its user,
+    /// without the server's answers. The offset of a later turn is its think time.
     pub fn conversation(&mut self, turns: u32) {
         self.field(b'C', &turns.to_le_bytes());
     }
 
-    /// The next request of the pass; `due_offset_ns` is its offset in an open loop.
+    /// Adds the next request of the pass; `due_offset_ns` is its offset in an open loop.
     pub fn request(&mut self, request: &Request, due_offset_ns: Option<u64>) {
         match &request.prompt {
             Prompt::Text(text) => self.field(b'T', text.as_bytes()),
@@ -176,17 +177,17 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The identity of the bytes that a dialect made of a workload: SHA-256 over the bodies in order.
+/// The identity of the bytes that a dialect made from a workload: SHA-256 over the bodies in order.
 #[derive(Clone, Debug, Default)]
 pub struct BodyHasher(Sha256);
 
 impl BodyHasher {
-    /// A hasher that has seen nothing.
+    /// A hasher without input.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The next body.
+    /// Adds the next body.
     pub fn body(&mut self, bytes: &[u8]) {
         self.0.update((bytes.len() as u64).to_le_bytes());
         self.0.update(bytes);

@@ -1,5 +1,5 @@
-//! What the server and its cards reported while a pass ran: samples on the run's time axis, as they
-//! are stored. Nothing is asked for or summed up here.
+//! Reports of the server and its cards during a pass: samples on the run's time axis, as they are stored.
+//! Nothing is requested or computed here.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Nanos;
 
-/// A quantity that engines report under names of their own. Gauges hold at an instant; counters
-/// only ever grow.
+/// A quantity that engines report under different names. Gauges are values at an instant; counters only grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// Gauge: requests in the batch.
     Running,
-    /// Gauge: requests that wait for a place in it.
+    /// Gauge: requests that wait for a place in the batch.
     Waiting,
-    /// Gauge: share of the KV memory in use, 0 to 1; over several engines their mean.
+    /// Gauge: share of the KV memory in use, 0 to 1; for several engines their mean.
     KvUse,
-    /// Counter: requests that lost their KV memory to others.
+    /// Counter: preemptions, in which a request's KV memory is given to others.
     Preemptions,
-    /// Counter: prompt tokens that were looked for in the prefix cache.
+    /// Counter: prompt tokens that were searched for in the prefix cache.
     PrefixQueries,
-    /// Counter: prompt tokens that were found there.
+    /// Counter: prompt tokens that were found in the prefix cache.
     PrefixHits,
     /// Counter: tokens that speculation proposed.
     Drafted,
@@ -32,7 +31,7 @@ pub enum Quantity {
     GenerationTokens,
 }
 
-/// A latency that engines keep as a histogram.
+/// A latency that engines report as a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Latency {
@@ -44,19 +43,19 @@ pub enum Latency {
     Queue,
 }
 
-/// A histogram as servers expose it: everything since the server started. Seconds.
+/// A histogram as servers expose it: all values since the server started, in seconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Buckets {
-    /// Values counted.
+    /// The number of values.
     pub count: f64,
     /// Their sum.
     pub sum: f64,
-    /// Upper bounds, ascending, each with how many values are not above it; the one without a
-    /// bound is `count`.
+    /// Ascending upper bounds, each with the number of values at or below it. The number without a bound is
+    /// `count`.
     pub below: Vec<(f64, f64)>,
 }
 
-/// What a server said at one instant.
+/// The metrics of a server at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerSample {
     /// Gauges and counters.
@@ -66,63 +65,63 @@ pub struct ServerSample {
     pub histograms: BTreeMap<Latency, Buckets>,
 }
 
-/// What a card said at one instant.
+/// The state of a card at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CardSample {
-    /// Which of the machine's cards.
+    /// The card's number on its machine.
     pub index: u32,
-    /// Share of the time in which it was at work, 0 to 1.
+    /// Share of the time in which it was busy, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utilisation: Option<f64>,
-    /// Watts.
+    /// Power in watts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_w: Option<f64>,
-    /// Clock of its processors.
+    /// Clock of its processors, in MHz.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_mhz: Option<f64>,
-    /// Memory in use.
+    /// Memory in use, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// Counter: joules since its driver was loaded.
+    /// Counter: energy in joules since its driver was loaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_j: Option<f64>,
-    /// Whether this is what a collector in between read last, which may be long ago, and not what
-    /// the card itself says now.
+    /// Whether this is the last reading of a collector, which may be old, and not a current reading of the
+    /// card itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
 }
 
-/// What was said at one instant.
+/// What the server and the cards reported at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// When the answer was there, on the run's axis.
+    /// When the answer was complete, on the run's axis.
     #[serde(rename = "at_ns")]
     pub at: Nanos,
-    /// How long it took to get the server's answer.
+    /// How long the server's answer took, in microseconds.
     pub took_us: u64,
-    /// What the server said; absent where it was not asked or gave no answer.
+    /// The server's metrics; `None` if they were not requested or there was no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerSample>,
     /// Why the server's answer is missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// Why what cards do is missing, one line for each question that failed.
+    /// Why data of cards are missing, one line for each reading that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards_missing: Vec<String>,
-    /// What the cards said.
+    /// The state of the cards.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<CardSample>,
-    /// What each of several servers said, in the order of [`Observed::sources`].
+    /// The metrics of each of several servers, in the order of [`Observed::sources`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub each: Vec<SourceSample>,
 }
 
-/// What one of several servers said at an instant.
+/// The metrics of one of several servers at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SourceSample {
-    /// How long it took to get its answer.
+    /// How long its answer took, in microseconds.
     pub took_us: u64,
-    /// What it said; absent where it gave no answer.
+    /// Its metrics; `None` if there was no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerSample>,
     /// Why its answer is missing.
@@ -130,18 +129,18 @@ pub struct SourceSample {
     pub missing: Option<String>,
 }
 
-/// Everything that was said during a pass. The first sample is from before its first request, the
-/// last from after its last one.
+/// All samples of a pass. The first sample is from before its first request, the last from after its last
+/// one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
-    /// Whether the server was asked.
+    /// Whether the server's metrics were requested.
     pub asks_server: bool,
-    /// Processor time of this program that asking took.
+    /// Processor time of this program for the sampling.
     pub cpu_us: u64,
     /// Whether the cards are those that the server uses, because the user named them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cards_named: bool,
-    /// The names of the servers that were asked one by one, where there are several.
+    /// The names of the servers that were sampled separately, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
     /// In the order of time.
@@ -149,8 +148,8 @@ pub struct Observed {
 }
 
 impl ServerSample {
-    /// What several equal servers say together: requests and counters are added up, and the use of memory is
-    /// their mean. Histograms with other bounds cannot be added, and are left out.
+    /// The metrics of several equal servers together: requests and counters are added, and the use of KV
+    /// memory is their mean. Histograms with different bounds cannot be added, and are left out.
     pub fn together<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         let (mut servers, mut is_alike) = (0.0, BTreeMap::<Latency, bool>::new());
@@ -173,7 +172,7 @@ impl ServerSample {
 }
 
 impl Observed {
-    /// What one of several servers said, as if nobody else had been asked.
+    /// The samples of one of several servers, as if there were no others.
     pub fn of_source(&self, source: usize) -> Self {
         let only = |sample: &Sample| {
             let one = sample.each.get(source).cloned().unwrap_or_default();
@@ -189,7 +188,7 @@ impl Observed {
         Self { asks_server: true, samples, ..Self::default() }
     }
 
-    /// Takes in what was said afterwards.
+    /// Appends samples that were taken afterwards.
     pub fn extend(&mut self, after: Self) {
         self.asks_server |= after.asks_server;
         self.cards_named |= after.cards_named;
@@ -202,7 +201,7 @@ impl Observed {
 }
 
 impl Buckets {
-    /// The same bounds with nothing counted.
+    /// The same bounds with zero counts.
     fn empty(&self) -> Self {
         Self {
             count: 0.0,
@@ -211,7 +210,7 @@ impl Buckets {
         }
     }
 
-    /// Adds what was counted elsewhere; false where the bounds differ, and nothing is added.
+    /// Adds the counts of another histogram. Returns false, and adds nothing, if the bounds differ.
     fn add(&mut self, other: &Self) -> bool {
         let bounds =
             |of: &Self| of.below.iter().map(|(bound, _)| bound.to_bits()).collect::<Vec<_>>();
@@ -224,8 +223,8 @@ impl Buckets {
         is_alike
     }
 
-    /// What was counted since an earlier state of the same histogram; nothing where it is not one,
-    /// because the server started anew.
+    /// The values that were counted since an earlier state of the same histogram; `None` if it is another
+    /// one, because the server was restarted.
     pub fn since(&self, earlier: &Self) -> Option<Self> {
         let same = self.below.len() == earlier.below.len()
             && self.below.iter().zip(&earlier.below).all(|(a, b)| a.0.to_bits() == b.0.to_bits());
@@ -240,13 +239,13 @@ impl Buckets {
         })
     }
 
-    /// The mean, in seconds.
+    /// The mean, in seconds; `None` without values.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0.0).then(|| self.sum / self.count)
     }
 
-    /// The bounds between which a quantile lies, in seconds; the upper one is infinite above the
-    /// last bound.
+    /// The bounds between which a quantile is, in seconds. The upper one is infinite above the last bound.
+    /// `None` without values.
     pub fn quantile_within(&self, quantile: f64) -> Option<[f64; 2]> {
         if self.count <= 0.0 {
             return None;

@@ -1,26 +1,26 @@
 //! The keys of a run, and their removal from texts that are shown or kept.
 //!
-//! A text from outside is redacted first and cut afterwards: the beginning of a key is a secret too.
+//! A text from outside is first redacted and then cut, because the beginning of a key is a secret too.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What stands where a secret was.
+/// The text that replaces a secret.
 pub const REDACTED: &str = "***";
 
-/// The shortest secret, in characters, that is removed from texts. A shorter one, such as `EMPTY` or
-/// `test`, is also an ordinary word, and texts without it could not be read.
+/// The shortest secret, in characters, that is removed from texts. A shorter one, such as `EMPTY` or `test`,
+/// is also an ordinary word, and texts without it would be unreadable.
 pub const MIN_SECRET_CHARS: usize = 8;
 
-/// The secrets of a run. [`Secrets::redact`] is used where a text enters: on the answers of a server,
-/// on the log of a server, on what is wrong with a plan.
+/// The secrets of a run. [`Secrets::redact`] is used where a text enters the program: answers of a server,
+/// the log of a server, messages about a plan.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secrets(Arc<[Secret]>);
 
 #[derive(Clone, PartialEq, Eq)]
 struct Secret {
     text: String,
-    /// The length of the beginning that is enough to be replaced, in bytes.
+    /// The length of the beginning, in bytes, that is enough to be replaced.
     enough: usize,
 }
 
@@ -31,8 +31,8 @@ impl std::fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// The secrets in the headers of requests. Of a key, its beginning is replaced too, for servers
-    /// quote `sk-abcde...`. Other values are replaced as a whole: they may begin with ordinary words.
+    /// The secrets in the headers of requests. The beginning of a key is replaced too, because servers quote
+    /// `sk-abcde...`. Other values are only replaced as a whole: they may begin with ordinary words.
     pub fn of_headers(headers: &[(String, String)]) -> Self {
         let mut secrets = Vec::new();
         for (name, value) in headers.iter().filter(|(name, _)| !is_public(name)) {
@@ -45,7 +45,7 @@ impl Secrets {
                 secrets.push(Secret { text, enough });
             }
         }
-        // Of two that are the same the one whose beginning is enough is kept.
+        // If two are equal, the one whose beginning is enough is kept.
         secrets.sort_by(|a, b| (&a.text, a.enough).cmp(&(&b.text, b.enough)));
         secrets.dedup_by(|a, b| a.text == b.text);
         Self(secrets.into())
@@ -56,13 +56,13 @@ impl Secrets {
         self.0.is_empty()
     }
 
-    /// The text with `***` for each secret. The search for each goes through the text once.
+    /// The text with `***` for each secret. For each secret, the text is searched once.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut next: Vec<Option<usize>> =
             self.0.iter().map(|secret| text.find(secret.start())).collect();
         let (mut out, mut from) = (String::new(), 0);
         while let Some(at) = next.iter().flatten().copied().min() {
-            // Spellings of a secret may begin alike: the one that goes furthest is the one.
+            // Spellings of a secret may begin in the same way: the longest match is the right one.
             let same = |secret: &Secret| secret.length_at_start_of(&text[at..]);
             let length = self.0.iter().filter_map(same).max();
             let length = length.expect("invariant: one of them begins here");
@@ -78,7 +78,7 @@ impl Secrets {
         if from == 0 { Cow::Borrowed(text) } else { Cow::Owned(out + &text[from..]) }
     }
 
-    /// The same of bytes. Where they hold a secret, what is no UTF-8 in them is replaced too.
+    /// The same for bytes. If they contain a secret, bytes that are not UTF-8 are replaced too.
     pub fn redact_bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
         if self.is_empty() {
             return bytes;
@@ -87,8 +87,8 @@ impl Secrets {
         if self.is_in(&text) { self.redact(&text).into_owned().into_bytes() } else { bytes }
     }
 
-    /// The same of names and lines of our own, in which an ordinary word may begin as a key does: a
-    /// beginning counts only where the text ends behind it, or marks it as cut.
+    /// The same for names and for our own texts, in which an ordinary word may begin like a key. A beginning
+    /// counts only if the text ends after it, or shows that it was cut.
     pub fn redact_name<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let is_cut = |secret: &Secret| {
             text.match_indices(secret.start()).any(|(at, _)| {
@@ -104,17 +104,17 @@ impl Secrets {
         }
     }
 
-    /// Whether a text holds one of them.
+    /// Whether a text contains one of them, or a beginning that is enough.
     pub fn is_in(&self, text: &str) -> bool {
         self.0.iter().any(|secret| text.contains(secret.start()))
     }
 
-    /// Whether a text holds the whole of one of them.
+    /// Whether a text contains one of them completely.
     pub fn is_whole_in(&self, text: &str) -> bool {
         self.0.iter().any(|secret| text.contains(&secret.text))
     }
 
-    /// How many bytes at the end of a text may be the beginning of a secret that goes on.
+    /// How many bytes at the end of a text may be the beginning of an incomplete secret.
     pub fn open_end(&self, bytes: &[u8]) -> usize {
         let longest = |secret: &Secret| {
             let most = bytes.len().min(secret.text.len() - 1);
@@ -130,14 +130,14 @@ impl Secret {
         &self.text[..self.enough]
     }
 
-    /// How much of it a text begins with, in bytes, if that is enough.
+    /// The length of the secret's beginning with which a text begins, in bytes, if that is enough.
     fn length_at_start_of(&self, text: &str) -> Option<usize> {
         let same = text.chars().zip(self.text.chars()).take_while(|(a, b)| a == b);
         text.starts_with(self.start()).then(|| same.map(|(c, _)| c.len_utf8()).sum())
     }
 }
 
-/// The headers that hold a key which is too short to be removed from texts.
+/// The names of headers with a key that is too short to be removed from texts.
 pub fn short_keys(headers: &[(String, String)]) -> Vec<&str> {
     let is_short = |value: &str| value.chars().count() < MIN_SECRET_CHARS;
     let is_short_key = |(name, value): &&(String, String)| {
@@ -147,7 +147,7 @@ pub fn short_keys(headers: &[(String, String)]) -> Vec<&str> {
     headers.iter().filter(is_short_key).map(|(name, _)| name.as_str()).collect()
 }
 
-/// Headers whose values are no secrets.
+/// Whether the value of a header is never a secret.
 fn is_public(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["content-type", "content-length", "connection", "user-agent"].contains(&name.as_str())
@@ -155,7 +155,7 @@ fn is_public(name: &str) -> bool {
         || name.ends_with("-version")
 }
 
-/// Whether a header of this name holds a key.
+/// Whether a header of this name contains a key.
 pub fn is_key_header(name: &str) -> bool {
     let known = ["authorization", "proxy-authorization", "cookie"];
     known.iter().any(|known| name.eq_ignore_ascii_case(known))
@@ -163,8 +163,8 @@ pub fn is_key_header(name: &str) -> bool {
         || last_word(name).is_some_and(|word| ["key", "token", "auth"].contains(&&*word))
 }
 
-/// The parts of a header's value that are secrets of their own: what follows the scheme of an
-/// authorization, and each of its words; of a cookie and a digest the values of their fields.
+/// The parts of a header's value that are secrets: the text after the scheme of an authorization, and each of
+/// its words; in a cookie and a digest, the values of the fields.
 fn key_parts<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
     let schemes = ["bearer", "basic", "digest", "token", "negotiate", "apikey"];
     let is_scheme = |word: &str| schemes.iter().any(|known| word.eq_ignore_ascii_case(known));
@@ -180,7 +180,7 @@ fn key_parts<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
     std::iter::once(rest).chain(rest.split_whitespace()).filter(|part| !part.is_empty()).collect()
 }
 
-/// A secret as it is, and as it stands in JSON and in addresses where that differs.
+/// A secret as it is, and its forms in JSON and in addresses, if they differ.
 fn spellings(secret: &str) -> Vec<String> {
     let with = |escaped: &dyn Fn(char) -> Option<String>| -> String {
         secret.chars().map(|c| escaped(c).unwrap_or_else(|| c.to_string())).collect()
@@ -214,7 +214,7 @@ fn percent(text: &str) -> String {
         .collect()
 }
 
-/// Whether a variable, a flag or a field of this name usually holds a secret.
+/// Whether a variable, a flag or a field of this name usually contains a secret.
 pub fn names_a_secret(name: &str) -> bool {
     let parts = words(name);
     let ends_with = |words: &[&str]| {
@@ -225,7 +225,7 @@ pub fn names_a_secret(name: &str) -> bool {
         .any(|word| ends_with(&[word]))
         || ends_with(&["api", "key"])
         || ends_with(&["api", "keys"])
-        // LiteLLM has a switch with `UNSET_MASTER_KEY` at its end.
+        // LiteLLM has a switch whose name ends with `UNSET_MASTER_KEY`.
         || (ends_with(&["master", "key"]) && !ends_with(&["unset", "master", "key"]))
         || ends_with(&["secret", "key"])
         || ends_with(&["access", "key"])
@@ -236,12 +236,13 @@ pub fn names_a_secret(name: &str) -> bool {
         || ends_with(&["access", "token"])
 }
 
-/// Whether an argument or a variable of a server that is started, of this name, usually holds a secret.
+/// Whether an argument or an environment variable of this name, for a server that is started, usually
+/// contains a secret.
 pub fn names_a_secret_argument(name: &str) -> bool {
     names_a_secret(name) || name.trim_start_matches('-').eq_ignore_ascii_case("token")
 }
 
-/// Whether a parameter in the query of an address, or a text in a body, of this name usually holds a
+/// Whether a parameter in the query of an address, or a text in a body, of this name usually contains a
 /// secret. Short names are used there.
 pub fn names_a_secret_parameter(name: &str) -> bool {
     let short = ["key", "token", "auth", "authorization", "sig", "signature", "code"];

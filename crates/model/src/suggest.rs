@@ -1,4 +1,4 @@
-//! The known name that a mistyped one probably meant.
+//! Suggests the known name that is closest to a mistyped one.
 
 /// The closest of the known names, if it is close enough to be meant.
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

@@ -1,4 +1,4 @@
-//! What was measured and where: the program, the server, the machine and its cards.
+//! What was measured and where: the program, the server, the machine and its GPUs.
 
 use std::collections::BTreeMap;
 
@@ -15,36 +15,37 @@ pub struct Tool {
     pub version: String,
 }
 
-/// The server under test, as it states itself.
+/// The server under test, as it describes itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// Address, without credentials.
     pub url: String,
-    /// The dialect that was spoken.
+    /// The dialect that was used.
     pub dialect: String,
     /// Engine, such as `vllm`.
     pub engine: Option<String>,
     /// Its version.
     pub engine_version: Option<String>,
-    /// The model, as the server knows it.
+    /// The model's name on the server.
     pub model: String,
     /// True for the embedded engine.
     pub simulated: bool,
     /// The embedded engine's profile.
     pub profile: Option<String>,
-    /// The names of the servers, where several are behind one load: what tells their addresses apart.
+    /// The names of the servers, if the load has several: the parts in which their addresses differ.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<String>,
-    /// Further facts that the server stated (`max_model_len`, dtype, ...) or the embedded
-    /// engine was started with.
+    /// Additional facts that the server stated (`max_model_len`, dtype, ...), or with which the embedded
+    /// engine was started.
     pub facts: BTreeMap<String, String>,
 }
 
 impl Target {
-    /// The most facts that are kept of what a server says of itself.
+    /// The most facts about a server that are kept.
     const MOST_FACTS: usize = 100;
 
-    /// The same with names of a bounded length: what a server or a file of results says may be of any.
+    /// The same with names of limited length, because those of a server or a file of results may be of any
+    /// length.
     #[must_use]
     pub fn with_short_names(self) -> Self {
         let facts = self.facts.iter().take(Self::MOST_FACTS);
@@ -63,7 +64,7 @@ impl Target {
     }
 }
 
-/// The machine and the tools of the measurement. Values are what was found; absent is unknown.
+/// The machine and the tools of the measurement. Values are what was found; `None` is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Environment {
     /// Host name.
@@ -76,10 +77,10 @@ pub struct Environment {
     pub memory_bytes: Option<u64>,
     /// Operating system and kernel release.
     pub kernel: Option<String>,
-    /// What decides the clock of the processors (`performance`, `powersave`, ...).
+    /// The frequency governor of the processors (`performance`, `powersave`, ...).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
-    /// The cards of the machine on which the server runs, as far as they can be seen from here.
+    /// The cards of the server's machine, as far as this program sees them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<Card>,
     /// Where arrival stamps come from: `kernel` or `user`.
@@ -89,10 +90,11 @@ pub struct Environment {
     /// SHA-256 of its file, if the user named one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokenizer_sha256: Option<String>,
-    /// What keeps this run's prompts apart from every other's: give it again to repeat the run.
+    /// A text that makes this run's prompts different from those of all other runs. With the same salt, a run
+    /// can be repeated.
     #[serde(default)]
     pub salt: Option<String>,
-    /// The event loops of the client. Runs of versions without it had one.
+    /// The event loops of the client. Runs of versions without this key had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_loops: Option<EventLoopCount>,
 }
@@ -100,23 +102,23 @@ pub struct Environment {
 /// How many event loops a client has, each on a thread of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventLoopCount {
-    /// How many. A pass with fewer places for requests has fewer.
+    /// Their number. A pass with fewer places for requests has fewer.
     pub count: u32,
-    /// Why as many.
+    /// Why this number was chosen.
     pub why: String,
 }
 
-/// A card, as its driver states it.
+/// A card, as its driver describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Card {
-    /// Which of the machine's cards.
+    /// The card's number on its machine.
     pub index: u32,
-    /// `NVIDIA H200`, ...
+    /// Its name, such as `NVIDIA H200`.
     pub name: Option<String>,
     /// Memory in bytes.
     pub memory_bytes: Option<u64>,
     /// Version of its driver.
     pub driver: Option<String>,
-    /// Who says so: `nvml`, `nvidia-smi`, `dcgm`, `sysfs`.
+    /// The source of these data: `nvml`, `nvidia-smi`, `dcgm`, `sysfs`.
     pub source: String,
 }

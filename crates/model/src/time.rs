@@ -1,4 +1,4 @@
-//! Instants of a run: nanoseconds on one monotonic axis. Reading a clock is never done here.
+//! Instants of a run: nanoseconds on one monotonic axis. No clock is read here.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// An instant: nanoseconds since the origin of the run's monotonic axis.
 ///
-/// The origin is arbitrary; the run log stores the wall time at which it lay. Only differences
-/// carry meaning, and a difference is a [`Duration`].
+/// The origin is arbitrary; the run log stores its wall time. Only differences have a meaning, and a
+/// difference is a [`Duration`].
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -19,20 +19,20 @@ pub struct Nanos(pub u64);
 impl Nanos {
     /// The origin of the axis.
     pub const ZERO: Self = Self(0);
-    /// Later than every instant of a run.
+    /// An instant that is later than every instant of a run.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// The time from `earlier` to here; zero when `earlier` lies later.
+    /// The time from `earlier` to here; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// `self - other` in milliseconds, negative when `other` lies later.
+    /// `self - other` in milliseconds, negative if `other` is later.
     pub fn ms_after(self, other: Self) -> f64 {
         (i128::from(self.0) - i128::from(other.0)) as f64 / 1e6
     }
 
-    /// `self - other` in seconds, negative when `other` lies later.
+    /// `self - other` in seconds, negative if `other` is later.
     pub fn seconds_after(self, other: Self) -> f64 {
         (i128::from(self.0) - i128::from(other.0)) as f64 / 1e9
     }
@@ -61,7 +61,7 @@ impl fmt::Display for Nanos {
 }
 
 pub mod nanoseconds {
-    //! A duration as whole nanoseconds, so that a plan has one spelling.
+    //! A duration as whole nanoseconds, so that a plan is always written in the same way.
     use std::time::Duration;
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -77,14 +77,14 @@ pub mod nanoseconds {
     /// Reads whole nanoseconds.
     ///
     /// # Errors
-    /// When it is no number of nanoseconds.
+    /// When it is not a number of nanoseconds.
     pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
         Ok(Duration::from_nanos(u64::deserialize(d)?))
     }
 }
 
 pub mod optional_nanoseconds {
-    //! Durations that may be absent, as whole nanoseconds, so that a plan has one spelling.
+    //! Durations that may be absent, as whole nanoseconds, so that a plan is always written in the same way.
     use std::time::Duration;
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -103,7 +103,7 @@ pub mod optional_nanoseconds {
     /// Reads whole nanoseconds, or nothing.
     ///
     /// # Errors
-    /// When it is no number of nanoseconds.
+    /// When it is not a number of nanoseconds.
     pub fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Duration>, D::Error> {

@@ -2,11 +2,11 @@
 
 /// Counts, encodes and decodes tokens.
 pub trait Tokenizer: Send + Sync {
-    /// What it is, for the environment record: a path, a hub id, `embedded`.
+    /// Its name, for the environment record: a path, a hub id, `embedded`.
     fn name(&self) -> String;
 
-    /// SHA-256 of its file, in hexadecimal digits; absent if the user named no file. It identifies a
-    /// tokenizer whose file has another path elsewhere.
+    /// SHA-256 of its file, in hexadecimal digits; `None` if the user named no file. It identifies a
+    /// tokenizer whose file has another path on another machine.
     fn sha256(&self) -> Option<String> {
         None
     }
@@ -14,7 +14,7 @@ pub trait Tokenizer: Send + Sync {
     /// Number of tokens of a text, without the special tokens that a server would add.
     ///
     /// # Errors
-    /// When the text cannot be tokenised, or the server that tokenises it cannot be asked.
+    /// When the text cannot be tokenised, or the server that tokenises it does not answer.
     fn count(&self, text: &str) -> Result<u32, TokenizerError> {
         Ok(self.encode(text)?.len() as u32)
     }
@@ -28,20 +28,20 @@ pub trait Tokenizer: Send + Sync {
     /// The text of some token ids.
     ///
     /// # Errors
-    /// When an id is not in the vocabulary, or the server that decodes it cannot be asked.
+    /// When an id is not in the vocabulary, or the server that decodes it does not answer.
     fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError>;
 
-    /// Ids of ordinary tokens that make good random prompts.
+    /// Ids of ordinary tokens for random prompts.
     fn plain_ids(&self) -> &[u32];
 
-    /// The texts of the plain ids, if they can be joined to a prompt. Absent if that is not known:
+    /// The texts of the plain ids, if they can be joined to a prompt; `None` if that is not known:
     /// [`Tokenizer::decode`] then makes the prompt.
     fn plain_words(&self) -> Option<&PlainWords> {
         None
     }
 
-    /// How many calls to make at the same time; absent: one per processor. A tokenizer that asks a
-    /// server mostly waits, so that more calls are useful.
+    /// How many calls to make at the same time; `None`: one per processor. A tokenizer inside a server mostly
+    /// waits, so more calls are useful.
     fn calls_at_once(&self) -> Option<usize> {
         None
     }
@@ -54,8 +54,8 @@ pub struct PlainWords {
     pub first: Vec<Box<str>>,
     /// Each word after another word, with the space before it.
     pub behind: Vec<Box<str>>,
-    /// Whether any sequence of them, joined by [`PlainWords::text`], is known to be encoded as exactly
-    /// these ids. If not, the tokens of each text must be counted.
+    /// Whether any sequence of them, joined by [`PlainWords::text`], is certainly encoded as exactly these
+    /// ids. If not, the tokens of each text must be counted.
     pub apart: bool,
 }
 

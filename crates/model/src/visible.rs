@@ -1,11 +1,11 @@
-//! Texts from outside as a person may see them: nothing in them steers a terminal, turns the order
-//! of the characters around, or hides. Names are cut to a length.
+//! Makes texts from outside safe to show: they cannot control a terminal, change the direction of the text,
+//! or hide characters. Names are cut to a length.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The longest name that is kept of what a server or a user calls something (models, versions, facts
-/// of a server), in characters. What is cut is marked by an ellipsis.
+/// The longest name (of models, versions, facts of a server) that is kept from a server or a user, in
+/// characters. An ellipsis shows that it was cut.
 pub const MAX_NAME_CHARS: usize = 200;
 
 /// Whether a character is shown as its escape. These are control characters (ESC is one), separators of
@@ -17,8 +17,8 @@ pub fn is_escaped(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The text with `\u001b` for an ESC, and so on: an escape that JSON has too. A line break and a tab
-/// become a space: the text is one line.
+/// The text as one line, with `\u001b` for an ESC, and so on: the escapes of JSON. A line break and a tab
+/// become a space.
 pub fn line(text: &str) -> Cow<'_, str> {
     if !text.contains(is_escaped) {
         return Cow::Borrowed(text);
@@ -33,7 +33,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The same of a text of several lines.
+/// The same for a text of several lines, whose line breaks are kept.
 pub fn lines(text: &str) -> Cow<'_, str> {
     if !text.contains(|c| c != '\n' && is_escaped(c)) {
         return Cow::Borrowed(text);
@@ -64,8 +64,7 @@ pub fn name(text: &str) -> String {
     cut(text, MAX_NAME_CHARS)
 }
 
-/// A text for a cell of a spreadsheet: with a leading quote if a spreadsheet would read it as a
-/// formula. Numbers are unchanged.
+/// A text for a cell of a spreadsheet, with a leading quote if a spreadsheet would read it as a formula.
 pub fn no_formula(text: &str) -> Cow<'_, str> {
     match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => Cow::Owned(format!("'{text}")),
@@ -73,9 +72,9 @@ pub fn no_formula(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The first names of a list as text, and how many there are more.
+/// The first names of a list as text, and how many more there are.
 pub fn names(all: &[String]) -> String {
-    /// As many are named: a person reads no more.
+    /// The most names that are listed.
     const MOST: usize = 20;
     let mut text = all.iter().take(MOST).map(|text| name(text)).collect::<Vec<_>>().join(", ");
     if all.len() > MOST {
@@ -84,7 +83,7 @@ pub fn names(all: &[String]) -> String {
     text
 }
 
-/// The first `most` characters of a text, with an ellipsis where that is not all of it.
+/// The first `most` characters of a text, with an ellipsis if there are more.
 pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),

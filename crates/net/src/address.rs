@@ -1,4 +1,4 @@
-//! Where a server listens: an address of a network, or a socket in the file system.
+//! Where a server listens: an IP address with a port, or a Unix socket.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -8,9 +8,9 @@ use std::sync::Arc;
 /// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// An address and a port.
+    /// An IP address and a port.
     Internet(SocketAddr),
-    /// A Unix socket: its file.
+    /// The path of a Unix socket.
     Unix(Arc<Path>),
 }
 

@@ -7,7 +7,7 @@ use inferometer_model::time::Nanos;
 use crate::ConnId;
 use crate::socket::Socket;
 
-/// A place for a connection.
+/// An entry of the table. The generation distinguishes the connections that used it one after the other.
 struct Slot {
     generation: u32,
     conn: Option<Conn>,
@@ -17,22 +17,22 @@ struct Slot {
 pub(crate) struct Conn {
     pub socket: Socket,
     pub state: State,
-    /// Whether it did not take all of a write, and has not been reported as writable since.
+    /// Whether a write was only partly accepted, and `Ready::Writable` has not been reported since.
     pub watching_writes: bool,
-    /// Whether it was written to and not read since.
+    /// Whether something was written after the last read that returned data.
     pub wrote: bool,
-    /// When its last read was called, if that read took all there was.
+    /// A reading of the clock before its last read, if that read left nothing in the socket.
     pub drained_at: Option<Nanos>,
     /// Whether it was reported as readable and not read since.
     pub reported: bool,
-    /// Whether its stream has ended, behind what can still be read.
+    /// Whether the other side has ended the stream. Earlier bytes may still be unread.
     pub ended: bool,
-    /// The last instant at which it was known to be empty.
+    /// The last instant at which the socket is known to have been empty.
     pub empty_before: Nanos,
 }
 
 impl Conn {
-    /// A connection of which nothing has been read.
+    /// A connection from which nothing has been read.
     pub fn new(socket: Socket, state: State, now: Nanos) -> Self {
         Self {
             socket,
@@ -49,7 +49,8 @@ impl Conn {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It could not begin to connect yet, and is not watched.
+    /// A Unix socket whose server had no room for it. It is tried again later, and epoll does not watch it
+    /// yet.
     Queued,
     Connecting,
     Open,
@@ -93,7 +94,7 @@ impl Slots {
     }
 }
 
-/// The number under which the kernel reports a connection.
+/// The number with which epoll reports a connection.
 pub(crate) fn token(id: ConnId) -> u64 {
     u64::from(id.slot) | (u64::from(id.generation & 0x7fff_ffff) << 32)
 }

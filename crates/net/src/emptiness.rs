@@ -1,4 +1,4 @@
-//! Since when a socket may hold data: what the waits of an event loop tell of it. No system call and no
+//! Since when a socket may contain data, as far as the waits of an event loop show it. No system call and no
 //! clock, so that each case can be tested.
 
 use std::time::Duration;
@@ -7,35 +7,35 @@ use inferometer_model::time::Nanos;
 
 use crate::run_delay::Account;
 
-/// Longest time of a wake-up without waiting for a processor: interrupt, scheduler, return.
+/// The longest assumed wake-up (interrupt, scheduler, return), without the time in which the thread waits for
+/// a processor.
 pub(crate) const WAKE_UP: Duration = Duration::from_micros(100);
 
-/// What waits tell of the sockets that they watch.
+/// What waits show about the sockets that they watch.
 ///
-/// A wait looks at all of them after it was called. So what it did not report was empty when it was called.
-/// Nothing is known of the instant at which it returned: the process may have been stopped in between, with
-/// data arriving all the while.
+/// A wait checks all of them after its call. So a socket that it did not report was empty at its call. At its
+/// return it need not be empty: the process may have been stopped in between, while data arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Emptiness {
-    /// When the last wait was called: a reading of the clock before it.
+    /// A reading of the clock before the last wait was called.
     called: Nanos,
     /// Whether the last wait had room to report everything that was ready.
     reported_all: bool,
-    /// When the wait before it was called, if that reported everything. What the last wait reports arrived
-    /// later, if it was drained before.
+    /// When the latest wait before that was called that reported everything. If a socket was drained before,
+    /// the data that the last wait reports arrived after this instant.
     certain: Nanos,
-    /// A later such instant, of a wait that slept: everything that it reports arrived after it, unless the
-    /// wake-up took too long. A kernel stamp that says otherwise is right.
+    /// A later such instant, from a wait that slept: what it reports arrived after it, unless the wake-up
+    /// took longer than [`WAKE_UP`]. If a kernel stamp is earlier, the stamp is right.
     likely: Nanos,
 }
 
 impl Emptiness {
-    /// There are no sockets yet.
+    /// The state before there are sockets.
     pub fn new(now: Nanos) -> Self {
         Self { called: now, reported_all: true, certain: now, likely: now }
     }
 
-    /// A wait is about to be called; the clock was read before.
+    /// Call it before each wait. `now` is a reading of the clock before the wait.
     pub fn calls(&mut self, now: Nanos) {
         if self.reported_all {
             self.certain = self.called;
@@ -43,25 +43,27 @@ impl Emptiness {
         (self.called, self.reported_all) = (now, false);
     }
 
-    /// It has returned, and may have had no room for all that was ready.
+    /// Call it after each wait. `reported_all` is false if there may have been no room for everything that
+    /// was ready.
     pub fn returns(&mut self, reported_all: bool) {
         self.reported_all = reported_all;
     }
 
-    /// A wait that was called when nothing was ready has reported something, at `woke`. `account` is of the
-    /// thread, from before the call.
+    /// Call it after a wait that found nothing ready at its call and then reported something, at `woke`.
+    /// `account` covers the thread's time since before the call.
     ///
-    /// If the thread came to a processor once, it slept until the first arrival woke it, and then waited
-    /// for a processor: that arrival came no earlier than so much before `woke`. A thread that came to a
-    /// processor more often was stopped or had to give way, perhaps with data arriving.
+    /// If the thread was given a processor once, it slept until the first arrival woke it, and then waited
+    /// for a processor. So that arrival came at most `waited` and [`WAKE_UP`] before `woke`. A thread that
+    /// was given a processor more often was stopped or preempted, and data may have arrived meanwhile.
     pub fn woke(&mut self, woke: Nanos, account: Option<Account>) {
         if let Some(Account { waited, turns: 1 }) = account {
             self.likely = woke - waited - WAKE_UP;
         }
     }
 
-    /// After when what a socket holds now arrived, for certain and in all likelihood. `drained_at` is an
-    /// instant before a read that left nothing in it.
+    /// Two instants after which the present content of a socket arrived: one is certain, the other is likely
+    /// and not earlier. `drained_at` is an instant before a read that emptied the socket, `user` the time of
+    /// the present read.
     pub fn of_drained(&self, drained_at: Nanos, user: Nanos) -> (Nanos, Nanos) {
         let certain = drained_at.max(self.certain).min(user);
         (certain, certain.max(self.likely).min(user))
@@ -78,8 +80,8 @@ mod tests {
         Nanos(ms * MS)
     }
 
-    /// A socket that was drained at 1 ms, and the waits since: their call, whether they reported
-    /// everything. Its interval when the last of them reports it, in milliseconds.
+    /// For a socket that was drained at 1 ms: the certain and the likely instant, in ms, when the last of
+    /// these waits reports it. Each wait has the time of its call, in ms, and whether it reported everything.
     fn after(waits: &[(u64, bool)], slept: Option<(u64, Account)>) -> (u64, u64) {
         let mut emptiness = Emptiness::new(at(0));
         for &(called, reported_all) in waits {

@@ -1,8 +1,8 @@
 //! Real sockets and the real clock: one epoll loop, edge-triggered, one read per readiness.
 //!
-//! The kernel reports a connection once for what has arrived. If a read may have left bytes, the
-//! connection is remembered here and reported again, so that for an actor a connection is readable
-//! until it has read everything.
+//! The kernel reports a connection once for what has arrived. If a read may have left bytes, the loop
+//! remembers the connection and reports it again. So an actor sees a connection as readable until it has read
+//! everything.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -23,18 +23,18 @@ use crate::sys::{self, Epoll, Received, Trigger};
 use crate::waker::EventCounter;
 use crate::{Actor, Address, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake, Waker};
 
-/// The token of the waker; slots of connections never reach it.
+/// The token of the waker. No connection has this token.
 const WAKER_TOKEN: u64 = u64::MAX;
 /// Set in the token of a listening socket; the rest is its index.
 const LISTENER_BIT: u64 = 1 << 63;
 
-/// A longer wait is made in two parts, and the second one's sleep is examined: arrival intervals of
-/// shorter ones are narrow enough.
+/// A longer wait is made in two parts, and the length of the second part's sleep is examined. Arrival
+/// intervals of shorter waits are narrow enough.
 const LONG_WAIT: Duration = Duration::from_millis(1);
 /// The longest wait. An idle loop reads the clock this often, so that it notices a stop of the process.
 const HEARTBEAT: Duration = Duration::from_millis(50);
 
-/// How soon a Unix socket is tried again whose server had no room. The kernel tells nobody when there is.
+/// How soon to try a Unix socket again whose server had no room. The kernel does not report when it has.
 const QUEUED: Duration = Duration::from_millis(1);
 
 /// Sockets of this process, and the monotonic clock.
@@ -43,32 +43,32 @@ pub struct EpollNet {
     waker: EventCounter,
     listeners: Vec<TcpListener>,
     slots: Slots,
-    /// Unix sockets whose server has no room for one more that waits to be accepted.
+    /// Unix sockets that wait because the accept queue of their server is full.
     queued: Vec<(ConnId, Arc<Path>)>,
     /// Connections whose last read may have left bytes.
     unread: Vec<ConnId>,
     stamps: Converter,
     use_kernel_stamps: bool,
-    /// Keeps the kernel stamping while no connection is open.
+    /// Keeps the kernel's time stamps switched on while no connection is open.
     _stamping: Option<StampKeeper>,
-    /// How long before an instant to stop sleeping and poll the clock instead.
+    /// How long before the end of a wait to stop sleeping and to poll instead.
     spin: Duration,
     loop_stats: LoopStats,
     /// When the last wait returned.
     returned: Nanos,
-    /// Since when sockets may hold data.
+    /// Since when sockets may contain data.
     emptiness: Emptiness,
     /// How long this thread waited for a processor.
     run_delay: RunDelay,
-    /// The last reading of the clock, which lies before whatever happens next.
+    /// The last reading of the clock. Everything that happens later is after it.
     last_now: Nanos,
 }
 
 impl EpollNet {
-    /// No sockets yet.
+    /// Creates the network, without sockets.
     ///
     /// # Errors
-    /// When the system refuses the descriptors that waiting needs.
+    /// When the system refuses the descriptors of epoll or of the waker.
     pub fn new() -> io::Result<Self> {
         let epoll = Epoll::new()?;
         let waker = EventCounter::new()?;
@@ -93,7 +93,7 @@ impl EpollNet {
         })
     }
 
-    /// Does not use the kernel's stamps, as on systems without them.
+    /// Uses no stamps of the kernel, as on systems without them.
     #[must_use]
     pub fn with_user_stamps(mut self) -> Self {
         self.use_kernel_stamps = false;
@@ -101,8 +101,8 @@ impl EpollNet {
         self
     }
 
-    /// Sets how long before an actor's instant to stop sleeping and poll the clock instead. It makes
-    /// wake-ups exact to a microsecond, for at most this much processor time each.
+    /// Sets how long before the end of a wait to stop sleeping and to poll instead. Wake-ups are then exact
+    /// to a microsecond, and each costs at most this much processor time.
     pub fn set_spin(&mut self, spin: Duration) {
         self.spin = spin;
     }
@@ -127,9 +127,9 @@ impl EpollNet {
     /// Runs an actor until it is done.
     ///
     /// # Errors
-    /// When the system cannot wait any more; the actor is then in an unknown state.
+    /// When a system call of the loop fails; the actor is then in an unknown state.
     pub fn play(&mut self, actor: &mut impl Actor<Self>) -> io::Result<()> {
-        // The kernel keeps both for each thread, and this one need not be the one that made it.
+        // Both belong to a thread, and another thread may have created this network.
         sys::use_precise_timers();
         self.run_delay = RunDelay::of_this_thread();
         let mut ready = Vec::with_capacity(Epoll::BATCH);
@@ -178,7 +178,7 @@ impl EpollNet {
         Ok(())
     }
 
-    /// Reports again what was not read to its end, unless something new has just been reported.
+    /// Reports connections again that may have unread bytes, unless they have just been reported.
     fn report_unread(&mut self, ready: &mut Vec<Ready>) {
         for id in self.unread.drain(..) {
             if let Some(conn) = self.slots.find(id).filter(|conn| !conn.reported) {
@@ -188,13 +188,13 @@ impl EpollNet {
         }
     }
 
-    /// Waits until something is ready or an instant comes; polls during the last part of it.
+    /// Waits until something is ready or until `end`; polls during the last `spin` of this time.
     fn sleep(&mut self, now: Nanos, end: Nanos, spin: Duration) -> io::Result<usize> {
         let asleep_until = end - spin;
         let briefly_until = asleep_until.min(now + LONG_WAIT);
         let mut found = self.look(now, briefly_until)?;
         let mut now = self.now();
-        // A signal may have ended the sleep early: then there is nothing to wait for.
+        // If a signal ended the sleep early, the actor gets a turn now.
         if found == 0 && (briefly_until..asleep_until).contains(&now) {
             found = self.sleep_on(now, asleep_until)?;
             now = self.now();
@@ -206,7 +206,7 @@ impl EpollNet {
         Ok(found)
     }
 
-    /// Goes on with a wait that has found nothing so far.
+    /// The second part of a wait that has found nothing so far.
     fn sleep_on(&mut self, now: Nanos, until: Nanos) -> io::Result<usize> {
         self.run_delay.since_last();
         let found = self.look(now, until)?;
@@ -250,7 +250,7 @@ impl EpollNet {
         conn.ended |= event.ended;
         if event.readable {
             if conn.reported {
-                // It was reported before and not read, so it may not be empty.
+                // The actor has not read what was reported before, so the socket may not be empty.
                 conn.drained_at = None;
             }
             conn.reported = true;
@@ -259,7 +259,8 @@ impl EpollNet {
     }
 
     fn accept(&mut self, listener: usize, ready: &mut Vec<Ready>) -> io::Result<()> {
-        // Else nobody is there, the client went away, or descriptors ran out: the next wait tries again.
+        // An error says that no client waits, that it has gone, or that descriptors ran out. The next wait
+        // tries again.
         while let Ok((stream, _)) = self.listeners[listener].accept() {
             stream.set_nonblocking(true)?;
             ready.push(Ready::Accepted(self.adopt(Socket::Tcp(stream), State::Open)?));
@@ -270,7 +271,7 @@ impl EpollNet {
     /// Adds a socket and watches it.
     fn adopt(&mut self, socket: Socket, state: State) -> io::Result<ConnId> {
         socket.send_at_once()?;
-        // A Unix socket takes the option and has no stamps all the same.
+        // A Unix socket accepts the option, but gives no stamps.
         if self.use_kernel_stamps && matches!(socket, Socket::Tcp(_)) {
             // A kernel without stamps is no error: reads then have none.
             self.use_kernel_stamps = sys::enable_receive_stamps(&socket).is_ok();
@@ -286,7 +287,7 @@ impl EpollNet {
         Ok(id)
     }
 
-    /// Begins the connections again for which a server had no room.
+    /// Tries the Unix sockets again for which a server had no room.
     fn begin_queued(&mut self, ready: &mut Vec<Ready>) {
         let Self { queued, slots, epoll, .. } = self;
         queued.retain(|(id, path)| {
@@ -346,7 +347,7 @@ impl Net for EpollNet {
                     conn.socket.acknowledge_at_once();
                 }
                 self.loop_stats.truncated_control += u64::from(truncated);
-                // Of a socket that had not been drained nothing new is known.
+                // If the socket had not been drained, its earlier bound is still the best one.
                 let (certain, likely) = match conn.drained_at {
                     Some(drained_at) => self.emptiness.of_drained(drained_at, user),
                     None => (conn.empty_before, conn.empty_before),
@@ -391,7 +392,7 @@ impl Net for EpollNet {
         if let Some(conn) = self.slots.take(id)
             && how == Close::Reset
         {
-            // If the option cannot be set the other side sees an ordinary end.
+            // If the option cannot be set, the other side sees an ordinary end.
             let _ = conn.socket.reset_on_close();
         }
     }

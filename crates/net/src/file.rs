@@ -1,13 +1,13 @@
-//! Reads whole files, up to a limit: a device or a pipe may have no end. Files that are read several
-//! times have to be regular files.
+//! Reads whole files up to a size limit, because a device or a pipe may have no end. Files that are read
+//! several times must be regular files.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The largest file of settings that is read, in bytes: a plan, a profile, a template, certificates.
+/// The largest file of settings that is read, in bytes (16 MiB): a plan, a profile, a template, certificates.
 pub const MAX_SETTINGS_BYTES: usize = 16 << 20;
-/// The largest file of results or of arrivals that is read, in bytes.
+/// The largest file of results or of arrivals that is read, in bytes (256 MiB).
 pub const MAX_RESULTS_BYTES: usize = 256 << 20;
 
 /// Opens a regular file.
@@ -27,10 +27,10 @@ pub fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// The bytes of a file that has at most `limit` of them.
+/// Reads a file of at most `limit` bytes.
 ///
 /// # Errors
-/// When it has more, or cannot be read.
+/// When it is larger, or cannot be read.
 pub fn read(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(limit as u64 + 1).read_to_end(&mut bytes)?;
@@ -41,12 +41,12 @@ pub fn read(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The text of a file that has at most `limit` bytes.
+/// Reads a text file of at most `limit` bytes.
 ///
 /// # Errors
 /// As [`read`], and when it is not UTF-8.
 pub fn read_text(path: &Path, limit: usize) -> io::Result<String> {
-    // The words of the standard library, which has a function like this one without a limit.
+    // The same message as that of `std::fs::read_to_string`.
     let no_text =
         |_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
     String::from_utf8(read(path, limit)?).map_err(no_text)

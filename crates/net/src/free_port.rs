@@ -1,4 +1,4 @@
-//! A port that nobody listens on. It does not reserve the port.
+//! A port on which no program listens. It does not reserve the port.
 
 use std::io;
 use std::net::TcpListener;
@@ -7,7 +7,7 @@ use std::net::TcpListener;
 /// may fail to listen.
 ///
 /// # Errors
-/// When the address is none of this machine, or it has no port left.
+/// When `host` is not an address of this machine, or no port is free.
 pub fn free_port(host: &str) -> io::Result<u16> {
     TcpListener::bind((host, 0))?.local_addr().map(|address| address.port())
 }

@@ -1,12 +1,11 @@
-//! Time and sockets: the one place that reads a clock or touches the network, and its virtual
-//! twin.
+//! Time and sockets behind one trait: real ones over epoll, and a virtual network with a virtual clock.
 //!
-//! Programs that communicate are [`Actor`]s: a turn gets what is ready, acts, and returns when it
-//! wants the next turn. [`EpollNet`] plays an actor over real sockets and the monotonic clock;
-//! [`virtual_net::play`] plays several against each other over in-memory pipes, where time passes
-//! only when nobody has anything left to do, so that every instant of a test is exact.
+//! Code that communicates is an [`Actor`]: its turn receives what is ready, acts, and returns when it wants
+//! the next turn. [`EpollNet`] runs an actor over real sockets and the monotonic clock. [`virtual_net::play`]
+//! runs several actors that are connected by in-memory pipes. Its time passes only when no actor has anything
+//! left to do, so every instant of a test is exact.
 //!
-//! Nothing here knows HTTP, requests or metrics.
+//! Nothing here depends on HTTP, requests or metrics.
 
 mod address;
 mod conn;
@@ -39,7 +38,7 @@ pub use sys::{
 };
 pub use waker::Waker;
 
-/// One connection, never reused for another.
+/// The id of a connection. It is never used again for another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnId {
     slot: u32,
@@ -64,7 +63,7 @@ pub enum Ready {
     Accepted(ConnId),
     /// There is something to read, or the other side has closed.
     Readable(ConnId),
-    /// A connection that could not take all bytes of a write takes some again.
+    /// A connection accepts bytes again, after a write that it accepted only in part.
     Writable(ConnId),
 }
 
@@ -88,7 +87,7 @@ pub struct Arrived {
     pub bytes: usize,
     /// When the kernel received the last segment of them, if it stamps receives.
     pub kernel: Option<Nanos>,
-    /// When the program had them.
+    /// When the read returned them.
     pub user: Nanos,
     /// The last earlier instant at which the socket is known to have been empty.
     pub empty_before: Nanos,
@@ -146,7 +145,7 @@ pub enum Wake {
 }
 
 impl Wake {
-    /// The earlier of two; `Done` gives way to anything.
+    /// The earlier of `self` and `at`. `WhenReady` and `Done` become `At(at)`.
     #[must_use]
     pub fn or_at(self, at: Nanos) -> Self {
         match self {
@@ -158,6 +157,6 @@ impl Wake {
 
 /// A program that communicates over a [`Net`].
 pub trait Actor<N: Net> {
-    /// Handles what is ready and what is due.
+    /// Handles what is ready and what is due. Returns when it wants the next turn.
     fn turn(&mut self, net: &mut N, ready: &[Ready]) -> Wake;
 }

@@ -1,4 +1,4 @@
-//! Delays of an event loop. It counts, and judges nothing.
+//! Counts delays of an event loop. It does not judge them.
 
 use std::time::Duration;
 
@@ -10,27 +10,27 @@ pub const STALL: Duration = Duration::from_millis(10);
 /// Delays of a loop since the last reading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopStats {
-    /// Turns by length: from the end of one wait to the call of the next. Whatever arrives or becomes
+    /// The lengths of turns, each from the end of one wait to the call of the next. What arrives or becomes
     /// due during a turn waits for the next one.
     pub turns: Histogram,
-    /// Waits that timed out, by how late they ended.
+    /// How late the waits ended that timed out.
     pub overslept: Histogram,
-    /// The time of all turns.
+    /// The total time of all turns.
     pub busy: Duration,
-    /// Turns and waits with a [`STALL`].
+    /// How many turns and late wake-ups reached [`STALL`].
     pub stalls: u64,
-    /// The time of all stalls.
+    /// The total time of all stalls.
     pub stalled: Duration,
-    /// The time that the thread was ready to run and had no processor; absent where the kernel
-    /// keeps no account.
+    /// The time in which the thread was ready to run and had no processor; `None` if the kernel keeps no
+    /// account.
     pub waited_for_cpu: Option<Duration>,
     /// Reads whose control message did not fit, so that a stamp may be lost.
     pub truncated_control: u64,
 }
 
 impl LoopStats {
-    /// Adds those of another loop that ran beside this one. The time at work, the time of stalls and the time
-    /// without a processor are those of the loop that had most: each is a share of one thread's time.
+    /// Adds the counts of another loop that ran at the same time. `busy`, `stalled` and `waited_for_cpu` are
+    /// those of the loop that had most: each is a share of one thread's time.
     #[must_use]
     pub fn beside(mut self, other: &Self) -> Self {
         self.turns.add_all(&other.turns);

@@ -4,12 +4,12 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-/// What the kernel's account says of a span of time.
+/// The kernel's account of a thread over an interval of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Account {
     /// How long the thread was ready to run and had no processor.
     pub waited: Duration,
-    /// How often it came to a processor: after a sleep, a stop, or when another thread had to give way.
+    /// How often it was given a processor: after a sleep, a stop or a preemption.
     pub turns: u64,
 }
 
@@ -23,7 +23,7 @@ pub struct RunDelay {
 }
 
 impl RunDelay {
-    /// The account of the calling thread; empty where the kernel keeps none.
+    /// The account of the calling thread; empty if the kernel keeps none.
     pub fn of_this_thread() -> Self {
         let file = File::open("/proc/thread-self/schedstat").ok();
         let mut delay = Self { file, last_ns: 0, last_turns: 0, total_from_ns: 0 };
@@ -32,7 +32,7 @@ impl RunDelay {
         delay
     }
 
-    /// The account since the last call; nothing where the kernel keeps none.
+    /// The account since the last call; `None` if the kernel keeps none.
     pub fn since_last(&mut self) -> Option<Account> {
         let mut buffer = [0; 96];
         let count = self.file.as_ref()?.read_at(&mut buffer, 0).ok()?;
@@ -43,7 +43,8 @@ impl RunDelay {
         Some(account)
     }
 
-    /// The delay since the last call, up to the last reading.
+    /// The time without a processor since the last call, up to the last reading; `None` if the kernel keeps
+    /// no account.
     pub fn take_total(&mut self) -> Option<Duration> {
         self.file.as_ref()?;
         let from_ns = std::mem::replace(&mut self.total_from_ns, self.last_ns);
@@ -51,7 +52,8 @@ impl RunDelay {
     }
 }
 
-/// The second and the third of three numbers: time on a processor, time waiting for one, turns.
+/// Returns the second and the third of three numbers: time on a processor and time waiting for one, both in
+/// ns, and how often the thread was given one.
 fn parse(text: &str) -> Option<(u64, u64)> {
     let mut numbers = text.split_whitespace().skip(1).map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
@@ -79,7 +81,7 @@ mod tests {
         };
         let mut delay = RunDelay { last_ns: before_ns, ..RunDelay::of_this_thread() };
         delay.total_from_ns = before_ns;
-        // A busy machine may let this thread wait at any point: then all of them have grown.
+        // A busy machine may let this thread wait at any point, which increases all of these numbers.
         let since_ns = delay.since_last().expect("an account").waited.as_nanos();
         let total_ns = delay.take_total().expect("an account").as_nanos();
         let (after_ns, _) = of_the_kernel().expect("an account");

@@ -1,5 +1,5 @@
-//! A stream socket of this process: TCP, or a Unix socket, which has no acknowledgements to hurry and
-//! gets no stamps from the kernel.
+//! A stream socket of this process: TCP or Unix. A Unix socket has no acknowledgements, and the kernel gives
+//! it no time stamps.
 
 use std::io::{self, Write};
 use std::net::TcpStream;
@@ -16,11 +16,11 @@ pub(crate) enum Socket {
     Unix(UnixStream),
 }
 
-/// What became of the beginning of a connection.
+/// The result of beginning to connect.
 pub(crate) enum Begun {
-    /// It goes on by itself.
+    /// The kernel continues to connect.
     Connecting(Socket),
-    /// The Unix socket's server has no room for one more that waits to be accepted.
+    /// The accept queue of the Unix socket's server is full.
     NoRoom(Socket, Arc<Path>),
 }
 
@@ -44,7 +44,7 @@ impl Socket {
         }
     }
 
-    /// Begins again where there was no room.
+    /// Tries again to connect after [`Begun::NoRoom`].
     pub fn begin_queued(&self, path: &Path) -> io::Result<()> {
         match self {
             Self::Tcp(_) => Ok(()),
@@ -52,7 +52,7 @@ impl Socket {
         }
     }
 
-    /// Has small writes sent at once.
+    /// Makes the kernel send small writes at once.
     pub fn send_at_once(&self) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => stream.set_nodelay(true),
@@ -75,15 +75,15 @@ impl Socket {
         }
     }
 
-    /// Has what was received acknowledged now.
+    /// Makes the kernel acknowledge now what was received.
     pub fn acknowledge_at_once(&self) {
         if let Self::Tcp(stream) = self {
             sys::acknowledge_at_once(stream);
         }
     }
 
-    /// Makes the connection end with a reset when it is closed. A Unix socket always ends at once, and
-    /// the other side sees a reset where it had sent what was not read.
+    /// Makes the connection end with a reset when it is closed. A Unix socket has no such option: the other
+    /// side sees a reset if it had sent data that was not read.
     pub fn reset_on_close(&self) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => sys::reset_on_close(stream),

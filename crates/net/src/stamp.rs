@@ -7,11 +7,11 @@ use inferometer_model::time::Nanos;
 
 use crate::sys;
 
-/// How old the measured offset between the clocks may grow before it is measured again. A wall
-/// clock that is slewed moves by at most 500 ppm: 50 ns in this time.
+/// How old the measured offset between the clocks may become before it is measured again. A wall clock that
+/// is slewed moves by at most 500 ppm: 50 us in this time.
 const OFFSET_LIFETIME_NS: u64 = 100_000_000;
 
-/// A change of the offset that slewing cannot explain: somebody set the clock.
+/// A change of the offset that slewing cannot explain: the wall clock was set.
 const STEP_NS: i64 = 500_000;
 
 /// Counts of stamps.
@@ -19,21 +19,21 @@ const STEP_NS: i64 = 500_000;
 pub struct StampStats {
     /// Steps of the wall clock.
     pub clock_steps: u64,
-    /// Stamps that lay outside of the interval in which the data can have arrived, and were not
-    /// used.
+    /// Stamps that were outside of the interval in which the data can have arrived, and were not used.
     pub implausible: u64,
 }
 
-/// Keeps the kernel stamping what it receives.
+/// Keeps the kernel's receive time stamps switched on.
 ///
-/// The kernel switches stamping on when the first socket asks for it, off with the last one, and on
-/// a work queue: what arrives in the meantime has no stamp. So one socket asks for it as long as
-/// this lives, and receives from itself until a stamp comes.
+/// The kernel switches them on for the first socket that requests them, and off with the last one. It does
+/// this later, on a work queue, and data that arrives in between has no stamp. So one socket requests them
+/// during the whole life of this value, and sends to itself at first until a stamp comes.
 pub struct StampKeeper {
     _socket: UdpSocket,
 }
 
-/// How long to wait for the first stamp. Where the kernel gives none, reads say so themselves.
+/// How often to try for the first stamp, with a pause after each try. If there is none, reads have no kernel
+/// stamps.
 const FIRST_STAMP_TRIES: u32 = 50;
 const FIRST_STAMP_PAUSE: Duration = Duration::from_millis(1);
 
@@ -55,7 +55,7 @@ impl StampKeeper {
     }
 }
 
-/// The monotonic clock now, for deadlines beside the measurement.
+/// The monotonic clock now, for deadlines outside of a measurement.
 pub fn monotonic_now() -> Nanos {
     Nanos(sys::monotonic_ns())
 }
@@ -92,9 +92,9 @@ impl Converter {
         }
     }
 
-    /// The stamp on the monotonic axis, if it lies between the instant at which the socket was
-    /// last known to be empty and the instant at which the data was read. A stamp from before a
-    /// step of the clock falls outside and is counted, not used.
+    /// The stamp on the monotonic axis. It must be between the last instant at which the socket is known to
+    /// have been empty and the instant of the read. Otherwise it is counted and not used, for example after a
+    /// step of the clock.
     pub fn convert(&mut self, wall_ns: u64, empty_before: Nanos, user: Nanos) -> Option<Nanos> {
         let stamp = Nanos(wall_ns.wrapping_sub_signed(self.offset_ns));
         // The two clocks are read one after the other, so equal instants may seem swapped.
@@ -109,8 +109,8 @@ impl Converter {
     }
 }
 
-/// Wall clock minus monotonic clock, and the monotonic time of the measurement: of five tries
-/// the one whose two readings of the monotonic clock lie closest together.
+/// Wall clock minus monotonic clock, and the monotonic time of the measurement. Of five tries it takes the
+/// one with the least time between its two readings of the monotonic clock.
 fn measure_offset() -> (i64, u64) {
     (0..5)
         .map(|_| {

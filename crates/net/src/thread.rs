@@ -1,4 +1,4 @@
-//! Threads that cannot be started are errors with words, and no panics.
+//! Starts threads. If a thread cannot be started, this is an error with a message, and no panic.
 
 use std::io;
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
@@ -6,7 +6,7 @@ use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 /// Starts a thread.
 ///
 /// # Errors
-/// When the system refuses one more.
+/// When the system refuses another thread.
 pub fn spawn<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
@@ -16,7 +16,7 @@ pub fn spawn<T: Send + 'static>(
 /// Starts a thread that ends within a scope.
 ///
 /// # Errors
-/// When the system refuses one more.
+/// When the system refuses another thread.
 pub fn spawn_scoped<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,

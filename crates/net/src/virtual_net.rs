@@ -1,5 +1,5 @@
-//! In-memory pipes and a virtual clock: actors talk to each other in one thread, and time moves
-//! only when nobody has anything left to do. Every instant is exact and repeatable.
+//! In-memory pipes and a virtual clock: actors communicate within one thread, and time moves only when no
+//! actor has anything left to do. Every instant is exact and repeatable.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -22,12 +22,12 @@ pub struct VirtualNet {
 
 struct World {
     now: Nanos,
-    /// Who listens where.
+    /// The host that listens at each address.
     listeners: BTreeMap<SocketAddr, usize>,
     /// Both ends of each connection: ends 2k and 2k + 1 belong together.
     ends: Vec<End>,
     next_port: u16,
-    /// By host: it acts at whole multiples of this only, in nanoseconds.
+    /// By host: it acts only at whole multiples of this time, in nanoseconds.
     turn_every_ns: Vec<u64>,
 }
 
@@ -36,7 +36,7 @@ struct End {
     host: usize,
     /// Data on its way to this end or waiting to be read, each segment with its arrival.
     inbox: VecDeque<(Nanos, Vec<u8>)>,
-    /// How the other side has closed, if it has.
+    /// How the other side has closed the connection, if it has.
     closed: Option<Close>,
     /// Whether this side has closed.
     gone: bool,
@@ -50,7 +50,7 @@ enum Pending {
     Accepted,
 }
 
-/// This many hosts, which share one clock that stands at zero.
+/// Returns this many hosts. They share one clock, which begins at zero.
 pub fn hosts(count: usize) -> Vec<VirtualNet> {
     let world = World {
         now: Nanos::ZERO,
@@ -72,7 +72,7 @@ pub fn play(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)]) {
     play_until(actors, 1);
 }
 
-/// The same until the first `leading` of them are done.
+/// Runs several actors together until the first `leading` of them are done.
 ///
 /// # Panics
 /// If no actor will ever act again and one of those is not done.
@@ -81,8 +81,8 @@ pub fn play_until(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)], leadi
     loop {
         let mut somebody_acted = false;
         for (position, (actor, net)) in actors.iter_mut().enumerate() {
-            // An actor does all that it can do now before the others see any of it: what happens
-            // at one instant happens together.
+            // An actor does everything that it can do now before the others run, so its actions at one
+            // instant are seen together.
             while net.has_processor() {
                 let ready = net.ready();
                 let due = matches!(wakes[position], Wake::At(at) if at <= net.now())
@@ -107,8 +107,8 @@ pub fn play_until(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)], leadi
 }
 
 impl VirtualNet {
-    /// Gives this host a processor at whole multiples of a period only, as a busy machine does.
-    /// What arrives in between waits, with the stamp of its arrival.
+    /// Gives this host a processor only at whole multiples of a period, as on a busy machine. Data that
+    /// arrives in between waits, and keeps the stamp of its arrival.
     ///
     /// # Panics
     /// If the period is zero.
@@ -128,7 +128,7 @@ impl VirtualNet {
         world.now.0.is_multiple_of(world.turn_every_ns[self.host])
     }
 
-    /// When the host acts next, if nobody else does anything.
+    /// When the host acts next, if no other host does anything.
     fn next_turn(&self, wake: Wake) -> Option<Nanos> {
         let world = self.world.borrow();
         let waits = world.ends.iter().any(|end| {
@@ -137,7 +137,7 @@ impl VirtualNet {
         });
         let due = match wake {
             Wake::Done => return None,
-            // It has no processor now, or it would have seen to that.
+            // It has no processor now; otherwise it would have handled this already.
             _ if waits || self.waker.is_woken() => world.now,
             Wake::At(at) => at.max(world.now),
             Wake::WhenReady => return None,
@@ -227,7 +227,7 @@ impl Net for VirtualNet {
         let end = &mut world.ends[conn.slot()];
         let mut bytes = 0;
         let mut stamp = now;
-        // Here it is known when the first of what waits came: until then there was nothing.
+        // Here the arrival of the first waiting bytes is known exactly: until then the socket was empty.
         let empty_before = end.inbox.front().map_or(now, |(arrived, _)| *arrived);
         while bytes < buffer.len()
             && let Some((arrived, segment)) = end.inbox.front_mut()
@@ -305,7 +305,7 @@ mod tests {
         }
     }
 
-    /// Sends a byte, awaits it, and does it again.
+    /// Sends a byte, waits for the answer, and repeats this.
     struct Caller {
         to: SocketAddr,
         conn: Option<ConnId>,

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::sys;
 
-/// A handle that wakes who waits on the [`crate::EpollNet`] or the host in memory that it came from.
+/// A handle that wakes the actor on the [`crate::EpollNet`] or the virtual host that it came from.
 #[derive(Clone, Debug)]
 pub struct Waker(Way);
 
-/// How somebody is woken.
+/// How a waker works.
 #[derive(Clone, Debug)]
 enum Way {
     Counter(EventCounter),
@@ -20,7 +20,7 @@ enum Way {
     All(Arc<[Waker]>),
 }
 
-/// What an epoll waits on for its waker.
+/// The event counter that an epoll loop watches for its waker.
 #[derive(Clone, Debug)]
 pub(crate) struct EventCounter(Arc<File>);
 
@@ -43,17 +43,17 @@ impl EventCounter {
 }
 
 impl Waker {
-    /// One that wakes all of these.
+    /// A waker that wakes all of these.
     pub fn of_all(wakers: impl IntoIterator<Item = Self>) -> Self {
         Self(Way::All(wakers.into_iter().collect()))
     }
 
-    /// One that keeps in memory whether it was woken.
+    /// A waker that keeps in memory whether it was woken.
     pub(crate) fn in_memory() -> Self {
         Self(Way::Flag(Arc::default()))
     }
 
-    /// Wakes it. Several calls before it wakes count as one.
+    /// Wakes the actor. Several calls before its turn count as one.
     pub fn wake(&self) {
         match &self.0 {
             // A counter at its limit refuses the write, but then the thread is being woken anyway.
@@ -63,12 +63,12 @@ impl Waker {
         }
     }
 
-    /// Whether one in memory was woken and has had no turn since.
+    /// Whether a waker in memory was woken and its actor has had no turn since.
     pub(crate) fn is_woken(&self) -> bool {
         matches!(&self.0, Way::Flag(flag) if flag.load(Relaxed))
     }
 
-    /// The same, and from now on it has had its turn.
+    /// The same, and clears it: the actor gets its turn now.
     pub(crate) fn was_woken(&self) -> bool {
         matches!(&self.0, Way::Flag(flag) if flag.swap(false, Relaxed))
     }

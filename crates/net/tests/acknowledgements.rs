@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use inferometer_net::{Actor, Close, ConnId, EpollNet, Net, ReadResult, Ready, Wake};
 
-/// Linux delays an acknowledgement by this at least, where it delays one.
+/// The least time by which Linux delays an acknowledgement, if it delays it.
 const DELAY: Duration = Duration::from_millis(40);
 const REQUESTS: usize = 12;
-/// A new connection acknowledges at once in any case, and a first answer as well.
+/// How many answers to skip: at the beginning of a connection, acknowledgements are sent at once in any case.
 const SETTLED: usize = 4;
 
 /// Sends requests one after the other on one connection. A server with Nagle's algorithm answers each
@@ -91,7 +91,7 @@ fn a_server_that_waits_for_acknowledgements_need_not_wait_on_a_connection_that_i
         first_at,
     };
     net.play(&mut client).unwrap();
-    // Of several requests, so that a busy machine does not matter.
+    // The shortest of several requests, so that a busy machine does not matter.
     let shortest = client.shortest;
     assert!(shortest < DELAY * 3 / 4, "the second segment came {shortest:?} after the first");
 }

@@ -1,4 +1,4 @@
-//! TLS over in-memory pipes: an actor that knows nothing of it against a server that speaks it.
+//! TLS over in-memory pipes: an actor that is written without TLS, against a server that speaks it.
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use std::io::{Read, Write};
@@ -20,13 +20,13 @@ const KEY: &[u8] = include_bytes!("../fixtures/tls/server.key");
 const SELF_SIGNED: &[u8] = include_bytes!("../fixtures/tls/self-signed.pem");
 const SELF_SIGNED_KEY: &[u8] = include_bytes!("../fixtures/tls/self-signed.key");
 const ADDRESS: &str = "127.0.0.1:443";
-/// The server listens by then.
+/// When the client begins. The server already listens at this time.
 const START: Nanos = Nanos(1_000_000);
 const LATER: Duration = Duration::from_millis(5);
 
-/// Sends back what it is sent, once all of it has come and a while later, and says goodbye.
+/// Receives all expected bytes, sends them back a while later, and ends the TLS session.
 struct Echo {
-    /// Its certificate and the key of it.
+    /// Its certificate and its key.
     shows: (&'static [u8], &'static [u8]),
     listening: bool,
     conn: Option<(ConnId, ServerConnection)>,
@@ -66,7 +66,7 @@ impl Echo {
         session
     }
 
-    /// Takes in what came; false when the client wants no more of it.
+    /// Decrypts what arrived; false if the client has ended the session with an alert.
     fn take(&mut self, mut bytes: &[u8]) -> bool {
         let (_, tls) = self.conn.as_mut().unwrap();
         while !bytes.is_empty() && tls.read_tls(&mut bytes).unwrap() > 0 {
@@ -176,7 +176,7 @@ impl<N: Net> Actor<N> for Client {
     }
 }
 
-/// Sends `bytes`, reads into a buffer of `room`, and trusts as said a server of this name.
+/// Sends `bytes` to the server with this host name and this trust, and reads into a buffer of `room` bytes.
 fn talk(bytes: Vec<u8>, room: usize, host: &str, trust: &Trust) -> Client {
     talk_to(Echo::new(bytes.len()), bytes, room, host, trust)
 }
@@ -197,7 +197,7 @@ fn what_is_sent_comes_back_whatever_room_there_is_to_read_into() {
         let client = talk(bytes.clone(), room, "localhost", &Trust::Also(AUTHORITY.to_vec()));
         assert_eq!(client.failed, None);
         assert!(client.came == bytes, "{} of {} bytes came back", client.came.len(), bytes.len());
-        // Everything of one read bears that read's stamp, however it was handed on.
+        // All bytes of one socket read have its time, also if the actor reads them in parts.
         let later = START + LATER;
         assert!(client.arrivals.iter().all(|&at| at == later), "{:?}", client.arrivals.first());
     }
@@ -225,7 +225,7 @@ fn a_server_with_a_certificate_of_its_own_is_trusted_where_that_was_given() {
     let given = Trust::Also(SELF_SIGNED.to_vec());
     let client = talk("localhost", &given);
     assert_eq!((client.failed, client.came), (None, b"secret".to_vec()));
-    // The name counts as with any other, and so does another certificate that was given.
+    // The host name must match as with any other certificate, and another given certificate does not help.
     for (host, trust) in [
         ("example.org", &given),
         ("localhost", &Trust::Also(AUTHORITY.to_vec())),
@@ -251,11 +251,11 @@ fn a_server_that_accepts_and_never_answers_is_given_up_when_the_time_of_the_hand
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let connect = || std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let tls = TlsClient::new("localhost", &Trust::Anybody, None).unwrap();
-    // The time is over when the first answer is asked for.
+    // The time is over at the first read.
     let error = tls.over(connect(), Duration::ZERO).err().unwrap();
     assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
     assert!(error.to_string().contains("did not complete within the time limit"), "{error}");
-    // There is time left, and the socket's own is over.
+    // The handshake has time left, but the time-out of the socket ends.
     let socket = connect();
     socket.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
     let error = tls.over(socket, Duration::from_secs(3_600)).err().unwrap();

@@ -1,5 +1,5 @@
-//! The cards of a machine: their properties and samples of their state. A source that does not exist
-//! is no error; one that stops answering is. A new source is a file in `cards` and a line here.
+//! The cards of a machine: their properties and samples of their state. It is no error if a source does not
+//! exist, but it is one if a source stops answering. A new source needs a file in `cards` and a line here.
 
 mod dcgm;
 mod nvidia_smi;
@@ -19,7 +19,7 @@ pub trait CardSource: Send {
     /// The properties of the cards.
     fn cards(&self) -> Vec<Card>;
 
-    /// A sample of each card, or why there is none, as text. What a card does not report is absent.
+    /// A sample of each card, or why there is none, as text. Values that a card does not report are `None`.
     fn sample(&mut self) -> Vec<Result<CardSample, String>>;
 }
 
@@ -41,7 +41,7 @@ impl CardSource for Renumbered {
     }
 }
 
-/// Numbers the cards of all sources consecutively, since each source numbers its own from 0.
+/// Numbers the cards of all sources consecutively, because each source numbers its own from 0.
 fn number_consecutively(sources: Vec<Box<dyn CardSource>>) -> Vec<Box<dyn CardSource>> {
     let mut first = 0;
     let mut numbered: Vec<Box<dyn CardSource>> = Vec::new();
@@ -73,7 +73,7 @@ impl CardSource for Selected {
     }
 }
 
-/// Only the cards with these numbers.
+/// Selects the cards with these numbers.
 ///
 /// # Errors
 /// When one of them does not exist, as text.
@@ -93,11 +93,11 @@ pub fn select_cards(
     Ok(used.map(|source| Box::new(Selected { source, numbers: numbers.clone() }) as _).collect())
 }
 
-/// The cards of this machine: NVIDIA's by NVML, or by `nvidia-smi` in a static binary; AMD's by the
-/// driver's files in `/sys`.
+/// The cards of this machine: those of NVIDIA through NVML, or `nvidia-smi` in a static binary; those of AMD
+/// through the driver's files in `/sys`.
 pub fn local_cards() -> Vec<Box<dyn CardSource>> {
     let mut sources: Vec<Box<dyn CardSource>> = Vec::new();
-    // What is linked statically cannot load a library that needs the system's C library.
+    // A static binary cannot load a library that needs the system's C library.
     if cfg!(target_feature = "crt-static") {
         let found = nvidia_smi::SmiCards::find(Path::new("nvidia-smi"));
         sources.extend(found.map(|cards| Box::new(cards) as Box<dyn CardSource>));

@@ -1,10 +1,10 @@
-//! The machine of the measurement, as it states itself. What it does not state is absent.
+//! The machine of the measurement, as it describes itself. Unknown values are `None`.
 
 use std::fs;
 
 use inferometer_model::target::Environment;
 
-/// What this machine is.
+/// The properties of this machine.
 pub fn environment() -> Environment {
     let read = |path: &str| fs::read_to_string(path).ok();
     let line = |path: &str| read(path).map(|text| text.trim().to_owned());

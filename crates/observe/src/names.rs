@@ -1,5 +1,5 @@
-//! The names of metrics by engine (`names.toml`), and reading a server's text by them. A new engine is
-//! a table in that file. No I/O.
+//! The names of metrics by engine (`names.toml`), and parsing a server's text with them. A new engine needs a
+//! table in that file. No I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use inferometer_http::prometheus::{Metric, metrics};
 /// The built-in names.
 const KNOWN: &str = include_str!("names.toml");
 
-/// One name, or alternatives of which the first that a server has counts.
+/// One name, or alternatives. The first one that a server has counts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum Spelling {
@@ -19,7 +19,7 @@ enum Spelling {
     Alternatives(Vec<String>),
 }
 
-/// The quantity that a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(untagged)]
 enum Meaning {
@@ -32,7 +32,7 @@ enum Meaning {
 struct Formula {
     meaning: Meaning,
     names: Vec<String>,
-    /// Origin: the user's own counts only if the server has all its names.
+    /// Where the names come from. A formula of the user counts only if the server has all its names.
     origin: Origin,
 }
 
@@ -49,7 +49,7 @@ pub struct MetricNames {
     formulas: Vec<Formula>,
 }
 
-/// Whether histograms are read as well: they are long.
+/// Whether histograms are read too. They are long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Histograms {
     /// Histograms, gauges and counters.
@@ -59,8 +59,8 @@ pub enum Histograms {
 }
 
 impl MetricNames {
-    /// The built-in names, but for quantities that `own` defines: the user's names by quantity, each a
-    /// name or a sum of names.
+    /// The built-in names, except for quantities that `own` defines. `own` has the user's names by quantity:
+    /// each is a name or a sum of names.
     ///
     /// # Errors
     /// When there is no such quantity.
@@ -99,8 +99,7 @@ impl MetricNames {
         Self { formulas }
     }
 
-    /// The user's own names that a text does not have. A counter without a value yet may only occur in
-    /// a comment.
+    /// The user's names that a text does not have. A counter without a value may occur only in a comment.
     pub(crate) fn unknown_to(&self, text: &str) -> Vec<&str> {
         let base = |name: &str| histogram_of(name).map(str::to_owned);
         let samples = metrics(text).flat_map(|m| [Some(m.name.to_owned()), base(m.name)]);
@@ -119,7 +118,7 @@ impl MetricNames {
             .collect()
     }
 
-    /// The values in a server's text; empty where none of the names occurs.
+    /// The values in a server's text; empty if none of the names occurs.
     pub fn read(&self, text: &str, histograms: Histograms) -> ServerSample {
         // A server with several engines has a line for each, distinguished by labels.
         let mut found: BTreeMap<&str, Vec<Metric<'_>>> = BTreeMap::new();
@@ -164,7 +163,7 @@ impl MetricNames {
     }
 }
 
-/// The quantity of a key in a table.
+/// The meaning of a key in a table.
 fn meaning(quantity: &str) -> Result<Meaning, String> {
     let name = toml::Value::String(quantity.to_owned());
     name.try_into().map_err(|_| {
@@ -180,12 +179,12 @@ fn terms(name: &str) -> Vec<String> {
     name.split('+').map(|term| term.trim().to_owned()).collect()
 }
 
-/// The histogram that a line belongs to.
+/// The name of the histogram that a line belongs to.
 fn histogram_of(name: &str) -> Option<&str> {
     ["_bucket", "_sum", "_count"].into_iter().find_map(|suffix| name.strip_suffix(suffix))
 }
 
-/// Over all lines: shares are averaged, all else is added up.
+/// The value over all lines: shares are averaged, other quantities are added.
 fn value(quantity: Quantity, lines: &[Metric<'_>]) -> Option<f64> {
     let values: Vec<f64> =
         lines.iter().map(|metric| metric.value).filter(|value| value.is_finite()).collect();
@@ -197,7 +196,7 @@ fn value(quantity: Quantity, lines: &[Metric<'_>]) -> Option<f64> {
     }
 }
 
-/// The histograms of all label sets as one; none where one of them holds no number.
+/// The histograms of all label sets as one; `None` if a value is not a finite number.
 fn buckets(lines: &[Metric<'_>]) -> Option<Buckets> {
     let mut buckets = Buckets::default();
     let mut counted = false;

@@ -1,5 +1,5 @@
-//! Polls the server and the cards while a pass runs. Never on the thread of the load generator, and
-//! never two requests at a time.
+//! Polls the server and the cards while a pass runs. It is never on the thread of the load generator, and
+//! never sends two requests at the same time.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -11,17 +11,17 @@ use crate::cards::CardSource;
 use crate::names::Histograms;
 use crate::scrape::Scrape;
 
-/// After a scrape, the observer waits at least so many times as long as the scrape took, so that a
-/// slow server spends at most a fiftieth of its time on answers.
+/// After a scrape, the observer waits at least this many times as long as the scrape took. So a slow server
+/// spends at most a fiftieth of its time on answers.
 const REST_FACTOR: u32 = 50;
 
 /// What is polled while a pass runs.
 pub struct Observer {
     /// The server's metrics, if they are scraped.
     pub scrape: Option<Scrape>,
-    /// The metrics of several servers, each with its name, where there are several.
+    /// The metrics of several servers, each with its name.
     pub sources: Vec<(String, Scrape)>,
-    /// Whether those are equal servers behind one load, so that together they say what one would.
+    /// Whether these are equal servers behind one load, whose metrics are combined into one sample.
     pub sums_up: bool,
     /// The cards of the server's machine, if any are found.
     pub cards: Vec<Box<dyn CardSource>>,
@@ -42,7 +42,7 @@ impl Observer {
         self.scrape.is_none() && self.sources.is_empty() && self.cards.is_empty()
     }
 
-    /// Polls once, before a pass begins. Where there is nothing to poll, that costs nothing.
+    /// Polls once, before a pass begins. It costs nothing if there is nothing to poll.
     pub fn begin(&mut self) -> Observed {
         let mut observed = Observed {
             asks_server: self.scrape.is_some() || self.sums_up && !self.sources.is_empty(),
@@ -112,7 +112,7 @@ impl Observer {
 }
 
 impl Observer {
-    /// Asks several servers one after the other.
+    /// Scrapes several servers, one after the other.
     fn ask_each(&self, sample: &mut Sample, histograms: Histograms) {
         for (_, scrape) in &self.sources {
             let began = monotonic_now();
@@ -126,7 +126,7 @@ impl Observer {
             sample.each.push(SourceSample { took_us, server, missing });
         }
         let all: Option<Vec<_>> = sample.each.iter().map(|one| one.server.as_ref()).collect();
-        // Without one of them the counters of all would fall.
+        // Without one of them, the counters of all together would fall.
         sample.server = match all {
             Some(all) if self.sums_up && !all.is_empty() => Some(ServerSample::together(all)),
             _ => sample.server.take(),

@@ -5,12 +5,12 @@ use inferometer_model::sample::ServerSample;
 
 use crate::names::{Histograms, MetricNames};
 
-/// Why there are no metrics that can be used.
+/// Why there are no usable metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MissingMetrics {
-    /// No text came.
+    /// There was no text.
     NoAnswer(String),
-    /// A text came that does not hold them. A fresh server may make them with its first request.
+    /// The text does not contain them. A new server may add them with its first request.
     NotYet(String),
 }
 
@@ -32,14 +32,14 @@ pub struct Scrape {
 }
 
 impl Scrape {
-    /// Metrics at a path of a server.
+    /// The metrics at a path of a server.
     pub fn new(server: Client, path: impl Into<String>, names: MetricNames) -> Self {
-        // A server that sends its answer slowly must not hold up a pass.
+        // A server that answers slowly must not delay a pass.
         let server = Client { deadline: server.timeout, ..server };
         Self { server, path: path.into(), names }
     }
 
-    /// `http://127.0.0.1:8000/metrics`
+    /// The address of the metrics, such as `http://127.0.0.1:8000/metrics`.
     pub fn address(&self) -> String {
         format!("{}{}", self.server.url, self.path)
     }
@@ -47,7 +47,7 @@ impl Scrape {
     /// The whole text.
     ///
     /// # Errors
-    /// Why there is none, as text.
+    /// Why there is no text, as text.
     pub(crate) fn text(&self) -> Result<String, String> {
         let answer = self.server.get(&self.path).map_err(|error| error.to_string())?;
         if answer.status != 200 {
@@ -62,7 +62,7 @@ impl Scrape {
         })
     }
 
-    /// Scrapes once, to check that known metrics are there, and all those that the user named.
+    /// Scrapes once, to check that there are known metrics, and all metrics that the user named.
     ///
     /// # Errors
     /// Why no known metric was found, or which are missing.

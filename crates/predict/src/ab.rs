@@ -1,5 +1,5 @@
-//! A comparison of two settings of the embedded engine in virtual time: simulates the blocks that
-//! `ab` would send. It sends nothing.
+//! Simulates a comparison of two settings of the embedded engine in virtual time: the blocks that `ab` would send. It
+//! sends nothing.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,19 +28,19 @@ use crate::stored::StoredPrediction;
 pub struct PredictedAb {
     /// The answer, with the results of both runs.
     pub document: AbDocument,
-    /// Where it was written.
+    /// The folder of its report.
     pub folder: PathBuf,
-    /// How long it took.
+    /// How long the simulation took.
     pub time: PlayTime,
 }
 
-/// Takes the records of a block.
+/// Receives the records of each block.
 type Keep<'a> = dyn FnMut(Side, &PassBegin, Vec<Record>) -> Result<(), PredictError> + 'a;
 
-/// Compares in virtual time; every block is stored.
+/// Compares two settings in virtual time and stores every block.
 ///
 /// # Errors
-/// When a plan cannot be simulated, and when files cannot be written.
+/// If a plan cannot be simulated, or files cannot be written.
 pub fn ab(run: &AbRun, configs: [&EngineConfig; 2]) -> Result<PredictedAb, PredictError> {
     let configs = with_noise(&run.sides, configs)?;
     let mut stored = Vec::new();
@@ -72,8 +72,8 @@ pub fn ab(run: &AbRun, configs: [&EngineConfig; 2]) -> Result<PredictedAb, Predi
     Ok(PredictedAb { document, folder, time })
 }
 
-/// The engines with the noise that their plans ask for. What both ask for alike is the machine's: one noise,
-/// which both meet in turn.
+/// Returns the engines with the noise of their plans. If both plans have the same noise, it is the machine's noise:
+/// both engines share one noise state and are affected in turn.
 fn with_noise(
     sides: &[Member; 2],
     configs: [&EngineConfig; 2],
@@ -87,12 +87,12 @@ fn with_noise(
     Ok([a, b])
 }
 
-/// Whether both sides ask for the same noise.
+/// Whether both sides have the same noise.
 fn is_shared(sides: &[Member; 2]) -> bool {
     sides[0].variant.spec.noise == sides[1].variant.spec.noise
 }
 
-/// Plays block after block until the procedure ends; `keep` gets the records of each, on one clock.
+/// Simulates blocks until the procedure ends; `keep` receives the records of each. All blocks share one time axis.
 fn play(run: &AbRun, configs: &[EngineConfig; 2], keep: &mut Keep<'_>) -> Result<(), PredictError> {
     let sides = &run.sides;
     let plan = &sides[0].plan;
@@ -143,7 +143,7 @@ fn play(run: &AbRun, configs: &[EngineConfig; 2], keep: &mut Keep<'_>) -> Result
     Ok(())
 }
 
-/// The figures of a block, as a run has them.
+/// The figures of a block, computed as in a run.
 fn block(plan: &Plan, begin: &PassBegin, records: &[Record]) -> Option<Block> {
     let mut figures = PassFigures::new(plan, begin, 0, 0);
     records.iter().for_each(|record| figures.add(record));

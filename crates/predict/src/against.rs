@@ -1,5 +1,4 @@
-//! What a prediction is compared with: a published table or a stored run. It reads, and judges
-//! nothing.
+//! Reads the measurements that a prediction is compared with: a published table or a stored run. It only reads them.
 
 mod differences;
 mod passes;
@@ -30,55 +29,55 @@ use inferometer_run::PlanError;
 use crate::measured_runs::MeasuredPass;
 use passes::{is_of_published_passes, of_passes};
 
-/// What a log that counts characters says of a closed loop's prompts.
+/// If a log contains this text, its prompt lengths are in characters, not in tokens.
 const LOG_OF_CHARACTERS: &str = "prompt-chars/second";
 
 /// Measured rows.
 pub struct Against {
-    /// Where they are from, in words.
+    /// Their origin, as text for people.
     pub origin: String,
     /// The rows.
     pub rows: Vec<PublishedRow>,
-    /// What was asked of the engine in each of the rows, where a log says so.
+    /// The load of each row, if a log states it.
     pub blocks: Vec<TextBlock>,
-    /// The passes of a stored run in each of its cells, if these are not the two passes of
-    /// published tables over fixed lengths. The rows then are its cells.
+    /// The passes of a stored run, unless they are the two passes of published tables over fixed lengths. The rows are
+    /// then the cells of that run.
     pub passes: Vec<MeasuredPass>,
-    /// How the rows were measured, where that is known.
+    /// The numbers of requests that were measured, if known.
     pub counts: Option<Counts>,
-    /// The model that was measured, where it is named.
+    /// The measured model, if known.
     pub model: Option<String>,
-    /// Engine and card that were measured, where they are named.
+    /// The measured engine and card, as far as known.
     pub measured_on: MeasuredOn,
 }
 
-/// Requests of the passes that a stored run measured.
+/// The number of requests in the passes of a stored run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// One by one; absent where there was no such pass.
+    /// In the pass that sends one by one; None if there was no such pass.
     pub one_by_one: Option<u32>,
-    /// At once.
+    /// In the saturated pass.
     pub saturated: u32,
-    /// Nothing was measured: the run is a prediction itself.
+    /// Whether the run is itself a prediction, so that nothing was measured.
     pub predicted: bool,
 }
 
 impl Against {
-    /// The figures of a cell.
+    /// The measured figures of a cell.
     pub fn row(&self, cell: CellPlan) -> Option<&Columns> {
         self.rows.iter().find(|row| row.cell == cell).map(|row| &row.measured)
     }
 
-    /// The load of a cell, where a log says so.
+    /// The load of a cell, if a log states it.
     pub fn block(&self, cell: CellPlan) -> Option<TextBlock> {
         let logged = self.rows.iter().zip(&self.blocks).find(|(row, _)| row.cell == cell);
         logged.map(|(_, block)| *block)
     }
 
-    /// Keeps of some cells those that were measured.
+    /// Returns those of the cells that were measured.
     ///
     /// # Errors
-    /// When none was: nothing would be compared with anything.
+    /// If none was measured, because then nothing can be compared.
     pub fn common(&self, cells: &[CellPlan]) -> Result<Vec<CellPlan>, PlanError> {
         let common: Vec<CellPlan> =
             cells.iter().copied().filter(|cell| self.row(*cell).is_some()).collect();
@@ -95,7 +94,7 @@ impl Against {
         )))
     }
 
-    /// Asks for as many requests as were measured, where that is known and nobody asked otherwise.
+    /// Sets the number of requests to the measured number, if that is known and the user gave no load.
     pub fn ask_for_its_counts(&self, spec: &mut Spec) {
         let Some(counts) = self.counts else { return };
         if spec.passes.is_none() && spec.concurrency.is_none() && spec.rate.is_none() {
@@ -106,7 +105,7 @@ impl Against {
         }
     }
 
-    /// Asks for the lengths of the rows.
+    /// Sets the lengths to those of the rows.
     pub fn ask_for_its_grid(&self, spec: &mut Spec) {
         let mut inputs: Vec<u32> = self.rows.iter().map(|row| row.cell.input_length).collect();
         let mut outputs: Vec<u32> = self.rows.iter().map(|row| row.cell.output_length).collect();
@@ -126,7 +125,7 @@ impl Against {
     }
 }
 
-/// The first of some cells, and how many more there are.
+/// The first 8 of some cells as text, and the number of the others.
 fn some_of(cells: &[CellPlan]) -> String {
     const SHOWN: usize = 8;
     let mut words: Vec<String> = cells.iter().take(SHOWN).map(CellPlan::to_string).collect();
@@ -136,8 +135,8 @@ fn some_of(cells: &[CellPlan]) -> String {
     words.join(", ")
 }
 
-/// Reads measured rows; of a file with several tables the one that is named, else the one whose
-/// engine is the profile's.
+/// Reads measured rows. In a file with several tables, `#SECTION` selects one; by default it is the table of the
+/// profile's engine.
 pub fn read(name: &str, store: Option<&str>, config: &EngineConfig) -> Result<Against, PlanError> {
     let (path, section) = match name.split_once('#') {
         Some((path, section)) => (path, Some(section)),
@@ -167,7 +166,7 @@ fn of_text(path: &str, text: &str, section: Option<&str>, engine: &str) -> Resul
     if !logged.is_empty() {
         return of_log(path, text, &logged);
     }
-    // A page whose logs count characters beside tokens names the lengths of its tables by them.
+    // If a page's logs count characters, the lengths in its tables are also in characters.
     if text.contains(LOG_OF_CHARACTERS) {
         return Err(format!(
             "the input lengths of this section are in characters (as the page's logs show, \
@@ -205,10 +204,10 @@ fn of_text(path: &str, text: &str, section: Option<&str>, engine: &str) -> Resul
     }
 }
 
-/// The rows of a log: lengths are the means that it states, in tokens.
+/// The rows of a log. The lengths are the means that it states, in tokens.
 ///
 /// # Errors
-/// When blocks stand under several headings: which of the logs is meant is not known.
+/// If the blocks are under several headings, because it is then unclear which log is meant.
 fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<Against, String> {
     let mut places: Vec<&[String]> = logged.iter().map(|block| &block.headings[..]).collect();
     places.dedup();
@@ -301,7 +300,7 @@ fn stored(run: &str, store: &Path, config: &EngineConfig) -> Result<Against, Pla
     })
 }
 
-/// The rows of imported results; of a log with the load that it states.
+/// The rows of imported results. For an imported log, also the load that it states.
 fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Against, String> {
     let origin = format!("run {id}, imported from {}", imported.place());
     if summary.findings.iter().any(|finding| {
@@ -338,10 +337,10 @@ fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Against
     Ok(Against { origin, rows: rows.collect(), blocks, passes, counts: None, model, measured_on })
 }
 
-/// How a run was measured.
+/// Returns the number of requests that were measured in a run.
 ///
 /// # Errors
-/// Why its figures are none that a prediction can be compared with.
+/// If a prediction cannot be compared with the run's figures. The error states the reason.
 fn counts(summary: &Summary) -> Result<Counts, String> {
     let speed = summary.target.facts.get("speed").and_then(|speed| speed.parse::<f64>().ok());
     if let Some(speed) = speed.filter(|speed| *speed != 1.0) {

@@ -1,4 +1,4 @@
-//! Why a plan cannot be predicted, or a prediction not be kept. No exit code.
+//! Errors of predictions. They do not define exit codes.
 
 use std::fmt::Display;
 use std::io;
@@ -7,19 +7,19 @@ use std::path::PathBuf;
 use inferometer_run::{PlanError, RunError};
 use inferometer_store::StoreError;
 
-/// Why there is no prediction.
+/// Why a prediction failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PredictError {
-    /// The plan, the engine or what is compared with cannot be predicted as it is.
+    /// The plan, the engine or the compared measurements cannot be predicted.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// What predictions share with runs failed: the workload, the report.
+    /// A part that predictions share with runs failed, such as the workload or the report.
     #[error(transparent)]
     Run(#[from] RunError),
     /// The store cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Requests could not be made or played.
+    /// Requests could not be created or simulated.
     #[error("{0}")]
     Requests(String),
     /// A file cannot be written.
@@ -27,7 +27,7 @@ pub enum PredictError {
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

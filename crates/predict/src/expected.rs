@@ -1,5 +1,5 @@
-//! Predictions for a stored run with known engine, card and model, compared with its measurements:
-//! the errors of a profile on runs that were not used in its fit. Nothing is stored.
+//! Predicts the passes of a stored run whose engine, card and model are known, and compares them with its measurements.
+//! This shows the errors of a profile on runs that were not used in its fit. Nothing is stored.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -16,26 +16,26 @@ use inferometer_store::StoredRun;
 use crate::measured_runs::measured_passes;
 use crate::ranges::{PassPlace, with_ranges};
 
-/// More requests than this are not played beside a run.
+/// Runs with more requests are not predicted.
 const MOST_REQUESTS: u64 = 100_000;
-/// Facts that name a card.
+/// Names of facts that may name the card.
 const CARD_FACTS: [&str; 3] = ["card", "gpu", "accelerator"];
 
 /// The predictions of a run's passes.
 pub struct Expected {
-    /// The profile that they are of.
+    /// The profile of the prediction.
     pub profile: String,
     /// The engine and the card, as flags: `--engine vllm-0.23 --card h100-sxm`.
     pub flags: String,
-    /// Each pass with its cell, compared with what was measured.
+    /// The prediction of each pass with its cell, compared with the measurement.
     pub passes: Vec<(CellPlan, PassPrediction)>,
 }
 
-/// The engine that a run was measured on, where it, its version, its card and its model are all known; under
-/// `profile` where one is given.
+/// Returns the engine that a run was measured on, if its name, version, card and model are known. `profile` replaces
+/// the built-in profile.
 ///
 /// # Errors
-/// Which of them is not known, or what of its arguments cannot be simulated.
+/// If one of them is unknown, or one of the engine's settings cannot be simulated. The error states which.
 pub fn known_engine(summary: &Summary, profile: Option<&Profile>) -> Result<EngineConfig, String> {
     let target = &summary.target;
     let engine = target.engine.as_ref().ok_or("its engine is not known")?.to_lowercase();
@@ -69,7 +69,7 @@ pub fn known_engine(summary: &Summary, profile: Option<&Profile>) -> Result<Engi
     Ok(config)
 }
 
-/// What a server said of itself.
+/// The facts that a server stated about itself.
 struct Facts<'a>(&'a BTreeMap<String, String>);
 
 impl Facts<'_> {
@@ -89,7 +89,7 @@ impl Facts<'_> {
     }
 }
 
-/// The cards of the machine, where they are all of one kind.
+/// The name of the machine's cards, if all have the same name.
 fn seen_card(summary: &Summary) -> Option<&str> {
     let cards = &summary.environment.cards;
     let mut names: Vec<&str> = cards.iter().filter_map(|card| card.name.as_deref()).collect();
@@ -100,10 +100,10 @@ fn seen_card(summary: &Summary) -> Option<&str> {
     }
 }
 
-/// The predictions of a run.
+/// Predicts the passes of a run.
 ///
 /// # Errors
-/// Why there are none: its engine is not known ([`known_engine`]), or its passes cannot be simulated.
+/// If its engine is not known ([`known_engine`]), or its passes cannot be simulated.
 pub fn expected(run: &StoredRun, profile: Option<&Profile>) -> Result<Expected, String> {
     let summary = run.summary.as_ref().ok_or("it has no results")?;
     if summary.target.simulated {

@@ -1,8 +1,8 @@
-//! Predictions: simulates a plan with the embedded engine in virtual time, in seconds. No server is
+//! Predictions: a plan is simulated with the embedded engine in virtual time, which takes seconds. No server is
 //! contacted.
 //!
-//! [`predict()`] predicts the grid of a plan, [`search()`] its search; [`read_against`] reads what a
-//! prediction is compared with. The records are stored like those of a run, marked as predicted.
+//! [`predict()`] predicts the grid of a plan, and [`search()`] its search. [`read_against`] reads the measurements that
+//! a prediction is compared with. The records are stored like those of a run, marked as predicted.
 
 mod error;
 

@@ -1,6 +1,5 @@
-//! The passes of a stored run, or of another tool's results, as runs that the embedded engine can
-//! simulate: their loads, the lengths and arrivals of their requests, and the measured figures. It
-//! simulates nothing.
+//! Converts the passes of a stored run, or of another tool's results, into runs that the embedded engine can simulate.
+//! They have the load, the lengths and arrivals of the requests, and the measured figures. Nothing is simulated here.
 
 use inferometer_analysis::imported::Stated;
 use inferometer_analysis::pass::PassSummary;
@@ -14,22 +13,22 @@ use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 use inferometer_store::StoredRun;
 
-/// A pass that was measured, of a cell; where requests had lengths of their own, of their means.
+/// A measured pass of a cell. If its requests have different lengths, the cell has their means.
 #[derive(Clone, Debug)]
 pub struct MeasuredPass {
     /// The cell.
     pub cell: CellPlan,
-    /// The most requests in flight, as far as it is known.
+    /// The maximum number of requests in flight, as far as it is known.
     pub in_flight: u64,
-    /// The pass.
+    /// Its load, its requests and its measured figures.
     pub run: MeasuredRun,
 }
 
-/// The passes of a stored run. Repeats are passes of their own.
+/// Returns the passes of a stored run. Each repeat is a separate pass.
 ///
 /// # Errors
-/// Why they cannot be simulated: no results or figures, conversations, an embedded engine that ran
-/// faster than the simulated hardware, or an unreadable log.
+/// If they cannot be simulated: no results or figures, conversations, an embedded engine that ran faster than the
+/// simulated hardware, or an unreadable log.
 pub fn measured_passes(
     run: &StoredRun,
     config: &EngineConfig,
@@ -43,8 +42,8 @@ pub fn measured_passes(
     passes_of(summary, passes, config)
 }
 
-/// The passes of results, with the load and the records of each in the order of the results; of imported ones
-/// there may be no record.
+/// Returns the passes of results. `passes` has their loads and records in the order of the results; imported results
+/// may have no records.
 ///
 /// # Errors
 /// As [`measured_passes`].
@@ -126,7 +125,7 @@ fn measured_pass(
     })
 }
 
-/// The figures of a pass that are predicted.
+/// The figures of a pass that predictions also have.
 pub(crate) fn figures_of(pass: &PassSummary) -> RunFigures {
     RunFigures {
         requests_per_s: pass.requests_per_s,
@@ -137,7 +136,7 @@ pub(crate) fn figures_of(pass: &PassSummary) -> RunFigures {
     }
 }
 
-/// Takes what the source of a pass states where it has no distribution, as most result files have it.
+/// Fills in figures without a distribution from the values that the source states. Most result files have only those.
 fn complete(figures: &mut RunFigures, stated: &Stated) {
     let of_source = |figure: &str| stated.agreeing.get(figure).copied();
     figures.tpot_p50_ms = figures.tpot_p50_ms.or_else(|| of_source("tpot_p50"));
@@ -146,7 +145,7 @@ fn complete(figures: &mut RunFigures, stated: &Stated) {
     figures.e2e_p50_ms = figures.e2e_p50_ms.or_else(|| of_source("e2e_p50"));
 }
 
-/// The load of an imported pass of which only the results are kept.
+/// The load of an imported pass that has results but no records.
 fn load_of(summary: &PassSummary) -> Result<PassPlan, String> {
     let requests = u32::try_from(summary.planned).unwrap_or(u32::MAX);
     let bound = Bound::requests(requests);
@@ -162,7 +161,7 @@ fn load_of(summary: &PassSummary) -> Result<PassPlan, String> {
     }
 }
 
-/// Prompt and output tokens of a request as the server counted them, else as they were asked for.
+/// The prompt and output tokens of a request: counted if known, otherwise as requested.
 fn lengths_of(record: &Record, cell: CellPlan) -> (u32, u32) {
     let first_of = |counts: [u32; 3]| counts.into_iter().find(|count| *count > 0).unwrap_or(1);
     let made = Timeline::new(record).output_tokens;
@@ -172,7 +171,7 @@ fn lengths_of(record: &Record, cell: CellPlan) -> (u32, u32) {
     )
 }
 
-/// The median of the prompt tokens that the server had in its cache; 0 where it does not say.
+/// The median of the prompt tokens that came from the server's prefix cache; 0 if the server does not report them.
 fn cached(records: &[Record]) -> u32 {
     let mut cached: Vec<u32> =
         records.iter().map(|record| record.usage.cached.unwrap_or(0)).collect();
@@ -180,7 +179,7 @@ fn cached(records: &[Record]) -> u32 {
     cached.get(cached.len() / 2).copied().unwrap_or(0)
 }
 
-/// The load with the arrivals that it had.
+/// The load of a measured pass, with the measured number of requests and, for open loops, their measured due times.
 fn played(plan: PassPlan, records: &[Record]) -> Result<PassPlan, String> {
     let sent = u32::try_from(records.len()).unwrap_or(u32::MAX);
     let bound = Bound::requests(sent);

@@ -1,4 +1,5 @@
-//! Prompts that the engine has no room for: the cells that have them, and why. It refuses nothing.
+//! Reports prompts that are too long for the engine: which cells have them, and why they do not fit. It rejects
+//! nothing.
 
 use inferometer_engine::Limits;
 use inferometer_model::cell::CellPlan;
@@ -14,13 +15,13 @@ struct Cell {
     cell: CellPlan,
     without_room: usize,
     requests: usize,
-    /// Tokens of the shortest such prompt.
+    /// The tokens of the shortest prompt that did not fit.
     shortest: u32,
     limits: Limits,
 }
 
 impl NoRoom {
-    /// Takes in the records of a pass.
+    /// Adds the records of a pass.
     pub fn add(&mut self, cell: CellPlan, limits: Limits, records: &[Record]) {
         let of = |record: &Record| {
             matches!(record.outcome, Outcome::Rejected { .. }).then_some(record.usage.prompt)

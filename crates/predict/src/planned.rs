@@ -1,4 +1,4 @@
-//! The plan of a prediction: the one of a run, of a grid, with what it is compared with.
+//! Resolves the plan of a prediction from a spec and from the measurements that it is compared with.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use inferometer_run::{Context, Learned, PlanError, Variables, resolve_with};
 
 use crate::against::Against;
 
-/// Resolves the plan of a prediction. Without lengths in the spec, the rows of `against` are the grid;
-/// they also say how many requests are predicted, where that is known and the spec does not.
-/// `engine_flags`: arguments of the embedded engine that were given, by name.
+/// Resolves the plan of a prediction. Without lengths in the spec, the grid is that of the rows of `against`. Without a
+/// number of requests in the spec, it is that of `against`, if known. `engine_flags`: the given arguments of the
+/// embedded engine, by name.
 ///
 /// # Errors
-/// A server, a search or a sweep in the spec, every mistake of the plan, and an `against` without a row of the
+/// If the spec has a server, a search or a sweep, if the plan has any mistake, or if `against` has no row of the grid.
 /// grid.
 pub fn planned(
     mut spec: Spec,
@@ -55,7 +55,7 @@ pub fn planned(
     let (mut plan, context) =
         resolve_with(&spec, Learned { engine_flags, cells: Some(&choose) }, variables)?;
     if let Some(against) = against.filter(|against| !against.passes.is_empty()) {
-        // What is played is what the run played, whatever loads the flags have.
+        // The simulated passes must be those of the measured run, so loads from flags are rejected.
         refuse_loads(&spec, &against.origin)?;
         plan.passes.clear();
         for pass in &against.passes {
@@ -67,7 +67,7 @@ pub fn planned(
     Ok((plan, context))
 }
 
-/// Refuses loads beside those of a run.
+/// Rejects loads in the spec if a measured run provides them.
 fn refuse_loads(spec: &Spec, origin: &str) -> Result<(), PlanError> {
     let given = [
         ("passes", spec.passes.is_some()),
@@ -84,10 +84,10 @@ fn refuse_loads(spec: &Spec, origin: &str) -> Result<(), PlanError> {
     }
 }
 
-/// Refuses a server: a prediction is of the embedded engine.
+/// Rejects a server, because predictions use the embedded engine.
 ///
 /// # Errors
-/// When the spec has a target or starts a server.
+/// If the spec has a target or starts a server.
 pub fn refuse_servers(spec: &Spec) -> Result<(), PlanError> {
     if spec.target.is_some() {
         return Err(PlanError::new(

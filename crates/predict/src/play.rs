@@ -1,5 +1,4 @@
-//! Simulates a plan in virtual time and makes the records that its passes would have. Nothing is
-//! stored here.
+//! Simulates a plan in virtual time and creates the records that its passes would have. Nothing is stored here.
 
 use std::fmt;
 use std::time::Duration;
@@ -36,37 +35,37 @@ pub(crate) struct PlayedPass {
 /// A simulated plan.
 pub struct Played<'a> {
     pub(crate) passes: Vec<PlayedPass>,
-    /// How each cell was predicted, and what was measured of it.
+    /// The prediction settings of each cell, and its measured figures.
     pub(crate) rows: Vec<(CellPlan, Row, Option<&'a Columns>)>,
-    /// What was measured of the passes of a stored run, in the order of the passes.
+    /// The measured figures of a stored run's passes, in the order of the passes.
     pub(crate) measured: Vec<(CellPlan, RunFigures)>,
     pub(crate) findings: Vec<Finding>,
-    /// The engine's noise, which goes on from pass to pass.
+    /// The state of the engine's noise, which continues from pass to pass.
     noise: Option<NoiseState>,
-    /// Loads and lengths are those of a log.
+    /// Whether loads and lengths come from a log.
     pub(crate) of_log: bool,
-    /// The hash over the requests; absent where only their lengths were made.
+    /// The hash over the requests; None if only their lengths were created.
     pub(crate) workload_hash: Option<String>,
-    /// To play all passes.
+    /// The real time that simulating all passes took.
     pub simulation: Duration,
-    /// Requests of all passes.
+    /// The number of requests of all passes.
     pub requests: usize,
-    /// The engine's own time of all passes.
+    /// The virtual time of all passes.
     pub span: Duration,
 }
 
-/// How long it took.
+/// How long a simulation took.
 pub struct PlayTime {
-    /// To play it.
+    /// The real time.
     pub simulation: Duration,
-    /// Requests.
+    /// The number of requests.
     pub requests: usize,
-    /// The engine's own time.
+    /// The virtual time.
     pub span: Duration,
 }
 
 impl Played<'_> {
-    /// How long it took.
+    /// How long the simulation took.
     pub fn time(&self) -> PlayTime {
         PlayTime { simulation: self.simulation, requests: self.requests, span: self.span }
     }
@@ -84,7 +83,7 @@ impl fmt::Display for PlayTime {
     }
 }
 
-/// Refuses a load that the engine is not driven by here, rather than predict another.
+/// Rejects loads that this simulation does not support, because it would predict a different load.
 fn check(pass: &PassPlan) -> Result<(), PredictError> {
     let what = match pass {
         pass if matches!(pass.limit(), (Some(_), OverLimit::Drop)) => {
@@ -96,10 +95,10 @@ fn check(pass: &PassPlan) -> Result<(), PredictError> {
     Err(PredictError::plan(format!("passes: {what} cannot be predicted; use `inferometer run`")))
 }
 
-/// Refuses a workload or a load that cannot be predicted.
+/// Checks that a plan can be predicted.
 ///
 /// # Errors
-/// When it is one.
+/// If its workload or a load cannot be predicted.
 pub fn check_plan(plan: &Plan) -> Result<(), PredictError> {
     if plan.workload.grid() == plan::Grid::Characters {
         return Err(PredictError::plan(format!(
@@ -195,7 +194,7 @@ pub fn play<'a>(
 }
 
 impl Played<'_> {
-    /// Plays a pass: the requests of the workload, or those of `asked` where only their lengths matter.
+    /// Simulates a pass with the requests of the workload, or with those of `asked` if only their lengths matter.
     fn pass(
         &mut self,
         plan: &Plan,
@@ -207,7 +206,7 @@ impl Played<'_> {
     ) -> Result<(), PredictError> {
         let number = self.passes.len() as u32;
         let place = PassContext { cell, pass: &pass, number, streamed: plan.sampling.stream };
-        // As the first repeat of a run has it.
+        // The seed is that of the first repeat of a run.
         let mut load = load_model(&pass, pass.seed(plan.seed, cell, 1));
         let mut play = |asked: &mut dyn Iterator<Item = EngineRequest>| {
             let began = monotonic_now();
@@ -244,7 +243,7 @@ impl Played<'_> {
     }
 }
 
-/// What a log does not say, and how it was time.
+/// A finding for predictions from a log: the lengths and costs that had to be assumed.
 fn log_is_no_plan(against: &Against) -> Option<Finding> {
     if against.blocks.is_empty() {
         return None;
@@ -255,17 +254,17 @@ fn log_is_no_plan(against: &Against) -> Option<Finding> {
     Some(Finding::of(code::LENGTHS_FROM_LOG, message))
 }
 
-/// Requests over which lengths are spread.
+/// The number of requests over which lengths are distributed.
 fn pass_requests(pass: &PassPlan) -> u32 {
     pass.requests().unwrap_or(DETAILED_REQUESTS as u32)
 }
 
-/// What is known of each request.
+/// The figures of each request.
 pub(crate) fn figures(records: &[Record]) -> Vec<RequestFigures> {
     records.iter().map(|record| RequestFigures::of(&Timeline::new(record))).collect()
 }
 
-/// From the first send to the last end.
+/// The time from the first send to the last end.
 pub(crate) fn span(records: &[Record]) -> Duration {
     let first = records.iter().filter_map(|record| record.send_start).min();
     let last = records.iter().filter_map(|record| record.ended).max();

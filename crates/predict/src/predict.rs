@@ -16,23 +16,22 @@ use crate::play::{PlayTime, play};
 use crate::stored::store;
 use crate::tables;
 
-/// A plan that was predicted.
+/// A predicted plan.
 pub struct Prediction {
     /// Its results, marked as predicted.
     pub summary: Summary,
-    /// Its name in the store.
+    /// The id of the run in the store.
     pub run: RunId,
     /// The folder of its report.
     pub folder: PathBuf,
-    /// How long it took.
+    /// How long the simulation took.
     pub time: PlayTime,
 }
 
-/// Simulates a plan with the embedded engine in virtual time. `against` is what it is compared
-/// with.
+/// Simulates a plan with the embedded engine in virtual time. `against` is the measurement that it is compared with.
 ///
 /// # Errors
-/// When the plan cannot be predicted, and when files cannot be written.
+/// If the plan cannot be predicted, or files cannot be written.
 pub fn predict(
     plan: &Plan,
     context: &Context,
@@ -50,10 +49,10 @@ pub fn predict(
     Ok(Prediction { summary, run, folder, time })
 }
 
-/// Writes the tables of a prediction beside its report.
+/// Writes the tables of a prediction into the folder of its report.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// If the file cannot be written.
 pub fn write_tables(folder: &Path, summary: &Summary) -> Result<(), PredictError> {
     let path = folder.join("prediction.md");
     let written = std::fs::write(&path, tables::markdown(summary));

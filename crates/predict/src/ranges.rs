@@ -1,4 +1,5 @@
-//! The figures of a predicted pass with the ranges that errors of measured rows give them. It predicts nothing.
+//! Combines the predicted figures of a pass with their ranges, which follow from the errors of measured rows. It
+//! predicts nothing itself.
 
 use inferometer_analysis::prediction::{FigurePrediction, PassPrediction};
 use inferometer_engine::ResolvedConfig;
@@ -6,19 +7,19 @@ use inferometer_engine::confidence::{ErrorColumn, MeasuredOn, confidence};
 use inferometer_engine::fit::runs::RunFigures;
 use inferometer_model::cell::CellPlan;
 
-/// A pass, as far as its ranges depend on it.
+/// The facts of a pass that its ranges depend on.
 pub(crate) struct PassPlace {
     /// Its load, in words.
     pub load: String,
     /// The lengths of its requests, or their means.
     pub lengths: CellPlan,
-    /// The most requests in flight.
+    /// The maximum number of requests in flight.
     pub in_flight: u64,
-    /// Whether the client limits them, to two or more.
+    /// Whether the client limits the requests in flight, to two or more.
     pub is_limited: bool,
 }
 
-/// Each figure with its range, and beside what was measured of it.
+/// Returns each predicted figure with its range, compared with the measured figure if there is one.
 pub(crate) fn with_ranges(
     resolved: &ResolvedConfig,
     measured_on: &MeasuredOn,
@@ -40,7 +41,7 @@ pub(crate) fn with_ranges(
     let (found, measured) = (found.values(), measured.values());
     let figures = std::array::from_fn(|at| {
         let (predicted, column) = (found[at]?, columns[at]);
-        // Times to the first token of a full engine are those of its queue, of which no row speaks.
+        // If the engine is full, the TTFT mostly consists of waiting in the queue. No measured row covers that.
         let is_of_queue = RunFigures::NAMES[at].starts_with("ttft") && is_full;
         let calibrated = sure.is_calibrated(column) && !is_of_queue;
         let interval = match calibrated {
@@ -54,7 +55,7 @@ pub(crate) fn with_ranges(
     PassPrediction::of(place.load, figures)
 }
 
-/// The columns of the figures, in their order.
+/// The error column of each figure for loads without a limit, in the order of the figures.
 const OPEN: [ErrorColumn; 5] = [
     ErrorColumn::Throughput,
     ErrorColumn::Tpot,
@@ -62,7 +63,8 @@ const OPEN: [ErrorColumn; 5] = [
     ErrorColumn::TtftP99,
     ErrorColumn::Latency,
 ];
-/// Requests per second are those in flight over their latency, of which they have the errors.
+/// The same for loads with a limit. There, requests per second are the requests in flight divided by the latency, so
+/// they have the errors of the latency.
 const LIMITED: [ErrorColumn; 5] = [
     ErrorColumn::Latency,
     ErrorColumn::Tpot,

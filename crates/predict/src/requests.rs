@@ -1,5 +1,5 @@
-//! The requests that `run` would send, for virtual time: the same prompts in the same order. Only their
-//! lengths are kept and, where the engine shares them, the hashes of their beginnings.
+//! Creates the requests that `run` would send, for virtual time: the same prompts in the same order. Only their lengths
+//! are kept. If the engine has a prefix cache, the hashes of the prompts' blocks are also kept.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use inferometer_run::prompts::{
 
 use crate::error::PredictError;
 
-/// What makes the requests of a prediction.
+/// Creates the requests of a prediction.
 pub struct Requests {
     prompts: Prompts,
     hash: WorkloadHash,
@@ -31,20 +31,20 @@ pub struct Requests {
     counter: Counter,
 }
 
-/// Simulated requests, in the order of their starts.
+/// The requests that were simulated, in the order of their starts.
 #[derive(Default)]
 pub struct Played {
     asked: Vec<(u32, u32, Option<Box<str>>)>,
-    /// Why there were no more of them, if that was not as planned.
+    /// Why requests ended earlier than planned, if they did.
     error: Option<String>,
 }
 
 impl Requests {
-    /// The requests of a plan; nothing for a grid of random words of exact lengths, where every
-    /// request of a cell is as long as the next and nothing but lengths matters.
+    /// Prepares the requests of a plan. Returns `None` for random words with a grid of exact lengths: all requests of a
+    /// cell then have the same lengths, and only lengths matter.
     ///
     /// # Errors
-    /// When the workload cannot be opened.
+    /// If the workload cannot be opened.
     pub fn open(
         plan: &Plan,
         context: &Context,
@@ -69,27 +69,27 @@ impl Requests {
         Ok(Some(Self { prompts, hash, cursor: PromptCursor::default(), counter }))
     }
 
-    /// What a reader should know of the data.
+    /// Findings about the data set.
     pub fn findings(&self) -> Vec<Finding> {
         prompts::data_set_findings(&self.prompts)
     }
 
-    /// The hash over what was made so far.
+    /// The hash over the requests created so far.
     pub fn hash(&self) -> String {
         self.hash.hash()
     }
 
-    /// Leaves out what `run` sends before a cell without reporting it.
+    /// Skips the prompts of the warm-up that `run` sends before a cell.
     pub fn warm_up(&mut self, plan: &Plan, cell: CellPlan) {
         if let Some(bound) = plan.warmup.bound() {
             self.cursor.next(cell, "warm-up", 1, &PassPlan::OneByOne { bound });
         }
     }
 
-    /// The requests of a pass, and what is not as asked for.
+    /// Returns the requests of a pass, and findings about prompts that differ from what was requested.
     ///
     /// # Errors
-    /// When they cannot be made.
+    /// If they cannot be created.
     pub fn of_pass(
         &mut self,
         plan: &Plan,
@@ -109,11 +109,11 @@ impl Requests {
     }
 }
 
-/// Counts prompts as the embedded engine's front does.
+/// Counts prompt tokens in the same way as the embedded engine's API server.
 #[derive(Clone)]
 struct Counter {
     tokenizer: Arc<dyn Tokenizer>,
-    /// Tokens of a block, where beginnings of prompts are shared.
+    /// Tokens of a block of the prefix cache; None without a prefix cache.
     block_size: Option<u32>,
 }
 
@@ -135,7 +135,7 @@ impl Counter {
             Prompt::TokenIds(ids) => Ok(ids.clone()),
             Prompt::Text(text) => self.tokenizer.encode(text),
             Prompt::Messages(messages) => {
-                // What the template adds is the same in every chat.
+                // The template adds the same tokens to every chat, so their ids do not matter.
                 let mut ids = vec![0; FrontConfig::new("").chat_overhead_tokens as usize];
                 for message in messages {
                     ids.extend(self.tokenizer.encode(&contents(message))?);
@@ -157,7 +157,7 @@ fn contents(message: &Message) -> String {
     }
 }
 
-/// The requests of a pass as the engine takes them up.
+/// The requests of a pass, created as the engine requests them.
 pub struct Stream {
     source: Box<dyn Source>,
     error: SourceError,
@@ -182,7 +182,7 @@ impl Iterator for Stream {
                         return None;
                     }
                 },
-                // They are made on another thread, which is about to have one.
+                // Another thread creates requests and will soon have one.
                 Supply::Wait => std::thread::yield_now(),
                 Supply::Exhausted => return None,
             }
@@ -191,10 +191,10 @@ impl Iterator for Stream {
 }
 
 impl Stream {
-    /// What was taken up, once the pass is over.
+    /// Returns the simulated requests, after the pass.
     ///
     /// # Errors
-    /// When requests could not be made.
+    /// If requests could not be created.
     pub fn played(self) -> Result<Played, PredictError> {
         match self.played.error.as_ref().or_else(|| self.error.get()) {
             Some(why) => Err(PredictError::requests(format!("workload (--workload): {why}"))),
@@ -204,7 +204,7 @@ impl Stream {
 }
 
 impl Played {
-    /// Writes into records what was asked of each, and its class.
+    /// Writes the requested lengths and the class of each request into its record.
     pub fn write_into(self, records: &mut [Record]) {
         for (record, (input, output, class)) in records.iter_mut().zip(self.asked) {
             (record.asked_input, record.asked_output, record.class) = (input, output, class);

@@ -1,5 +1,5 @@
-//! Compares one cell with its measurement: the length limit of the measured row, and misleading
-//! figures. Misleading figures are explained and never fitted.
+//! Prepares the comparison of a cell with its measurement: the length limit of the measured engine, and misleading
+//! figures. Misleading figures are reported in findings; nothing is fitted to them.
 
 use inferometer_analysis::prediction::Columns;
 use inferometer_engine::confidence::MeasuredOn;
@@ -9,21 +9,21 @@ use inferometer_model::finding::{Finding, code};
 
 use inferometer_run::PlanError;
 
-/// How a cell is predicted.
+/// The settings for the prediction of a cell.
 pub struct Row {
     /// The engine.
     pub config: EngineConfig,
-    /// Mean output tokens where outputs ended by themselves, read from what was measured.
+    /// The mean output tokens if outputs ended before the requested length, estimated from the measurement.
     pub mean_output: Option<f64>,
-    /// Engine and card of what was measured, as far as they are known.
+    /// The measured engine and card, as far as they are known.
     pub measured_on: MeasuredOn,
-    /// Whether errors against what was measured mean anything.
+    /// Whether errors against the measurement are meaningful.
     pub comparable: bool,
-    /// What was found out.
+    /// Findings about the cell.
     pub findings: Vec<Finding>,
 }
 
-/// Decides how a cell is predicted, from what was measured of it, if it was.
+/// Determines the prediction settings of a cell, from its measurement if there is one.
 pub fn row(
     base: &EngineConfig,
     cell: CellPlan,
@@ -47,8 +47,8 @@ pub fn row(
     Ok(row)
 }
 
-/// A row of more tokens than the engine's limit: either the outputs were cut, or the limit was
-/// another. The measured latency tells.
+/// Handles a row with more tokens than the engine's limit. Either the outputs were cut off, or the measured engine had
+/// a higher limit. The measured latency shows which.
 fn over_the_limit(
     row: &mut Row,
     cell: CellPlan,
@@ -63,7 +63,7 @@ fn over_the_limit(
     let larger = (row.config.max_model_len.is_none() && total <= most)
         .then(|| latency_s(&raised, cell))
         .transpose()?;
-    // Published latencies are per token that was asked for.
+    // Published latencies are per requested token.
     let asked = f64::from(cell.output_length);
     let seen = measured.latency_per_output_token_ms.map(|ms| ms * 1e-3 * asked);
     let distance = |latency: f64| seen.map_or(0.0, |seen| (latency.max(1e-9) / seen).ln().abs());
@@ -111,7 +111,7 @@ fn latency_s(config: &EngineConfig, cell: CellPlan) -> Result<f64, PlanError> {
     Ok(if alone.requests_per_s > 0.0 { 1.0 / alone.requests_per_s } else { 0.0 })
 }
 
-/// Tokens and requests per second that do not fit the output length.
+/// Handles tokens and requests per second that contradict the output length.
 fn early_ends(row: &mut Row, cell: CellPlan, measured: &Columns) {
     let Some((tokens, requests)) = measured.output_tokens_per_s.zip(measured.requests_per_s) else {
         return;
@@ -139,13 +139,13 @@ fn early_ends(row: &mut Row, cell: CellPlan, measured: &Columns) {
     row.findings.push(finding);
 }
 
-/// Whether a mean of tokens is what was asked for, requests/s being rounded to two decimals.
+/// Whether a mean of tokens equals the requested number, given that requests/s are rounded to two decimals.
 fn near(mean: f64, asked: f64, requests_per_s: f64) -> bool {
     (mean / asked - 1.0).abs() < 0.01 + 0.006 / requests_per_s
 }
 
-/// A cost that every step has and the prediction has not, in milliseconds: differences of latency
-/// per output token that are all alike and not small.
+/// A finding if the measured latencies per output token exceed the predicted ones by nearly the same amount in all
+/// rows, and the amount is not small. Every measured step then has an additional cost, in milliseconds.
 pub fn constant_extra_cost(rows: &[(Columns, Columns)]) -> Option<Finding> {
     let pairs: Vec<(f64, f64)> = rows
         .iter()

@@ -1,5 +1,5 @@
-//! A search or a sweep of the embedded engine in virtual time: simulates the trials that `search`
-//! or `sweep` would send. It sends nothing.
+//! Simulates a search or a sweep of the embedded engine in virtual time: the trials that `search` or `sweep` would
+//! send. It sends nothing.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,17 +27,17 @@ use crate::requests::Requests;
 use crate::row::row;
 use crate::stored::StoredPrediction;
 
-/// Takes the records of a trial.
+/// Receives the records of each trial.
 type Keep<'a> = dyn FnMut(&PassBegin, Vec<Record>) -> Result<(), PredictError> + 'a;
 
-/// The engine of a search, a sweep, or a side of a comparison, and what it simulates.
+/// Simulates passes for a search, a sweep, or one side of a comparison.
 pub(crate) struct Player<'a> {
     plan: &'a Plan,
     config: EngineConfig,
     requests: Option<Requests>,
-    /// The engine's noise, which goes on from trial to trial.
+    /// The state of the engine's noise, which continues from trial to trial.
     pub(crate) noise: Option<NoiseState>,
-    /// Passes so far.
+    /// The number of passes so far.
     passes: u32,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Player<'a> {
         Ok(Self { plan, config, requests, noise: None, passes: 0 })
     }
 
-    /// Plays the trials of a cell; `keep` gets the records of each.
+    /// Simulates the trials of a cell; `keep` receives the records of each.
     fn cell(&mut self, cell: CellPlan, keep: &mut Keep<'_>) -> Result<Trials, PredictError> {
         let of_plan = self.plan.passes_of(cell);
         let nothing = || PredictError::plan("search, sweep: the plan has neither");
@@ -82,7 +82,7 @@ impl<'a> Player<'a> {
         Ok(trials)
     }
 
-    /// The records as they are of a pass that ends as soon as its claim is certain.
+    /// Returns the records as if the pass had ended as soon as its result was certain.
     fn cut_off(&self, begin: &PassBegin, records: Vec<Record>) -> Vec<Record> {
         let search = self.plan.search.as_ref();
         let watcher = search.and_then(|it| inferometer_analysis::search::watcher(it, &begin.plan));
@@ -121,7 +121,7 @@ impl<'a> Player<'a> {
     }
 }
 
-/// The records as they are of a pass that ends when its time is over, and why it ended early, if it did.
+/// Returns the records as if the pass had ended at its time limit. The second value is the reason if it ended early.
 pub(crate) fn in_time(
     records: Vec<Record>,
     most: Option<Duration>,
@@ -137,10 +137,10 @@ pub(crate) fn in_time(
     }
 }
 
-/// What a search of the embedded engine is predicted to find. Nothing is stored.
+/// Predicts the answers of a search with the embedded engine, one for each cell. Nothing is stored.
 ///
 /// # Errors
-/// When the plan cannot be simulated.
+/// If the plan cannot be simulated.
 pub fn expected_answers(
     plan: &Plan,
     context: &Context,
@@ -164,15 +164,15 @@ pub fn expected_answers(
 pub struct PredictedSearch {
     /// Its results, with an answer for each cell.
     pub summary: Summary,
-    /// Its name in the store.
+    /// The id of the run in the store.
     pub run: RunId,
     /// The folder of its report.
     pub folder: PathBuf,
-    /// How long it took.
+    /// How long the simulation took.
     pub time: PlayTime,
 }
 
-/// The plan with as many cards as the engine runs on, where a sweep does not say it: for figures per card.
+/// Returns the plan with the engine's number of cards, if it is a sweep without that number. Figures per card need it.
 fn with_cards(plan: &Plan, config: &EngineConfig) -> Result<Plan, PredictError> {
     let mut plan = plan.clone();
     if let Some(sweep) = plan.sweep.as_mut().filter(|sweep| sweep.gpus.is_none()) {
@@ -182,10 +182,10 @@ fn with_cards(plan: &Plan, config: &EngineConfig) -> Result<Plan, PredictError> 
     Ok(plan)
 }
 
-/// Searches or sweeps in virtual time; every trial is stored.
+/// Simulates a search or a sweep in virtual time and stores every trial.
 ///
 /// # Errors
-/// When the plan has neither or cannot be simulated, and when files cannot be written.
+/// If the plan has neither, cannot be simulated, or files cannot be written.
 pub fn search(
     plan: &Plan,
     context: &Context,
@@ -210,7 +210,7 @@ pub fn search(
     time.simulation = monotonic_now().since(began);
     let requests = player.requests.as_ref();
     stored.findings.extend(requests.map(Requests::findings).into_iter().flatten());
-    // Where only their lengths were made there is nothing to tell two of them apart by.
+    // Without prompts, only the lengths exist, so there is no hash that could distinguish two workloads.
     let hash = requests.map(Requests::hash);
     let (summary, run, traces) = stored.finish(&rows, &[], hash)?;
     let folder = outputs.write_all(&summary, plan, &run, &traces, Theme::Light)?;

@@ -1,5 +1,4 @@
-//! The records of a prediction in the store, marked as predicted, and the results made of them as those
-//! of a run are.
+//! Stores the records of a prediction, marked as predicted, and computes its results in the same way as those of a run.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +31,7 @@ use crate::play::{Played, PlayedPass};
 use crate::ranges::{PassPlace, with_ranges};
 use crate::row::{Row, constant_extra_cost};
 
-/// Keeps the records and makes the results of them, as `run` does.
+/// Stores the records and computes the results, as `run` does.
 pub fn store(
     plan: &Plan,
     context: &Context,
@@ -42,8 +41,8 @@ pub fn store(
 ) -> Result<(Summary, RunId, Traces), PredictError> {
     let mut stored = StoredPrediction::begin(plan, context, config, against)?;
     stored.findings.extend(played.findings);
-    // That tokens come in bundles is how predictions are kept, not how a server streams; outputs of
-    // a log are as long as it says.
+    // Simulated tokens are recorded in groups, which says nothing about a server's streaming. With a log, output
+    // lengths come from the log, so they may be shorter than requested.
     let expected = [code::CHUNKS_ARE_NOT_TOKENS, code::OUTPUT_SHORTER_THAN_ASKED];
     let expected = if played.of_log { &expected[..] } else { &expected[..1] };
     for (number, PlayedPass { cell, pass, records }) in (0..).zip(played.passes) {
@@ -53,23 +52,23 @@ pub fn store(
     stored.finish(&played.rows, &played.measured, played.workload_hash)
 }
 
-/// A prediction as it is kept, pass by pass.
+/// Stores a prediction, pass by pass.
 pub struct StoredPrediction {
     header: RunHeader,
     recording: Recording,
     /// The figures of the passes so far.
     pub grid: Grid,
-    /// What a reader must know.
+    /// The findings so far.
     pub findings: Vec<Finding>,
-    /// Of each pass so far, whether its load limits what is in flight.
+    /// For each pass so far: whether its load limits the requests in flight.
     limited: Vec<(CellPlan, bool)>,
 }
 
 impl StoredPrediction {
-    /// Enters the run.
+    /// Creates the run in the store.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// If the store cannot be written.
     pub fn begin(
         plan: &Plan,
         context: &Context,
@@ -86,10 +85,10 @@ impl StoredPrediction {
         Ok(Self { header, recording, grid, findings, limited })
     }
 
-    /// Keeps a pass; of what its records show, what is `expected` is left out.
+    /// Stores a pass. Findings about its records with a code in `expected` are left out.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn pass(
         &mut self,
         begin: &PassBegin,
@@ -110,10 +109,10 @@ impl StoredPrediction {
         Ok(())
     }
 
-    /// Makes the results, and ends the run.
+    /// Computes the results and ends the run.
     ///
     /// # Errors
-    /// When they cannot be written.
+    /// If they cannot be written.
     pub fn finish(
         self,
         rows: &[(CellPlan, Row, Option<&Columns>)],
@@ -131,7 +130,7 @@ impl StoredPrediction {
             tool_version: &header.tool_version,
             predicted: true,
             workload_hash,
-            // No body is made.
+            // Predictions create no request bodies.
             body_hash: None,
             ranks: Vec::new(),
         };
@@ -143,7 +142,7 @@ impl StoredPrediction {
     }
 }
 
-/// Adds to each cell how sure its figures are, and what was measured.
+/// Adds the intervals of the figures and the measured figures to each cell.
 fn add_predictions(
     summary: &mut Summary,
     rows: &[(CellPlan, Row, Option<&Columns>)],
@@ -173,12 +172,13 @@ fn add_predictions(
     Ok(())
 }
 
-/// What is known of the passes of a cell, in their order.
+/// The values of a cell's passes, in their order.
 fn of_cell<T: Copy>(all: &[(CellPlan, T)], cell: CellPlan) -> Vec<T> {
     all.iter().filter(|known| known.0 == cell).map(|known| known.1).collect()
 }
 
-/// The figures of each pass, of an engine of today; whether each is limited, and what was measured of it.
+/// The predicted figures of each pass; `limited` and `measured` have one value per pass. Empty if nothing was measured
+/// and the profile has no step model.
 fn passes_of(
     cell: &Cell,
     row: &Row,
@@ -209,8 +209,8 @@ fn confidence_of(cell: &Cell, place: CellPlan, row: &Row) -> Result<CellPredicti
     let sure = confidence(&resolved, lengths_of(cell, place), sequences, &row.measured_on);
     let interval = |column, predicted: Option<f64>| Some(sure.interval(column, predicted?));
     let latency = ErrorColumn::Latency;
-    // Of today's engines most rows are of rates that they bear, where requests per second are those that were
-    // sent: a load that fills the engine has them as surely as latencies.
+    // For engines with a step model, most measured rows are of loads below capacity, where requests/s equal the sending
+    // rate and have nearly no error. So the latency column gives the interval of a load that fills the engine.
     let throughput = match resolved.profile.steps {
         Some(_) => latency,
         None => ErrorColumn::Throughput,
@@ -228,7 +228,7 @@ fn confidence_of(cell: &Cell, place: CellPlan, row: &Row) -> Result<CellPredicti
     })
 }
 
-/// The lengths of a cell; of requests with lengths of their own, their means.
+/// The lengths of a cell; the mean lengths if its requests have different lengths.
 fn lengths_of(cell: &Cell, place: CellPlan) -> CellPlan {
     let passes = cell.passes.iter().filter(|pass| pass.outcomes.complete > 0);
     let pass = passes.max_by_key(|pass| pass.outcomes.complete);

@@ -1,4 +1,4 @@
-//! Further tables of a prediction: intervals, and the comparison with measured results. Text only.
+//! Additional tables of a prediction: its intervals, and the comparison with measured results. Text only.
 
 use std::fmt::Write as _;
 
@@ -42,13 +42,13 @@ impl Grid {
     }
 }
 
-/// For a terminal.
+/// The tables as text for a terminal.
 pub fn terminal(summary: &Summary) -> String {
     let text = |grid: &Grid| grid.lines("", "  ", "", |width| "-".repeat(width));
     sections(summary, |title| format!("{title}\n"), text)
 }
 
-/// The same as Markdown.
+/// The tables as Markdown.
 pub fn markdown(summary: &Summary) -> String {
     let text = |grid: &Grid| {
         grid.lines("| ", " | ", " |", |width| format!("{}:", "-".repeat(width.max(2) - 1)))
@@ -127,7 +127,7 @@ fn intervals(summary: &Summary) -> Grid {
     Grid { headings, rows: summary.cells.iter().map(row).collect() }
 }
 
-/// Every figure of every pass, beside what was measured, where something was.
+/// Every figure of every pass, with the measured figure if there is one.
 fn passes(summary: &Summary) -> Grid {
     let all = || summary.cells.iter().flat_map(|cell| &cell.prediction.passes);
     let figures = || all().flat_map(|pass| pass.figures().into_iter().flatten());
@@ -164,7 +164,7 @@ fn passes(summary: &Summary) -> Grid {
     Grid { headings: headings.into_iter().map(str::to_owned).collect(), rows }
 }
 
-/// Each reason, with the cells that it holds for.
+/// Each reason, with the cells that it applies to.
 fn by_reason(
     summary: &Summary,
     reason: impl Fn(&Cell) -> Option<&String>,

@@ -1,22 +1,21 @@
-//! Counts of durations between fixed bounds, as histograms of Prometheus have them. It writes no
-//! text.
+//! Counts of durations between fixed bounds, as in a histogram of Prometheus. It writes no text.
 
-/// Upper bounds for TTFT in seconds, as vLLM has them.
+/// Upper bounds for TTFT, in seconds, as in vLLM.
 pub const FIRST_TOKEN_S: [f64; 22] = [
     0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0,
     20.0, 40.0, 80.0, 160.0, 640.0, 2560.0,
 ];
-/// Upper bounds for the time between two tokens in seconds, as vLLM has them.
+/// Upper bounds for the time between two tokens, in seconds, as in vLLM.
 pub const FURTHER_TOKEN_S: [f64; 19] = [
     0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 20.0,
     40.0, 80.0,
 ];
-/// Upper bounds for E2E latency in seconds, as vLLM has them.
+/// Upper bounds for E2E latency, in seconds, as in vLLM.
 pub const REQUEST_S: [f64; 21] = [
     0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0, 240.0,
     480.0, 960.0, 1920.0, 7680.0,
 ];
-/// Upper bounds for what the instrument itself adds, in seconds.
+/// Upper bounds for the time that the instrument itself adds, in seconds.
 pub const INSTRUMENT_S: [f64; 14] = [
     0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.05,
     0.1, 0.5, 1.0,
@@ -26,7 +25,7 @@ pub const INSTRUMENT_S: [f64; 14] = [
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buckets {
     bounds_s: &'static [f64],
-    /// One count per bound, and one above the last. A part of a token counts as a fraction.
+    /// One count per bound, and one above the last bound. A part of a token counts as a fraction.
     counts: Vec<f64>,
     sum_s: f64,
 }
@@ -64,7 +63,7 @@ impl Buckets {
         self.sum_s
     }
 
-    /// Each upper bound in seconds, infinity last, with the count of durations up to it.
+    /// Each upper bound in seconds, with the number of durations at or below it; the last bound is infinity.
     pub fn cumulative(&self) -> impl Iterator<Item = (f64, f64)> {
         let bounds = self.bounds_s.iter().copied().chain([f64::INFINITY]);
         bounds.zip(&self.counts).scan(0.0, |below, (bound, count)| {

@@ -1,6 +1,6 @@
-//! A distribution in a form that can be drawn: its cumulative distribution at a limited number of ranks,
-//! and a histogram. The number of points does not grow with the number of values: it is at most one
-//! above the number asked for.
+//! A distribution in a form that can be drawn: its cumulative distribution at a limited number of ranks, and
+//! a histogram. The number of points does not grow with the number of values: it is at most the requested
+//! number plus one.
 
 use super::sketch::Sketch;
 use crate::Weighted;
@@ -10,21 +10,21 @@ use crate::Weighted;
 pub struct Curve {
     /// The number of values: the sum of their weights, rounded.
     pub n: u64,
-    /// Whether it is computed from the exact values; else each value is within [`super::RELATIVE_ERROR`].
+    /// Whether it is computed from the exact values. If not, each value is within [`super::RELATIVE_ERROR`].
     pub exact: bool,
     /// The cumulative distribution, ascending; the last point is the largest value.
     pub points: Vec<CurvePoint>,
-    /// Columns side by side, from the smallest value to the largest.
+    /// Adjacent columns, from the smallest value to the largest.
     pub bins: Vec<Bin>,
-    /// Whether each column is wider than the one before by the same factor. The first column is an
-    /// exception: it holds all values up to its end.
+    /// Whether each column is wider than the previous one by the same factor. The first column is an
+    /// exception: it contains all values up to its end.
     pub growing: bool,
 }
 
 /// A point of a cumulative distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
-    /// The share of values that are not above it.
+    /// The share of values that are not above it, from 0 to 1.
     pub share: f64,
     /// The value.
     pub value: f64,
@@ -37,12 +37,13 @@ pub struct Bin {
     pub from: f64,
     /// Its upper end; included.
     pub to: f64,
-    /// The share of values in it.
+    /// The share of values in it, from 0 to 1.
     pub share: f64,
 }
 
-/// Columns grow in width if the largest value is more than this many times the 5th percentile: columns
-/// of one width would show neither end well. If the 5th percentile is zero, the 25th or 50th replaces it.
+/// Columns grow in width if the largest value is more than this many times the 5th percentile, because
+/// columns of equal width would show neither end well. If the 5th percentile is zero, the 25th or 50th
+/// replaces it.
 const LOG_FROM_FACTOR: f64 = 20.0;
 
 /// The values of a curve, in ascending order.
@@ -51,7 +52,7 @@ pub(super) enum Ordered<'a> {
     Plain(&'a [f64]),
     /// Values with weights, and the running sums of the weights.
     Weighted(&'a [Weighted], Vec<f64>),
-    /// A sketch of them.
+    /// A sketch of the values.
     Sketch(&'a Sketch),
 }
 
@@ -101,7 +102,7 @@ impl<'a> Ordered<'a> {
         }
     }
 
-    /// The curve with about `points` points and at most `bins` columns; absent without values.
+    /// The curve with about `points` points and at most `bins` columns; `None` without values.
     pub fn curve(&self, points: usize, bins: usize) -> Option<Curve> {
         let n = self.n();
         if n == 0 {
@@ -119,7 +120,7 @@ impl<'a> Ordered<'a> {
     /// The columns, and whether they grow in width.
     fn bins(&self, n: u64, bins: usize) -> (Vec<Bin>, bool) {
         let (first, last) = (self.ranked(1), self.ranked(n));
-        // The low ones may be zero: gaps between tokens of the same read are.
+        // Low percentiles may be zero, for example those of gaps between tokens of the same read.
         let low = [0.05, 0.25, 0.5].map(|q| self.ranked(((n as f64 * q) as u64).max(1)));
         let low = low.into_iter().find(|value| *value > 0.0);
         if first >= last || bins < 2 {
@@ -144,9 +145,9 @@ impl<'a> Ordered<'a> {
     }
 }
 
-/// At most `most + 1` ranks of `n`, the first and the last among them; a `most` below 8 counts as 8.
-/// Three quarters of them are equally far apart. The others lie ever closer together towards the
-/// largest value, because readers look at the tail.
+/// At most `most + 1` ranks of `n`, with the first and the last; a `most` below 8 counts as 8. Three quarters
+/// of them have equal distances. The others become closer towards the largest value, because readers look at
+/// the tail.
 fn ranks(n: u64, most: usize) -> Vec<u64> {
     let most = most.max(8) as u64;
     if n <= most {
@@ -155,7 +156,7 @@ fn ranks(n: u64, most: usize) -> Vec<u64> {
     let even = most * 3 / 4;
     let tail = most - even;
     let mut ranks: Vec<u64> = (0..even).map(|at| 1 + at * (n - 1) / (even - 1)).collect();
-    // Their distances to the last rank shrink from a tenth of the values to 1, by equal factors.
+    // Their distances to the last rank decrease from a tenth of the values to 1, by equal factors.
     let above = n as f64 / 10.0;
     ranks.extend(
         (0..tail).map(|at| n - (above.powf(1.0 - at as f64 / (tail - 1) as f64) as u64).min(n - 1)),

@@ -1,13 +1,13 @@
-//! What is known of a set of values: the form in which results hold it.
+//! A distribution and a spread of values, as results contain them.
 
 use serde::{Deserialize, Serialize};
 
-/// A distribution, with intervals on what is quoted most.
+/// A distribution, with intervals of its main figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// Arithmetic mean.
     pub mean: f64,
-    /// 95 % interval of the mean, where the values' dependence is known.
+    /// 95 % interval of the mean; `None` if the dependence of the values is not known.
     pub mean_ci: Option<[f64; 2]>,
     /// Median, by linear interpolation.
     pub p50: f64,
@@ -18,30 +18,31 @@ pub struct Distribution {
     /// 95 % interval of the 90th percentile.
     #[serde(default)]
     pub p90_ci: Option<[f64; 2]>,
-    /// 95th percentile; absent in results of a version that did not have it.
+    /// 95th percentile; `None` in results of a version that did not have it.
     #[serde(default)]
     pub p95: Option<f64>,
     /// 99th percentile.
     pub p99: f64,
-    /// 95 % interval of the 99th percentile; absent where the sample cannot carry one.
+    /// 95 % interval of the 99th percentile; `None` if the sample is too small for one.
     pub p99_ci: Option<[f64; 2]>,
-    /// 99.9th percentile; absent in results of a version that did not have it.
+    /// 99.9th percentile; `None` in results of a version that did not have it.
     #[serde(default)]
     pub p999: Option<f64>,
     /// Largest value.
     pub max: f64,
     /// Number of values.
     pub n: u64,
-    /// How many independent requests would tell the mean as well as these do; absent without an interval.
+    /// The number of independent requests that would determine the mean equally well; `None` without an
+    /// interval.
     #[serde(default)]
     pub effective_n: Option<f64>,
-    /// About how many requests of a pass like this one would give the 99th percentile an interval;
-    /// absent where it has one, and where that is not known.
+    /// About how many requests a pass like this one needs for an interval of the 99th percentile; `None` if
+    /// it has one, or if the number is not known.
     #[serde(default)]
     pub p99_needs: Option<u64>,
-    /// Whether percentiles are over the exact values. Where these were too many to be kept, they
-    /// are those of a sketch, within [`crate::RELATIVE_ERROR`] of the exact ones; mean,
-    /// maximum and number are exact in any case.
+    /// Whether percentiles are those of the exact values. If there were too many to keep, they come from a
+    /// sketch, and are within [`crate::RELATIVE_ERROR`] of the exact ones. Mean, maximum and number are
+    /// always exact.
     #[serde(default = "yes")]
     pub exact: bool,
 }
@@ -51,20 +52,20 @@ pub struct Distribution {
 pub struct Spread {
     /// Mean over the repeats.
     pub mean: f64,
-    /// 95 % interval of the mean, of Student's t; absent for one repeat.
+    /// 95 % interval of the mean, by Student's t; `None` for one repeat.
     pub ci: Option<[f64; 2]>,
-    /// Coefficient of variation: standard deviation / mean; absent for one repeat.
+    /// Coefficient of variation: standard deviation / |mean|; `None` for one repeat, or if the mean is 0.
     pub cv: Option<f64>,
-    /// Repeats that have the figure.
+    /// The number of repeats that have the figure.
     pub n: u64,
 }
 
-/// A value, and how many tokens or events it stands for.
+/// A value, and the number of tokens or events that it represents.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weighted {
     /// The value.
     pub value: f64,
-    /// How often it counts; may be a fraction.
+    /// How often it counts. It may be a fraction.
     pub weight: f64,
 }
 

@@ -1,16 +1,16 @@
-//! A histogram of spans in bounded memory, for what happens too often to be kept one by one.
+//! A histogram of durations in bounded memory, for events that are too frequent to be kept singly.
 //!
-//! Never for a figure of a report: those are exact ([`crate`]). Values below 32 ns are exact,
-//! others are rounded up by at most 1/32.
+//! It is not used for figures of reports, which are exact ([`crate`]). Values below 32 ns are exact; others
+//! are rounded up by at most 1/32.
 
 use std::time::Duration;
 
-/// Steps per octave.
+/// The number of buckets per octave.
 const STEPS: u64 = 32;
-/// Exact values, then the octaves from 2^5 to 2^63.
+/// One bucket for each value below 32, then those of the octaves from 2^5 to 2^63.
 const BUCKETS: usize = 32 + (64 - 5) * 32;
 
-/// Counts spans by their length.
+/// Counts durations by their length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     counts: Vec<u64>,
@@ -25,12 +25,12 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts one span.
+    /// Counts a duration once.
     pub fn add(&mut self, span: Duration) {
         self.add_times(span, 1);
     }
 
-    /// Counts one span so many times.
+    /// Counts a duration this many times.
     pub fn add_times(&mut self, span: Duration, times: u64) {
         let ns = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         self.counts[bucket(ns)] += times;
@@ -45,24 +45,24 @@ impl Histogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// How many spans end in a bucket whose end is not above this one.
+    /// The number of durations in buckets whose end is not above `span`.
     pub fn count_up_to(&self, span: Duration) -> u64 {
         let ns = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         self.counts.iter().enumerate().filter(|(at, _)| upper(*at) <= ns).map(|(_, n)| n).sum()
     }
 
-    /// How many spans were counted.
+    /// The number of durations that were counted.
     pub fn count(&self) -> u64 {
         self.n
     }
 
-    /// The longest span, exact; zero of none.
+    /// The longest duration, exact; zero if there is none.
     pub fn max(&self) -> Duration {
         Duration::from_nanos(self.max_ns)
     }
 
-    /// The span that a share `q` of all spans does not exceed, rounded up to its bucket's end;
-    /// zero of none.
+    /// The duration that a share `q` of all durations does not exceed, rounded up to the end of its bucket;
+    /// zero if there is none.
     pub fn quantile(&self, q: f64) -> Duration {
         let rank = ((q * self.n as f64).ceil() as u64).clamp(1, self.n.max(1));
         let mut seen = 0;
@@ -84,14 +84,14 @@ fn bucket(ns: u64) -> usize {
     (STEPS + shift * STEPS + ((ns >> shift) - STEPS)) as usize
 }
 
-/// The largest value of a bucket.
+/// The largest value of a bucket, in ns.
 fn upper(index: usize) -> u64 {
     let index = index as u64;
     if index < STEPS {
         return index;
     }
     let (shift, step) = ((index - STEPS) / STEPS, (index - STEPS) % STEPS);
-    // The last bucket ends at the largest number there is, where the sum would wrap.
+    // The last bucket ends at the largest 64-bit number; a 64-bit sum would overflow there.
     ((u128::from(STEPS + step + 1) << shift) - 1) as u64
 }
 

@@ -1,8 +1,8 @@
-//! Statistics of what was measured: exact percentiles, and intervals that say what a sample of
-//! this size can know. Never a random number that is not seeded.
+//! Statistics of measured values: exact percentiles, and intervals that show what a sample of this size can
+//! determine. All random numbers are seeded.
 //!
-//! Exact where the values can be kept; where they are too many for that, percentiles come from a
-//! sketch with a stated error, and the distribution says so.
+//! Percentiles are exact if the values can be kept. If there are too many, percentiles come from a sketch
+//! with a stated error, and the distribution says so.
 
 pub mod buckets;
 pub mod histogram;
@@ -37,8 +37,8 @@ pub use student::student_above;
 /// The confidence of every interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The distribution of values, or none of no values. Sorts the values. It has no intervals: how values
-/// depend on each other is not known here.
+/// The distribution of values; `None` without values. Sorts the values. It has no intervals, because the
+/// dependence of the values is not known here.
 ///
 /// Percentiles are interpolated linearly over the exact values ([`percentile`]).
 pub fn distribution(values: &mut [f64]) -> Option<Distribution> {

@@ -1,4 +1,4 @@
-//! Exact sums over parts, so that the order of parts changes nothing.
+//! Exact sums over parts, which do not depend on the order of the parts.
 
 /// Sums of values and of weights, in whole units of 2^-32.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,12 +16,12 @@ impl Sums {
         self.weight += units(weight);
     }
 
-    /// Mean per weight.
+    /// The weighted mean.
     pub fn mean(&self) -> f64 {
         self.total as f64 / self.weight as f64
     }
 
-    /// Sum of weights.
+    /// The sum of weights.
     pub fn weight(&self) -> f64 {
         self.weight as f64 / UNIT
     }

@@ -1,5 +1,5 @@
-//! Values that several requests bring in numbers, such as the gaps between tokens: exact as long
-//! as they are few enough to be kept, a sketch beyond.
+//! Values of which each request has many, such as the gaps between tokens. They are exact while they are few
+//! enough to be kept; beyond that they are in a sketch.
 
 use super::curve::{Curve, Ordered};
 use super::parts::Sums;
@@ -7,27 +7,27 @@ use super::sketch::Sketch;
 use super::weighted_percentile;
 use crate::{Distribution, Weighted};
 
-/// How many samples (token events) are kept as they are: 32 MiB of them.
+/// How many samples (token events) are kept exactly: 32 MiB of them.
 pub const SAMPLES_KEPT: usize = 1 << 21;
 
-/// Pooled values. Memory is bounded: beyond [`SAMPLES_KEPT`] samples their percentiles are within
+/// Pooled values in bounded memory. With more than [`SAMPLES_KEPT`] samples, percentiles are within
 /// [`super::RELATIVE_ERROR`] of the exact ones, and the distribution says so.
 #[derive(Clone, Debug)]
 pub struct Pool {
     kept: usize,
     samples: Vec<Weighted>,
-    /// Where the samples went that are too many to be kept.
+    /// The sketch of samples that are too many to be kept.
     beyond: Option<Box<Sketch>>,
-    /// Over all requests.
+    /// The sums over all requests.
     sums: Sums,
 }
 
-/// What a request brought to a pool.
+/// What a request added to a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Added {
     /// How many samples.
     pub samples: usize,
-    /// The sum of its values by weight.
+    /// The sum of its values, each multiplied by its weight.
     pub total: f64,
     /// The sum of its weights.
     pub weight: f64,
@@ -40,13 +40,13 @@ impl Default for Pool {
 }
 
 impl Pool {
-    /// A pool that keeps this many samples as they are.
+    /// A pool that keeps up to this many samples exactly.
     pub fn keeping(kept: usize) -> Self {
         Self { kept, samples: Vec::new(), beyond: None, sums: Sums::default() }
     }
 
-    /// Takes in the values of one request, which `append` adds to those that are there, and says what
-    /// it brought.
+    /// Adds the values of one request, which `append` appends to those that are there. Returns what was
+    /// added.
     pub fn add_request(&mut self, append: impl FnOnce(&mut Vec<Weighted>)) -> Added {
         let before = self.samples.len();
         append(&mut self.samples);
@@ -62,20 +62,20 @@ impl Pool {
         if self.beyond.is_some() || self.samples.len() > self.kept {
             let sketch = self.beyond.get_or_insert_default();
             self.samples.drain(..).for_each(|sample| sketch.add(sample.value, sample.weight));
-            // What is left is room for the next request, not for all that were kept before.
+            // The remaining capacity is for the next request, not for as many samples as were kept before.
             self.samples.shrink_to(self.kept.min(1 << 16));
         }
         added
     }
 
-    /// How many samples it holds now.
+    /// How many samples it contains now.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         self.samples.len()
     }
 
-    /// The values as they can be drawn, at most about so many points and columns; nothing of no
-    /// values.
+    /// The values in a form that can be drawn, with about this many points and columns at most; `None`
+    /// without values.
     pub fn curve(mut self, points: usize, bins: usize) -> Option<Curve> {
         match &self.beyond {
             None => {
@@ -88,16 +88,16 @@ impl Pool {
         }
     }
 
-    /// The samples, request after request as they came, or sorted once the distribution was asked
-    /// for; none where they were too many to be kept.
+    /// The samples, in the order in which they came, or sorted after [`Pool::distribution`] was called;
+    /// `None` if they were too many to be kept.
     pub fn samples(&self) -> Option<&[Weighted]> {
         self.beyond.is_none().then_some(&self.samples)
     }
 
-    /// The distribution of the pooled values, or none of no values. Sorts them. `n` is the sum of the
+    /// The distribution of the pooled values; `None` without values. Sorts them. `n` is the sum of the
     /// weights, rounded.
     pub fn distribution(&mut self) -> Option<Distribution> {
-        // Sorted in full, so that records give the same figures to the last bit in any order.
+        // Sorted by value and weight, so that records give the same figures to the last bit in any order.
         self.samples.sort_unstable_by(|a, b| {
             a.value.total_cmp(&b.value).then(a.weight.total_cmp(&b.weight))
         });

@@ -1,14 +1,14 @@
-//! Functions of real numbers that give the same bits on every machine, for what a workload is drawn
-//! by: arrivals, lengths, think times. The standard library's come from the platform, and differ
-//! between platforms in the last digit; these are compiled from one source. Statistics, which
-//! decide nothing, never need them. Square roots and the four operations are exact everywhere.
+//! Functions of real numbers that give the same bits on every machine, for random workloads: arrivals,
+//! lengths, think times. Those of the standard library come from the platform and may differ in the last
+//! digit; these are compiled from one source. Statistics do not affect what is sent, and do not need them.
+//! Square roots and the four basic operations are exact everywhere.
 
 /// The natural logarithm.
 pub fn ln(x: f64) -> f64 {
     libm::log(x)
 }
 
-/// `ln(1 + x)`, without losing the digits of a small `x`.
+/// `ln(1 + x)`, also accurate for a small `x`.
 pub fn ln_1p(x: f64) -> f64 {
     libm::log1p(x)
 }

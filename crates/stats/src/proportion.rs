@@ -1,16 +1,16 @@
-//! The interval of a proportion, and the normal quantile that it needs. Never assumes that trials
-//! are independent: who counts them says how many independent ones they are worth.
+//! The interval of a proportion, and the normal quantile that it needs. It does not assume that trials are
+//! independent: the caller says how many independent trials they are worth.
 
 use crate::portable;
 
-/// Wilson's score interval of a proportion: `successes` of `trials`, which need not be whole, at
+/// Wilson's score interval of a proportion: `successes` of `trials`, which need not be whole numbers, with
 /// `z` standard errors on each side.
 ///
 /// With p = successes / trials and n = trials:
 /// (p + z² / 2n ± z sqrt(p (1 - p) / n + z² / 4n²)) / (1 + z² / n)
-/// (E. B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal
-/// of the American Statistical Association 22, 1927). It stays within 0 and 1, and has a width
-/// where nothing or everything succeeded. Without trials it is 0 to 1.
+/// (E. B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal of the
+/// American Statistical Association 22, 1927). It is always between 0 and 1, and has a width also if all
+/// trials succeed or fail. Without trials it is 0 to 1.
 pub fn wilson(successes: f64, trials: f64, z: f64) -> [f64; 2] {
     if trials <= 0.0 {
         return [0.0, 1.0];
@@ -23,8 +23,8 @@ pub fn wilson(successes: f64, trials: f64, z: f64) -> [f64; 2] {
     [(middle - half).max(0.0), (middle + half).min(1.0)]
 }
 
-/// The number that a standard normal one exceeds with this probability, for one from 1e-12 to a
-/// half; off by less than 1e-8 of itself (P. J. Acklam's rational approximations, 2003).
+/// The number that a standard normal variable exceeds with this probability, which is from 1e-12 to 0.5. The
+/// relative error is below 1e-8 (P. J. Acklam's rational approximations, 2003).
 pub fn normal_quantile_above(probability: f64) -> f64 {
     const A: [f64; 6] = [
         -39.696_830_286_653_76,
@@ -57,7 +57,7 @@ pub fn normal_quantile_above(probability: f64) -> f64 {
         3.754_408_661_907_416,
         1.0,
     ];
-    /// Below it the tail has an approximation of its own.
+    /// Below this probability, another approximation is used for the tail.
     const TAIL: f64 = 0.024_25;
     let p = probability.clamp(1e-12, 0.5);
     let polynomial = |of: &[f64], x: f64| of.iter().fold(0.0, |sum, term| sum * x + term);
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn wilsons_interval_is_that_of_the_textbook() {
-        // R, prop.test(x, n, correct = FALSE): 95 %.
+        // From R, prop.test(x, n, correct = FALSE): 95 %.
         let z = normal_quantile_above(0.025);
         for (successes, trials, expected) in [
             (10.0, 10.0, [0.722_467, 1.0]),

@@ -1,4 +1,4 @@
-//! Percentiles over exact values. Never over buckets.
+//! Percentiles of exact values, not of buckets.
 
 use crate::Weighted;
 
@@ -14,15 +14,14 @@ pub fn percentile(sorted: &[f64], q: f64) -> f64 {
     interpolate(sorted[low], sorted[high], rank.fract())
 }
 
-/// As [`percentile`], where each value counts `weight` times: the values at the two nearest
-/// ranks are looked up in the running sum of weights. Whole weights give exactly what repeated
-/// values would give.
+/// As [`percentile`], with values that count `weight` times each: the values at the two nearest ranks are
+/// found with the running sum of weights. Whole weights give exactly the result of repeated values.
 ///
 /// # Panics
 /// If there are no values.
 pub fn weighted_percentile(sorted: &[Weighted], q: f64) -> f64 {
     let total: f64 = sorted.iter().map(|sample| sample.weight).sum();
-    // A sum of many fractions misses a whole number by a little; this is far less than a rank.
+    // The sum of many fractions may differ slightly from a whole number. This is far less than a rank.
     let slack = total * 1e-12;
     let value_at = |rank: f64| {
         let mut sum = 0.0;
@@ -36,7 +35,7 @@ pub fn weighted_percentile(sorted: &[Weighted], q: f64) -> f64 {
     interpolate(value_at(rank.floor()), value_at(rank.floor() + 1.0), rank.fract())
 }
 
-/// Between two values; exactly the value where both are the same.
+/// Interpolates between two values. The result is exact if both are equal.
 fn interpolate(low: f64, high: f64, share: f64) -> f64 {
     low + (high - low) * share
 }

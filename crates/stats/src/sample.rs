@@ -1,5 +1,5 @@
-//! Values of a pass, one per request or read: exact as long as they are few enough to
-//! be kept, a sketch beyond.
+//! Values of a pass, one per request or read. They are exact while they are few enough to be kept; beyond
+//! that they are in a sketch.
 
 use super::curve::{Curve, Ordered};
 use super::distribution;
@@ -7,11 +7,11 @@ use super::parts::Sums;
 use super::sketch::Sketch;
 use crate::Distribution;
 
-/// How many values are kept as they are: 2 MiB of them.
+/// How many values are kept exactly: 2 MiB of them.
 pub const VALUES_KEPT: usize = 1 << 18;
 
-/// Values, one each. Memory is bounded: beyond [`VALUES_KEPT`] values their percentiles are
-/// within [`super::RELATIVE_ERROR`] of the exact ones, and the distribution says so.
+/// Values with weight 1, in bounded memory. With more than [`VALUES_KEPT`] values, percentiles are within
+/// [`super::RELATIVE_ERROR`] of the exact ones, and the distribution says so.
 #[derive(Clone, Debug)]
 pub struct Sample {
     kept: usize,
@@ -19,7 +19,7 @@ pub struct Sample {
     beyond: Option<Box<Beyond>>,
 }
 
-/// What is left of values that are too many to be kept.
+/// What is kept of values that are too many to be kept exactly.
 #[derive(Clone, Debug, Default)]
 struct Beyond {
     sketch: Sketch,
@@ -34,12 +34,12 @@ impl Default for Sample {
 }
 
 impl Sample {
-    /// A sample that keeps this many values as they are.
+    /// A sample that keeps up to this many values exactly.
     pub fn keeping(kept: usize) -> Self {
         Self { kept, exact: Vec::new(), beyond: None }
     }
 
-    /// Takes in a value.
+    /// Adds a value.
     pub fn push(&mut self, value: f64) {
         if let Some(beyond) = &mut self.beyond {
             beyond.add(value);
@@ -53,8 +53,8 @@ impl Sample {
         }
     }
 
-    /// The values as they can be drawn, at most about so many points and columns; nothing of no
-    /// values.
+    /// The values in a form that can be drawn, with about this many points and columns at most; `None`
+    /// without values.
     pub fn curve(mut self, points: usize, bins: usize) -> Option<Curve> {
         match &self.beyond {
             None => {
@@ -65,13 +65,13 @@ impl Sample {
         }
     }
 
-    /// The values in the order in which they came, or sorted once the distribution was asked for;
-    /// none where they were too many to be kept.
+    /// The values in the order in which they came, or sorted after [`Sample::distribution`] was called;
+    /// `None` if they were too many to be kept.
     pub fn values(&self) -> Option<&[f64]> {
         self.beyond.is_none().then_some(&self.exact)
     }
 
-    /// The distribution of the values, or none of no values. Sorts them.
+    /// The distribution of the values; `None` without values. Sorts them.
     pub fn distribution(&mut self) -> Option<Distribution> {
         match &self.beyond {
             None => distribution(&mut self.exact),

@@ -1,4 +1,4 @@
-//! Random streams: one per purpose, all from the plan's seed, the same on every machine.
+//! Random streams: one per purpose, all from the plan's seed, and the same on every machine.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::portable;
 
-/// The random stream of a purpose. Labels keep streams apart: no two purposes share draws.
+/// The random stream of a purpose. Different labels give independent streams.
 pub fn rng(seed: u64, labels: &[&str]) -> ChaCha8Rng {
     let mut hasher = Sha256::new();
     hasher.update(seed.to_le_bytes());
@@ -22,15 +22,15 @@ pub fn unit(rng: &mut impl RngCore) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// A standard normal number, after Box and Muller.
+/// A standard normal number, by the method of Box and Muller.
 pub fn normal(rng: &mut impl RngCore) -> f64 {
     let radius = (-2.0 * portable::ln(1.0 - unit(rng))).sqrt();
     radius * portable::cos(std::f64::consts::TAU * unit(rng))
 }
 
-/// A uniform whole number below `limit`, which must not be 0; without modulo bias.
+/// A uniform whole number below `limit`, which must not be 0. There is no modulo bias.
 pub fn below(rng: &mut impl RngCore, limit: u64) -> u64 {
-    // Lemire's multiplication, rejecting the few draws that would favour small numbers.
+    // Lemire's multiplication. It rejects the few draws that would favour small numbers.
     loop {
         let product = u128::from(rng.next_u64()) * u128::from(limit);
         if product as u64 >= limit.wrapping_neg() % limit {

@@ -1,32 +1,31 @@
-//! The error of a sum over a series whose values say something of each other, as requests that
-//! share a queue and a batch do.
+//! The error of a sum over a series of dependent values, such as requests that share a queue and a batch.
 //!
-//! Of a stationary series the variance of a sum is, per value, the spectral density at frequency
-//! zero. It is estimated by the mean square of the series' projections on the first few cosines, each
-//! an independent estimate from fluctuations of another length (Müller, "HAC Corrections for
-//! Strongly Autocorrelated Time Series", 2014; Lazarus, Lewis, Stock and Watson, "HAR Inference",
-//! 2018). With so few degrees of freedom the quantile is that of Student's t.
+//! For a stationary series, the variance of a sum, per value, is the spectral density at frequency zero. The
+//! estimate is the mean square of the series' projections on the first few cosines. Each projection is an
+//! independent estimate from fluctuations of another length (Müller, "HAC Corrections for Strongly
+//! Autocorrelated Time Series", 2014; Lazarus, Lewis, Stock and Watson, "HAR Inference", 2018). Because there
+//! are few degrees of freedom, the quantile is that of Student's t.
 
-/// What a series says of the variance of its sum.
+/// An estimate of the variance of a series' sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LongRun {
-    /// Variance of the sum, per value.
+    /// The variance of the sum, per value.
     pub variance: f64,
-    /// Degrees of freedom of the estimate.
+    /// The degrees of freedom of the estimate.
     pub degrees: usize,
 }
 
-/// The fewest cosines.
+/// The smallest number of cosines.
 pub const FEWEST_COSINES: usize = 4;
-/// Up to here it is looked at whether slow fluctuations stand out.
+/// Up to this number of cosines, slow fluctuations are checked for.
 const MOST_COSINES_OF_SLOW: usize = 6;
-/// Slow fluctuations stand out when the first three squares are larger than the next six by this
-/// factor.
+/// Fluctuations count as slow if the mean of the first three squares is larger than that of the next six by
+/// this factor.
 const STANDS_OUT: f64 = 2.5;
 
-/// The variance of the sum of a series per value, from so many cosines: fewer where slow fluctuations
-/// stand out. What follows `control`, whose sum does not vary from one series to the next, is taken
-/// out (a control variate). None below three values.
+/// The variance of the sum of a series, per value, from this many cosines; from fewer if slow fluctuations
+/// are strong. The part that follows `control`, whose sum is the same in all series, is removed (a control
+/// variate). `None` for fewer than three values.
 pub fn long_run(values: &[f64], control: Option<&[f64]>, cosines: usize) -> Option<LongRun> {
     let most = values.len().checked_sub(1).filter(|&most| most >= 2)?;
     let cosines = cosines.min(most);
@@ -46,7 +45,7 @@ pub fn long_run(values: &[f64], control: Option<&[f64]>, cosines: usize) -> Opti
     Some(LongRun { variance: squares.iter().sum::<f64>() / degrees as f64, degrees })
 }
 
-/// The squares of projections without what follows the control, and their degrees of freedom.
+/// The squares of projections, without the part that follows the control, and their degrees of freedom.
 fn residual_squares(of_values: &[f64], of_control: Option<&[f64]>) -> (Vec<f64>, usize) {
     let count = of_values.len();
     let controlled = of_control.filter(|_| count >= FEWEST_COSINES).and_then(|of_control| {
@@ -63,13 +62,15 @@ fn residual_squares(of_values: &[f64], of_control: Option<&[f64]>) -> (Vec<f64>,
     }
 }
 
-/// Projections of a series, less its mean, on the first cosines of type II, each of length 1.
+/// Projections of a series, minus its mean, on the first cosines of type II, which are normalised to length
+/// 1.
 fn projections(values: &[f64], count: usize) -> Vec<f64> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let of = |k: usize| {
         let step = std::f64::consts::PI * k as f64 / n;
-        // Turned from one value to the next: a cosine for each would cost more than all else.
+        // The angle is rotated from one value to the next, because a cosine for each value would cost more
+        // than everything else.
         let (sin, cos) = step.sin_cos();
         let (mut x, mut y) = ((step / 2.0).cos(), (step / 2.0).sin());
         let mut sum = 0.0;
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_variance_of_a_correlated_series_is_that_of_its_sums() {
-        // Of a first-order autoregression: 1 / (1 - correlation)^2.
+        // For a first-order autoregression: 1 / (1 - correlation)^2.
         for (correlation, truth) in [(0.0, 1.0), (0.9, 100.0), (-0.5, 4.0 / 9.0)] {
             let ratio = ratio(correlation, truth);
             assert!((0.9..1.12).contains(&ratio), "{correlation}: {ratio}");

@@ -1,30 +1,30 @@
-//! A sketch of many weighted values: percentiles within a stated relative error, in memory that
-//! does not grow. Deterministic, and the order of values changes nothing.
+//! A sketch of many weighted values: percentiles within a stated relative error, in bounded memory. It is
+//! deterministic and does not depend on the order of values.
 //!
-//! A value's bucket is its exponent and the first [`MANTISSA_BITS`] bits of its mantissa: each
-//! octave is cut into equal parts, so that the middle of a bucket is within [`RELATIVE_ERROR`] of
-//! every value in it, and no logarithm is taken.
+//! A value's bucket is its exponent and the first [`MANTISSA_BITS`] bits of its mantissa, so each octave has
+//! buckets of equal width. The middle of a bucket is within [`RELATIVE_ERROR`] of every value in it, and no
+//! logarithm is computed.
 
-/// How far a percentile may be from the exact one, as a share of it.
+/// The largest relative difference between a percentile and the exact one.
 pub const RELATIVE_ERROR: f64 = 0.001;
 
-/// Half a bucket is then 1/1024 of its lower bound.
+/// Half a bucket is then at most 1/1024 of its lower bound.
 const MANTISSA_BITS: u32 = 9;
-/// How far these lie from the lowest bit of a number.
+/// The number of mantissa bits below these.
 const SHIFT: u32 = f64::MANTISSA_DIGITS - 1 - MANTISSA_BITS;
 
-/// Values nearer to zero than this count as zero: times are whole nanoseconds, so there are none
-/// in milliseconds, and in microseconds none that matters.
+/// Values closer to zero than this count as zero. Times are whole nanoseconds, so in milliseconds there are
+/// no such values, and in microseconds they do not matter.
 const SMALLEST: f64 = 1e-6;
-/// Values beyond count as this one: in milliseconds, thirty years.
+/// Larger values count as this one: in milliseconds, about thirty years.
 const LARGEST: f64 = 1e12;
-/// Weights are counted in whole units of this.
+/// Weights are counted in whole units of 1 / `UNIT`.
 const UNIT: f64 = 1_048_576.0;
 
-/// Values by magnitude.
+/// Weights of values, by magnitude.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sketch {
-    /// Weights by bucket, of values below and above zero. Empty until one is met.
+    /// Weights by bucket, for values below and above zero. Empty until there is such a value.
     negative: Vec<u64>,
     positive: Vec<u64>,
     zero: u64,
@@ -83,7 +83,7 @@ impl Sketch {
         below as f64 / self.total as f64
     }
 
-    /// The value of the rank-th value, from 1, where each weighs 1.
+    /// The value at a rank, counted from 1, if each value weighs 1.
     pub fn ranked(&self, rank: u64) -> f64 {
         self.at_rank(rank * UNIT as u64)
     }
@@ -104,7 +104,7 @@ impl Sketch {
     }
 }
 
-/// The bucket of a value of at least [`SMALLEST`].
+/// The bucket of a magnitude of at least [`SMALLEST`].
 fn bucket(magnitude: f64) -> usize {
     (magnitude.min(LARGEST).to_bits() >> SHIFT) as usize - first()
 }
@@ -115,7 +115,7 @@ fn middle(bucket: usize) -> f64 {
     f64::midpoint(bound(bucket), bound(bucket + 1))
 }
 
-/// What stands before the buckets: exponents of values that are too small.
+/// The number of buckets of smaller values, which are not stored.
 const fn first() -> usize {
     (SMALLEST.to_bits() >> SHIFT) as usize
 }

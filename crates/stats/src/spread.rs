@@ -1,9 +1,9 @@
-//! The spread of a figure over repeats: few values, each from a whole pass. Never of requests.
+//! The spread of a figure over repeats: few values, each from a whole pass. It is not for requests.
 
 use crate::Spread;
 
-/// The mean of a figure over repeats, with the 95 % interval of Student's t and the coefficient
-/// of variation; none without values. One value has no interval.
+/// The mean of a figure over repeats, with the 95 % interval of Student's t and the coefficient of variation;
+/// `None` without values. A single value has no interval.
 pub fn spread(values: &[f64]) -> Option<Spread> {
     if values.is_empty() {
         return None;
@@ -25,12 +25,11 @@ pub fn spread(values: &[f64]) -> Option<Spread> {
     })
 }
 
-/// The 97.5 % quantile of the normal distribution: 95 % lie within it on both sides.
+/// The 97.5 % quantile of the normal distribution: 95 % of it are between this and its negative.
 const NORMAL_975: f64 = 1.959_963_984_540_054;
 
-/// The 97.5 % quantile of Student's t: exact to the digits shown up to ten degrees of freedom,
-/// then by the expansion around the normal quantile (Abramowitz and Stegun, 26.7.5), which is
-/// right to five digits there.
+/// The 97.5 % quantile of Student's t. Up to ten degrees of freedom it is a table. Above, it is the expansion
+/// around the normal quantile (Abramowitz and Stegun, 26.7.5), which is right to five digits there.
 pub fn student_975(degrees: usize) -> f64 {
     const FEW: [f64; 10] = [
         12.706_205, 4.302_653, 3.182_446, 2.776_445, 2.570_582, 2.446_912, 2.364_624, 2.306_004,

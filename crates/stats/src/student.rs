@@ -2,11 +2,11 @@
 
 use libm::lgamma;
 
-/// The number that Student's t with so many degrees of freedom exceeds with this probability, which is
-/// below a half. Right to ten digits.
+/// The number that Student's t with these degrees of freedom exceeds with this probability, which is below
+/// 0.5. Right to ten digits.
 ///
 /// # Panics
-/// If the probability does not lie between 0 and 1/2, or there are no degrees of freedom.
+/// If the probability is not between 0 and 0.5, or the degrees of freedom are not positive.
 pub fn student_above(probability: f64, degrees: f64) -> f64 {
     assert!(probability > 0.0 && probability < 0.5 && degrees > 0.0, "{probability}, {degrees}");
     let (mut low, mut high) = (0.0, 1.0);
@@ -33,7 +33,7 @@ fn beta_share(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return if x <= 0.0 { 0.0 } else { 1.0 };
     }
-    // The fraction converges fast below this; above it the other tail is taken.
+    // The fraction converges fast below this; above it, the other tail is computed.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - beta_share(1.0 - x, b, a);
     }

@@ -1,4 +1,4 @@
-//! Statistics against hand-computed values, against statrs, and against their own promises.
+//! Statistics against values computed by hand, against statrs, and against their own guarantees.
 
 use proptest::prelude::*;
 
@@ -51,7 +51,7 @@ fn fractions_of_tokens_weigh_as_fractions() {
     // 3.5 tokens at 10 and 1.5 at 40: ranks up to 3.5 are 10, so the median rank 3 is 10.
     let samples = [Weighted { value: 10.0, weight: 3.5 }, Weighted { value: 40.0, weight: 1.5 }];
     assert_eq!([0.5, 1.0].map(|q| weighted_percentile(&samples, q)), [10.0, 40.0]);
-    // Ten tenths are one, although their sum in binary fractions is a little less.
+    // Ten tenths are one, although their binary sum is slightly less.
     let mut tenths = vec![Weighted { value: 1.0, weight: 0.1 }; 10];
     tenths.push(Weighted { value: 2.0, weight: 1.0 });
     assert_eq!([0.0, 0.5, 1.0].map(|q| weighted_percentile(&tenths, q).round()), [1.0, 2.0, 2.0]);

@@ -1,4 +1,4 @@
-//! Why a page cannot be shown, and the HTTP status for it: one closed enum.
+//! Why a page cannot be shown, and the HTTP status for it.
 
 use inferometer_store::StoreError;
 
@@ -8,7 +8,7 @@ pub(crate) enum PageError {
     /// There is no such page, run or file.
     #[error("{0}")]
     NotFound(String),
-    /// The query has a value that makes no sense.
+    /// The query has an invalid value.
     #[error("{0}")]
     BadQuery(String),
     /// A thread is still making it.

@@ -1,5 +1,5 @@
-//! A run in progress, read from its log: each look reads on where the last one ended. It keeps no
-//! record and writes nothing.
+//! Reads the log of a run in progress; each look continues where the last one ended. It keeps no records and writes
+//! nothing.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub(crate) struct PassSoFar {
 }
 
 impl Follow {
-    /// Nothing read yet.
+    /// A log of which nothing has been read yet.
     pub(crate) fn of(reader: LogReader, is_search: bool) -> Self {
         Self {
             reader,
@@ -49,7 +49,7 @@ impl Follow {
         }
     }
 
-    /// Reads on to the end of the log, or up to the limits.
+    /// Reads to the end of the log, or until a limit is reached.
     ///
     /// # Errors
     /// As [`LogReader`]. A log that ends inside an entry is no error: it is still being written.
@@ -89,7 +89,7 @@ impl Follow {
             }
             (Entry::PassEnd(end), Some(pass)) => pass.ending = Some(end.ending),
             (Entry::RunEnd(ending), _) => self.ending = Some(ending),
-            // The reader gives no entry of a pass that did not begin.
+            // The reader returns no entry of a pass that has not begun.
             (Entry::Record(_) | Entry::Observed(_) | Entry::PassEnd(_), None) => {}
         }
     }

@@ -1,5 +1,5 @@
-//! The layout around every page: head, navigation, and what keyboard users and screen readers need.
-//! It knows no page's content.
+//! The layout of every page: head, navigation, and what keyboard users and screen readers need. It does not depend on
+//! the content.
 
 use inferometer_http::pages::Response;
 

@@ -1,9 +1,8 @@
-//! The dashboard: a store's runs as pages for a browser.
+//! The dashboard: shows a store's runs as pages in a browser.
 //!
-//! A page is a function from a request target to a response. [`Site`] finds it in one table of
-//! routes, and [`inferometer_http::pages::serve`] serves it. Nothing is written here: neither to the
-//! store nor to a run's log. How results look is the report crate's; this crate puts its pieces into
-//! a layout.
+//! A page is a function from a request target to a response. [`Site`] finds it in a table of routes, and
+//! [`inferometer_http::pages::serve`] serves it. This crate writes nothing, neither to the store nor to a run's log.
+//! The report crate defines how results look; this crate arranges them in a layout.
 
 mod error;
 mod markup;

@@ -1,5 +1,5 @@
-//! The parts of a run's report that are drawn or read from its log, and the run's plan as text. How a
-//! report looks is the report crate's.
+//! The parts of a run's report that need charts or the log, and the run's plan as text. The report crate defines how a
+//! report looks.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_plan::Plan;
@@ -22,13 +22,13 @@ pub(crate) struct ReportParts {
 }
 
 impl ReportParts {
-    /// Makes the charts of a run from its results and its log, and writes its plan.
+    /// Creates the charts of a run from its results and its log, and formats its plan.
     ///
     /// # Errors
-    /// When its log is there and cannot be read.
+    /// If its log exists but cannot be read.
     pub(crate) fn of(stored: &StoredRun, summary: &Summary) -> Result<Self, PageError> {
         let known_plan = serde_json::from_str::<Plan>(&stored.plan_json).ok();
-        // Runs without records of their own, such as imported ones, have no log.
+        // Runs without their own records, such as imported ones, have no log.
         let traces = match known_plan.filter(|_| stored.log.exists()) {
             Some(plan) => summarise_log(stored, &plan)?.traces,
             None => Traces::default(),
@@ -48,7 +48,7 @@ impl ReportParts {
         Self { charts: Vec::new(), traces: Traces::default(), plan, report_command }
     }
 
-    /// The input of the report's writers.
+    /// The input of the functions that write reports.
     pub(crate) fn input<'a>(&'a self, summary: &'a Summary) -> ReportInput<'a> {
         ReportInput {
             summary,

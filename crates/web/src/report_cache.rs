@@ -1,5 +1,5 @@
-//! The latest reports, and the one that a thread is making: reading a long log takes seconds, and
-//! other pages must not wait for it. It makes no report itself.
+//! A cache of the latest reports, and the report that a thread is making. Reading a long log takes seconds, and other
+//! pages must not wait for it.
 
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -31,9 +31,9 @@ pub(crate) struct ReportCache {
 /// How long making a report takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cost {
-    /// So short that the reader waits.
+    /// Short: the request waits for the report.
     Short,
-    /// Longer: the reader is asked to come again.
+    /// Long: the page says that the report will be available later.
     Long,
 }
 
@@ -56,8 +56,7 @@ impl ReportCache {
     /// The report of a run: from the cache, or made by `make`.
     ///
     /// # Errors
-    /// [`PageError::NotReady`] while it, or another one that takes long, is being made; the errors of
-    /// `make`.
+    /// [`PageError::NotReady`] while this report, or another long one, is being made; otherwise the errors of `make`.
     fn get(
         &mut self,
         run: &str,
@@ -73,7 +72,7 @@ impl ReportCache {
             Cost::Long => {
                 if self.making.is_none() {
                     let (done, made) = channel();
-                    // The cache may be gone by then.
+                    // If the cache no longer exists, the report is discarded.
                     spawn(move || drop(done.send(make())))
                         .map_err(|error| PageError::Failed(error.to_string()))?;
                     self.making = Some((run.to_owned(), made));

@@ -1,4 +1,4 @@
-//! The table of routes: which page responds to which path. It makes no page but refusals.
+//! The table of routes: which function handles which path. The only pages made here are error pages and the token form.
 
 use inferometer_http::pages::{Event, Pages, RequestTarget, Response};
 use inferometer_report::page as report;
@@ -28,7 +28,7 @@ const ROUTES: [(&[&str], Page); 12] = [
     (&["runs", "*", "*"], page::file),
 ];
 
-/// When to ask again for a report that is being made, in seconds.
+/// When a browser should request a report again that is being made, in seconds.
 const RETRY_AFTER_S: u32 = 2;
 
 impl Pages for Site {
@@ -82,7 +82,7 @@ fn script(_: &mut Site, _: &RequestTarget) -> Result<Response, PageError> {
     Ok(Response::new("text/javascript; charset=utf-8", script.into_bytes()))
 }
 
-/// A page that says why there is no other.
+/// A page that states why the request failed.
 fn refusal(status: u16, why: &str) -> Response {
     let title = match status {
         404 => "Not found",
@@ -96,12 +96,12 @@ fn refusal(status: u16, why: &str) -> Response {
     html_response(&Layout::new(title, Section::Other).wrap(&content)).with_status(status)
 }
 
-/// The policy of the page that asks for the token, whose style is inline.
+/// The policy of the token form, whose style is inline.
 const TOKEN_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
                             form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// A page that asks for the token. It reveals nothing about the store, and is one file, because style
-/// and script need the token too.
+/// A form for the token. It reveals nothing about the store. It is a single file, because style and script also require
+/// the token.
 fn token_form() -> Response {
     let mut page = Html::new();
     page.raw(include_str!("token.html"));

@@ -1,4 +1,4 @@
-//! A run's report as markup, with the names of the run's files. The page around it is not its work.
+//! A run's report as markup, with the names of the run's files. The layout of the page is added elsewhere.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_report::{ReportInput, html};
@@ -9,7 +9,7 @@ use crate::files;
 use crate::markup::Html;
 use crate::report::ReportParts;
 
-/// A report that was made.
+/// A complete report.
 pub(crate) struct RunReport {
     pub(crate) markup: Html,
     /// Names of the run's files.

@@ -1,4 +1,4 @@
-//! A store as a site: what its pages share between requests. It writes nothing.
+//! A store as a website, with the state that its pages share between requests. It writes nothing.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,16 +8,16 @@ use inferometer_store::{Store, StoreError};
 use crate::follow::Follow;
 use crate::report_cache::ReportCache;
 
-/// A store as a site.
+/// A store as a website.
 pub struct Site {
     pub(crate) store: Store,
-    /// Open logs of runs in progress that are being watched, so that a look reads only new entries.
+    /// Open logs of runs in progress that somebody watches, so that each look reads only new entries.
     pub(crate) followed: BTreeMap<String, Follow>,
     pub(crate) reports: ReportCache,
 }
 
 impl Site {
-    /// The site of the store in a file, which is read and never written.
+    /// Opens the store in a file, for reading only.
     ///
     /// # Errors
     /// As [`Store::open_to_read`].

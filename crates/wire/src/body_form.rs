@@ -1,13 +1,12 @@
-//! Which form a body has: whether it is the one that was asked for, and where its messages end. It
-//! decodes nothing.
+//! The form of a body: whether it is the requested one, and where its messages end. It decodes nothing.
 
 use memchr::memchr2;
 
 use crate::dialect::Framing;
 use crate::http::Head;
 
-/// Passes on the messages that end with NUL or LF and keeps an incomplete one. JSON holds neither byte
-/// unescaped. Returns the length of the incomplete message.
+/// Passes on the messages that end with NUL or LF, and keeps an incomplete one in `partial`. JSON contains
+/// neither byte unescaped. Returns the length of the incomplete message, in bytes.
 pub(crate) fn delimited(
     partial: &mut Vec<u8>,
     bytes: &[u8],
@@ -31,7 +30,7 @@ pub(crate) fn delimited(
     partial.len()
 }
 
-/// Why a success cannot carry the requested body, by its header fields.
+/// Why a successful response cannot contain the requested body, from its header fields; `None` if it can.
 pub(crate) fn mismatch(framing: Framing, head: &Head) -> Option<String> {
     if let Some(coding) = head.header("content-encoding")
         && !coding.trim().eq_ignore_ascii_case("identity")

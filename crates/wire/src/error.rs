@@ -1,18 +1,18 @@
-//! What can go wrong with a request's bytes, and what servers say in the bodies of their errors.
+//! Why a request cannot be made, and the messages in the bodies of servers' errors.
 
 use inferometer_model::record;
 use inferometer_model::request::Prompt;
 use inferometer_model::secrets::Secrets;
 use serde_json::Value;
 
-/// Bytes that are read of a body that is only quoted in a message.
+/// The most bytes of a body that are read when it is only quoted in a message.
 pub(crate) const MAX_QUOTED_BYTES: usize = 64 * 1024;
 
-/// Why a request cannot be made into bytes. What comes back is never an error of ours but an
-/// outcome; see [`crate::exchange`].
+/// Why a request cannot be made into bytes. A bad response is never such an error, but an outcome; see
+/// [`crate::exchange`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// The dialect takes no token ids as a prompt.
+    /// The dialect does not accept token ids as a prompt.
     #[error(
         "dialect {dialect} does not accept token ids as a prompt: send text, or use another \
         dialect"
@@ -21,7 +21,7 @@ pub enum WireError {
         /// The dialect's name.
         dialect: &'static str,
     },
-    /// The dialect takes no messages of a chat.
+    /// The dialect does not accept chat messages as a prompt.
     #[error(
         "dialect {dialect} does not accept chat messages: send text, or use one that does, such as \
             openai-chat"
@@ -33,7 +33,7 @@ pub enum WireError {
 }
 
 impl WireError {
-    /// What is wrong with a prompt that a dialect cannot say.
+    /// The error for a prompt of a kind that a dialect does not accept.
     pub(crate) fn prompt(dialect: &'static str, prompt: &Prompt) -> Self {
         match prompt {
             Prompt::Messages(_) => Self::Messages { dialect },
@@ -42,12 +42,12 @@ impl WireError {
     }
 }
 
-/// What the body of an error says, for people: the message out of the shapes that engines use
-/// (`error.message`, `error`, `message`, `detail`), else the beginning of the body. What is secret
-/// is removed before the message is cut.
+/// The message in the body of an error, for people: from the fields that engines use (`error.message`,
+/// `error`, `message`, `detail`), otherwise the beginning of the body. Secrets are removed before the message
+/// is cut.
 pub fn error_message(status: u16, body: &[u8], secrets: &Secrets) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(MAX_QUOTED_BYTES)]);
-    // What is longer is no message for people; its beginning is quoted as it is.
+    // A longer body is not a message for people; its beginning is quoted as it is.
     let whole = body.len() <= MAX_QUOTED_BYTES;
     let value = whole.then(|| serde_json::from_str(&text).ok()).flatten();
     let message = value.and_then(|value| in_json(&value));
@@ -58,12 +58,12 @@ pub fn error_message(status: u16, body: &[u8], secrets: &Secrets) -> String {
     record::detail(&secrets.redact(&message))
 }
 
-/// The fields by which JSON that stands where an answer was expected is known to be an error. A field
-/// that is `null` is absent.
+/// The fields that show whether a JSON value is an error instead of an answer. A field that is `null` is
+/// absent.
 pub(crate) struct ErrorSigns<'a> {
     /// Whether it has `error`.
     pub error: bool,
-    /// What `object` says.
+    /// The value of `object`.
     pub object: Option<&'a str>,
     /// Whether it has `message`.
     pub message: bool,
@@ -72,7 +72,7 @@ pub(crate) struct ErrorSigns<'a> {
 }
 
 impl<'a> ErrorSigns<'a> {
-    /// Those of any JSON.
+    /// The signs in a JSON value.
     pub(crate) fn of(value: &'a Value) -> Self {
         let has = |name: &str| value.get(name).is_some_and(|field| !field.is_null());
         let object = value.get("object").and_then(Value::as_str);
@@ -102,7 +102,7 @@ fn in_json(value: &Value) -> Option<String> {
     }
 }
 
-/// The beginning of some text, for messages about it. What is secret is removed before.
+/// The first 80 characters of some text, for messages. Secrets are removed first.
 pub(crate) fn excerpt(text: &str, secrets: &Secrets) -> String {
     let text = secrets.redact(text);
     match text.char_indices().nth(80) {

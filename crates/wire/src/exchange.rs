@@ -1,5 +1,5 @@
-//! One response from its first byte to its outcome: HTTP framing, message framing, dialect. It reads
-//! no clock; the caller numbers the reads.
+//! One response from its first byte to its outcome: HTTP framing, message framing, dialect. It reads no
+//! clock: the caller numbers the reads.
 
 use inferometer_model::json::parsed_bytes;
 use inferometer_model::outcome::{Outcome, Phase};
@@ -17,9 +17,9 @@ use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem};
 
 /// The largest body that is not a stream, in bytes.
 pub const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
-/// Memory that a message or a body may take once it is decoded, in bytes.
+/// The most memory that a message or a body may take once it is decoded, in bytes.
 pub const MAX_DECODED_BYTES: usize = 128 * 1024 * 1024;
-/// Messages of fewer bytes are decoded without a look at what they hold.
+/// Messages of at most this many bytes are decoded without an estimate of their decoded size.
 const SMALL_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// The progress of a response.
@@ -27,7 +27,7 @@ const SMALL_MESSAGE_BYTES: usize = 64 * 1024;
 pub enum Progress {
     /// Status line and header fields are not complete.
     InHead,
-    /// The head was seen, the body has not ended.
+    /// The head is complete, the body has not ended.
     InBody,
     /// The message ended, or it cannot be decoded any further.
     Ended,
@@ -37,7 +37,7 @@ pub enum Progress {
 pub struct ResponseReader {
     http: ResponseParser,
     body: Body,
-    /// How it ended, once it did.
+    /// How it ended; `None` before that.
     ended: Option<Ended>,
     any_bytes: bool,
 }
@@ -57,24 +57,25 @@ impl ResponseReader {
         Self { http: ResponseParser::new(), body, ended: None, any_bytes: false }
     }
 
-    /// Removes these from every word of the server that is kept.
+    /// Removes these from all texts of the server that are kept, except the answer itself.
     #[must_use]
     pub fn with_secrets(mut self, secrets: Secrets) -> Self {
         self.body.parsed = self.body.parsed.with_secrets(secrets);
         self
     }
 
-    /// Reserves memory for the expected number of events. A wrong guess only costs time.
+    /// Reserves memory for the expected number of events. A wrong number only costs time.
     pub fn expect_events(&mut self, count: usize) {
         self.body.parsed.events.reserve(count);
     }
 
-    /// The memory that the response takes, in bytes, as far as its size depends on the server.
+    /// The memory that the response takes, in bytes, as far as the server determines its size.
     pub fn memory(&self) -> usize {
         self.http.memory() + self.body.parsed.memory() + self.body.content.memory()
     }
 
-    /// Keeps the first events of the first reads, at most so many, and forgets the others and the text.
+    /// Keeps only the events of the first `reads` reads, and at most `events` of them. Drops the others and
+    /// the text.
     pub fn keep_beginning(&mut self, reads: u32, events: usize) {
         self.body.parsed.keep_beginning(reads, events);
     }
@@ -95,7 +96,7 @@ impl ResponseReader {
         self.progress()
     }
 
-    /// The connection ended.
+    /// Notes that the connection ended.
     pub fn eof(&mut self) {
         if self.ended.is_some() {
             return;
@@ -107,7 +108,7 @@ impl ResponseReader {
         self.ended = Some(ended);
     }
 
-    /// Where the response is.
+    /// How much of the response has been read.
     pub fn progress(&self) -> Progress {
         match (self.ended, self.body.status) {
             (Some(_), _) => Progress::Ended,
@@ -141,8 +142,8 @@ impl ResponseReader {
         self.body.parsed
     }
 
-    /// The outcome, and a message of the server or the parser for people. Before the end: what they
-    /// would be if the connection ended now.
+    /// The outcome, and a message of the server or of the parser for people. Before the end: the result if
+    /// the connection ended now.
     pub fn verdict(&self) -> (Outcome, Option<String>) {
         let parsed = &self.body.parsed;
         match (self.body.status, &self.body.content) {
@@ -203,15 +204,15 @@ fn no_output(parsed: &ParsedResponse) -> String {
 
 /// The kind of body that is being read.
 enum Content {
-    /// The head has not come.
+    /// The head is not complete.
     Unknown,
     Sse(Decoder),
-    /// The message that has not ended.
+    /// The bytes of the message that is not complete.
     Delimited(Vec<u8>),
     Whole(Vec<u8>),
     /// The body of an error status.
     Rejected(Vec<u8>),
-    /// The body of a success that is not what was asked for, and why.
+    /// Why the body of a successful response is not the requested one, and its bytes.
     Unexpected(String, Vec<u8>),
 }
 
@@ -236,9 +237,9 @@ struct Body {
     framing: Framing,
     decode: Box<dyn Decode>,
     parsed: ParsedResponse,
-    /// It cannot be decoded any further.
+    /// Whether it cannot be decoded any further.
     broken: bool,
-    /// The body ended inside a message.
+    /// Whether the body ended inside a message.
     cut_message: bool,
 }
 
@@ -282,7 +283,7 @@ impl Body {
             }
             Content::Delimited(partial) => {
                 let left = delimited(partial, bytes, |data| {
-                    // A line that ends with CR LF may be empty but for the CR.
+                    // A line that ends with CR LF may contain nothing but the CR.
                     if !data.trim().is_empty() {
                         message(data, &mut **decode, parsed);
                     }
@@ -370,8 +371,8 @@ fn message(data: &str, decode: &mut dyn Decode, parsed: &mut ParsedResponse) {
     }
 }
 
-/// Why a message or a body is not decoded, if it would take too much memory: a few bytes of JSON may
-/// become hundreds.
+/// Why a message or a body is not decoded: it would take too much memory. A few bytes of JSON may become
+/// hundreds.
 fn too_large_decoded(json: &[u8]) -> Option<String> {
     let most = MAX_DECODED_BYTES;
     (parsed_bytes(json) > most)

@@ -1,7 +1,7 @@
-//! Protocols without I/O: bytes in, events out, and requests made into bytes.
+//! Protocols without I/O: they turn bytes into events, and requests into bytes.
 //!
-//! Nothing here opens a socket or reads a clock: the caller stamps the reads and owns the connection.
-//! However a stream is cut into reads, the events are the same.
+//! Nothing here opens a socket or reads a clock: the caller takes the times of reads and owns the connection.
+//! The events are the same wherever a stream is cut into reads.
 //!
 //! [`exchange`] reads one response from its first byte to its outcome. It uses [`http`] (framing),
 //! [`sse`] (messages of a stream) and a [`dialect`] (request bodies and messages of an engine), and

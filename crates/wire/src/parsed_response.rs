@@ -1,5 +1,5 @@
-//! What has been decoded of a response so far, in the terms of a record. It has no instants: each
-//! event holds the index of the socket read that completed it.
+//! What has been decoded of a response so far, in the terms of a record. It has no times: each event has the
+//! index of the socket read that completed it.
 
 use inferometer_model::finish_reason::{FinishReason, MAX_CHARS};
 use inferometer_model::outcome::Outcome;
@@ -13,9 +13,9 @@ use crate::http::Ended;
 pub struct ParsedResponse {
     /// The events, in order.
     pub events: Vec<Event>,
-    /// The answer's text; absent if text is not kept.
+    /// The answer's text; `None` if text is not kept.
     pub text: Option<String>,
-    /// The text of the reasoning before the answer; absent if text is not kept.
+    /// The text of the reasoning before the answer; `None` if text is not kept.
     pub reasoning: Option<String>,
     /// The finish reason, as the server names it.
     pub finish_reason: Option<String>,
@@ -27,13 +27,13 @@ pub struct ParsedResponse {
     pub malformed: Option<String>,
     /// Whether the response ended as the dialect requires, for example with a finish reason.
     pub proper_end: bool,
-    /// Whether the dialect's end mark was seen, such as `[DONE]`. After it nothing can be missing.
+    /// Whether the dialect's end mark was seen, such as `[DONE]`. Nothing can be missing after it.
     pub done: bool,
     /// The index of the current socket read.
     read_index: u32,
     /// Messages that have begun.
     messages: u32,
-    /// What is removed from the server's words.
+    /// What is removed from the server's messages.
     secrets: Secrets,
 }
 
@@ -44,14 +44,14 @@ impl ParsedResponse {
         Self { reasoning: text.clone(), text, ..Self::default() }
     }
 
-    /// Removes these from every word of the server that is kept: errors, what cannot be decoded, the
-    /// finish reason. The answer itself is as it came.
+    /// Removes these from the texts of the server that are kept: errors, messages that cannot be decoded, the
+    /// finish reason. The answer itself is not changed.
     #[must_use]
     pub fn with_secrets(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
     }
 
-    /// What is removed from the server's words.
+    /// What is removed from the server's messages.
     pub(crate) fn secrets(&self) -> &Secrets {
         &self.secrets
     }
@@ -62,13 +62,14 @@ impl ParsedResponse {
         self.events.capacity() * size_of::<Event>() + text(&self.text) + text(&self.reasoning)
     }
 
-    /// Bytes of the text and the reasoning that are kept.
+    /// The length of the kept text and reasoning, in bytes.
     pub fn text_bytes(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         text(&self.text) + text(&self.reasoning)
     }
 
-    /// Keeps the first events of the first reads, at most so many, and forgets the others and the text.
+    /// Keeps only the events of the first `reads` reads, and at most `events` of them. Drops the others and
+    /// the text.
     pub fn keep_beginning(&mut self, reads: u32, events: usize) {
         let of_reads = self.events.partition_point(|event| event.read < reads);
         self.events.truncate(of_reads.min(events));
@@ -123,8 +124,8 @@ impl ParsedResponse {
         self.token(EventKind::ToolCall, chars(arguments), tokens);
     }
 
-    /// Adds the finish reason, of which at most [`MAX_CHARS`] characters are kept. A reason such as
-    /// `abort`, with which the server gives the request up, is also an error.
+    /// Adds the finish reason, of which at most [`MAX_CHARS`] characters are kept. A reason such as `abort`,
+    /// with which a server ends the request early, is also an error.
     pub fn finish(&mut self, reason: &str) {
         self.event(EventKind::Finish);
         let kept: String = self.secrets.redact(reason).chars().take(MAX_CHARS).collect();
@@ -135,7 +136,7 @@ impl ParsedResponse {
         self.proper_end = true;
     }
 
-    /// Adds an event with token counts. A count that is absent leaves the earlier one in place.
+    /// Adds an event with token counts. An absent count does not change the earlier one.
     pub fn usage(&mut self, usage: Usage) {
         self.event(EventKind::Usage);
         self.set_usage(usage);
@@ -148,8 +149,8 @@ impl ParsedResponse {
         self.usage.cached = usage.cached.or(self.usage.cached);
     }
 
-    /// Adds the dialect's end mark, where it is a message of its own. Where the last message with
-    /// content is the end, a dialect sets the field `done`, for there is no further event.
+    /// Adds the dialect's end mark if it is a message of its own. If the last message with content is the
+    /// end, a dialect only sets the field `done`, because there is no further event.
     pub fn done(&mut self) {
         self.event(EventKind::Done);
         self.done = true;
@@ -175,9 +176,9 @@ impl ParsedResponse {
 
     /// The outcome of the request. `http` says how the HTTP message ended.
     ///
-    /// An error event is a server error whatever follows it. A stream is complete if its proper end
-    /// was seen, and either HTTP or the dialect's end mark shows that nothing is missing. A complete
-    /// response without output is malformed, unless the usage states zero output tokens.
+    /// An error event makes the outcome a server error, whatever follows it. A stream is complete if its
+    /// proper end was seen, and either HTTP or the dialect's end mark shows that nothing is missing. A
+    /// complete response without output is malformed, unless the usage states zero output tokens.
     pub fn outcome(&self, http: Ended) -> Outcome {
         if self.error.is_some() {
             Outcome::ServerError

@@ -1,13 +1,13 @@
-//! Server-sent events by the WHATWG rules (HTML Living Standard, 9.2.6), whatever way the bytes
-//! are cut. It never reconnects, so `id` and `retry` are recognised and left alone.
+//! Server-sent events by the WHATWG rules (HTML Living Standard, 9.2.6), wherever the bytes are cut. It never
+//! reconnects, so the fields `id` and `retry` have no effect.
 //!
-//! Lines end with LF, CR or CR LF; a leading BOM is dropped; bytes that are not UTF-8 become
-//! U+FFFD, as the standard's decoder has it: a server that sends half characters is not called
-//! malformed for it, and what remains is judged by its dialect. A message that the stream's end
-//! cuts off is not dispatched; [`Decoder::finish`] reports it.
+//! Lines end with LF, CR or CR LF, and a leading BOM is dropped. As in the standard, bytes that are not UTF-8
+//! become U+FFFD: a server that sends incomplete characters does not count as malformed, and its dialect
+//! judges the rest. A message that is cut off by the end of the stream is not passed on; [`Decoder::finish`]
+//! reports it.
 //!
-//! The standard drops two forms of errors that servers send. Both are messages here: an
-//! `event: error` without data, with the words of its comment, and a field `error`.
+//! The standard drops two forms of errors that servers send. Here both are messages: an `event: error`
+//! without data (its comment is the message), and a field `error`.
 
 use std::borrow::Cow;
 
@@ -15,13 +15,13 @@ use memchr::memchr2;
 
 /// The largest message that is taken, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
-/// The event, and the field, of an error.
+/// The name of an error's event, and of an error's field.
 const ERROR: &str = "error";
 
-/// Something that a stream brought.
+/// An item of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SseItem<'a> {
-    /// A message, dispatched by its empty line.
+    /// A message, complete with its empty line.
     Message {
         /// Its `event` field; empty when it has none, which the standard calls `message`.
         event: &'a str,
@@ -35,7 +35,7 @@ pub enum SseItem<'a> {
 /// Why a stream cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
-    /// A message without an end.
+    /// A message that is longer than the limit.
     #[error("a server-sent message of more than {limit} bytes")]
     TooLong {
         /// The limit in bytes.
@@ -46,15 +46,15 @@ pub enum SseError {
 /// Decodes one stream.
 #[derive(Debug)]
 pub struct Decoder {
-    /// A line whose end has not come.
+    /// A line that is not complete.
     line: Vec<u8>,
-    /// The data of the message so far, where it could not be borrowed from one read.
+    /// The data of the message so far, if it could not be borrowed from one read.
     data: String,
     has_data: bool,
     event: String,
-    /// The message's last comment: what went wrong, if the event is an error without data.
+    /// The message's last comment: the error message if the event is an error without data.
     comment: String,
-    /// The last line ended with CR: a LF that follows belongs to it.
+    /// Whether the last line ended with CR: a LF that follows belongs to it.
     after_cr: bool,
     first_line: bool,
     limit: usize,
@@ -92,18 +92,18 @@ impl Decoder {
         self.line.capacity() + texts.map(|text| text.capacity()).iter().sum::<usize>()
     }
 
-    /// Takes the bytes of one read. A message of one `data` line that lies whole in them is
-    /// passed on without a copy.
+    /// Takes the bytes of one read. A message of one `data` line that is complete within them is passed on
+    /// without a copy.
     ///
     /// # Errors
-    /// When a message is longer than the limit. The decoder is of no use then.
+    /// When a message is longer than the limit. The decoder cannot be used any more.
     pub fn push(
         &mut self,
         bytes: &[u8],
         sink: &mut impl FnMut(SseItem<'_>),
     ) -> Result<(), SseError> {
         let mut rest = bytes;
-        // The message's only data line so far, if it lies in this read.
+        // The message's only data line so far, if it is within this read.
         let mut borrowed: Option<Cow<'_, str>> = None;
         while !rest.is_empty() {
             if std::mem::take(&mut self.after_cr) && rest[0] == b'\n' {
@@ -130,7 +130,7 @@ impl Decoder {
                 if let Some(data) = self.take_line(line, &mut borrowed, sink) {
                     self.append(&data);
                 }
-                // The allocation serves the next line that is cut.
+                // The allocation is used again for the next incomplete line.
                 whole.clear();
                 self.line = whole;
             }
@@ -142,7 +142,7 @@ impl Decoder {
         self.check(self.line.len())
     }
 
-    /// The stream ended: says whether it cut off a message, which is not dispatched.
+    /// Call it when the stream has ended. Returns whether a message was cut off, which is not passed on.
     pub fn finish(&self) -> bool {
         self.has_data
             || !self.event.is_empty()
@@ -154,8 +154,8 @@ impl Decoder {
         if first { line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line) } else { line }
     }
 
-    /// Handles one whole line. Returns the value of the message's first data line, for the caller
-    /// knows whether it may stay borrowed.
+    /// Handles one complete line. Returns the value of the message's first data line: the caller knows
+    /// whether it can stay borrowed.
     fn take_line<'a>(
         &mut self,
         line: &'a [u8],
@@ -229,7 +229,7 @@ impl Decoder {
     }
 }
 
-/// Bytes as text. Nearly all are UTF-8, which checks faster than it is repaired.
+/// Bytes as text. Nearly all are UTF-8, and a check is faster than a repair.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

@@ -1,4 +1,4 @@
-//! The files that a plan names, which its requests or its engine are made from.
+//! The files that a plan names and that its requests or its engine are made from.
 
 use std::path::{Path, PathBuf};
 
@@ -7,24 +7,24 @@ use inferometer_plan::spec::Spec;
 use inferometer_plan::{Plan, TargetPlan};
 use inferometer_workload::fetch::{self, FetchConfig};
 
-/// The flag of the engine that may name a file.
+/// The engine's flag that may name a file.
 pub const CARD: &str = "card";
-/// How a length distribution names a file.
+/// The prefix of a length distribution that names a file.
 const HISTOGRAM: &str = "histogram:";
-/// How the name of a text begins that this program carries.
+/// The prefix of the names of texts that are built into this program.
 const SHIPPED: &str = "shipped-";
 
-/// A key of a plan that may name a file.
+/// A key of a plan whose value may be a file.
 struct Key {
     name: &'static str,
     of: fn(&mut Spec) -> &mut Option<String>,
-    /// What stands before the name of the file.
+    /// The text before the name of the file in the value.
     prefix: &'static str,
-    /// Whether the key always names a file, where its prefix stands: else it may be a name or a hub id.
+    /// Whether a value with the prefix is always a file; otherwise it may be a name or a hub id.
     always: bool,
 }
 
-/// Every such key.
+/// All such keys.
 static KEYS: [Key; 8] = [
     Key { name: "dataset", of: |spec| &mut spec.workload.dataset, prefix: "", always: true },
     Key { name: "replay", of: |spec| &mut spec.replay, prefix: "", always: true },
@@ -54,15 +54,15 @@ static KEYS: [Key; 8] = [
 /// A file that a plan names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileOfPlan {
-    /// The key.
+    /// The key in the plan.
     pub key: &'static str,
-    /// What the plan says.
+    /// The file's name in the plan.
     pub named: String,
-    /// Where it is here, if it is.
+    /// Its path on this machine; the file may not exist.
     pub path: PathBuf,
 }
 
-/// The files that a plan names. A tokenizer's folder stands for the file in it.
+/// The files that a spec names. For a tokenizer's folder, it is the file in the folder.
 pub fn files_of(spec: &Spec) -> Vec<FileOfPlan> {
     let mut spec = spec.clone();
     let mut files = Vec::new();
@@ -80,7 +80,7 @@ pub fn files_of(spec: &Spec) -> Vec<FileOfPlan> {
         if *name == "tokenizer" && path.is_dir() {
             path = path.join("tokenizer.json");
         }
-        // A model of a server may have the name of a folder.
+        // A server's model may have the name of a folder, so only a `.json` file counts.
         let is_file = path.is_file() && (*name != "model" || named.ends_with(".json"));
         if *always || is_file {
             files.push(FileOfPlan { key: name, named: named.to_owned(), path });
@@ -89,7 +89,7 @@ pub fn files_of(spec: &Spec) -> Vec<FileOfPlan> {
     files
 }
 
-/// The files that a plan and the flags of its engine name.
+/// The files that a plan and its engine's flags name.
 pub fn files_of_plan(plan: &Plan) -> Vec<FileOfPlan> {
     let mut files = files_of(&plan.asked);
     if let TargetPlan::Embedded { engine_flags, .. } = &plan.target
@@ -100,7 +100,7 @@ pub fn files_of_plan(plan: &Plan) -> Vec<FileOfPlan> {
     files
 }
 
-/// Names another file under a key. Returns whether there is such a key.
+/// Replaces the file of a key. Returns whether there is such a key.
 pub fn name_instead(spec: &mut Spec, key: &str, file: &Path) -> bool {
     let Some(Key { of, prefix, .. }) = KEYS.iter().find(|known| known.name == key) else {
         return false;

@@ -1,4 +1,4 @@
-//! Makes a bundle of stored runs. Nothing of the store is changed.
+//! Makes a bundle of stored runs. The store is not changed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,34 +20,34 @@ use super::files::{FileOfPlan, files_of_plan};
 use super::{BundleRunError, readme};
 use crate::stored::plan_of;
 
-/// Data of this size or less is part of a bundle unless it is to be left out.
+/// Input files of up to this size are included by default.
 const SMALL_BYTES: u64 = 1 << 20;
-/// A file is searched for keys in parts of this size, which overlap by the most that a key has.
+/// Files are searched for API keys in parts of this size, which overlap by the maximum length of a key.
 const SEARCHED_AT_ONCE: usize = 1 << 20;
 const LONGEST_KEY: usize = 16 << 10;
 
-/// Which of the files that requests are made from are part of a bundle.
+/// Which input files a bundle includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WithData {
-    /// Those of up to 1 MiB.
+    /// Files of up to 1 MiB.
     Small,
-    /// All.
+    /// All files.
     All,
-    /// None.
+    /// No files.
     Nothing,
 }
 
-/// A bundle that was made.
+/// A complete bundle.
 pub struct Made {
-    /// Where.
+    /// Its path.
     pub path: PathBuf,
-    /// How large it is.
+    /// Its size.
     pub bytes: u64,
-    /// What it holds.
+    /// Its manifest.
     pub manifest: Manifest,
 }
 
-/// The name of a bundle of these runs, where none was given.
+/// The default name of a bundle of these runs.
 pub fn default_name(runs: &[StoredRun]) -> String {
     let first = runs.first().map_or("runs", |run| run.row.id.as_str());
     match runs.len() {
@@ -56,12 +56,11 @@ pub fn default_name(runs: &[StoredRun]) -> String {
     }
 }
 
-/// Makes a bundle of runs, which are repeats of one measurement if there are several. A file that is there
-/// is replaced once the bundle is whole.
+/// Makes a bundle of runs. Several runs are repeats of one measurement. An existing file is replaced only when the
+/// bundle is complete.
 ///
 /// # Errors
-/// When a run has no results yet, when a file cannot be read or written, and when one of `secrets` would
-/// be in it.
+/// If a run has no results yet, if a file cannot be read or written, or if the bundle would contain one of `secrets`.
 pub fn bundle(
     runs: &[StoredRun],
     out: &Path,
@@ -74,7 +73,7 @@ pub fn bundle(
         let plan = checked(run)?;
         about.push(of(run, plan.as_ref()));
         let id = run.row.id.as_str();
-        // As the store has it, to the byte: its hash is over this.
+        // The bytes must equal those in the store, because the hash of the plan is computed over them.
         texts.push((of_run(id, PLAN), run.plan_json.clone() + "\n"));
         if let Some(plan) = &plan {
             let salt = run.environment.salt.as_deref();
@@ -115,7 +114,7 @@ fn about_contains(files: &[FileOfPlan], file: &FileOfPlan) -> bool {
     files.iter().any(|known| (known.key, &known.named) == (file.key, &file.named))
 }
 
-/// The plan of a run that can be bundled; none of one that was imported, or is of another version.
+/// The plan of a run, if the run can be bundled; None if the run was imported or is of another version.
 fn checked(run: &StoredRun) -> Result<Option<Plan>, BundleRunError> {
     let id = &run.row.id;
     let refused = |why: &str| Err(BundleRunError::Refused(format!("run {id} {why}")));
@@ -131,7 +130,7 @@ fn checked(run: &StoredRun) -> Result<Option<Plan>, BundleRunError> {
     Ok(plan_of(run).ok().filter(|_| run.row.kind != RunKind::Imported))
 }
 
-/// What a manifest says of a run.
+/// The manifest's entry for a run.
 fn of(run: &StoredRun, plan: Option<&Plan>) -> BundledRun {
     let summary = run.summary.as_ref();
     let launch = plan.and_then(|plan| plan.launch.as_ref());
@@ -158,7 +157,7 @@ fn of(run: &StoredRun, plan: Option<&Plan>) -> BundledRun {
     }
 }
 
-/// What is said of a file of a plan, and whether it is part of the bundle.
+/// The manifest's entry for a file of a plan, and its path.
 fn data_file(
     number: usize,
     FileOfPlan { key, named, path }: &FileOfPlan,
@@ -208,7 +207,7 @@ fn unreadable(path: &Path) -> impl FnOnce(std::io::Error) -> BundleRunError + us
     move |source| BundleRunError::Io { path, source }
 }
 
-/// Whether a key stands in a file.
+/// Whether a file contains an API key.
 fn holds_key(path: &Path, secrets: &Secrets) -> Result<bool, BundleRunError> {
     if secrets.is_empty() {
         return Ok(false);
@@ -242,7 +241,8 @@ fn pretty(document: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(document).expect("invariant: documents are plain data") + "\n"
 }
 
-/// Writes all of it beside its place first: what is there is whole.
+/// Writes the bundle to a temporary file in the same folder and then renames it, so that an existing file is always
+/// complete.
 fn write(out: &Path, parts: Vec<Part<'_>>) -> Result<u64, BundleRunError> {
     let mut name = out.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.new", std::process::id()));
@@ -258,7 +258,7 @@ fn write(out: &Path, parts: Vec<Part<'_>>) -> Result<u64, BundleRunError> {
     };
     let written = written();
     if written.is_err() {
-        // Nothing is to stay of what is no bundle.
+        // Remove the incomplete file.
         let _ = fs::remove_file(&new);
     }
     written

@@ -1,5 +1,5 @@
-//! A run as one file: made from the store, opened again with all of it checked, and entered into another
-//! store as the same run.
+//! A run as one file: it is made from the store, checked completely when it is opened, and restored into another store
+//! as the same run.
 
 mod files;
 mod make;
@@ -20,10 +20,10 @@ use inferometer_store::StoreError;
 /// Why a bundle cannot be made or used.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleRunError {
-    /// The runs cannot be bundled, or the bundle cannot be used, as it is.
+    /// The runs cannot be bundled, or the bundle cannot be used.
     #[error("{0}")]
     Refused(String),
-    /// The file is no whole bundle.
+    /// The file is not a complete bundle.
     #[error("{}: {source}", path.display())]
     File {
         /// The file.
@@ -39,7 +39,7 @@ pub enum BundleRunError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }

@@ -1,5 +1,4 @@
-//! Opens a bundle: checks every byte, and compares its statements about its runs with the runs
-//! themselves.
+//! Opens a bundle: checks all bytes, and compares the manifest's statements about the runs with the runs themselves.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -28,9 +27,9 @@ pub struct Bundle {
 
 /// A run in a bundle.
 pub struct Bundled {
-    /// What the manifest says of it.
+    /// Its entry in the manifest.
     pub about: BundledRun,
-    /// Its identity.
+    /// Its run id.
     pub id: RunId,
     /// The origin of its figures.
     pub kind: RunKind,
@@ -43,10 +42,10 @@ pub struct Bundled {
 }
 
 impl Bundled {
-    /// The plan.
+    /// Parses the plan.
     ///
     /// # Errors
-    /// When it is of another version of this program, or the run was imported and has none.
+    /// If it comes from an incompatible version of this program, or the run was imported and has no plan.
     pub fn plan(&self) -> Result<Plan, BundleRunError> {
         serde_json::from_str(&self.plan_json).map_err(|error| {
             let (id, version) = (&self.id, &self.about.tool.version);
@@ -58,7 +57,7 @@ impl Bundled {
     }
 }
 
-/// Whether a file begins like a bundle; errors are reported when it is opened.
+/// Whether a file begins like a bundle; false if it cannot be read. Opening it reports errors.
 pub fn is_bundle(path: &Path) -> bool {
     let mut first = [0; 2];
     let read = file::open(path).and_then(|mut file| file.read_exact(&mut first));
@@ -69,7 +68,7 @@ impl Bundle {
     /// Opens a bundle and checks all of it.
     ///
     /// # Errors
-    /// When it is none, is damaged, or does not fit together.
+    /// If the file is not a bundle, is damaged, or contradicts itself.
     pub fn open(path: &Path) -> Result<Self, BundleRunError> {
         let unreadable = |source| BundleRunError::Io { path: path.to_owned(), source };
         let file = file::open(path).map_err(unreadable)?;
@@ -97,20 +96,20 @@ impl Bundle {
         Ok(Self { path: path.to_owned(), runs, limits, opened })
     }
 
-    /// What it holds.
+    /// Its manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.opened.manifest
     }
 
-    /// Copies the run log of a run.
+    /// Copies the log of a run to `to`.
     ///
     /// # Errors
-    /// When the file has changed, or cannot be written.
+    /// If the file has changed, or `to` cannot be written.
     pub fn copy_log(&self, run: &Bundled, to: &mut dyn Write) -> Result<(), BundleRunError> {
         self.copy(&of_run(run.id.as_str(), RECORDS), to)
     }
 
-    /// Copies a data set that it holds.
+    /// Copies an included input file to `to`.
     ///
     /// # Errors
     /// As [`Self::copy_log`].
@@ -127,7 +126,7 @@ impl Bundle {
     }
 }
 
-/// A run of the manifest, with its documents.
+/// Reads a run of the manifest with its documents.
 fn bundled(opened: &Opened, about: &BundledRun) -> Result<Bundled, BundleError> {
     let shown = || about.run_id.escape_debug().take(60).collect::<String>();
     let wrong = |what: String| BundleError::Content(format!("run {}: {what}", shown()));

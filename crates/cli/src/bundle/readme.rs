@@ -1,4 +1,4 @@
-//! What a bundle says of itself to those who have no program to read it.
+//! The README of a bundle, for readers without this program.
 
 use std::fmt::Write as _;
 

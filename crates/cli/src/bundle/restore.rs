@@ -1,4 +1,4 @@
-//! The runs of a bundle entered into a store, as the same runs.
+//! Restores the runs of a bundle into a store, as the same runs.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -9,16 +9,16 @@ use inferometer_store::{RestoredRun, Store};
 use super::BundleRunError;
 use super::open::{Bundle, Bundled};
 
-/// A run of a bundle that is in the store now.
+/// A run of a bundle that is now in the store.
 pub struct Restored {
-    /// Whether it was there before: then nothing was stored.
+    /// Whether the run was already in the store, so that nothing was stored.
     pub was_there: bool,
 }
 
-/// Enters a run of a bundle, with all of its records.
+/// Restores a run of a bundle with all its records.
 ///
 /// # Errors
-/// When another run has its name, when its log is not a whole one of it, or the store cannot be written.
+/// If another run has its name, if its log is incomplete or belongs to another run, or if the store cannot be written.
 pub fn restore(
     store: &mut Store,
     bundle: &Bundle,
@@ -26,7 +26,7 @@ pub fn restore(
 ) -> Result<Restored, BundleRunError> {
     if store.has_run(&run.id)? {
         let known = store.run(run.id.as_str())?;
-        // An interrupted import of a program of another version may have figures of another form.
+        // The same run has the same plan, start and results. Another version may have stored results in another format.
         let is_same = known.plan_hash == run.about.plan_hash
             && known.started_unix_ns == run.about.started_unix_ns
             && known.summary.as_ref() == Some(&run.summary);
@@ -56,7 +56,7 @@ pub fn restore(
         Ok(store.restore_run(&restored, &log)?)
     });
     if entered.is_err() {
-        // It is no log of this store.
+        // The store has no entry for this log.
         let _ = fs::remove_file(&log);
     }
     entered.map(|()| Restored { was_there: false })

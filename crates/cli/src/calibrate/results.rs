@@ -1,5 +1,5 @@
-//! Runs to fit to from what people have: a stored run, or the result file of any tool that `import` reads. It fits
-//! nothing and stores nothing.
+//! Reads runs for a fit from a stored run, or from a result file of any tool that `import` supports. It fits nothing
+//! and stores nothing.
 
 use std::path::Path;
 
@@ -15,13 +15,13 @@ use inferometer_store::Store;
 
 use super::CalibrateError;
 
-/// Where runs are from, in words, and the runs.
+/// The origin of the runs as text, and the runs.
 pub(crate) type Found = (String, Vec<MeasuredRun>);
 
-/// The passes of a file of results, else of a stored run.
+/// Reads the passes of a result file or of a stored run.
 ///
 /// # Errors
-/// When there is neither, and why its passes cannot be simulated.
+/// If there is neither, or if its passes cannot be simulated.
 pub(crate) fn read_results(
     measured: &str,
     store: Option<&str>,
@@ -53,7 +53,7 @@ pub(crate) fn read_results(
     Ok((format!("run {} of {model}", run.row.id), runs_of(passes)))
 }
 
-/// The passes of an imported file; without a load of each of them nothing can be played.
+/// The passes of an imported file. Passes without a known load cannot be simulated.
 fn of_import(
     summary: &Summary,
     passes: Vec<(PassPlan, Vec<Record>)>,
@@ -88,7 +88,7 @@ mod tests {
                 assert!(run.pass.requests().is_some_and(|requests| requests > 0), "{name}");
                 assert!(run.lengths.iter().all(|(input, output)| *input > 0 && *output > 0));
                 assert!(run.measured.requests_per_s.is_some(), "{name}");
-                // SGLang's files state no median of TPOT that is ours.
+                // SGLang's files have no median TPOT that matches this program's definition.
                 let figures = run.measured;
                 let latency = figures.tpot_p50_ms.or(figures.e2e_p50_ms).or(figures.ttft_p50_ms);
                 assert!(latency.is_some(), "{name}");

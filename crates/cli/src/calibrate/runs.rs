@@ -1,5 +1,5 @@
-//! Constants of today's steps from measured runs in a CSV file, and how well they predict runs that they were
-//! not fitted on. It measures nothing and writes no file.
+//! Fits the step constants of engines since vLLM 0.8 to measured runs in a CSV file, and computes the errors on runs
+//! that were left out of the fit. It measures nothing and writes no file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,17 +14,18 @@ use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 
 use super::{CalibrateError, Calibrated};
 
-/// The most fits without a part of the runs: more runs are left out in groups.
+/// The maximum number of fits with left-out runs. If there are more runs, they are left out in groups.
 const MOST_FITS: usize = 8;
-/// A constant whose spread is left to more than this share was not determined by the rows.
+/// If more than this share of a constant's initial uncertainty remains, the rows did not determine it.
 const DETERMINED: f64 = 0.5;
 
-/// Whether what was measured is a file of runs.
+/// Whether the measurements are a CSV file of runs.
 pub(crate) fn is_file_of_runs(measured: &str) -> bool {
     Path::new(measured).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
 }
 
-/// Fits the profile of runs, which are of `origin`; `name` is that of the new profile. There must be a run.
+/// Fits a profile to runs, of which there must be at least one. `origin` describes their source, and `name` is the name
+/// of the new profile.
 pub(crate) fn calibrate_runs(
     origin: &str,
     runs: &[MeasuredRun],
@@ -71,7 +72,7 @@ pub(crate) fn calibrate_runs(
     Ok(Calibrated { profile, text })
 }
 
-/// The runs of a CSV file.
+/// Reads the runs of a CSV file.
 pub(crate) fn read_csv(
     path: &str,
     config: &EngineConfig,
@@ -95,8 +96,8 @@ fn fit(starts: &[Profile], runs: &[MeasuredRun]) -> Result<FittedRuns, Calibrate
     fit_runs(starts, runs, &[]).map_err(CalibrateError::new)
 }
 
-/// Errors of each run under a fit without it and its replicates, or without several of them; none where all are
-/// replicates of one.
+/// The errors of each run, predicted by a fit without it and its replicates, or without a group of runs. Empty if all
+/// runs are replicates of one.
 fn left_out(starts: &[Profile], runs: &[MeasuredRun]) -> Result<Vec<RunError>, CalibrateError> {
     let replicates = replicates(runs);
     if replicates.len() < 2 {

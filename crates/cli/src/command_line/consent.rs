@@ -1,17 +1,17 @@
-//! Asks the person at the terminal before a long run begins.
+//! Asks for confirmation at the terminal before a long run begins.
 
 use std::io::{IsTerminal, stderr, stdin};
 use std::time::Duration;
 
 use inferometer_run::Estimate;
 
-/// Runs that may take longer than this are begun when a person has agreed.
+/// Runs that may take longer than this need confirmation.
 const LONG: Duration = Duration::from_secs(600);
 
-/// Asks the person at the terminal, if there is one, whether a long run is to begin.
+/// Asks for confirmation of a long run, if a terminal is attached.
 ///
 /// # Errors
-/// When it is not.
+/// If the user declines.
 pub fn consent(estimate: Estimate) -> Result<(), String> {
     let is_long = estimate.is_some_and(|(one, other)| one.max(other) > LONG);
     if !(is_long && stdin().is_terminal() && stderr().is_terminal()) {
@@ -26,7 +26,7 @@ pub fn consent(estimate: Estimate) -> Result<(), String> {
     Err("not started: nothing was measured".to_owned())
 }
 
-/// Enter agrees; the end of the input does not.
+/// Enter confirms; the end of the input does not.
 fn agrees(answer: &str) -> bool {
     matches!(answer.to_lowercase().as_str(), "\n" | "\r\n")
         || answer.trim().to_lowercase().starts_with('y')

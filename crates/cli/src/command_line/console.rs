@@ -1,4 +1,4 @@
-//! Standard output and standard error. Lines wait while the whole terminal shows a run.
+//! Standard output and standard error. Lines are held back while a full-screen view uses the terminal.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -9,25 +9,25 @@ use inferometer_model::secrets::{Secrets, is_key_header};
 use inferometer_model::visible;
 use inferometer_report::terminal::{Colour, Screen, shown};
 
-/// The most characters of one message: a value that a user gave may be of any length.
+/// The maximum length of a message in characters, because a value from a user may have any length.
 const MOST_CHARS: usize = 20_000;
 
-/// Lines that wait while the terminal shows something else.
+/// Lines that are held back while the terminal shows a full-screen view.
 static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
 
-/// From now on lines wait, because the terminal is not one of lines.
+/// Holds back all lines from now on, because a full-screen view uses the terminal.
 pub fn hold() {
     HELD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
 }
 
-/// The last lines that wait.
+/// The last lines that are held back.
 pub fn held_last(count: usize) -> Vec<String> {
     let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     let lines = held.as_deref().unwrap_or_default();
     lines[lines.len().saturating_sub(count)..].to_vec()
 }
 
-/// Prints all lines that waited. From now on none waits.
+/// Prints all lines that were held back, and stops holding lines back.
 pub fn release() {
     let held = HELD.lock().unwrap_or_else(PoisonError::into_inner).take();
     for line in held.unwrap_or_default() {
@@ -35,8 +35,7 @@ pub fn release() {
     }
 }
 
-/// Prints a line to standard error. A closed standard error is no error, and what a server wrote
-/// cannot steer the terminal. A key in it is left out, wherever it comes from.
+/// Prints a line to standard error, without API keys and control characters. A closed standard error is ignored.
 pub fn tell(line: &str) {
     let redacted = secrets().redact_name(line);
     let clean = visible::cut(&visible::lines(&redacted), MOST_CHARS);
@@ -46,11 +45,10 @@ pub fn tell(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{clean}");
 }
 
-/// Writes a result to standard output. What a server wrote cannot steer the terminal. A reader that
-/// has closed the pipe is no error.
+/// Writes a result to standard output, without control characters. If the reader has closed the pipe, this is no error.
 ///
 /// # Errors
-/// When it cannot be written for another reason.
+/// If it cannot be written for another reason.
 pub fn write(text: &str) -> io::Result<()> {
     let text = shown(text, colour());
     let mut out = io::stdout().lock();
@@ -60,17 +58,17 @@ pub fn write(text: &str) -> io::Result<()> {
     }
 }
 
-/// Colours where standard output is a terminal, unless `NO_COLOR` forbids them.
+/// Uses colours if standard output is a terminal, unless `NO_COLOR` is set.
 pub fn colour() -> Colour {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if io::stdout().is_terminal() && !forbidden { Colour::Always } else { Colour::Never }
 }
 
-/// Standard output: its colours, and its width where it is a terminal.
+/// The properties of standard output: whether it has colours, and its width if it is a terminal.
 pub fn screen() -> Screen {
     let is_terminal = io::stdout().is_terminal();
     let size = is_terminal.then(ratatui::crossterm::terminal::size).and_then(Result::ok);
-    // A terminal that does not know its size says 0.
+    // A terminal of unknown size reports 0.
     let columns = size.map(|(columns, _)| usize::from(columns)).filter(|&columns| columns > 0);
     Screen { colour: colour(), columns }
 }
@@ -78,20 +76,19 @@ pub fn screen() -> Screen {
 /// The arguments of this process.
 static ARGUMENTS: OnceLock<Vec<String>> = OnceLock::new();
 
-/// These are the arguments of this process, and what its settings add to them: keys among them are not
-/// printed.
+/// Stores the arguments of this process, and those that its settings add. API keys in them will not be printed.
 pub fn arguments_are(arguments: &[OsString], of_settings: Vec<String>) {
     let words = arguments.iter().map(|word| word.to_string_lossy().into_owned());
-    // A process has one command line.
+    // A process has only one command line, so later calls have no effect.
     let _ = ARGUMENTS.set(words.chain(of_settings).collect());
 }
 
-/// The keys that this process was given, in variables and in headers of its arguments.
+/// The API keys that this process received, in variables and in header arguments.
 pub fn secrets() -> &'static Secrets {
     static SECRETS: OnceLock<Secrets> = OnceLock::new();
     SECRETS.get_or_init(|| {
         let arguments = ARGUMENTS.get().map_or(&[][..], Vec::as_slice);
-        // There a flag may have several values.
+        // In `bench`, a flag may have several values.
         let is_bench = arguments.iter().any(|word| word == "bench");
         let given = |flag: &str| -> Vec<String> {
             let with_sign = format!("{flag}=");
@@ -112,7 +109,7 @@ pub fn secrets() -> &'static Secrets {
                 Some((name, value)) => (name.trim().to_owned(), value.trim().to_owned()),
                 None => ("authorization".to_owned(), header),
             });
-        // Other headers may hold ordinary words, such as the name of the model.
+        // Other headers may contain ordinary words, such as the name of the model.
         let headers = headers.filter(|(name, _)| is_key_header(name));
         let keys = keys.map(|key| ("authorization".to_owned(), key));
         let proxies = Proxies::of_variables(&variable).secret_headers();

@@ -1,4 +1,4 @@
-//! Every command line of this program in the README and in `docs/` has flags that there are.
+//! Tests that every command line of this program in the READMEs and in `docs/` uses existing flags.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use super::command;
 use super::command::list::with_list;
 
-/// Languages of blocks whose lines are command lines.
+/// Languages of code blocks whose lines are command lines.
 const OF_SHELLS: [&str; 4] = ["sh", "bash", "console", "shell"];
 
-/// The documents, below the root of the repository.
+/// The documents, from the root of the repository.
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = vec![root.join("README.md"), root.join("README.zh.md")];
@@ -27,7 +27,7 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// The command lines of this program in a document: of indented blocks, and of blocks of a shell.
+/// The command lines of this program in a document, from indented blocks and shell blocks.
 fn command_lines(text: &str) -> Vec<String> {
     let mut fence: Option<&str> = None;
     let mut found: Vec<String> = Vec::new();
@@ -61,7 +61,7 @@ fn command_lines(text: &str) -> Vec<String> {
     found
 }
 
-/// The words of the first command of a line: what stands behind it goes to other programs.
+/// The words of the first command of a line; the rest belongs to other programs.
 fn words(line: &str) -> Vec<String> {
     let all = shlex::split(line).unwrap_or_else(|| panic!("no line for a shell: {line}"));
     let ends = |word: &String| ["|", ">", "&&", "&", ";"].contains(&word.as_str());
@@ -76,7 +76,7 @@ fn every_command_line_of_the_documents_has_flags_that_there_are() {
         let text = fs::read_to_string(&path).expect("a document");
         for line in command_lines(&text) {
             let words = words(&line);
-            // What stands for something else is no word of a command line.
+            // Command lines with placeholders are skipped.
             if words.iter().any(|word| word == "..." || word.starts_with(['[', '<'])) {
                 continue;
             }

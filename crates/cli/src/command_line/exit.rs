@@ -1,5 +1,4 @@
-//! How a command can fail, and the exit code of each way: the one place where the errors of the
-//! library become words and codes.
+//! The failures of commands and their exit codes. Only here, errors of the library become messages and exit codes.
 
 use std::fmt::{self, Display};
 
@@ -18,10 +17,10 @@ use inferometer_run::{PlanError, RunError, Shortfall};
 
 use crate::command_line::console;
 
-/// A failed command. Whatever could be stored is stored when one is returned.
+/// A failed command. Everything that could be stored has been stored.
 #[derive(Debug)]
 pub enum Failure {
-    /// Wrong usage or plan: every error. Nothing was sent.
+    /// Wrong usage or a wrong plan: all mistakes. Nothing was sent.
     Usage(Vec<String>),
     /// The plan could not be carried out, or too many of its requests failed.
     RunFailed(String),
@@ -36,7 +35,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Wrong usage, in one sentence.
+    /// Wrong usage, with one message.
     pub fn usage(error: impl Display) -> Self {
         Self::Usage(vec![error.to_string()])
     }
@@ -46,7 +45,7 @@ impl Failure {
         Self::RunFailed(error.to_string())
     }
 
-    /// The exit code, as the documentation promises it.
+    /// The exit code, as documented.
     pub fn code(&self) -> u8 {
         match self {
             Self::RunFailed(_) => 1,
@@ -58,7 +57,7 @@ impl Failure {
         }
     }
 
-    /// Which of several failures decides the exit code: the smallest.
+    /// The severity: of several failures, the one with the smallest value determines the exit code.
     pub fn gravity(&self) -> u8 {
         match self {
             Self::Interrupted(_) => 0,
@@ -70,8 +69,8 @@ impl Failure {
         }
     }
 
-    /// The same where objectives or a gate were to be judged: its line then begins with FAIL, as the
-    /// line of what is met begins with PASS. Wrong usage stays what it is: nothing was sent.
+    /// Marks a failure for a run with objectives or a gate. Its line then begins with FAIL, because the line of a
+    /// success begins with PASS. Wrong usage is not changed, because nothing was sent.
     #[must_use]
     pub fn judged(self) -> Self {
         match self {
@@ -82,7 +81,7 @@ impl Failure {
         }
     }
 
-    /// The same failure of one of several servers; of one that has no name, as it is.
+    /// Adds the name of the server to the failure; an empty name changes nothing.
     #[must_use]
     pub fn of(self, name: &str) -> Self {
         if name.is_empty() {
@@ -110,7 +109,7 @@ impl Failure {
         }
     }
 
-    /// Prints it to standard error, as its last line.
+    /// Prints the failure as the last line on standard error.
     pub fn print(&self) {
         let word = match self {
             Self::Objective(_) | Self::Judged(_) => Verdict::Fail.word(),
@@ -248,10 +247,10 @@ impl From<OtherVersion> for Failure {
     }
 }
 
-/// The first of two failures, which decides the exit code; the other one is printed too.
+/// Returns the first of two failures, which determines the exit code. If there are two, prints the other one.
 ///
 /// # Errors
-/// The first failure, or else the second.
+/// The first failure, otherwise the second.
 pub fn first_of(first: Result<(), Failure>, second: Result<(), Failure>) -> Result<(), Failure> {
     if let (Err(_), Err(other)) = (&first, &second) {
         other.print();
@@ -259,10 +258,10 @@ pub fn first_of(first: Result<(), Failure>, second: Result<(), Failure>) -> Resu
     first.and(second)
 }
 
-/// Writes a result to standard output. A reader that has closed the pipe is no error.
+/// Writes a result to standard output. If the reader has closed the pipe, this is no error.
 ///
 /// # Errors
-/// When it cannot be written for another reason.
+/// If it cannot be written for another reason.
 pub fn print(text: &str) -> Result<(), Failure> {
     console::write(text)
         .map_err(|error| Failure::run_failed(format!("standard output cannot be written: {error}")))

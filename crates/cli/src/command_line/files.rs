@@ -1,4 +1,4 @@
-//! Files that a flag names and other programs read: what a CI shows of a result.
+//! Writes result files for other programs, such as CI systems.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -7,18 +7,18 @@ use std::path::Path;
 use crate::command_line::console::variable;
 use crate::command_line::exit::Failure;
 
-/// Writes a file anew. `flag`: who named it.
+/// Writes a file, and replaces an existing one. `flag`: the flag that named it.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub fn write(flag: &str, file: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(file, text).map_err(|error| refused(flag, file, &error))
 }
 
-/// Checks that a file can be made before the work for it begins; leaves none.
+/// Checks, before the work begins, that a new file can be created. The file is removed again.
 ///
 /// # Errors
-/// When it cannot, or is there.
+/// If it cannot be created, or already exists.
 pub fn check_new(flag: &str, file: &Path) -> Result<(), Failure> {
     let made = File::create_new(file).and_then(|_| std::fs::remove_file(file));
     made.map_err(|error| {
@@ -26,10 +26,10 @@ pub fn check_new(flag: &str, file: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Refuses `-`, which other programs take for standard output: that has its own document.
+/// Rejects `-`, which other programs use for standard output, because standard output has its own document.
 ///
 /// # Errors
-/// When it is that.
+/// If the file is `-`.
 pub fn is_no_stdout(flag: &str, file: &Path) -> Result<(), Failure> {
     match file == Path::new("-") {
         true => Err(Failure::usage(format!(
@@ -40,17 +40,17 @@ pub fn is_no_stdout(flag: &str, file: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Whether two names mean the same file, as far as known before it is written.
+/// Whether two paths mean the same file, as far as this is known before it is written.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let whole = |file: &Path| file.canonicalize().or_else(|_| std::path::absolute(file)).ok();
     whole(one).is_some_and(|one| Some(one) == whole(other))
 }
 
-/// Writes a page of Markdown anew; the summary of a GitHub job, to which every step adds its own, is
-/// appended to.
+/// Writes a Markdown page and replaces an existing one. The summary file of a GitHub job is appended to instead,
+/// because every step adds to it.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If it cannot be written.
 pub fn write_summary(flag: &str, file: &Path, text: &str) -> Result<(), Failure> {
     let of_job = variable("GITHUB_STEP_SUMMARY").filter(|name| !name.is_empty());
     if of_job.is_none_or(|name| Path::new(&name) != file) {

@@ -1,4 +1,4 @@
-//! Interruption by the user: the first one stops the run cleanly, the second one at once.
+//! Interruption by the user: the first one stops the run cleanly, the second one ends the process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
@@ -10,12 +10,11 @@ use crate::command_line::console::tell;
 
 /// The interruption of all runs of this process.
 static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
-/// Whether a run has begun, so that there is something to keep.
+/// Whether a run has begun, so that there are records to store.
 static RECORDING: AtomicBool = AtomicBool::new(false);
-/// How long what goes on before a run, such as a question to a server, has to end after an
-/// interruption.
+/// How long operations before a run, such as a request to a server, may continue after an interruption.
 const PATIENCE: Duration = Duration::from_millis(700);
-/// What is done before this process ends at once.
+/// A function that is called before an interruption ends this process.
 static BEFORE_EXIT: Mutex<Option<fn()>> = Mutex::new(None);
 
 /// The interruption of all runs of this process.
@@ -23,7 +22,7 @@ pub fn shared() -> Interrupt {
     INTERRUPT.get_or_init(Interrupt::default).clone()
 }
 
-/// From now on signals interrupt the runs of this process, and do not end it.
+/// From now on, signals interrupt the runs of this process instead of ending it.
 pub fn handle_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -36,17 +35,17 @@ pub fn handle_signals() {
     });
 }
 
-/// From now on there is something to keep: an interruption waits until it is written.
+/// From now on there are records to store, so an interruption waits until they are written.
 pub fn recording() {
     RECORDING.store(true, Ordering::Relaxed);
 }
 
-/// Has something done before this process ends at once.
+/// Sets the function that is called before an interruption ends this process.
 pub fn before_exit(what: fn()) {
     *BEFORE_EXIT.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
 }
 
-/// The user interrupts: by a signal, or by a key while keys are no signals.
+/// Handles an interruption by a signal, or by a key while the terminal sends no signals.
 pub fn interrupt() {
     if shared().request() {
         end();
@@ -55,7 +54,7 @@ pub fn interrupt() {
         tell("\nstopping; the records are kept (interrupt again to stop at once)");
         return;
     }
-    // A question to a server, or the reading of a file, cannot be broken off.
+    // A request to a server or the reading of a file cannot be cancelled, so the process is ended after a pause.
     std::thread::sleep(PATIENCE);
     if !RECORDING.load(Ordering::Relaxed) {
         tell("error: interrupted before anything was measured");

@@ -1,4 +1,4 @@
-//! The tie between a process and those that it starts: they end with it, however it ends.
+//! Ends child processes together with their parent process, even if the parent is killed.
 
 use std::io::Read;
 
@@ -6,11 +6,11 @@ use inferometer_net::thread::spawn;
 
 use crate::command_line::console::tell;
 
-/// Ends this process when its standard input does, which the system closes even if the process at
-/// the other end is killed.
+/// Ends this process when its standard input is closed. The operating system closes it even if the parent process is
+/// killed.
 pub fn end_with_stdin() {
     let tie = spawn(|| {
-        // Whatever comes is thrown away; only the end counts.
+        // The content is ignored; only the end matters.
         let mut buffer = [0; 64];
         while std::io::stdin().read(&mut buffer).is_ok_and(|count| count > 0) {}
         std::process::exit(0);

@@ -1,4 +1,4 @@
-//! A live state for the tests of those who show it.
+//! A live state for tests of the code that shows it.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use inferometer_model::time::Nanos;
 use inferometer_run::{Event, Events, PassStarted, RunStarted};
 use inferometer_store::PassBegin;
 
-/// The events of a run in its second pass, with some requests ended.
+/// The events of a run in its second pass, after some requests have ended.
 pub fn live_state() -> Events {
     let events = Events::none();
     events.emit(Event::RunStarted(&run_started("20261120-051233-ab12", 8)));
@@ -33,7 +33,7 @@ pub fn live_state() -> Events {
     events
 }
 
-/// The beginning of a run.
+/// An event for the beginning of a run.
 pub fn run_started(id: &str, passes: usize) -> RunStarted {
     RunStarted {
         id: id.to_owned(),
@@ -45,18 +45,18 @@ pub fn run_started(id: &str, passes: usize) -> RunStarted {
     }
 }
 
-/// The beginning of a pass.
+/// An event for the beginning of a pass.
 pub fn pass_started(label: &str, begin: PassBegin, live: &Arc<Live>) -> PassStarted {
     PassStarted { label: label.to_owned(), begin, live: Arc::clone(live) }
 }
 
-/// A pass of so many requests at once.
+/// A saturated pass with this many requests.
 pub fn saturated(requests: u32, output_length: u32) -> PassBegin {
     let cell = CellPlan { input_length: 128, output_length };
     PassBegin { pass: 0, cell, plan: PassPlan::Saturated { requests }, repeat: 1 }
 }
 
-/// Four tokens, the first after 20 ms and a millisecond more for each request.
+/// A record with four tokens. The first token comes after 20 ms, plus 1 ms for each index.
 pub fn record(index: u32) -> Record {
     let at = |token: u32| Nanos(1_000_000 * u64::from(20 + index + 5 * token));
     let read =

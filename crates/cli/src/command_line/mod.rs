@@ -1,5 +1,5 @@
-//! The command line of Inferometer: arguments in, exit code out. What a command does is in the
-//! library; how it is printed is in `command`.
+//! The command line of Inferometer: it takes arguments and returns an exit code. The library executes commands;
+//! `command` prints their results.
 
 mod console;
 mod exit;
@@ -43,13 +43,12 @@ struct Arguments {
     command: command::Command,
 }
 
-/// Does what the arguments say, of which the first is the name of the program, and gives the exit
-/// code. Prints results to standard output, and progress and errors to standard error. `program` is
-/// the file that starts this program, for the processes that it starts; absent: the file of this
-/// process.
+/// Executes the command in `arguments`, of which the first is the name of the program, and returns the exit code.
+/// Results go to standard output, progress and errors to standard error. `program` is the file with which this program
+/// starts itself as child processes; by default, it is the file of this process.
 ///
-/// It takes the signals of the process, and a second interruption ends the process: a process calls
-/// it once, as the last thing that it does.
+/// It handles the signals of the process, and a second interruption ends the process. So a process should call it only
+/// once, as its last action.
 pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     inferometer_net::fail_writes_beyond_file_limit();
     let arguments = command::list::with_list(arguments);
@@ -69,7 +68,7 @@ pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
         .try_get_matches_from(&arguments)
         .and_then(|matches| Arguments::from_arg_matches(&matches));
     let done = parsed.map(|arguments| {
-        // What is wrong with the settings concerns the commands that they are for.
+        // Errors in the settings matter only for the commands that use them.
         if arguments.command.has_settings() {
             settings?;
         }
@@ -85,7 +84,7 @@ pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     }
 }
 
-/// Every command with its flags.
+/// All commands with their flags.
 fn command() -> clap::Command {
     let command = short_help::shortened(with_negative_numbers(Arguments::command()));
     static LONG: LazyLock<Option<String>> =
@@ -96,23 +95,22 @@ fn command() -> clap::Command {
     }
 }
 
-/// What `--version` says of a build whose commit is known: that of the scripts that make packages. `-V` says
-/// the version alone.
+/// The output of `--version` in a build whose commit is known, as in the packages; `-V` prints only the version.
 fn long_version(commit: Option<&str>) -> Option<String> {
     let commit = commit.filter(|commit| !commit.is_empty())?;
     Some(format!("{} (commit {commit})", env!("CARGO_PKG_VERSION")))
 }
 
-/// The store of the settings, for the commands that only read and write stores: those that read plans look
-/// at them for themselves.
+/// Sets the default of `--store` from the settings, for commands that only read and write stores. Commands that read
+/// plans handle their settings themselves.
 fn with_store(command: clap::Command, store: Option<&str>) -> clap::Command {
     let Some(store) = store else { return command };
-    // A process has one command line, so that this is kept once.
+    // A process has only one command line, so this is leaked only once.
     let store: &'static str = store.to_owned().leak();
     below_with_store(command, store)
 }
 
-/// The commands below this one, and those below them.
+/// Does this for the subcommands at all levels.
 fn below_with_store(command: clap::Command, store: &'static str) -> clap::Command {
     command.mut_subcommands(|command| {
         let of_plans = ["run", "search", "sweep", "predict", "ab"].contains(&command.get_name());
@@ -125,8 +123,8 @@ fn below_with_store(command: clap::Command, store: &'static str) -> clap::Comman
     })
 }
 
-/// Prints help, or what is wrong with the arguments, and gives the exit code. A key among these is
-/// not repeated.
+/// Prints help, or the errors in the arguments, and returns the exit code. API keys among the arguments are not
+/// printed.
 fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
     if let Some(why) = not_text::refusal(error, arguments.get(1..).unwrap_or_default()) {
         let failure = exit::Failure::usage(why);
@@ -143,12 +141,12 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
     if error.use_stderr() && (plain != text || console::secrets().is_in(&text)) {
         console::tell(plain.trim_end());
     } else if error.print().is_err() {
-        // The reader of help has gone away: nobody is left to tell.
+        // If the output cannot be written, nobody can be told.
     }
     u8::try_from(error.exit_code()).unwrap_or(2)
 }
 
-/// What the parser of numbers says, in plain words.
+/// Replaces the messages of the number parser with clearer ones.
 fn number_words(text: &str) -> String {
     let words = [
         ("invalid digit found in string", "a whole number is expected"),
@@ -160,7 +158,7 @@ fn number_words(text: &str) -> String {
     words.iter().fold(text.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours))
 }
 
-/// What looks like a number is a value and no flag, so that one out of range is refused as that.
+/// Treats a text that looks like a negative number as a value, so that the message says that it is out of range.
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
     let takes = |argument: clap::Arg| {
         let some = argument.get_num_args().is_none_or(|range| range.takes_values());

@@ -1,9 +1,9 @@
-//! Arguments that are not UTF-8: what `clap` says of them names neither the argument nor the reason.
+//! Messages for arguments that are not UTF-8, because `clap` names neither the argument nor the reason.
 
 use std::ffi::OsString;
 
-/// What is wrong with the first argument that has to be text and is not, if there is one. Paths that
-/// are only opened are taken as they are, by `clap`, which refuses the others.
+/// The message about the first argument that must be UTF-8 and is not, if there is one. `clap` accepts any bytes for
+/// paths that are only opened.
 pub fn refusal(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     if error.kind() != clap::error::ErrorKind::InvalidUtf8 {
         return None;

@@ -1,5 +1,4 @@
-//! Arguments that are not known, and what to give instead: flags of other benchmarks, slips in them, and
-//! commands that other programs have.
+//! Advice about unknown arguments: flags of other benchmarks, misspelt flags, and commands of other programs.
 
 mod values;
 
@@ -11,13 +10,13 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::other_tools::vllm::FLAGS;
 use crate::other_tools::{dashed, meanings, misspelt, pages};
 
-/// What to write instead of a value of another tool behind a flag that we have too.
+/// Advice about a value in the form of another tool, for a flag that this program has too.
 pub fn advice_on_values(arguments: &[OsString]) -> Option<String> {
     let words: Vec<_> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
     values::advice(&words)
 }
 
-/// What to give instead of an argument that is not known.
+/// Advice about an unknown argument.
 pub fn advice(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     let words: Vec<_> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
     match error.kind() {
@@ -36,7 +35,7 @@ fn invalid(error: &clap::Error, kind: ContextKind) -> Option<&str> {
     }
 }
 
-/// Commands that programs beside this one have.
+/// Commands of similar programs, with advice.
 const COMMANDS: [(&[&str], &str); 4] = [
     (
         &["serve", "server", "start"],
@@ -53,7 +52,7 @@ fn on_command(refused: &str) -> Option<String> {
     Some(format!("{refused}: there is no such command: {told}"))
 }
 
-/// What says which load is measured: a search or a sweep chooses it.
+/// Flags that select the load. A search or a sweep chooses the load itself.
 const LOADS: [&str; 3] = ["--concurrency ", "--rate ", "--stages "];
 
 fn on_flag(flag: &str, words: &[&str]) -> Option<String> {
@@ -102,7 +101,7 @@ fn on_flag(flag: &str, words: &[&str]) -> Option<String> {
     Some(text)
 }
 
-/// What `bench serve` has for a flag of `run`.
+/// The equivalent of `bench serve` for a flag of `run`.
 fn of_bench(flag: &str) -> Option<String> {
     if !flags_of("run").iter().any(|ours| ours == flag) {
         return None;
@@ -117,7 +116,7 @@ fn of_bench(flag: &str) -> Option<String> {
     Some(format!("{flag}: is a flag of `inferometer run`, {instead}"))
 }
 
-/// The argument that was typed: the parser names `-n` where `-ngl` stands.
+/// The argument as the user typed it. The parser reports `-n` for `-ngl`.
 fn whole<'a>(refused: &'a str, words: &[&'a str]) -> &'a str {
     let name = refused.split(['=', ' ']).next().unwrap_or(refused);
     let is_short = name.len() == 2 && !name.starts_with("--");

@@ -1,16 +1,16 @@
-//! This program, for the processes that it starts.
+//! The file of this program, with which it starts child processes.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use crate::command_line::exit::Failure;
 
-/// The file that starts this program, where it is not the file of this process.
+/// The file that starts this program, if it is not the file of this process.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// From now on this file is what starts this program.
+/// Sets the file that starts this program.
 pub fn is(file: PathBuf) {
-    // Whoever calls twice means the same file.
+    // Later calls have the same file, so they are ignored.
     let _ = PROGRAM.set(file);
 }
 
@@ -19,10 +19,10 @@ pub fn file() -> std::io::Result<PathBuf> {
     PROGRAM.get().map_or_else(std::env::current_exe, |file| Ok(file.clone()))
 }
 
-/// The file that starts this program; `what` needs it.
+/// Returns the file that starts this program; `what` is the feature that needs it.
 ///
 /// # Errors
-/// When the system does not say where it is.
+/// If the operating system does not state it.
 pub fn program(what: &str) -> Result<PathBuf, Failure> {
     file().map_err(|error| {
         Failure::run_failed(format!("{what}: this program cannot find itself: {error}"))

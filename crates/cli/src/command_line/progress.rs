@@ -1,4 +1,4 @@
-//! Bars on a terminal: of a pass, and of prompts that are being made. They measure nothing.
+//! Progress bars on a terminal, for a pass and for the creation of prompts. They measure nothing.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use inferometer_net::monotonic_now;
 use inferometer_net::thread::spawn;
 use inferometer_run::{LiveState, left};
 
-/// How often a bar is drawn.
+/// The interval at which a bar is redrawn.
 const REDRAW: Duration = Duration::from_millis(200);
-/// What takes less than this is not shown.
+/// Operations that take less than this are not shown.
 const A_MOMENT: Duration = Duration::from_millis(500);
-/// How prompts are shown while they are made, of a known number and of none.
+/// Templates for the creation of prompts, with a known and an unknown total.
 const PROMPTS_OF: &str = "  {prefix} {bar:24} {pos}/{len} prompts made{msg}";
 const PROMPTS: &str = "  {prefix} {spinner}  {pos} prompts made  {elapsed}";
-/// Looks at the counters that the rate shown is taken over.
+/// The number of readings over which the displayed rate is computed.
 const RATE_LOOKS: usize = 10;
 
 /// Whether bars are drawn.
@@ -32,16 +32,15 @@ pub enum Bars {
     None,
 }
 
-/// A bar that is being drawn; ends with this value. It only reads counters, so that measuring is the
-/// same without it.
+/// A bar in progress; dropping this value removes it. It only reads counters, so it does not affect the measurement.
 pub struct Showing {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Bars {
-    /// Shows a pass of so many requests, where that is known, of so many output tokens each, and how long the run
-    /// still takes.
+    /// Shows a pass with `output_tokens` output tokens per request and, if known, the number of its requests and the
+    /// remaining time of the run.
     pub fn pass(
         self,
         label: &str,
@@ -60,8 +59,8 @@ impl Bars {
         })
     }
 
-    /// Shows prompts while they are made: as many, where that is known, by a counter that counts
-    /// those of earlier passes too. What takes less than a moment is not shown.
+    /// Shows the creation of prompts, with their number if it is known. `made` also counts the prompts of earlier
+    /// passes. If it takes less than `A_MOMENT`, nothing is shown.
     pub fn prompts(self, label: &str, prompts: Option<u32>, made: Arc<AtomicU64>) -> Showing {
         let before = made.load(Ordering::Relaxed);
         let template = if prompts.is_some() { PROMPTS_OF } else { PROMPTS };
@@ -79,7 +78,7 @@ impl Bars {
         })
     }
 
-    /// Draws a bar from a moment on until the value that is returned is dropped.
+    /// Draws a bar from an instant on, until the returned value is dropped.
     fn redrawing(
         self,
         from: Duration,
@@ -98,7 +97,7 @@ impl Bars {
             }
             bar.finish_and_clear();
         });
-        // Without a thread there is no bar; what is measured does not depend on it.
+        // If the thread cannot be started, there is no bar; the measurement does not depend on it.
         Showing { stop: Some(stop), thread: thread.ok() }
     }
 }
@@ -112,14 +111,14 @@ impl Drop for Showing {
     }
 }
 
-/// What a pass is expected to bring.
+/// The expected size of a pass.
 #[derive(Clone, Copy)]
 struct Expected {
     requests: Option<u32>,
     output_tokens: u32,
 }
 
-/// A bar over output tokens: requests of a saturated pass end all at once, near its end.
+/// A bar over output tokens, because the requests of a saturated pass all end shortly before its end.
 fn bar(label: &str, expected: Expected) -> ProgressBar {
     let template = match expected.requests {
         Some(_) => "  {prefix} {bar:24} {percent:>3} %  {msg}",
@@ -133,7 +132,7 @@ fn bar(label: &str, expected: Expected) -> ProgressBar {
     styled(template, bar).with_prefix(label.to_owned())
 }
 
-/// A bar as all of ours look.
+/// Applies the common style of all bars.
 fn styled(template: &str, bar: ProgressBar) -> ProgressBar {
     let style = ProgressStyle::with_template(template)
         .unwrap_or_else(|_| ProgressStyle::default_bar())
@@ -141,14 +140,14 @@ fn styled(template: &str, bar: ProgressBar) -> ProgressBar {
     bar.with_style(style)
 }
 
-/// How long a pass still takes, and the run: as far as that is known.
+/// The remaining time of the pass and of the run, as far as known.
 fn words(of_pass: Option<Duration>, in_all: Option<Duration>) -> String {
     let of_pass = of_pass.map(|left| format!(", {} left", spoken(left)));
     let in_all = in_all.map(|left| format!(", about {} in total", spoken(left)));
     of_pass.into_iter().chain(in_all).collect()
 }
 
-/// A time as people say it.
+/// A duration in words.
 pub fn spoken(span: Duration) -> String {
     let seconds = span.as_secs();
     match seconds {
@@ -182,7 +181,7 @@ fn draw(
         0 => String::new(),
         never_begun => format!(", {never_begun} not started"),
     };
-    // Ended requests count whole, however many tokens they brought.
+    // Each ended request counts completely, regardless of its number of tokens.
     let over = counts.over() * u64::from(expected.output_tokens);
     let tokens = counts.chunks.max(over);
     bar.set_position(tokens);
@@ -193,7 +192,7 @@ fn draw(
         Some(all) => format!("{}/{all} requests", counts.over()),
         None => format!("{} requests", counts.over()),
     };
-    // How many tokens a chunk holds is known when its request is over.
+    // The number of tokens in a chunk is known only after the request.
     bar.set_message(format!(
         "{done}, {rate:.0} chunks/s, {in_flight} in flight{failed}{never_begun}{left}"
     ));

@@ -1,5 +1,5 @@
-//! The pages of `docs/reference/` are those that the program's own tables give: commands and flags, metrics,
-//! findings. `INFEROMETER_WRITE_PAGES=1 cargo test --lib reference` writes them anew.
+//! Tests that the pages of `docs/reference/` agree with the program's tables of commands, flags, metrics and findings.
+//! `INFEROMETER_WRITE_PAGES=1 cargo test --lib reference` writes the pages.
 
 use std::fmt::Write;
 use std::fs;
@@ -13,7 +13,7 @@ use super::command;
 
 const MADE: &str = "This page is generated from the program's own tables.\n";
 
-/// A text in a cell of a Markdown table.
+/// Text for a cell of a Markdown table.
 fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|").replace('<', "&lt;")
 }
@@ -57,7 +57,7 @@ fn add_commands(name: &str, command: &Command, page: &mut String) {
     }
 }
 
-/// The values that an argument can have, where they are few, and the one that it has by itself.
+/// The possible values of an argument if there are few, and its default.
 fn values(argument: &Arg) -> String {
     let mut text = String::new();
     let all = argument.get_possible_values();
@@ -77,13 +77,13 @@ fn values(argument: &Arg) -> String {
     text
 }
 
-/// Whether a value follows a flag. A switch sets a value, and none follows it.
+/// Whether a flag is followed by a value. Switches are not.
 fn takes_a_value(argument: &Arg) -> bool {
     let count = argument.get_num_args();
     argument.get_action().takes_values() && count.is_none_or(|it| it.takes_values())
 }
 
-/// A flag with its value, or the name of a positional argument.
+/// A flag with the placeholder of its value, or the name of a positional argument.
 fn flag(argument: &Arg) -> String {
     let names = argument.get_value_names().unwrap_or_default();
     let value = names.first().map(ToString::to_string).unwrap_or_default();

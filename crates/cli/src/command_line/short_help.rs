@@ -1,12 +1,12 @@
-//! `-h` of the commands with many flags: the flags that most people need. `--help` has all that the command takes.
-//! Flags that a command shares with `run` and refuses with a reason stand in neither.
+//! Shortens `-h` of commands with many flags to the flags that most users need; `--help` shows all flags. Flags that a
+//! command shares with `run` but rejects are in neither.
 
 use clap::Command;
 
-/// Flags that say what is measured, of each command that measures.
+/// Flags about the measured target and workload, for all commands that measure.
 const OF_ALL: [&str; 7] =
     ["plan", "target", "model", "input_lengths", "output_lengths", "out", "dry_run"];
-/// The further flags of each.
+/// Additional flags of each command.
 const OF_EACH: [(&str, &[&str]); 5] = [
     ("run", &["requests", "concurrency", "rate", "slo"]),
     ("predict", &["engine", "card", "requests", "rate", "against"]),
@@ -15,7 +15,7 @@ const OF_EACH: [(&str, &[&str]); 5] = [
     ("ab", &["concurrency", "rate", "gate", "max_time", "predict"]),
 ];
 
-/// Flags of `run` about loads, which a search and a sweep choose themselves.
+/// Flags of `run` about loads, which a search or a sweep chooses itself.
 const OF_LOADS: [&str; 17] = [
     "passes",
     "one_by_one",
@@ -35,7 +35,7 @@ const OF_LOADS: [&str; 17] = [
     "stop_when_saturated",
     "stop_at_error_rate",
 ];
-/// Flags of `run` that each command refuses, or that have no effect in it.
+/// Flags of `run` that a command rejects, or that have no effect in it.
 const REFUSED: [(&str, &[&str]); 4] = [
     ("search", &OF_LOADS),
     ("sweep", &OF_LOADS),
@@ -70,7 +70,7 @@ const REFUSED: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// What flags of `ab` say in place of what those of `run` do: a block has one pair of lengths and one load.
+/// Help texts of `ab` that replace those of `run`, because a block has one pair of lengths and one load.
 const OF_AB: [(&str, &str); 6] = [
     (
         "target",
@@ -88,7 +88,7 @@ const OF_AB: [(&str, &str); 6] = [
     ("concurrency", "Closed loop with this many requests in flight; a single value [default: 8]"),
 ];
 
-/// The same commands, of which those with many flags show few with `-h`.
+/// Shortens `-h` of the commands with many flags.
 pub fn shortened(command: Command) -> Command {
     let command = command.mut_subcommand("ab", |ab| {
         OF_AB
@@ -108,7 +108,7 @@ pub fn shortened(command: Command) -> Command {
                     argument.hide_short_help(is_hidden)
                 })
                 .after_help(format!("inferometer {name} --help lists every flag."))
-                // Where every flag stands, this needs no word.
+                // If all flags are shown, this hint is unnecessary.
                 .after_long_help("")
         })
     })

@@ -1,5 +1,4 @@
-//! What a person sees of a run on a terminal: lines, bars, or the whole screen, made of the run's
-//! events. It measures nothing.
+//! Shows a run on a terminal as lines, progress bars or a full-screen view, from the run's events. It measures nothing.
 
 use std::io::{IsTerminal, stderr};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -13,16 +12,16 @@ use crate::command_line::progress::{Bars, Showing};
 use crate::command_line::tui::Screen;
 use crate::command_line::{interrupt, program};
 
-/// How a run is shown, which changes nothing of what it measures.
+/// How a run is shown. This does not affect the measurement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct View {
-    /// Print only errors on stderr, and messages that no flag may silence.
+    /// Print only errors on stderr, and messages that must not be hidden.
     pub quiet: bool,
-    /// Bars, where standard error is a terminal.
+    /// Show progress bars if standard error is a terminal.
     pub progress: bool,
-    /// The run on the whole terminal.
+    /// Show the run in a full-screen view.
     pub tui: bool,
-    /// Ask a person before a long run begins.
+    /// Ask for confirmation before a long run begins.
     pub ask: bool,
 }
 
@@ -30,14 +29,14 @@ pub struct View {
 struct Terminal {
     view: View,
     bars: Bars,
-    /// The bar that is being drawn.
+    /// The current progress bar.
     showing: Mutex<Option<Showing>>,
     screen: Mutex<Option<Screen>>,
-    /// The state of the run, which bars say the rest of.
+    /// The live state of the run, from which bars read the remaining time.
     run: OnceLock<LiveState>,
 }
 
-/// The events of the runs of a command, shown as asked for, and the host of these runs.
+/// The events of a command's runs, shown as requested, and the host of these runs.
 pub fn show(view: View) -> (Events, Host) {
     let drawn = !view.quiet && view.progress && stderr().is_terminal();
     let bars = if drawn { Bars::Drawn } else { Bars::None };
@@ -56,7 +55,7 @@ pub fn show(view: View) -> (Events, Host) {
 }
 
 impl Terminal {
-    /// A run is about to begin.
+    /// Prepares for the beginning of a run.
     fn begin(&self, estimate: Estimate, live: &LiveState) -> Result<(), String> {
         if self.view.ask {
             consent(estimate)?;
@@ -70,7 +69,7 @@ impl Terminal {
 
     fn draw(&self, showing: Option<Showing>) {
         let mut current = self.showing.lock().unwrap_or_else(PoisonError::into_inner);
-        // The bar before is cleared before the next one is drawn.
+        // Remove the previous bar before the next one is drawn.
         *current = None;
         *current = showing;
     }
@@ -118,7 +117,7 @@ impl Subscriber for Terminal {
     }
 }
 
-/// A pass in one line.
+/// A summary of a pass in one line.
 fn pass_line(label: &str, summary: &PassSummary) -> String {
     let rate = summary.output_tokens_per_s.unwrap_or(0.0);
     let seconds = summary.duration_s.unwrap_or(0.0);

@@ -1,4 +1,4 @@
-//! Why a run cannot be exported. No exit code.
+//! Errors of exports. They do not define exit codes.
 
 use std::fmt::Display;
 
@@ -11,10 +11,10 @@ use crate::stored_passes::PassesError;
 /// Why a run cannot be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportRunError {
-    /// The run or the format does not have what is asked for, or the file cannot be made.
+    /// The run or the format does not have the requested data, or the file cannot be created.
     #[error("{0}")]
     Request(String),
-    /// The file or standard output cannot be written to its end.
+    /// Writing to the file or to standard output failed.
     #[error("{0}")]
     Write(String),
     /// The log of the run cannot be read.

@@ -1,4 +1,4 @@
-//! What is to be exported, and where to.
+//! The content and the destination of an export.
 
 use std::path::Path;
 
@@ -16,18 +16,18 @@ pub enum What {
     Cells,
 }
 
-/// What is to be written where.
+/// The content and the destination of an export.
 pub struct Job<'a> {
     /// The run.
     pub run: &'a StoredRun,
     /// The notes on it.
     pub notes: &'a [Note],
-    /// Its rows, for a format that has rows.
+    /// The kind of rows, for a format that has rows.
     pub what: What,
-    /// The pass, for a format that holds one; all of them if none is named.
+    /// The pass, for a format that contains one pass; None for all passes.
     pub pass: Option<u32>,
-    /// The file, or folder; if none is named, standard output, or what the format says.
+    /// The file or folder; None for standard output, or for the format's default.
     pub out: Option<&'a Path>,
-    /// Receives what was written, and what is missing.
+    /// Receives messages about what was written and what is missing.
     pub say: &'a dyn Fn(&str),
 }

@@ -1,5 +1,5 @@
-//! A run for MLflow: the plan as parameters, figures of each cell and pass as metrics with a step
-//! for each repeat, the files of its report as artifacts.
+//! Exports a run for MLflow: the plan as parameters, the figures of each cell and pass as metrics with a step for each
+//! repeat, and the files of its report as artifacts.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -22,14 +22,14 @@ use super::job::Job;
 use super::rows::summary_of;
 use crate::stored::plan_of;
 
-/// Where MLflow keeps its runs if it is not told.
+/// The default folder of MLflow's runs.
 const DEFAULT_STORE: &str = "mlruns";
 
 /// Writes the run into MLflow's file store.
 pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
     let run = job.run;
     let summary = summary_of(run, job.say)?;
-    // An imported run has no plan of ours, and no records of which more than figures could be drawn.
+    // An imported run has no plan of this program and no records, so its report has only figures.
     let plan = match run.row.kind {
         RunKind::Imported => None,
         RunKind::Measured | RunKind::Predicted => Some(plan_of(run)?),
@@ -78,7 +78,7 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
     Ok(())
 }
 
-/// What a report draws beside the figures.
+/// The traces of a report, which are not in the results.
 fn traces(job: &Job<'_>, plan: &Plan) -> Result<Traces, ExportRunError> {
     let made = summarise_log(job.run, plan)?;
     made.cut.iter().for_each(|error| (job.say)(&format!("warning: {error}")));
@@ -96,7 +96,7 @@ impl From<io::Error> for Failed {
     }
 }
 
-/// What was measured and how: what is filtered by. What was asked for bears its plan file's names.
+/// The run's parameters: what was measured and how. Keys of the plan have the prefix `plan.`.
 fn params(run: &StoredRun, plan: Option<&Plan>, summary: &Summary) -> Vec<(String, String)> {
     let target = &summary.target;
     let mut params = vec![
@@ -154,8 +154,8 @@ fn tags(run: &StoredRun, job: &Job<'_>, summary: &Summary) -> Vec<(String, Strin
     tags
 }
 
-/// `128x32/requests_per_s` for the columns of the published tables, and
-/// `128x32/saturated/ttft_p99_ms` for the figures of each pass, the repeat as step.
+/// The metrics: `128x32/requests_per_s` for the columns of the published tables, and `128x32/saturated/ttft_p99_ms` for
+/// the figures of each pass, with the repeat as step.
 fn metrics(summary: &Summary) -> Vec<Metric> {
     let mut metrics = Vec::new();
     let mut rows = csv::rows(summary).into_iter();
@@ -173,7 +173,7 @@ fn metrics(summary: &Summary) -> Vec<Metric> {
         let mut taken = BTreeSet::new();
         for (pass, row) in cell.passes.iter().zip(&mut rows) {
             let load = load(pass);
-            // Passes that differ in what no name says are told apart by their order.
+            // Different passes with the same name get numbers in their order.
             let mut names =
                 std::iter::once(load.clone()).chain((2..).map(|number| format!("{load}_{number}")));
             let name = names
@@ -188,7 +188,7 @@ fn metrics(summary: &Summary) -> Vec<Metric> {
     metrics
 }
 
-/// The figures that are metrics: all numbers but the ends of intervals, and counts of requests.
+/// The value of a figure that becomes a metric: numbers except the ends of intervals, and counts of requests.
 fn shown(figure: &str, value: &Value) -> Option<f64> {
     match value {
         Value::Number(Some(_)) if figure.contains("_lo_") || figure.contains("_hi_") => None,
@@ -202,7 +202,7 @@ fn place(cell: &Cell) -> String {
     part(&cell.plan().to_string().replace(" x ", "x"))
 }
 
-/// `one_by_one`, `closed_8`, `open_2.5`; of loads with several levels their words.
+/// The name of a load: `one_by_one`, `closed_8`, `open_2.5`; for a load with several levels, its description.
 fn load(pass: &PassSummary) -> String {
     match (pass.concurrency, pass.rate) {
         (Some(level), _) => format!("{}_{level}", pass.kind.name()),

@@ -1,5 +1,5 @@
-//! The export formats of a stored run: one line of [`FORMATS`] for each, and a separate file for
-//! formats that need more than a writer of rows.
+//! The export formats of a stored run. Each has an entry in [`FORMATS`]; formats that need more than rows have a
+//! separate source file.
 
 mod error;
 mod job;
@@ -17,25 +17,25 @@ pub use error::ExportRunError;
 pub use job::{Job, What};
 pub use rows::{columns, rows};
 
-/// A form in which a run can be written.
+/// An export format.
 pub struct Format {
-    /// What users call it.
+    /// Its name for users.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A short description.
     pub about: &'static str,
-    /// How much of a run a file of it has.
+    /// How much of a run one file contains.
     pub holds: Holds,
-    /// Writes it.
+    /// Writes a run in this format.
     pub write: fn(&Job<'_>) -> Result<(), ExportRunError>,
 }
 
-/// How much of a run a file has.
+/// How much of a run a file contains.
 pub enum Holds {
-    /// The rows of all passes, of one of these kinds, the default first.
+    /// The rows of all passes, of one of these kinds. The first kind is the default.
     Rows(&'static [What]),
-    /// One pass, in a form of its own.
+    /// One pass, in the format's own structure.
     OnePass,
-    /// All passes in one, in a form of its own.
+    /// All passes together, in the format's own structure.
     WholeRun,
 }
 
@@ -82,5 +82,5 @@ pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// What stands in the rows: a sentence, and the columns.
+/// A description of the rows, and their columns.
 pub type Columns = (&'static str, Vec<Field>);

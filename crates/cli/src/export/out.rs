@@ -1,4 +1,4 @@
-//! Where an export goes: a file that is whole or not there, or standard output.
+//! The destination of an export: standard output, or a file that appears only when it is complete.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -8,27 +8,26 @@ use inferometer_formats::export::ExportError;
 
 use super::error::ExportRunError;
 
-/// Where an export goes.
+/// The destination of an export.
 pub enum Out<'a> {
     /// Standard output.
     Stdout,
-    /// A file, which bears another name until it is whole.
+    /// A file that has a temporary name until it is complete.
     File {
-        /// Its name.
+        /// Its final path.
         path: &'a Path,
-        /// The name until it is whole.
+        /// Its temporary path.
         fresh: PathBuf,
-        /// Whether another takes its place.
+        /// Whether it replaces an existing file.
         replaces: bool,
     },
 }
 
 impl<'a> Out<'a> {
-    /// The file that was named, or standard output. Bytes that are no text are not written to a
-    /// terminal.
+    /// The named file, or standard output. Binary data is not written to a terminal.
     ///
     /// # Errors
-    /// When there is no file to write to, or it is a folder.
+    /// If binary data would go to a terminal, or the path is a folder.
     pub fn new(path: Option<&'a Path>, is_text: bool) -> Result<Self, ExportRunError> {
         let Some(path) = path else {
             return match is_text || !io::stdout().is_terminal() {
@@ -41,7 +40,8 @@ impl<'a> Out<'a> {
         };
         match path.file_name() {
             Some(name) if !path.is_dir() => {
-                // Two processes that write the same file at once do not write into each other's.
+                // The temporary name contains the process id, so that two processes cannot write to the same temporary
+                // file.
                 let (name, process) = (name.to_string_lossy(), std::process::id());
                 let fresh = path.with_file_name(format!(".{name}.{process}.new"));
                 Ok(Self::File { path, fresh, replaces: path.exists() })
@@ -50,10 +50,10 @@ impl<'a> Out<'a> {
         }
     }
 
-    /// Opens it.
+    /// Opens the destination.
     ///
     /// # Errors
-    /// When the file cannot be made.
+    /// If the file cannot be created.
     pub fn open(&self) -> Result<BufWriter<Box<dyn Write + Send>>, ExportRunError> {
         let out: Box<dyn Write + Send> = match self {
             Self::Stdout => Box::new(io::stdout()),
@@ -67,11 +67,11 @@ impl<'a> Out<'a> {
         Ok(BufWriter::with_capacity(1 << 16, out))
     }
 
-    /// What became of the writing: a whole file gets its name, and `say` receives `what` is in it;
-    /// an incomplete file is removed. A closed standard output is not a failure.
+    /// Completes the export. A complete file gets its final name, and `say` receives a description of it. An incomplete
+    /// file is removed. A closed standard output is not a failure.
     ///
     /// # Errors
-    /// When it could not be written.
+    /// If writing failed.
     pub fn close<T>(
         self,
         written: Result<T, Failed>,
@@ -84,7 +84,7 @@ impl<'a> Out<'a> {
                 Err(ExportRunError::write(format!("standard output {error}")))
             }
             (Err(failed), Self::File { path, fresh, .. }) => {
-                // What half of it there is, is of no use to anybody.
+                // An incomplete file is useless.
                 let _ = fs::remove_file(fresh);
                 Err(match failed {
                     Failed::Export(error) => {
@@ -110,11 +110,11 @@ impl<'a> Out<'a> {
     }
 }
 
-/// Why an export ended early.
+/// Why an export failed.
 pub enum Failed {
-    /// It could not be written.
+    /// Writing failed.
     Export(ExportError),
-    /// What is exported could not be read.
+    /// Reading the exported data failed.
     Source(ExportRunError),
 }
 

@@ -1,5 +1,5 @@
-//! Rows of a run in the forms that have rows. The log is read once, front to back, and what was
-//! read is written before more is: memory does not grow with the run.
+//! Exports in formats that consist of rows. The log is read once from start to end, and rows are written as they are
+//! read, so memory does not grow with the run.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -23,13 +23,13 @@ use super::out::{Failed, Out};
 use crate::stored::plan_of;
 use crate::stored_passes::expect_records;
 
-/// Name and version of the rows of cells.
+/// The name and version of the rows of cells.
 const CELLS_SCHEMA: &str = "inferometer.cells/1";
 
 type Sink = Box<dyn Write + Send>;
 type Opened = Result<Box<dyn Form>, ExportError>;
 
-/// What a form must know before its first row.
+/// What a format needs before its first row.
 struct Head<'a> {
     fields: Vec<Field>,
     schema: &'a str,
@@ -87,11 +87,11 @@ fn write(
     Ok(())
 }
 
-/// Hands the rows of a run to a form of the caller's, which is opened with their columns, and gives
-/// their number. `say` receives a message if the log is truncated.
+/// Passes the rows of a run to the caller's form, which `open` creates from their columns. Returns the number of rows.
+/// `say` receives a message if the log is truncated.
 ///
 /// # Errors
-/// When the run has no such rows or cannot be read, and what the form fails with.
+/// If the run has no such rows or cannot be read, and errors of the form.
 pub fn rows(
     run: &StoredRun,
     what: What,
@@ -136,11 +136,10 @@ fn rows_into(job: &Job<'_>, open: impl FnOnce(Head<'_>) -> Opened) -> Result<u64
     Ok(rows)
 }
 
-/// The rows of figures, where they are asked for; else the run must have records, which rows are
-/// made of.
+/// The rows of cells, if requested; otherwise checks that the run has records, from which other rows are made.
 ///
 /// # Errors
-/// When there is nothing to write.
+/// If there is nothing to write.
 fn cells_of(job: &Job<'_>) -> Result<Vec<Vec<cells_table::Field>>, ExportRunError> {
     if job.what != What::Cells {
         return Ok(expect_records(job.run).map(|()| Vec::new())?);
@@ -154,7 +153,7 @@ fn cells_of(job: &Job<'_>) -> Result<Vec<Vec<cells_table::Field>>, ExportRunErro
     }
 }
 
-/// `1 row`, `2 rows`.
+/// A number with a noun, such as `1 row` or `2 rows`.
 fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
@@ -181,8 +180,8 @@ fn events(job: &Job<'_>, form: &mut dyn Form) -> Result<u64, Failed> {
     Ok(rows)
 }
 
-/// Hands over the records of a run, one after another, with their passes. Of a log that was cut,
-/// those that it has, and says so.
+/// Passes the records of a run to `take` one after another, with their passes. From a truncated log it passes the
+/// existing records, and reports the truncation.
 fn records(
     job: &Job<'_>,
     mut take: impl FnMut(&Rc<PassSource>, Record) -> Result<(), Failed>,
@@ -211,7 +210,7 @@ fn records(
     Ok(())
 }
 
-/// The results of a run; of one that did not live to write them, from its records.
+/// The results of a run. If the run ended before it wrote them, they are computed from its records.
 pub(super) fn summary_of(run: &StoredRun, say: &dyn Fn(&str)) -> Result<Summary, ExportRunError> {
     if let Some(summary) = &run.summary {
         return Ok(summary.clone());
@@ -221,8 +220,7 @@ pub(super) fn summary_of(run: &StoredRun, say: &dyn Fn(&str)) -> Result<Summary,
     Ok(made.summary)
 }
 
-/// The columns of a row of figures. What each means stands in its name and in the definitions of
-/// metrics.
+/// The columns of a row of cells. The meaning of each is stated in its name and in the definitions of metrics.
 fn fields_of(row: &[cells_table::Field]) -> Vec<Field> {
     let field = |(name, value): &cells_table::Field| Field {
         name: Cow::Owned(name.clone()),

@@ -1,5 +1,5 @@
-//! Passes as result files of `vllm bench serve`, and the published table. Their contents are made in
-//! `formats`; here it is decided which passes go where.
+//! Exports passes as result files of `vllm bench serve`, and the published table. `formats` creates their contents;
+//! this file selects the passes and the paths.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use super::job::Job;
 use super::out::{Failed, Out};
 use crate::stored_passes::{burstiness, expect_records, expect_streams};
 
-/// Writes the file of one pass, or those of all passes into a folder.
+/// Writes the file of one pass, or the files of all passes into a folder.
 pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
     let run = job.run;
     expect_streams(run)?;
@@ -58,7 +58,7 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
     Ok(())
 }
 
-/// Writes the table in the form of published tables.
+/// Writes the table in the format of published tables.
 pub fn write_table(job: &Job<'_>) -> Result<(), ExportRunError> {
     let text = table::markdown(std::slice::from_ref(results(job)?));
     save(job, job.out, &text, format!("the table of run {}", job.run.row.id))
@@ -69,7 +69,7 @@ fn results<'a>(job: &'a Job<'_>) -> Result<&'a Summary, ExportRunError> {
     job.run.summary.as_ref().ok_or_else(without)
 }
 
-/// The passes with their numbers.
+/// The passes with their numbers, as text.
 fn places(summary: &Summary) -> String {
     let cells = summary.cells.iter();
     let all = cells.flat_map(|cell| cell.passes.iter().map(move |pass| cell.place(pass)));
@@ -77,7 +77,7 @@ fn places(summary: &Summary) -> String {
     numbered.collect::<Vec<_>>().join("; ")
 }
 
-/// Writes a text, and tells `what` it is where it goes into a file.
+/// Writes a text to a file or to standard output. For a file, prints `what` was written.
 fn save(
     job: &Job<'_>,
     path: Option<&Path>,

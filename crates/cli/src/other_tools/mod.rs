@@ -1,4 +1,4 @@
-//! Flags of other benchmarks, and their equivalents here: an unknown flag or key may come from
+//! Flags of other benchmarks and their equivalents in this program, because an unknown flag or key may come from
 //! another tool. The tables are data, one for each tool.
 
 pub mod vllm;
@@ -11,11 +11,11 @@ use vllm::FLAGS;
 
 /// Another tool, with its flags.
 pub struct Tool {
-    /// Its name, as its users know it.
+    /// Its usual name.
     pub name: &'static str,
-    /// The page for people who come from it, if it has one.
+    /// The page for its users, if there is one.
     pub page: Option<&'static str>,
-    /// Each flag with what `run` has for it.
+    /// Each flag with the equivalent of `run`.
     pub flags: Vec<(&'static str, &'static str)>,
 }
 
@@ -40,7 +40,7 @@ pub static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
 });
 
 impl Tool {
-    /// What `run` has for a flag of it.
+    /// The equivalent of `run` for one of its flags.
     fn meaning(&self, flag: &str) -> Option<&'static str> {
         let same = |known: &str| known == flag || known == dashed(flag);
         let found = self.flags.iter().find(|(known, _)| same(known));
@@ -54,18 +54,18 @@ fn rows(text: &'static str) -> Vec<(&'static str, &'static str)> {
     cells.map(|(flag, here)| (flag.trim(), here.trim())).collect()
 }
 
-/// The pages of the tools that have a flag.
+/// The pages of the tools that have this flag.
 pub fn pages(flag: &str) -> impl Iterator<Item = &'static str> {
     let having = TOOLS.iter().filter(move |tool| tool.meaning(flag).is_some());
     having.filter_map(|tool| tool.page)
 }
 
-/// A name with dashes, however it was written.
+/// A name with hyphens instead of underscores.
 pub fn dashed(flag: &str) -> String {
     flag.replace('_', "-")
 }
 
-/// What a flag means here, each meaning with the tools that have it.
+/// The equivalents of a flag, each with the tools that have the flag.
 pub fn meanings(flag: &str) -> Vec<(&'static str, Vec<&'static str>)> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for tool in TOOLS.iter() {
@@ -78,7 +78,7 @@ pub fn meanings(flag: &str) -> Vec<(&'static str, Vec<&'static str>)> {
     found
 }
 
-/// The flag of another tool that a long one may be meant to be, where it is nearer than each of `ours`.
+/// The flag of another tool that is most similar to a long flag, if it is more similar than each of `ours`.
 pub fn misspelt(flag: &str, ours: &[&str]) -> Option<&'static str> {
     let dashed = dashed(flag);
     let theirs = TOOLS.iter().flat_map(|tool| tool.flags.iter().map(|(name, _)| *name));
@@ -89,8 +89,8 @@ pub fn misspelt(flag: &str, ours: &[&str]) -> Option<&'static str> {
     theirs.into_iter().find(|name| *name == found)
 }
 
-/// What to write instead of a key that a plan does not have, where it is the name of a flag of another
-/// tool. `keys` are those of a plan.
+/// Advice about a key that a plan does not have, if it is the name of a flag of another tool. `keys` are the keys of a
+/// plan.
 pub fn advice_on_key(key: &str, keys: &[String]) -> Option<String> {
     let flag = format!("--{}", dashed(key));
     let meant = meanings(&flag);
@@ -101,7 +101,7 @@ pub fn advice_on_key(key: &str, keys: &[String]) -> Option<String> {
     (!meant.is_empty()).then(|| told.collect())
 }
 
-/// What a table says in flags, with the keys of a plan for those that are one.
+/// Replaces flags in the text of a table by the keys of a plan, for those that are keys.
 fn as_keys(here: &str, keys: &[String]) -> String {
     let mut text = String::new();
     for word in here.split_inclusive([' ', ',', ';', ')', ':']) {

@@ -1,13 +1,13 @@
-//! The flags of `vllm bench serve`. The table `vllm.txt` says of each flag whether it works the same
-//! here, nearly the same, or is refused. The parser and the advice of other commands read this table,
-//! and a test compares it with the users' page.
+//! The flags of `vllm bench serve`. The table `vllm.txt` states for each flag whether it works the same in this
+//! program, nearly the same, or is rejected. The parser and the advice of other commands read this table, and a test
+//! compares it with the users' page.
 
 use std::sync::LazyLock;
 
-/// How many values a flag takes.
+/// The number of values of a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// It is a switch.
+    /// None: the flag is a switch.
     None,
     /// One.
     One,
@@ -15,39 +15,39 @@ pub enum Values {
     Many,
 }
 
-/// How a flag is treated here.
+/// How this program treats a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It does the same as in vLLM.
+    /// It has the same effect as in vLLM.
     Same,
-    /// It does nearly the same; the text says what differs.
+    /// It has nearly the same effect; the text states the difference.
     Near(&'static str),
-    /// It is an error, for this reason.
+    /// It is rejected, for this reason.
     Refused(&'static str),
 }
 
 /// A flag of `vllm bench serve`.
 #[derive(Clone, Debug)]
 pub struct Flag {
-    /// With its dashes.
+    /// Its name with dashes.
     pub name: &'static str,
-    /// Its name for the parser, without them.
+    /// Its name without dashes, as the parser's id.
     pub id: &'static str,
-    /// The same with underscores, which vLLM's parser takes too.
+    /// Its name with underscores, which vLLM's parser also accepts.
     pub underscored: &'static str,
-    /// How many values it takes.
+    /// The number of its values.
     pub values: Values,
-    /// The only data set that it acts on, if it is one of a data set.
+    /// The only data set that it applies to, if there is one.
     pub dataset: Option<&'static str>,
-    /// What `run` has for it.
+    /// The equivalent of `run`.
     pub here: &'static str,
-    /// How it is treated here.
+    /// How this program treats it.
     pub answer: Answer,
-    /// Values of a refused flag that are accepted because they change nothing.
+    /// Values of a rejected flag that are accepted because they have no effect.
     pub harmless: Vec<&'static str>,
 }
 
-/// The table.
+/// The content of the table.
 const TABLE: &str = include_str!("../../data/other-tools/vllm.txt");
 
 /// Every flag, in the order of the table.
@@ -57,7 +57,7 @@ pub static FLAGS: LazyLock<Vec<Flag>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Reads a row of six cells; the last may be empty.
+/// Parses a row of six cells; the last cell may be empty.
 fn flag(row: &'static str) -> Option<Flag> {
     let mut cells = row.split('|').map(str::trim);
     let mut cell = || cells.next();
@@ -92,13 +92,13 @@ mod tests {
 
     use super::*;
 
-    /// What the real tools say of themselves, flag by flag.
+    /// The recorded `--help` texts of the real tools.
     const RECORDED: [(&str, &str); 2] = [
         ("Python", include_str!("../../tests/fixtures/vllm-bench-serve-python-0.33.0.txt")),
         ("Rust", include_str!("../../tests/fixtures/vllm-bench-serve-rust-0.33.0.txt")),
     ];
 
-    /// Flags of earlier versions that scripts still have.
+    /// Flags of earlier versions that scripts may still use.
     const EARLIER: [&str; 1] = ["--endpoint-type"];
 
     #[test]

@@ -1,5 +1,5 @@
-//! The plan of a bundled run, resolved again for a server here. What the bundle says of the server there is
-//! not used: no address, no header, no certificate, no variable, and no command unless it is asked for.
+//! Resolves the plan of a bundled run again for a server on this machine. Data about the original server is not used:
+//! address, headers, certificates, variables. Its command is used only if requested.
 
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::spec::{CommandLine, ObserveKeys, ServerSpec, Spec};
@@ -16,18 +16,18 @@ use super::here::Here;
 use crate::bundle::{Bundle, Bundled, CARD, name_instead};
 use crate::plan_file;
 
-/// A run to be measured again.
+/// A run that will be measured again.
 pub struct Again {
     /// Its plan.
     pub plan: Plan,
-    /// What is needed beside it.
+    /// The context of the run.
     pub context: Context,
 }
 
 /// Resolves the plan of a bundled run again.
 ///
 /// # Errors
-/// When it cannot be measured again, data are missing, or the plan comes out another.
+/// If it cannot be measured again, data is missing, or the resolved plan differs from the bundle's.
 pub fn again(
     bundle: &Bundle,
     run: &Bundled,
@@ -65,7 +65,8 @@ pub fn again(
     Ok(Again { plan, context })
 }
 
-/// Refuses a command of the bundle that is not the one its run was started by: that one was shown.
+/// Rejects a command in the bundle that is not the one with which its run was started, because the user was shown that
+/// one.
 fn check_command(
     run: &Bundled,
     there: &Plan,
@@ -90,7 +91,7 @@ fn check_command(
     )))
 }
 
-/// The plan of a run that can be measured again.
+/// The plan of a run, if the run can be measured again.
 fn measurable(run: &Bundled) -> Result<Plan, ReproduceError> {
     let id = &run.id;
     let refused = |why: &str| Err(ReproduceError::refused(format!("run {id} {why}")));
@@ -112,10 +113,10 @@ fn measurable(run: &Bundled) -> Result<Plan, ReproduceError> {
     }
 }
 
-/// What is asked for, but for the data.
+/// The spec of the new run, without the data files.
 fn asked(run: &Bundled, there: &Plan, here: &Here) -> Result<Spec, ReproduceError> {
     let environment = &run.summary.environment;
-    // What was left open may follow from what the server is.
+    // Absent keys could get other defaults with another server, so the spec states them all.
     let asked = spelled_out(&there.asked)?;
     let mut spec = Spec {
         seed: Some(there.seed),
@@ -153,7 +154,7 @@ fn asked(run: &Bundled, there: &Plan, here: &Here) -> Result<Spec, ReproduceErro
                 run.id
             )));
         }
-        // The seed that its noise had, which may have followed from a salt that nobody knows any more.
+        // Use the seed of the original noise, which may have been derived from a salt that is no longer known.
         let noise = run.summary.target.facts.get("noise").cloned();
         spec.noise = noise.or(spec.noise);
     } else if gives_server && is_embedded {
@@ -164,7 +165,7 @@ fn asked(run: &Bundled, there: &Plan, here: &Here) -> Result<Spec, ReproduceErro
     Ok(spec)
 }
 
-/// What a command is given beside its arguments, in words.
+/// The variables and the folder of a server's command, in words.
 fn beside(launch: &LaunchPlan) -> String {
     let variables = launch.environment.iter().map(|(name, value)| format!("{name}={value}"));
     let variables = variables.collect::<Vec<_>>().join(" ");
@@ -173,7 +174,7 @@ fn beside(launch: &LaunchPlan) -> String {
     format!("{with}{}", folder.unwrap_or_default())
 }
 
-/// The server as the bundle's run started it, if that is what is wanted.
+/// The server as the bundle's run started it, if requested.
 fn servers_own(run: &Bundled, there: &Plan, here: &Here) -> Result<ServerSpec, ReproduceError> {
     let Some(launch) = &there.launch else {
         return Err(ReproduceError::refused(format!(
@@ -194,7 +195,7 @@ fn servers_own(run: &Bundled, there: &Plan, here: &Here) -> Result<ServerSpec, R
     }
 }
 
-/// The same with how the server is reached here.
+/// The spec with the settings of how the server is reached here.
 fn with_keys(spec: &Spec, here: &Here) -> Result<Spec, ReproduceError> {
     let mut spec = spec.clone();
     if let Some(line) = &here.server_command {
@@ -213,7 +214,7 @@ fn with_keys(spec: &Spec, here: &Here) -> Result<Spec, ReproduceError> {
     Ok(plan_file::merge(None, keys, plan_file::Place::Flags)?)
 }
 
-/// The cells that were measured: a prediction may have been of a part of its grid.
+/// The cells that were measured, because a prediction may have covered only a part of its grid.
 fn chosen(cells: Vec<CellPlan>, there: &Plan) -> Result<Vec<CellPlan>, PlanError> {
     match there.cells.iter().find(|cell| !cells.contains(cell)) {
         None => Ok(there.cells.clone()),
@@ -221,7 +222,7 @@ fn chosen(cells: Vec<CellPlan>, there: &Plan) -> Result<Vec<CellPlan>, PlanError
     }
 }
 
-/// The arguments of the embedded engine, where it is what is measured here too.
+/// The arguments of the embedded engine, if it is also the target here.
 fn engine_flags(there: &Plan, here: &Here) -> std::collections::BTreeMap<String, String> {
     match &there.target {
         TargetPlan::Embedded { engine_flags, .. }
@@ -234,10 +235,9 @@ fn engine_flags(there: &Plan, here: &Here) -> std::collections::BTreeMap<String,
     }
 }
 
-/// That this program makes of the plan what was measured. The requests are compared with their hash
-/// later.
+/// Checks that this program resolves the plan to what was measured. The requests are compared later, by their hash.
 fn check_same(run: &Bundled, there: &Plan, here: &Plan) -> Result<(), ReproduceError> {
-    // A recording is named by its file, which lies elsewhere here; its instants are in the hash.
+    // The path of a recording differs here, so its load is not compared; the hash covers its due times.
     let is_recorded = there.passes.iter().any(|pass| pass.clone().recording_mut().is_some());
     let parts = [
         ("cells", there.cells == here.cells),
@@ -265,14 +265,14 @@ fn check_same(run: &Bundled, there: &Plan, here: &Plan) -> Result<(), ReproduceE
     }
 }
 
-/// What the run sent, to be sent again. Predictions make no requests that could be compared with it
+/// The requests of the bundle's run, which must be sent again. Predictions have no requests that could be compared
 /// first.
 fn earlier_work(run: &Bundled, here: &Here) -> Option<EarlierWork> {
     let is_checked = run.kind == RunKind::Measured && !here.new_salt;
     let workload_hash = run.summary.workload_hash.clone().filter(|_| is_checked)?;
     let repeats = run.summary.cells.iter().map(|cell| {
         let repeats = cell.passes.iter().map(|pass| pass.repeat).max().unwrap_or(1);
-        // A number that no pass stands behind comes from a stranger.
+        // The number may be wrong in a bundle of unknown origin, so it is limited to the number of passes.
         let passes = u32::try_from(cell.passes.len()).unwrap_or(u32::MAX);
         (cell.plan(), repeats.min(passes))
     });

@@ -1,4 +1,4 @@
-//! The result: the new runs compared with those of the bundle, by the same comparison as `compare`.
+//! Compares the new runs with those of the bundle, by the same comparison as `compare`.
 
 use inferometer_analysis::compare::{Options, Outcome, Reproduction, Subject};
 use inferometer_analysis::summary::Summary;
@@ -22,18 +22,18 @@ pub struct NewRun {
     pub is_same_work: bool,
 }
 
-/// What came out.
+/// The result of a reproduction.
 #[derive(Debug, Serialize)]
 pub struct Reproduced {
     /// The name and version of this document.
     pub schema: &'static str,
     /// The answer in one sentence.
     pub sentence: String,
-    /// What to know beside it.
+    /// Additional remarks.
     pub remarks: Vec<String>,
     /// The answer.
     pub answer: Reproduction,
-    /// Facts that differ: name, the value there, the value here.
+    /// Facts that differ: name, value in the bundle, value here.
     pub facts: Vec<[String; 3]>,
     /// The runs of the bundle.
     pub bundled: Vec<String>,
@@ -46,10 +46,10 @@ pub struct Reproduced {
 /// The name and version of the document.
 const SCHEMA: &str = "inferometer.reproduction/1";
 
-/// Holds new runs, one for each of a bundle, against those of the bundle.
+/// Compares new runs, one for each run of the bundle, with those of the bundle.
 ///
 /// # Errors
-/// When they have nothing in common, or a condition is on a figure that they do not have.
+/// If they have nothing in common, or a condition is on a figure that they do not have.
 pub fn reproduced(
     bundle: &Bundle,
     new: &[NewRun],
@@ -57,7 +57,7 @@ pub fn reproduced(
     conditions: &[Condition],
 ) -> Result<Reproduced, CompareError> {
     let here = bundle.runs.iter().zip(new).map(|(run, new)| {
-        // More repeats have requests of their own; those that both have are the same.
+        // Additional repeats have additional requests, so the hashes differ, but the common requests are the same.
         let hash = match new.is_same_work {
             true => run.summary.workload_hash.clone(),
             false => new.summary.workload_hash.clone(),
@@ -105,7 +105,7 @@ fn remarks(answer: &Reproduction, new: &[NewRun]) -> Vec<String> {
     lines
 }
 
-/// The new runs as one; one by its own name.
+/// The new runs as one subject; a single run keeps its name.
 fn one(mut runs: Vec<Subject>) -> Subject {
     match runs.len() {
         1 => runs.remove(0),
@@ -113,7 +113,7 @@ fn one(mut runs: Vec<Subject>) -> Subject {
     }
 }
 
-/// Whether all passes have the same figures, to the last bit.
+/// Whether all passes have exactly the same figures.
 fn has_the_figures_of(one: &Summary, other: &Summary) -> bool {
     one.cells.len() == other.cells.len()
         && one

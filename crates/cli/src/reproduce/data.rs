@@ -1,4 +1,4 @@
-//! The files that a bundle's requests are made from: taken out of the bundle, or found here by their
+//! The files from which a bundle's requests are made: extracted from the bundle, or found on this machine by their
 //! checksums.
 
 use std::fs::{self, File};
@@ -104,7 +104,7 @@ fn sum_of(path: &Path) -> Result<Sum, BundleRunError> {
     sum.map_err(|source| BundleRunError::Io { path: path.to_owned(), source })
 }
 
-/// A file of the bundle beside the store, where the plan of the new run will find it again.
+/// Extracts a file of the bundle to a folder next to the store, where it remains available for the new run's plan.
 fn kept(bundle: &Bundle, data: &DataFile, here: &Here) -> Result<PathBuf, BundleRunError> {
     let folder = here.store.parent().unwrap_or(Path::new("")).join(FOLDER);
     let unwritable = |path: &Path| {
@@ -114,7 +114,7 @@ fn kept(bundle: &Bundle, data: &DataFile, here: &Here) -> Result<PathBuf, Bundle
     fs::create_dir_all(&folder).map_err(unwritable(&folder))?;
     let sha256 = data.sha256.as_deref().unwrap_or_default();
     let short: String = sha256.chars().filter(char::is_ascii_hexdigit).take(SHORT).collect();
-    // The reader of the bundle refuses names that lead out of the bundle.
+    // The reader of the bundle rejects names that point outside of the bundle.
     let name = data.file.as_deref().and_then(|name| name.rsplit('/').next()).unwrap_or_default();
     let path = folder.join(format!("{short}-{name}"));
     if path.is_file() && Some(&sum_of(&path)?.sha256) == data.sha256.as_ref() {

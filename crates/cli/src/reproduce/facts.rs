@@ -1,10 +1,10 @@
-//! The facts that differ between two runs and may explain a difference: of the server, of its cards, of the
-//! machine. What only says which run it is, or where a file or a server is, explains nothing.
+//! The facts that differ between two runs and may explain a difference: about the server, its cards and the machine.
+//! Facts that only identify a run, a file or an address are left out.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_model::target::Environment;
 
-/// Facts that say which run it is, or what it used.
+/// Facts that only identify a run or its inputs.
 const OF_THE_RUN: [&str; 14] = [
     "plan",
     "salt",
@@ -21,14 +21,14 @@ const OF_THE_RUN: [&str; 14] = [
     "server_processes",
     "noise",
 ];
-/// Arguments of a server that say where it listens.
+/// Arguments of a server that state where it listens.
 const OF_THE_ADDRESS: [&str; 4] = ["--host", "--port", "-p", "--listen"];
-/// A side that does not state a fact.
+/// The text for a fact that one side does not state.
 const NOT_STATED: &str = "not stated";
-/// What a comparison writes where a side has none.
+/// What a comparison shows for a missing fact.
 const ABSENT: &str = "-";
 
-/// The facts that differ: the name, the value there and the value here.
+/// The facts that differ: name, value in the bundle, value here.
 pub fn facts(differing: &[[String; 3]], there: &Summary, here: &Summary) -> Vec<[String; 3]> {
     let stated = |value: &String| match value.as_str() {
         ABSENT => NOT_STATED.to_owned(),
@@ -53,7 +53,7 @@ fn matters([name, there, here]: &[String; 3]) -> bool {
     !(OF_THE_RUN.contains(&name.as_str()) || is_address || is_command || are_places)
 }
 
-/// The words of a command without those that say where the server listens.
+/// The words of a command, without those that state where the server listens.
 fn without_address(command: &str) -> Vec<&str> {
     let mut words = command.split_whitespace();
     let mut kept = Vec::new();
@@ -68,8 +68,7 @@ fn without_address(command: &str) -> Vec<&str> {
     kept
 }
 
-/// The machine of the client, and the cards that are seen from it. The comparison of runs does not have
-/// these.
+/// The client's machine, and the cards that are visible on it. The comparison of runs does not include these.
 fn of_machine(environment: &Environment) -> [(&'static str, Option<String>); 6] {
     let names: Vec<&str> =
         environment.cards.iter().filter_map(|card| card.name.as_deref()).collect();

@@ -1,23 +1,23 @@
-//! How a run of a bundle is measured here.
+//! How a bundle's run is measured on this machine.
 
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-/// How a run is measured here.
+/// How a run is measured on this machine.
 #[derive(Clone, Debug, Default)]
 pub struct Here {
-    /// How the server is reached, by keys of a plan: `target`, `dialect`, `model`, `header`, ...
+    /// How the server is reached, as keys of a plan: `target`, `dialect`, `model`, `header`, ...
     pub keys: Map<String, Value>,
-    /// The command that starts the server; a line for the shell.
+    /// The command that starts the server, as a line for the shell.
     pub server_command: Option<String>,
-    /// Start the server by the command that the bundle has.
+    /// Whether to start the server with the command in the bundle.
     pub start_server: bool,
-    /// How often each cell is measured; absent: as the bundle's plan says.
+    /// The number of repeats of each cell; None: as in the bundle's plan.
     pub repeat: Option<u32>,
-    /// Other prompts of the same kind: for a server that has seen those of the bundle.
+    /// Whether to use other prompts of the same kind, for a server that may have cached those of the bundle.
     pub new_salt: bool,
-    /// Files that the bundle names and does not hold.
+    /// Files that the bundle names but does not contain.
     pub data: Vec<PathBuf>,
     /// The database.
     pub store: PathBuf,

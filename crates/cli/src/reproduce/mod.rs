@@ -1,5 +1,5 @@
-//! The run of a bundle measured again here, and what came out: the same, slower or faster by so much, or
-//! not decided, with the facts that differ. The comparison is that of [`crate::compare`].
+//! Measures the run of a bundle again. The result is: identical, slower or faster by some amount, or undecided, with
+//! the facts that differ. [`crate::compare`] does the comparison.
 
 mod again;
 mod answer;
@@ -18,13 +18,13 @@ use crate::bundle::BundleRunError;
 /// Why a bundle cannot be measured again.
 #[derive(Debug, thiserror::Error)]
 pub enum ReproduceError {
-    /// What it holds cannot be measured again, or not as it was asked for.
+    /// The run cannot be measured again, or not as requested.
     #[error("{0}")]
     Refused(String),
     /// Its plan cannot be resolved here.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// It cannot be read, or data of it cannot be kept.
+    /// The bundle cannot be read, or its data cannot be stored.
     #[error(transparent)]
     Bundle(#[from] BundleRunError),
 }

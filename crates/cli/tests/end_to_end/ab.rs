@@ -1,5 +1,5 @@
-//! `ab`: two servers in alternating blocks, over sockets and in virtual time. Outcomes, counts and documents,
-//! never speeds.
+//! `ab`: two servers in alternating blocks, over sockets and in virtual time. The tests check outcomes, counts and
+//! documents, but never speeds.
 
 use std::fs;
 use std::path::Path;
@@ -44,7 +44,7 @@ fn two_settings_in_virtual_time_differ_and_the_report_answers_again_from_the_log
     let pairs = found["ab"]["pairs"].as_u64().expect("a count");
     let blocks = found["ab"]["blocks"].as_array().expect("blocks");
     assert_eq!(blocks.len() as u64, 2 * pairs);
-    // They follow one another on one clock.
+    // The blocks follow each other on one clock.
     let starts: Vec<f64> = blocks.iter().filter_map(|one| one["started_s"].as_f64()).collect();
     assert!(starts.windows(2).all(|two| two[0] < two[1]), "{starts:?}");
     let group = found["group"].as_str().expect("a name");
@@ -56,7 +56,7 @@ fn two_settings_in_virtual_time_differ_and_the_report_answers_again_from_the_log
     }
     let page = fs::read_to_string(folder.path().join("again/ab.md")).expect("a page");
     assert!(page.contains("A is faster than B (max-num-seqs=2)"), "{page}");
-    // Its runs are runs: compared as ever, they were measured in turn.
+    // Its runs are ordinary runs. A comparison recognises that they were measured in turn.
     let runs: Vec<&str> =
         (0..2).filter_map(|at| found["ab"]["sides"][at]["run_id"].as_str()).collect();
     let compared = inferometer(folder.path(), &["compare", runs[0], runs[1], "--json"]);
@@ -88,7 +88,7 @@ fn two_servers_get_the_same_requests_and_one_server_gets_none_twice() {
     assert_eq!(one["ab"]["one_server"], true);
     let lengths = |at: usize| one["runs"][at]["cells"][0]["passes"][0]["input_tokens"].clone();
     assert_eq!(lengths(0), lengths(1), "and as long");
-    // One server by two names is one server.
+    // A server with two names is still one server.
     let other_name = a.url.replace("127.0.0.1", "localhost");
     let names = ["--target", &a.url, "--target", &other_name];
     let one = document(folder.path(), 0, &[&names[..], &load, &LENGTHS].concat());
@@ -137,7 +137,7 @@ fn a_gate_decides_the_last_line_and_the_exit_code() {
     assert!(
         text(&met.stdout).trim_end().lines().last().is_some_and(|it| it.starts_with("answer: "))
     );
-    // The report judges the gate again, in the colours that are asked for.
+    // The report evaluates the gate again, with the requested theme.
     let shown = text(&missed.stdout);
     let group = shown.split("inferometer report ").nth(1).and_then(|rest| rest.lines().next());
     let arguments = ["report", group.expect("a name"), "--out", "again", "--theme", "dark"];

@@ -1,11 +1,11 @@
-//! Bad input: one clear error for each mistake, exit code 2, before anything is sent.
+//! Bad input: each mistake gives one clear error and exit code 2, before anything is sent.
 
 use std::fs;
 use std::net::TcpListener;
 
 use crate::support::{folder, inferometer, told};
 
-/// A target that would notice if anything were sent to it.
+/// A target that detects whether anything is sent to it.
 struct Silent(TcpListener);
 
 impl Silent {

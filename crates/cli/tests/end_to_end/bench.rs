@@ -1,4 +1,4 @@
-//! `bench serve`: the load, the table and the file of `vllm bench serve`, and flags of other tools.
+//! `bench serve`: the load, the table and the result file of `vllm bench serve`, and flags of other tools.
 
 use std::fs;
 
@@ -39,7 +39,7 @@ fn bench_serve_prints_the_table_of_vllm_with_our_verdict_below_and_writes_its_fi
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
-    // The steady state has its own lines of it, whatever is asked for.
+    // The steady state is always printed in separate lines.
     assert!(!text.contains("Time per Output Token"), "{text}");
     assert!(text.contains("Steady-State Metrics"), "{text}");
     assert!(told(&out).contains("note: --seed:"), "{}", told(&out));
@@ -61,11 +61,11 @@ fn bench_serve_prints_the_table_of_vllm_with_our_verdict_below_and_writes_its_fi
     }
     assert_eq!(file["ttfts"].as_array().map(Vec::len), Some(6));
     assert!(file["p99.9_e2el_ms"].is_number() && file.get("mean_tpot_ms").is_none());
-    // The last of three pairs waited for the two before it.
+    // The last of three pairs waited for the two pairs before it.
     let waits: Vec<f64> = serde_json::from_value(file["queue_times"].clone()).expect("seconds");
     let ends: Vec<f64> = serde_json::from_value(file["latencies"].clone()).expect("seconds");
     assert!(waits[5] > waits[0] && waits[5] >= ends[0], "{waits:?} {ends:?}");
-    // Whatever the machine does, the duration is what the last request waited and took, and its end.
+    // On any machine, the duration covers the wait and the latency of every request.
     let duration = file["duration"].as_f64().expect("seconds");
     let last = waits.iter().zip(&ends).map(|(wait, end)| wait + end).fold(0.0, f64::max);
     assert!((last..last + 300.0).contains(&duration), "{duration} {waits:?} {ends:?}");
@@ -91,7 +91,7 @@ fn results_are_appended_line_by_line_and_without_details() {
     assert_eq!(documents.len(), 2);
     assert_eq!(documents[0]["request_rate"], 500.0);
     assert!(documents.iter().all(|one| one.get("ttfts").is_none() && one["completed"] == 6));
-    // From the begin of the pass to its last end: not from the first arrival.
+    // The duration is from the begin of the pass to its last end, not from the first arrival.
     let duration = documents[0]["duration"].as_f64().expect("seconds");
     assert!((6.0 / 500.0..300.0).contains(&duration), "{duration}");
 }
@@ -182,7 +182,7 @@ fn a_key_in_a_header_of_theirs_is_not_repeated() {
 #[test]
 fn a_result_file_that_cannot_be_written_does_not_cost_the_table() {
     let (engine, folder) = (Engine::start(&[]), folder());
-    // Longer than any name of a file.
+    // The label is longer than a file name may be.
     let label = "x".repeat(300);
     let save = ["--save-result", "--label", &label];
     let arguments =

@@ -1,4 +1,4 @@
-//! A run as one file: out of one store, into another, the same again.
+//! A run as one file: exported from one store and restored into another as the same run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use crate::support::{Engine, command, folder, inferometer, small_run, told};
 
-/// What a command printed, which succeeded.
+/// The output of a command, which must succeed.
 pub fn stdout(folder: &Path, arguments: &[&str]) -> String {
     let out = inferometer(folder, arguments);
     assert_eq!(out.status.code(), Some(0), "{arguments:?}: {}", told(&out));
     String::from_utf8(out.stdout).expect("text")
 }
 
-/// The same as a document.
+/// The output of a command as JSON.
 pub fn document(folder: &Path, arguments: &[&str]) -> Value {
     serde_json::from_str(&stdout(folder, arguments)).expect("JSON")
 }
@@ -74,7 +74,7 @@ fn a_run_goes_into_another_store_as_one_file_and_is_the_same_run_there() {
         shown["files"]["reports"] = Value::Null;
     }
     assert_eq!(shown[0], shown[1]);
-    // A bundle of the copy is a bundle of the run.
+    // A bundle of the restored run equals the bundle of the original run.
     assert!(fs::read(bundle_of(there.path(), id, &[])).expect("a file") == first);
     let files = fs::read_dir(there.path().join("inferometer.runs")).expect("a folder");
     assert_eq!(files.count(), 1, "the log alone");

@@ -1,11 +1,10 @@
-//! `compare` and its gate: exit codes, and what is said of runs that did not do the same.
+//! `compare` and its gate: exit codes, and messages about runs with different work.
 
 use crate::support::inferometer;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A measured summary of one pass. What two subjects are made of is the same, for each machine measures
-/// something else each time.
+/// A measured summary of one pass. All subjects are derived from it, because every measurement gives other figures.
 fn measured(folder: &TempDir) -> Value {
     let line = "run --speed 200 --input-lengths 16 --output-lengths 4 --passes one_by_one --one-by-one 1 \
                 --warmup 0 --salt s --quiet --json";
@@ -13,8 +12,8 @@ fn measured(folder: &TempDir) -> Value {
     serde_json::from_slice(&out.stdout).expect("a summary")
 }
 
-/// The path of a summary with five repeats of that pass, two seconds apart from an instant on, each latency
-/// `slower` times as long.
+/// Writes a summary with five repeats of that pass and returns its path. The repeats start at `from_s` and are two
+/// seconds apart; each latency is multiplied by `slower`.
 fn summary(
     folder: &TempDir,
     of: &Value,
@@ -29,7 +28,7 @@ fn summary(
         pass["repeat"] = (repeat + 1).into();
         pass["started_s"] = (from_s + 2 * repeat).into();
         for figure in ["ttft_ms", "tpot_ms", "e2e_ms", "latency_per_output_token_ms"] {
-            // On a busy machine tokens come in one piece, and have no times between them.
+            // On a busy machine, all tokens may arrive in one read; then there are no gaps between them.
             if pass[figure].is_null() {
                 continue;
             }
@@ -104,7 +103,7 @@ fn a_baseline_that_was_measured_before_differs_and_its_gate_says_that_it_may_be_
     let (code, _, told) = compare(&[&a, &b, "--gate", "ttft_p50<+10%"]);
     assert_eq!(code, Some(3));
     assert!(told.contains("not measured in turn: a change or a drift"), "{told}");
-    // Several files are one, in the order of their times.
+    // Several files are treated as one subject, in order of time.
     let (second, third) = (
         summary(&folder, &of, "c.json", (1.0, 200), "one"),
         summary(&folder, &of, "d.json", (1.2, 300), "one"),

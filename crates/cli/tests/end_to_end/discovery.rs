@@ -1,5 +1,5 @@
-//! What is found out about a server before it is measured, and what comes of it: servers that are not
-//! ready, refuse a field or a model, or have their metrics late.
+//! What is learned about a server before it is measured, and the consequences: servers that are not ready, reject a
+//! field or a model, or have their metrics late.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,8 +10,8 @@ use crate::tiny_server::{serve, whole};
 
 const LISTED: &str = r#"{"object":"list","data":[{"id":"m","object":"model"}]}"#;
 
-/// A server that answers as said to a path and a body: a status and a body; `None` is a completion of
-/// as many tokens as were asked for. Ends with the test.
+/// A server that answers a path and a body with the returned status and body. For `None`, it returns a completion with
+/// the requested number of tokens. It ends with the test.
 fn server(say: impl Fn(&str, &str) -> Option<(u16, String)> + Send + Sync + 'static) -> String {
     serve(move |asked| match say(asked.path(), &asked.body) {
         Some((status, said)) => {
@@ -36,7 +36,7 @@ fn stream_of(body: &str) -> String {
     events.iter().map(|event| format!("data: {event}\n\n")).collect()
 }
 
-/// The answers of a server with a list of one model and completions, and nothing else.
+/// The answers of a server that has a list of one model, completions, and nothing else.
 fn plain(path: &str) -> Option<(u16, String)> {
     match path {
         "/v1/models" => Some((200, LISTED.to_owned())),
@@ -106,14 +106,14 @@ fn a_model_that_is_not_served_is_told_with_those_that_are_before_anything_is_mea
         said.contains("the server lists m, not other, and rejects it: 404: The model"),
         "{said}"
     );
-    // A server that is busy refuses for another reason.
+    // A busy server rejects requests for another reason.
     let busy = |path: &str, _: &str| match plain(path) {
         None => Some((429, json!({"error": {"message": "Too many requests"}}).to_string())),
         said => said,
     };
     let (output, _) = measure(&server(busy), &["--model", "other"]);
     assert!(!told(&output).contains("and rejects it"), "{}", told(&output));
-    // Some servers take any name.
+    // Some servers accept any model name.
     let (output, summary) = measure(&server(|path, _| plain(path)), &["--model", "other"]);
     let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
     assert!(codes(&summary).contains(&"model_not_listed"));
@@ -137,7 +137,7 @@ fn a_server_that_loads_is_waited_for_where_that_is_wanted() {
 
     let questions = AtomicU32::new(0);
     let later = server(move |path, _| {
-        // The first two times that the list is asked for, and all that is asked between.
+        // The server is loading for the first two requests of the model list, and for all requests in between.
         let lists = path == "/v1/models";
         let asked = questions.fetch_add(u32::from(lists), Ordering::Relaxed) + u32::from(lists);
         if asked <= 2 { loading() } else { plain(path) }
@@ -156,7 +156,7 @@ fn waiting_ends_when_its_user_ends_it() {
     let waits = errors.find(|line| line.contains("waiting for the server"));
     assert!(waits.is_some_and(|line| line.contains("Connection refused")));
     run.signal("-INT");
-    // What it still says is read, so that it can say it.
+    // Read the remaining output, so that the process does not block on it.
     let _ = errors.count();
     assert_eq!(run.finish().status.code(), Some(130));
 }

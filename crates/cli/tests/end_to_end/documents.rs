@@ -1,5 +1,5 @@
-//! The README and `docs/`: the commands that they show are run, and what comes is what they show, but for
-//! figures and names. Links lead somewhere. The Chinese pages say the same as the English ones.
+//! Tests the README and `docs/`. The commands in them are run, and their output must equal the documented output,
+//! except figures and names. Links must be valid. The Chinese pages must have the same structure as the English ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
 }
 
-/// Every document by its path below the root.
+/// Every document, by its path from the root.
 fn documents() -> BTreeMap<String, String> {
     let root = root();
     let mut found = BTreeMap::new();
@@ -37,14 +37,14 @@ fn documents() -> BTreeMap<String, String> {
     found
 }
 
-/// The blocks of a document that are fenced with this language.
+/// The fenced code blocks of a document in this language.
 fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
     let begin = format!("```{language}\n");
     let parts = text.split(begin.as_str()).skip(1);
     parts.map(|part| part.split("```").next().unwrap_or_default()).collect()
 }
 
-/// A line as it is compared: each figure as 0, names of runs as RUN, spaces as one.
+/// A line in the form in which it is compared: figures as 0, names of runs as RUN, and single spaces.
 fn comparable(line: &str) -> String {
     let is_run =
         |part: &str| part.len() > 15 && part.as_bytes()[..8].iter().all(u8::is_ascii_digit);
@@ -57,7 +57,7 @@ fn comparable(line: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Each figure as 0.
+/// Replaces each figure by 0.
 fn without_figures(text: &str) -> String {
     let mut out = String::new();
     let mut in_number = false;
@@ -74,8 +74,8 @@ fn without_figures(text: &str) -> String {
     out
 }
 
-/// What of the shown lines did not come. `...` alone stands for any lines, at the end of a line for
-/// the rest of it. Rules below the heads of tables need not be shown.
+/// The first documented line that is missing in the output. A line `...` stands for any lines, and `...` at the end of
+/// a line for the rest of the line. Rules below table headings may be missing.
 fn missing(shown: &[&str], came: &str) -> Option<String> {
     let is_rule = |line: &&str| line.contains('─') && line.chars().all(|it| " ─".contains(it));
     let came: Vec<String> = came.lines().filter(|line| !is_rule(line)).map(comparable).collect();
@@ -105,7 +105,7 @@ fn missing(shown: &[&str], came: &str) -> Option<String> {
     None
 }
 
-/// Runs the commands of a block in a folder of its own, one after the other.
+/// Runs the commands of a block in a separate folder, one after the other.
 fn play(block: &str, url: &str) -> Result<(), String> {
     let folder = folder();
     let programs = Path::new(BINARY).parent().expect("a folder").display().to_string();
@@ -116,7 +116,7 @@ fn play(block: &str, url: &str) -> Result<(), String> {
         let shown: Vec<&str> = lines.collect();
         let mut shell = Command::new("sh");
         shell.current_dir(folder.path()).env_clear();
-        // As a command of these tests has it: without the settings of whoever runs them.
+        // Use the environment of the other tests, without the settings of the user who runs the tests.
         for (name, value) in command(folder.path()).get_envs() {
             if let Some(value) = value {
                 shell.env(name, value);
@@ -156,7 +156,7 @@ fn what_documents_show_is_compared_but_for_figures_and_names() {
     assert_eq!(missing(&["...", "64 x 2 s"], came).as_deref(), Some("64 x 2 s"));
 }
 
-/// The targets of the links of a document: outside of code.
+/// The targets of a document's links, outside of code blocks.
 fn links(text: &str) -> Vec<&str> {
     let outside = text.split("```").step_by(2);
     outside
@@ -165,7 +165,7 @@ fn links(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The names by which headings of a document are linked to.
+/// The names with which links refer to a document's headings.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     let name = |line: &str| {
@@ -226,7 +226,7 @@ fn shape(text: &str) -> Vec<String> {
         }
         if in_code || is_fence || line.starts_with("    ") {
             let code = line.split(" #").next().unwrap_or_default().trim_end();
-            // Names in a plan may be in any language.
+            // The values of `name` may be translated.
             shape.push(if code.starts_with("name = ") { "name = ...".into() } else { code.into() });
         } else if line.starts_with('#') {
             shape.push(line.chars().take_while(|it| *it == '#').collect());

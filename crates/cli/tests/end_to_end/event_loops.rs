@@ -1,4 +1,4 @@
-//! A client of several event loops sends what a client of one sends, and says how many it has.
+//! A client with several event loops sends the same as a client with one, and reports their number.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ const CELL: [&str; 10] = [
     "--json",
 ];
 
-/// Which load each pass has, how many requests it planned, and what became of them.
+/// For each pass: its load, the number of planned requests, and their outcomes.
 fn passes(summary: &Value) -> Vec<String> {
     let cells = summary["cells"].as_array().expect("cells").iter();
     let passes = cells.flat_map(|cell| cell["passes"].as_array().expect("passes"));
@@ -58,7 +58,7 @@ fn each_load_sends_the_same_on_any_number_of_event_loops() {
             assert_eq!(several["plan_hash"], one["plan_hash"], "{load:?}");
             assert_eq!(several["workload_hash"], one["workload_hash"], "{load:?}");
             assert_eq!(passes(&several), passes(&one), "{load:?}, {loops} loops");
-            // What answers end up in which turn is a matter of time.
+            // In conversations, bodies depend on the timing of answers, so the hashes may differ.
             assert!(talks || several["body_hash"] == one["body_hash"], "{load:?}, {loops} loops");
         }
     }

@@ -1,4 +1,4 @@
-//! A run that is scraped while it goes on, interrupted, and gone on with.
+//! A run that is scraped while it is in progress, interrupted, and resumed.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ fn a_run_is_scraped_while_it_goes_on_and_the_scrapes_end_with_it() {
     let folder = folder();
     let lengths = ["--input-lengths", "24", "--output-lengths", "12", "--warmup", "0"];
     let load = ["--concurrency", "2", "--duration", "1h", "--json", "--out", "there"];
-    // A port that was chosen is told whatever is hidden.
+    // A port that the system chose is printed even with `--quiet`.
     let target = ["--target", &engine.url, "--quiet"];
     let scraped = Scraped::start(folder.path(), &[&target[..], &lengths, &load].concat());
     let address = scraped.address.clone();
@@ -25,7 +25,7 @@ fn a_run_is_scraped_while_it_goes_on_and_the_scrapes_end_with_it() {
     assert!(get(&address, "/").is_some_and(|text| text.starts_with("HTTP/1.1 404 ")));
     let (said, output) = scraped.interrupt();
     assert_eq!(output.status.code(), Some(130), "{said:?}");
-    // Another program may have been given the port meanwhile.
+    // Another program may use the port by now.
     let after = get(&address, "/metrics");
     assert!(!after.is_some_and(|text| text.contains(complete)), "it listens after the run");
 
@@ -39,8 +39,8 @@ fn a_run_is_scraped_while_it_goes_on_and_the_scrapes_end_with_it() {
     let ended = "0 of 1 passes are complete";
     assert!(summary["findings"].to_string().contains(ended), "{}", summary["findings"]);
 
-    // It goes on where the first one wrote, and says what it replaces there.
-    // The settings say how its server is reached, as for the first one.
+    // The resumed run writes to the folder of the first one, and reports what it replaces there. The settings state how
+    // its server is reached, as for the first run.
     let plan = crate::support::command(folder.path())
         .args(["run", "--resume", run, "--dry-run"])
         .env("INFEROMETER_PROXY", "none")

@@ -1,5 +1,4 @@
-//! What goes wrong around a run: each time words that say what is kept, and the exit code that is
-//! documented.
+//! Failures around a run: each gives a message that states what is stored, and the documented exit code.
 
 use std::fs;
 use std::io::Read;
@@ -26,7 +25,7 @@ fn code_and_words(output: &Output) -> (Option<i32>, String) {
 fn a_run_whose_report_cannot_be_written_is_stored_and_the_error_names_it() {
     let engine = Engine::start(&[]);
     let folder = folder();
-    // Nothing can be put in the place of a folder that is not empty.
+    // A file cannot replace a folder that is not empty.
     fs::create_dir_all(folder.path().join("out/report.html/in-the-way")).unwrap();
     let output = inferometer(
         folder.path(),
@@ -65,7 +64,7 @@ fn an_interruption_while_a_server_is_asked_what_it_is_ends_with_130() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
     let mut run = Running::start(folder.path(), &["run", "--target", &url]);
-    // The first connection only shows that it listens; the question is on the second.
+    // The first connection only tests whether the server listens; the request is on the second.
     let asked: Vec<TcpStream> = (0..2).map(|_| silent.accept().unwrap().0).collect();
     assert!((&asked[1]).read(&mut [0; 16]).unwrap() > 0);
     run.signal("-INT");

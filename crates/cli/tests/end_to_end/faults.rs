@@ -1,5 +1,5 @@
-//! Every fault of an answer in every dialect, over real sockets: the outcome is the same whatever the
-//! dialect, and what is not at fault is complete.
+//! Every fault of an answer in every dialect, over real sockets. The outcome is the same in all dialects, and other
+//! requests are complete.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use crate::support::{folder, inferometer, is_generation, told};
 use crate::tiny_server;
 
-/// The requests by which a server is asked before a run.
+/// The number of requests that are sent to a server before a run, to identify it.
 const QUESTIONS: usize = 2;
 const WORDS: [&str; 4] = [" w0", " w1", " w2", " w3"];
 
-/// The messages of a stream of four words in a dialect, each as it stands in the body.
+/// The messages of a stream of four words in a dialect, each as in the body.
 fn messages(dialect: &str) -> Vec<String> {
     let event = |value: Value| format!("data: {value}\n\n");
     let named = |value: Value| {
@@ -118,16 +118,16 @@ fn whole(status: &str, kind: &str, body: &str) -> String {
     tiny_server::whole(&format!("{status}\r\ncontent-type: {kind}"), body)
 }
 
-/// With another message in the middle of a stream.
+/// A stream with an additional message in its middle.
 fn with(messages: &[String], message: &str) -> String {
     let (before, after) = messages.split_at(messages.len() / 2);
     stream(&[before, &[message.to_owned()], after].concat())
 }
 
-/// What a server sends before it closes the connection, from the messages of a good answer.
+/// Creates what a server sends before it closes the connection, from the messages of a correct answer.
 type Sends = fn(&[String]) -> String;
 
-/// What is wrong, the bytes that are sent, and the outcome.
+/// The fault, the bytes that are sent, and the expected outcome.
 const FAULTS: &[(&str, Sends, &str)] = &[
     ("nothing", |all| stream(all), "complete"),
     ("a comment and an empty event", |all| with(all, ": still here\n\n\n"), "complete"),
@@ -165,8 +165,8 @@ const FAULTS: &[(&str, Sends, &str)] = &[
     ("204", |_| "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n".to_owned(), "truncated"),
 ];
 
-/// The outcome where a dialect differs. Triton has no message that ends a stream: only HTTP tells that
-/// an answer is whole.
+/// The expected outcome if a dialect differs. Triton has no message that ends a stream, so only HTTP shows that an
+/// answer is complete.
 fn expected(dialect: &str, fault: &str) -> Option<&'static str> {
     match (dialect, fault) {
         ("triton", "no end of the stream") => Some("complete"),
@@ -175,8 +175,8 @@ fn expected(dialect: &str, fault: &str) -> Option<&'static str> {
     }
 }
 
-/// Answers each generation, after the questions before the run, with the fault of its number; it ends
-/// with the test's process.
+/// Answers the n-th generation with the n-th fault, after the requests before the run. It runs until the process of the
+/// test ends.
 fn serve(dialect: &'static str) -> String {
     let generations = AtomicUsize::new(0);
     tiny_server::serve(move |asked| {

@@ -1,5 +1,5 @@
-//! A server that names itself and its model so that a terminal, a page, a spreadsheet or a request
-//! would do something else than show a name.
+//! A server whose name and model name would affect a terminal, a page, a spreadsheet or a request, if they were not
+//! escaped.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::{folder, inferometer, told};
 
-/// Ends a request line, clears a terminal, turns a text around, begins a formula and markup.
+/// Contains an end of a request line, terminal commands, a change of text direction, a formula and markup.
 const NAME: &str = "=cmd|'/C calc'!A1\r\nX-Evil: 1\r\n\r\n\u{1b}[2J\u{1b}]0;t\u{7}\u{202e}\u{2028}\u{9b}\
                     31m<script>alert(1)</script>|\u{0}";
 
-/// A server with one model, and the heads of the requests that it gets.
+/// A server with one model, and the heads of the requests that it receives.
 fn server(model: String) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -92,7 +92,7 @@ fn a_hostile_name_breaks_no_request_and_is_shown_as_escapes_everywhere() {
     for (name, bytes) in shown.iter().filter(|(name, _)| !name.ends_with(".png")) {
         let text = String::from_utf8_lossy(bytes);
         if name.ends_with(".json") || name.ends_with(".csv") || name.starts_with("export") {
-            // For programs: texts are as they are, and no cell begins a formula.
+            // These files are for programs: texts are unchanged, but no cell begins with a formula.
             assert!(!text.contains(",=") && !text.contains(",\"="), "{name}: {text}");
             continue;
         }

@@ -1,4 +1,4 @@
-//! The instrument on itself: `check`, and what a run says of a client that was held up.
+//! Measurements of the client itself: `check`, and the findings of a run whose client was delayed.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ fn check_measures_the_client_against_a_server_of_known_truth() {
     let streams: Vec<_> = levels.iter().map(|level| level["streams"].as_u64()).collect();
     assert_eq!(streams, [Some(1), Some(64)]);
     for level in levels {
-        // Figures depend on the machine; that they were measured does not.
+        // Figures depend on the machine, so the test only checks that they were measured.
         for error in ["ttft_error_us", "gap_error_us", "arrival_error_us"] {
             for stamp in ["kernel", "user"] {
                 let [p50, p99, max] =
@@ -29,11 +29,11 @@ fn check_measures_the_client_against_a_server_of_known_truth() {
             assert!(level[figure].as_f64().expect(figure) > 0.0, "{figure} {level}");
         }
         let streams = level["streams"].as_u64().expect("streams");
-        // A client that is slow to send may see the first answers end before the last request.
+        // If the client sends slowly, the first answers may end before the last request is sent.
         for peak in [&level["peak_concurrency"], &level["server"]["peak_streams"]] {
             assert!(peak.as_u64().is_some_and(|peak| (1..=streams).contains(&peak)), "{level}");
         }
-        // Two requests of 16 tokens in each stream, all of them seen.
+        // Two requests of 16 tokens in each stream, all of which the server counted.
         assert_eq!(level["server"]["tokens"].as_u64(), Some(32 * streams));
         assert_eq!(level["server"]["requests"].as_u64(), Some(2 * streams));
     }
@@ -42,7 +42,7 @@ fn check_measures_the_client_against_a_server_of_known_truth() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// Waits until a process stands still, as its state in `/proc` says.
+/// Waits until a process is stopped, according to its state in `/proc`.
 fn wait_until_stopped(process: u32) {
     wait_until("the stop", || {
         let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it lives");
@@ -52,7 +52,7 @@ fn wait_until_stopped(process: u32) {
 
 #[test]
 fn a_client_that_was_stopped_makes_the_run_suspect() {
-    // A token every 20 ms or so: between two of them the client waits.
+    // Tokens come about every 20 ms; the client waits between them.
     let engine = Engine::start_at("1", &[]);
     let folder = folder();
     let began = Instant::now();
@@ -60,12 +60,12 @@ fn a_client_that_was_stopped_makes_the_run_suspect() {
     let load = ["--concurrency", "1", "--duration", "1h", "--json", "--quiet"];
     let target = ["--target", &engine.url];
     let scraped = Scraped::start(folder.path(), &[&target[..], &lengths, &load].concat());
-    // The pass goes on, and will for an hour.
+    // The pass is in progress, and would continue for an hour.
     scraped.wait_for("inferometer_requests_total{outcome=\"complete\"}", 1.0);
     let Scraped { mut run, errors, .. } = scraped;
     run.signal("-STOP");
     wait_until_stopped(run.id());
-    // As long as all that was before, so that it is a large part of the pass however slow that was.
+    // The stop takes as long as everything before it, so that it is a large part of the pass on any machine.
     let stop = began.elapsed().max(Duration::from_millis(700));
     std::thread::sleep(stop);
     run.signal("-INT");
@@ -75,11 +75,11 @@ fn a_client_that_was_stopped_makes_the_run_suspect() {
     assert_eq!(output.status.code(), Some(130), "{said:?}");
     let summary: Value = serde_json::from_slice(&output.stdout).expect("one document");
     let process = &summary["cells"][0]["passes"][0]["instrument"]["process"];
-    // An idle client looks at the clock every 50 ms; from then on it stood still.
+    // An idle client reads the clock every 50 ms, and was stopped afterwards.
     let stood_still = process["stalled_us"].as_u64().map(Duration::from_micros);
     assert!(stood_still >= Some(stop - Duration::from_millis(50)), "{stop:?}: {process}");
     assert_eq!(summary["verdict"]["validity"], "suspect");
-    // The interrupted pass gives the table no figure; its own rates are unreliable.
+    // The interrupted pass contributes no figure to the table; its own rates are unreliable.
     let figures = &summary["verdict"]["figures"];
     assert!(figures["not_vouched_for"].as_u64() >= Some(2), "{figures}");
 }
@@ -87,7 +87,7 @@ fn a_client_that_was_stopped_makes_the_run_suspect() {
 #[test]
 fn a_suspect_run_fails_where_it_is_held_to_be_strict() {
     let engine = Engine::start(&[]);
-    // Of twelve that are due at once two may be in flight, however fast the client is.
+    // Twelve requests are due at once, and only two may be in flight, so some are dropped on any machine.
     let load = ["--requests", "12", "--max-in-flight", "2", "--over-limit", "drop"];
     let flags = ["run", "--target", &engine.url, "--input-lengths", "24", "--output-lengths", "2"];
     let more = ["--rate", "inf", "--warmup", "0", "--max-failures", "100%", "--json", "--quiet"];
@@ -98,7 +98,7 @@ fn a_suspect_run_fails_where_it_is_held_to_be_strict() {
         let summary: Value = serde_json::from_slice(&output.stdout).expect("one document");
         assert_eq!(summary["verdict"]["validity"], "suspect");
         assert_eq!(told(&output).contains("the run is suspect: "), code == 4, "{}", told(&output));
-        // How long the client waited for a processor is for the kernel to say.
+        // The kernel reports how long the client waited for a processor, if it supports this.
         let process = &summary["cells"][0]["passes"][0]["instrument"]["process"];
         let is_told = std::path::Path::new("/proc/thread-self/schedstat").exists();
         assert_eq!(process["waited_for_cpu_us"].is_u64(), is_told, "{process}");

@@ -1,4 +1,4 @@
-//! The binary as its users meet it: over real sockets, with files and exit codes.
+//! Tests the binary as users run it: over real sockets, with files and exit codes.
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 mod ab;

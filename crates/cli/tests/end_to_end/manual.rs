@@ -1,4 +1,4 @@
-//! What packages have beside the program: completions of shells and manual pages.
+//! What packages contain in addition to the program: shell completions and manual pages.
 
 use std::fs;
 use std::process::Command;
@@ -30,7 +30,7 @@ fn completions_know_every_command_and_are_read_by_the_shell() {
         assert!(script.contains("input-lengths"), "{shell}");
         fs::write(folder.path().join(shell), script).expect("written");
     }
-    // The shell that every machine of the tests has.
+    // Every machine that runs the tests has this shell.
     let read = Command::new("bash").arg("-n").arg(folder.path().join("bash")).status();
     assert!(read.expect("bash runs").success());
 }
@@ -46,7 +46,7 @@ fn completions_offer_the_values_of_closed_sets_and_files_only_where_a_file_belon
         let found = script.lines().find(|line| line.contains(holds) && line.contains(word));
         found.unwrap_or_else(|| panic!("no line has {holds} and {word}")).to_owned()
     };
-    // What fish has of a flag ends where the next one begins: values stand on lines of their own.
+    // In fish, the text of a flag ends where the next flag begins, because values are on separate lines.
     let fish = script("fish");
     let of_fish = |flag: &str| {
         let mut all = fish.split("complete -c");
@@ -60,7 +60,7 @@ fn completions_offer_the_values_of_closed_sets_and_files_only_where_a_file_belon
     assert!(line(&zsh, "--dialect=", "openai-chat").contains("sglang"));
     assert!(line(&zsh, "--over-limit=", "queue").contains("drop"));
 
-    // What bash offers behind a flag.
+    // The values that bash offers after a flag.
     fs::write(folder.path().join("bash"), script("bash")).expect("written");
     fs::write(folder.path().join("plan.toml"), "").expect("written");
     let offered = |flag: &str, word: &str| {

@@ -1,4 +1,4 @@
-//! Server metrics of itself beside the measurement: read, kept, made again, or left.
+//! The server's own metrics during a measurement: read, stored, computed again, or not read.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! Every way in which a request can fail, over real sockets: each planned request has its record
-//! and its right outcome, nothing failed counts as a success, and the exit code tells.
+//! Every way in which a request can fail, over real sockets. Each planned request has a record with the right outcome,
+//! no failed request counts as a success, and the exit code shows the failure.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use crate::support::{
 };
 use serde_json::Value;
 
-/// What became of the requests of the only pass.
+/// The number of requests with each outcome in the only pass.
 fn outcomes(summary: &Value) -> Vec<(String, u64)> {
     let counts = summary["cells"][0]["passes"][0]["outcomes"].as_object().expect("outcomes");
     counts
@@ -21,7 +21,7 @@ fn outcomes(summary: &Value) -> Vec<(String, u64)> {
 
 #[test]
 fn each_fault_of_a_server_gives_its_own_outcome_and_spares_the_others() {
-    // The questions before the run are two requests, so that the fault befalls the third of six.
+    // Two requests are sent before the run, so the fault affects the third of its six requests.
     for (fault, outcome, words) in [
         ("error-event@5", "server_error", "injected fault"),
         ("cut@5", "truncated", "inside the HTTP body"),
@@ -57,7 +57,7 @@ fn a_server_that_falls_silent_is_timed_out_by_the_phase_it_is_in() {
     ] {
         let expected = [("complete".to_owned(), 5), ("timed_out".to_owned(), 1)];
         let mut found = Vec::new();
-        // The others are answered in time, if they have the time that this machine needs.
+        // The other requests are answered in time if the timeout is long enough for this machine.
         for patience_s in PATIENCE_S {
             let engine = Engine::start(&["--fault", fault]);
             let (output, summary) = measure(&engine.url, &[flag, &format!("{patience_s}s")]);
@@ -83,7 +83,7 @@ fn a_few_failures_are_allowed_when_the_plan_allows_them() {
 
 #[test]
 fn a_server_that_dies_leaves_every_request_with_its_record() {
-    // It dies when the third request comes; by then no answer is over, however late that is.
+    // The server dies when the third request arrives; no answer has ended by then, even if it arrives late.
     let engine = Engine::start_at("1", &["--fault", "die@5"]);
     let (output, summary) = measure_cell(&engine.url, ("24", "8000"), &[]);
     let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
@@ -120,7 +120,7 @@ fn failed_requests_are_infinite_in_the_tail_where_that_is_asked_for() {
     let plain = json(&run);
     let pass = |summary: &Value| summary["cells"][0]["passes"][0].clone();
     assert!(pass(&plain).get("failures_as_inf").is_none());
-    // Of a stored run that was not asked for it, from its records; one in six failed.
+    // These are computed from the records of a stored run that did not request them; one in six requests failed.
     let again = json(&["report", "--failures-as-inf", "--json"]);
     let found = &pass(&again)["failures_as_inf"];
     assert_eq!((&found["failed"], &found["ttft_ms"]["n"]), (&1.into(), &6.into()));
@@ -133,7 +133,7 @@ fn failed_requests_are_infinite_in_the_tail_where_that_is_asked_for() {
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     let has_tail = |line: &str| line.contains("1 / 6") && line.ends_with("+inf");
     assert!(text.lines().any(has_tail), "{text}");
-    // A run that was asked for it has it in its own results.
+    // A run that requests them has them in its own results.
     let engine = Engine::start(&["--fault", "status=429@5"]);
     let run = [&["run", "--failures-as-inf", "--target", &engine.url][..], &cell, &load].concat();
     assert_eq!(pass(&json(&run))["failures_as_inf"]["e2e_ms"]["max"], "inf");
@@ -147,7 +147,7 @@ fn a_prompt_that_is_too_long_is_rejected_with_the_servers_own_words() {
     assert_eq!(outcomes(&summary), [("rejected".to_owned(), 6)]);
     assert!(summary["findings"].to_string().contains("maximum context length is 64"));
     assert_eq!(output.status.code(), Some(1));
-    // Where nothing but that could come, nothing is sent.
+    // If all prompts are too long, nothing is sent.
     let (output, summary) = measure_cell(&engine.url, ("100", "8"), &[]);
     assert!(summary.is_none() && output.status.code() == Some(2), "{}", told(&output));
     assert!(told(&output).contains("accepts at most 64 tokens"), "{}", told(&output));
@@ -182,7 +182,7 @@ fn a_server_that_is_no_http_server_is_told_with_its_address() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let server = std::thread::spawn(move || {
-        // It answers the first few questions, and then this test is over.
+        // It answers the first connection only; after that, the test is over.
         for stream in listener.incoming().take(1) {
             let mut stream = stream.unwrap();
             let _ = stream.read(&mut [0; 1024]);

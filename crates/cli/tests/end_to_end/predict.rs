@@ -1,4 +1,4 @@
-//! `predict` and `calibrate` as their users meet them: a grid, a published table, a stored run.
+//! `predict` and `calibrate` as users run them: a grid, a published table, a stored run.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{folder, inferometer, told};
 
-/// The published tables, as they were published.
+/// The published tables, unchanged.
 fn published(name: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../analysis/src/table_import/fixtures");
     format!("{folder}/{name}.md")
@@ -107,7 +107,7 @@ fn a_stored_prediction_can_be_reported_again_and_held_against() {
     let two = predict(folder.path(), &["--store", "runs.db", "--against", run]);
     assert_eq!(two["cells"].as_array().map(Vec::len), Some(1));
     assert!(two["errors"]["output_tokens_per_s"]["max"].as_f64().expect("an error") < 1e-9);
-    // Only lengths were made, which are no workload that could be the same as another.
+    // Only lengths were created, so there is no workload that could equal another one.
     assert_eq!((&two["workload_hash"], &two["body_hash"]), (&"".into(), &"".into()));
     assert!(!two["findings"].to_string().contains("in_sample"), "{}", two["findings"]);
 }
@@ -159,7 +159,7 @@ fn a_run_is_predicted_with_as_many_requests_as_it_sent_and_only_what_was_measure
     assert_eq!(calibrate("latest", &[]), "");
     let profile = std::fs::read_to_string(folder.path().join("profile.toml")).expect("written");
     assert!(profile.contains("requests = [6, 1]"), "{profile}");
-    // Told before anything is read or fitted.
+    // This is reported before anything is read or fitted.
     let told = calibrate("no such run", &["--out", "no/such/folder.toml"]);
     assert!(told.contains("--out: no/such/folder.toml cannot be written"), "{told}");
 }
@@ -178,7 +178,7 @@ fn two_measured_rows_make_a_profile_that_predicts_the_others() {
     let summary = predict(folder.path(), &against);
     let mean = summary["errors"]["output_tokens_per_s"]["mean"].as_f64().expect("a mean");
     assert!(mean < 4.0, "{mean}");
-    // What is there is not replaced.
+    // An existing file is not replaced.
     let output = inferometer(folder.path(), &arguments);
     assert_eq!(output.status.code(), Some(2));
     assert!(told(&output).contains("profile.toml"), "{}", told(&output));

@@ -1,4 +1,5 @@
-//! Predictions of today's engines, and what stands beside them: stored runs played again, `memory`, `check --predictions`.
+//! Predictions with the cost model since vLLM 0.8, and related commands: stored runs simulated again, `memory`,
+//! `check --predictions`.
 
 use serde_json::Value;
 
@@ -37,7 +38,7 @@ fn each_pass_of_an_engine_of_today_has_ranges_of_its_quantiles() {
         let predicted = figure["predicted"].as_f64().expect("a figure");
         assert!(low < predicted && predicted < high && high / low < 2.0, "{name}: {figure}");
     }
-    // Where the client limits what is in flight, times to the first token are hardly known.
+    // If the client limits the requests in flight, the TTFT is very uncertain.
     let limited = [&TODAY[..], &["--weights", "fp8", "--max-in-flight", "2"], &load].concat();
     let limited = predict(folder.path(), &limited);
     let width = |found: &[(String, Value)]| {
@@ -45,7 +46,7 @@ fn each_pass_of_an_engine_of_today_has_ranges_of_its_quantiles() {
         range[1].as_f64().expect("an end") / range[0].as_f64().expect("an end")
     };
     assert!(width(&figures(&limited)) > 1.5 && width(&found) < 1.2);
-    // Of sixteen bits no row was measured on that card.
+    // No row with sixteen-bit weights was measured on that card.
     let other = predict(folder.path(), &[&TODAY[..], &load].concat());
     assert!(figures(&other).iter().all(|(_, figure)| figure["calibrated"] == false));
 }
@@ -95,7 +96,7 @@ fn memory_says_what_fits_and_how_many_cards_a_model_needs_that_does_not() {
     let resid = ["--model", "qwen3-14b", "--engine", "vllm-0.23", "--card", "h100-sxm"];
     let output = of(&[&resid[..], &["--json", "--lengths", "1000,2000"]].concat());
     let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    // As that server stated it.
+    // As the server reported it.
     let tokens = found["kv_tokens"].as_f64().expect("tokens");
     assert!((tokens / 288_608.0 - 1.0).abs() < 0.01, "{tokens}");
     let fit = |at: usize| found["sequences"][at]["fit"].as_u64().expect("sequences");
@@ -114,7 +115,7 @@ fn memory_says_what_fits_and_how_many_cards_a_model_needs_that_does_not() {
         assert_eq!(output.status.code(), Some(2), "{}", told(&output));
         assert!(told(&output).contains(why), "{}", told(&output));
     }
-    // Weights fit, and the engine would not start: one sequence of the longest does not fit.
+    // The weights fit, but the engine would not start, because one sequence of maximum length does not fit.
     let output = of(&[&large[..], &["--tensor-parallel-size", "2"]].concat());
     assert_eq!(output.status.code(), Some(1), "{}", told(&output));
     assert!(told(&output).contains("--max-model-len"), "{}", told(&output));
@@ -132,11 +133,11 @@ fn how_predictions_have_done_is_listed_over_the_store() {
         assert_eq!(output.status.code(), Some(0), "{}", told(&output));
         serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
     };
-    // The embedded engine is the model itself: it says nothing of how good the model is.
+    // Runs of the embedded engine are skipped, because it is the model itself.
     let found = check();
     let why = found["skipped"][0]["why"].as_str().expect("a reason");
     assert!(why.contains("embedded engine") && found["runs"] == serde_json::json!([]), "{found}");
-    // The same results as those of a server.
+    // The same results, as if they came from a real server.
     let mut reports = std::fs::read_dir(folder.path().join("inferometer-out")).expect("a folder");
     let report = reports.next().expect("a report").expect("an entry").path();
     let results = std::fs::read_to_string(report.join("summary.json")).expect("results");

@@ -1,5 +1,4 @@
-//! A forward proxy of the tests, and a gate that carries a Unix socket to a server. Never a server of
-//! which anything is measured.
+//! A forward proxy for tests, and a gate that connects a Unix socket to a server. They are never measured themselves.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -8,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// A proxy: requests with a whole URL are sent on, one on each connection, and `CONNECT` opens a tunnel.
+/// A proxy. It forwards requests with a complete URL, one on each connection; `CONNECT` opens a tunnel.
 pub struct Proxy {
     /// `127.0.0.1:PORT`
     pub address: String,
@@ -16,7 +15,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Starts one. Where it wants an authorization, that is the value of the header.
+    /// Starts a proxy. If `authorization` is given, the proxy requires this value of the header.
     pub fn start(authorization: Option<&'static str>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -25,7 +24,7 @@ impl Proxy {
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let seen = Arc::clone(&seen);
-                // A connection that carries no request is no error.
+                // A connection without a request is no error.
                 thread::spawn(move || lead(client, authorization, &seen));
             }
         });
@@ -84,7 +83,7 @@ fn lead(client: TcpStream, wanted: Option<&str>, seen: &Mutex<Vec<String>>) -> i
     client.shutdown(Shutdown::Both)
 }
 
-/// Carries what comes from either side to the other one, until both have ended.
+/// Copies data in both directions, until both sides have ended.
 fn carry(client: TcpStream, server: TcpStream) -> io::Result<()> {
     let (mut from, mut to) = (client.try_clone()?, server.try_clone()?);
     let up = thread::spawn(move || {
@@ -98,7 +97,7 @@ fn carry(client: TcpStream, server: TcpStream) -> io::Result<()> {
     up.join().unwrap().map(drop)
 }
 
-/// Listens on a Unix socket and carries each connection to a server, `http://HOST:PORT`.
+/// Listens on a Unix socket and connects each client to a server, `http://HOST:PORT`.
 pub fn gate(path: &Path, to: &str) {
     let listener = UnixListener::bind(path).unwrap();
     let to = to.trim_start_matches("http://").to_owned();

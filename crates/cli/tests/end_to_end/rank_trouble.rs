@@ -1,4 +1,4 @@
-//! Ranks with clocks of their own, ranks that come too late, and runs that go on with other ranks.
+//! Ranks with different clocks, ranks that start too late, and runs that are resumed with another number of ranks.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::ranks::{CELL, meeting, rank, rank_with, summary, two_of_three_ranks};
 use crate::support::{Engine, folder, inferometer, told};
 
-/// A library that gives a process the clock of another machine.
+/// A shared library that gives a process another clock, as on another machine.
 fn other_clock(folder: &Path) -> PathBuf {
     let source =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/end_to_end/clock_of_another_machine.c");
@@ -49,15 +49,15 @@ fn a_clock_that_is_minutes_ahead_and_drifts_moves_no_record_by_more_than_its_bou
         assert_eq!(of(rank)["requests"]["complete"], 50, "{}", summary["ranks"]);
     }
     let number = |key: &str| of(1)["clock"][key].as_f64().expect("a number");
-    // How long it drifted is not known to this test: not longer than it waits for anything.
+    // The test does not know for how long the clocks drifted, but no longer than it waits for anything.
     let drifted_ms = 600.0 * PPM / 1e3;
     let wrong = (number("offset_ms") + AHEAD_MS).abs();
     assert!(wrong <= number("bound_ms") + drifted_ms, "{}", of(1)["clock"]);
     if let Some(ppm) = of(1)["clock"]["drift_ppm"].as_f64() {
-        // Exact but for parts of a millionth: it is faster by 50 parts of what it shows.
+        // Exact except for parts of a millionth: the clock is faster by 50 parts of what it shows.
         assert!((ppm + PPM).abs() <= number("drift_bound_ppm") + 0.01, "{}", of(1)["clock"]);
     }
-    // Requests are due in the order of their numbers, whichever rank sends them.
+    // Requests are due in the order of their numbers, independent of the rank that sends them.
     let rows = inferometer(folder.path(), &["export", "latest", "--format", "jsonl"]);
     let rows = String::from_utf8(rows.stdout).expect("text");
     let rows = rows.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -108,7 +108,7 @@ fn a_run_that_lost_a_rank_goes_on_with_another_number_of_ranks() {
         before["ranks"].as_array().expect("ranks").iter().map(|one| &one["state"]).collect();
     assert_eq!(states, ["complete", "lost", "complete"], "{}", before["ranks"]);
 
-    // The rest at a hundred times the speed, at the same address.
+    // The rest is measured at a hundred times the speed, at the same address.
     let listen = slow.url.strip_prefix("http://").expect("an address").to_owned();
     drop(slow);
     let _fast = Engine::start_on(&listen, "1000", &[]);
@@ -122,7 +122,7 @@ fn a_run_that_lost_a_rank_goes_on_with_another_number_of_ranks() {
     for cell in [0, 1] {
         assert_eq!(after["cells"][cell]["passes"][0]["outcomes"]["complete"], 6, "{after}");
     }
-    // What was measured whole is taken over, record by record.
+    // Completely measured cells are copied, record by record.
     assert_eq!(after["cells"][0]["passes"][0]["e2e_ms"], before["cells"][0]["passes"][0]["e2e_ms"]);
     assert_eq!(after["ranks"].as_array().map(Vec::len), Some(2));
 }

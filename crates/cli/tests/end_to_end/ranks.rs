@@ -1,4 +1,4 @@
-//! Several processes that measure one plan together, as a launcher starts them.
+//! Several processes that measure one plan together, started as by a launcher.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -8,18 +8,18 @@ use serde_json::Value;
 
 use crate::support::{Engine, Running, folder, inferometer, told, wait_until};
 
-/// A place to meet at which nobody listens now.
+/// An address at which no process listens now.
 pub fn meeting() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("it is bound").to_string()
 }
 
-/// A process of a run of several, with what its launcher sets.
+/// Starts one process of a run with several, with the variables that a launcher sets.
 pub fn rank(folder: &Path, place: (u32, u32), at: &str, arguments: &[&str]) -> Running {
     rank_with(folder, place, at, arguments, &[])
 }
 
-/// The same with further variables.
+/// The same with additional variables.
 pub fn rank_with(
     folder: &Path,
     (rank, ranks): (u32, u32),
@@ -33,10 +33,10 @@ pub fn rank_with(
     Running::start_with(folder, &arguments, &[&set[..], more].concat())
 }
 
-/// All processes of a run, with the same arguments; what each of them printed, from rank 0 on.
+/// Runs all processes of a run with the same arguments; returns the output of each, from rank 0 on.
 fn all(folder: &Path, ranks: u32, arguments: &[&str]) -> Vec<Output> {
     let at = meeting();
-    // The first one comes last: the others wait for it.
+    // Rank 0 starts last, so the others wait for it.
     let started: Vec<_> =
         (0..ranks).rev().map(|number| rank(folder, (number, ranks), &at, arguments)).collect();
     let mut ended: Vec<_> = started.into_iter().map(Running::finish).collect();
@@ -55,7 +55,7 @@ pub fn summary(output: &Output) -> Value {
     summary
 }
 
-/// Which load each pass has, how many requests it planned, and what became of them.
+/// For each pass: its load, the number of planned requests, and their outcomes.
 fn passes(summary: &Value) -> Vec<String> {
     let cells = summary["cells"].as_array().expect("cells").iter();
     let passes = cells.flat_map(|cell| cell["passes"].as_array().expect("passes"));
@@ -146,7 +146,7 @@ fn a_search_is_decided_by_rank_0_and_measured_by_all() {
 fn the_time_limit_of_a_search_ends_the_trial_of_all_ranks() {
     let engine = Engine::start(&[]);
     let folder = folder();
-    // The first trial alone would take minutes.
+    // The first trial alone would take minutes, so the time limit applies.
     let range = ["--start", "2", "--to", "4", "--max-time", "2s"];
     let ended = all(folder.path(), 2, &[&search(&engine.url)[..], &range, &CELL[..8]].concat());
     assert!(told(&ended[0]).contains("--max-time is reached"), "{}", told(&ended[0]));
@@ -191,7 +191,7 @@ fn what_does_not_fit_together_is_told_by_each_rank() {
         let started: Vec<_> = processes
             .iter()
             .map(|(place, arguments, ..)| {
-                // `ab` meets nobody.
+                // `ab` does not join other processes.
                 let own = arguments[0] == "ab";
                 let set = [
                     ("INFEROMETER_RANK", place.0.to_string()),
@@ -249,8 +249,8 @@ fn two_of_rank_0_end_both_and_a_stranger_is_refused_while_the_run_goes_on() {
     summary(&lead);
 }
 
-/// Starts a run of three ranks with two cells, and kills rank 1 when the first cell is stored. Returns rank 0 and
-/// rank 2. `output`: the output length of the second cell, which takes so long that it goes on then.
+/// Starts a run of three ranks with two cells, and kills rank 1 when the first cell is stored. Returns rank 0 and rank
+/// 2. `output`: the output length of the second cell, which must be so long that the cell is still in progress then.
 pub fn two_of_three_ranks(folder: &Path, url: &str, output: &str) -> [Running; 2] {
     let outputs = format!("8,{output}");
     let load = ["--output-lengths", &outputs, "--concurrency", "3", "--requests", "6", "--quiet"];

@@ -1,4 +1,4 @@
-//! Servers that are reached through a proxy, over a Unix socket, or with a certificate of the client.
+//! Servers that are reached through a proxy, over a Unix socket, or with a client certificate.
 
 use std::process::{Command, Output};
 
@@ -8,11 +8,10 @@ use crate::proxy::{Proxy, gate};
 use crate::support::{Engine, command, folder, measure, small_run, told};
 use crate::tls;
 
-/// `user:s3cretword` as the header of a proxy.
+/// `user:s3cretword` as the value of a proxy's authorization header.
 const BASIC: &str = "Basic dXNlcjpzM2NyZXR3b3Jk";
 
-/// A small measurement with these variables of the environment; its folder lives as long as its files are
-/// looked at.
+/// A small measurement with these environment variables. Its folder exists until the returned value is dropped.
 fn measure_with(
     url: &str,
     variables: &[(&str, &str)],
@@ -31,7 +30,7 @@ fn finding<'a>(summary: &'a Value, code: &str) -> Option<&'a str> {
     findings.iter().find(|found| found["code"] == code)?["message"].as_str()
 }
 
-/// Whether any file below a folder holds a text.
+/// Whether any file in a folder or its subfolders contains a text.
 fn is_kept(folder: &std::path::Path, text: &str) -> bool {
     std::fs::read_dir(folder).unwrap().flatten().any(|entry| match entry.path() {
         path if path.is_dir() => is_kept(&path, text),
@@ -50,7 +49,7 @@ fn a_server_is_measured_through_the_proxy_that_a_variable_names_and_that_is_said
     let (output, summary, folder) = measure_with(&engine.url, &[("HTTP_PROXY", &named)], &[]);
     let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
     assert_eq!(summary["cells"][0]["passes"][0]["outcomes"]["complete"], 6);
-    // Every question and every request went through it, with a whole URL.
+    // All requests went through the proxy, with a complete URL.
     let heads = proxy.heads();
     let generations = heads.iter().filter(|head| head.starts_with("POST") && head.contains("/v1/"));
     assert!(generations.count() >= 6, "{heads:?}");
@@ -102,7 +101,7 @@ fn no_proxy_and_the_flag_leave_a_proxy_out_and_the_flag_names_another_one() {
     let (output, summary, _folder) = measure_with(&engine.url, &[("NO_PROXY", "*")], &flags);
     let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
     assert!(finding(&summary, "through_a_proxy").unwrap().contains("--proxy"));
-    // The embedded engine is reached straight.
+    // The embedded engine is reached without a proxy.
     let folder = folder();
     let output = command(folder.path())
         .args(["run", "--input-lengths", "8", "--output-lengths", "4", "--requests", "2"])
@@ -217,7 +216,7 @@ fn a_server_that_wants_a_certificate_of_its_client_gets_it() {
         "{}",
         told(&output)
     );
-    // One of another authority.
+    // A certificate of another authority.
     let other =
         ["--client-cert", &file("self-signed.pem"), "--client-key", &file("self-signed.key")];
     let (output, _) = measure(&url, &[&trusts[..], &other].concat());
@@ -225,7 +224,7 @@ fn a_server_that_wants_a_certificate_of_its_client_gets_it() {
     assert!(told(&output).contains("rejects the client certificate"), "{}", told(&output));
 }
 
-/// A folder with a file that holds a certificate and its key.
+/// A folder with a file that contains a certificate and its key.
 fn at_both(certificate: &str, key: &str) -> tempfile::TempDir {
     let folder = folder();
     let read = |path: &str| std::fs::read_to_string(path).unwrap();

@@ -1,4 +1,4 @@
-//! The run of a bundle measured again: the same, or slower, or not decided; and what is not the same work.
+//! A bundle's run measured again: identical, slower or undecided; and runs with different work.
 
 use std::fs;
 use std::path::Path;
@@ -67,7 +67,7 @@ fn a_slower_server_is_told_with_its_interval_and_the_facts_that_differ() {
     let first = document(at.path(), &repeated);
     let bundle = bundle_of(at.path(), "latest", &[]);
     let bundle = bundle.to_str().expect("a path");
-    // A hundred times slower, which no machine is by being busy.
+    // The server is a hundred times slower, which no busy machine causes.
     let slow = Engine::start_at("1", &["--profile", "a100-40g-vllm-0.32"]);
     let arguments = ["reproduce", bundle, "--target", &slow.url, "--quiet"];
     let again = document(at.path(), &[&arguments[..], &["--json"]].concat());
@@ -104,14 +104,14 @@ fn with_one_repeat_of_each_nothing_is_decided_and_it_says_what_to_do() {
         once.contains("not decided: requests_per_s") && once.contains("the bundle has 1 repeat"),
         "{once}"
     );
-    // More repeats have requests of their own beside the same ones, which is no other work.
+    // Additional repeats have additional requests, but this does not count as different work.
     let often = reproduce(&["--repeat", "3"]);
     assert!(
         often.contains("the one value, ") && often.contains("3 values of the other"),
         "{often}"
     );
     assert!(!often.contains("workload differs"), "{often}");
-    // So are other prompts of the same kind.
+    // Other prompts of the same kind do not count as different work either.
     let other: Value = serde_json::from_str(&reproduce(&["--new-salt", "--json"])).expect("JSON");
     let warnings = other["comparison"]["warnings"].to_string();
     assert!(!warnings.contains("workload differs"), "{warnings}");
@@ -155,13 +155,13 @@ fn what_is_not_the_same_work_is_refused_before_anything_is_measured() {
     let dry: Vec<&str> = dry.iter().map(String::as_str).collect();
     let shown = stdout(there.path(), &[&["reproduce", bundle], &to[..], &dry].concat());
     assert!(shown.contains("rows.jsonl") && shown.contains("# reproduces run"), "{shown}");
-    // With the data in it a bundle needs nothing else.
+    // A bundle that contains the data needs no other file.
     let whole = bundle_of(at.path(), "latest", &[]);
     let whole = whole.to_str().expect("a path");
     let done =
         document(there.path(), &[&["reproduce", whole, "--quiet", "--json"], &to[..]].concat());
     assert_eq!(done["answer"]["outcome"]["kind"], "not_decided", "{done:#}");
-    // Requests that come out others than they were: here by a bundle whose hash is that of others.
+    // The requests differ from the bundle's: here because the bundle has another hash.
     document(at.path(), &[&small_run(&engine.url)[..], &["--quiet"]].concat());
     let random = bundle_of(at.path(), "latest", &[]);
     let other = there.path().join("other.tar.gz");
@@ -185,7 +185,7 @@ fn what_is_not_the_same_work_is_refused_before_anything_is_measured() {
 fn the_embedded_engine_is_measured_again_without_a_server_and_a_command_only_when_it_is_asked_for()
 {
     let at = folder();
-    // A run that was asked for nothing: what it was is measured again, whatever the server is.
+    // A run with only default values: its resolved values are measured again, with any server.
     document(at.path(), &["run", "--speed", "400", "--quiet", "--json"]);
     let bundle = bundle_of(at.path(), "latest", &[]);
     let to = ["--target", "http://127.0.0.1:1", "--dry-run"];
@@ -202,7 +202,7 @@ fn the_embedded_engine_is_measured_again_without_a_server_and_a_command_only_whe
     let compared =
         stdout(at.path(), &["compare", bundle, again["runs"][0].as_str().expect("a run")]);
     assert!(compared.contains("of the bundle (the baseline)"), "{compared}");
-    // Several runs are the repeats of one measurement, each reproduced with its own prompts.
+    // Several runs are repeats of one measurement; each is reproduced with its own prompts.
     let run = |key: &str| again[key][0].as_str().expect("a run").to_owned();
     let runs = format!("{},{}", run("bundled"), run("runs"));
     let several = bundle_of(at.path(), &runs, &[]);
@@ -241,7 +241,7 @@ fn the_embedded_engine_is_measured_again_without_a_server_and_a_command_only_whe
     assert!(!facts.contains("--port") && !facts.contains("round"), "{facts}");
 }
 
-/// A bundle with other results of its only run.
+/// Writes a bundle whose only run has other results.
 fn changed(from: &Path, to: &Path, change: impl Fn(&mut Summary)) {
     let opened = Bundle::open(from).expect("a bundle");
     let mut manifest = opened.manifest().clone();
@@ -261,7 +261,7 @@ fn changed(from: &Path, to: &Path, change: impl Fn(&mut Summary)) {
     fs::write(to, write(Vec::new(), parts).expect("a bundle")).expect("written");
 }
 
-/// Five repeats of the only pass, each latency `slower` times as long, a second apart from an instant on.
+/// Five repeats of the only pass, starting at `from_s` and one second apart; each latency is multiplied by `slower`.
 fn five_repeats(summary: &mut Summary, slower: f64, from_s: f64) {
     let mut document = serde_json::to_value(&*summary).expect("JSON");
     let pass = document["cells"][0]["passes"][0].clone();
@@ -275,7 +275,7 @@ fn five_repeats(summary: &mut Summary, slower: f64, from_s: f64) {
             pass["output_tokens_per_s"] = (1e7 / figure).into();
             let latencies = ["latency_per_token_ms", "latency_per_output_token_ms"];
             for name in latencies.into_iter().chain(["ttft_ms", "tpot_ms", "e2e_ms"]) {
-                // On a busy machine tokens come in one piece, and have no times between them.
+                // On a busy machine, all tokens may arrive in one read; then there are no gaps between them.
                 for statistic in ["mean", "p50", "p99"] {
                     if let Some(value) = pass[name].get_mut(statistic) {
                         *value = figure.into();

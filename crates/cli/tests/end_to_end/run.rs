@@ -1,4 +1,4 @@
-//! The main job, end to end, against the embedded engine.
+//! The main use of the program, end to end, with the embedded engine.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -81,7 +81,7 @@ fn json_is_one_document_by_the_schema_and_nothing_else() {
         assert_eq!(crowd["input_tokens"].as_u64(), cell["input_length"].as_u64().map(|l| l * 8));
         assert_eq!(crowd["output_tokens"], 64);
         assert_eq!(crowd["tokens_from"], "usage");
-        // All eight, if the client sends them before the first one is answered.
+        // At most eight, if the client sends all before the first one is answered.
         assert!((1..=8).contains(&crowd["peak_concurrency"].as_u64().unwrap()), "{crowd}");
     }
 }
@@ -189,7 +189,7 @@ fn an_open_loop_and_a_time_bound_pass_are_carried_out() {
     );
     let summary: Value = serde_json::from_slice(&output.stdout).expect("a summary");
     let pass = &summary["cells"][0]["passes"][0];
-    // Those that are begun within the time are played to their ends.
+    // Requests that began before the time limit are completed.
     assert!(pass["outcomes"]["complete"].as_u64() >= Some(3), "{pass}");
     assert_eq!(pass["outcomes"]["complete"], pass["planned"], "{pass}");
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
@@ -201,7 +201,7 @@ fn a_pass_without_a_number_of_requests_is_sent_more_than_was_made_before_it_bega
     let lengths = ["--input-lengths", "32", "--output-lengths", "8", "--speed", "100"];
     let load = ["--concurrency", "3", "--duration", "1h", "--json", "--quiet"];
     let scraped = Scraped::start(folder.path(), &[&lengths[..], &load].concat());
-    // 64 are made ahead.
+    // 64 requests are prepared in advance.
     scraped.wait_for("inferometer_requests_total{outcome=\"complete\"}", 200.0);
     let (said, output) = scraped.interrupt();
     assert_eq!(output.status.code(), Some(130), "{said:?}");
@@ -230,7 +230,7 @@ fn every_dialect_of_the_embedded_engine_counts_the_same_tokens() {
 #[test]
 fn an_interrupted_run_keeps_what_was_recorded_and_exits_with_130() {
     let folder = folder();
-    // At this speed an answer takes half an hour: none is over before the interruption.
+    // At this speed, an answer takes half an hour, so none has ended before the interruption.
     let lengths = ["--input-lengths", "32", "--output-lengths", "8000", "--speed", "0.1"];
     let load = ["--requests", "50", "--concurrency", "2", "--warmup", "0", "--json", "--quiet"];
     let scraped = Scraped::start(folder.path(), &[&lengths[..], &load].concat());
@@ -243,7 +243,7 @@ fn an_interrupted_run_keeps_what_was_recorded_and_exits_with_130() {
     assert_eq!(outcomes["cancelled"], 2, "{outcomes}");
     let again = inferometer(folder.path(), &["runs"]);
     assert!(String::from_utf8_lossy(&again.stdout).contains("interrupted"));
-    // No figure is made of what the user broke off, and no request of it failed.
+    // No figure is computed from an interrupted pass, and none of its requests counts as failed.
     let cell = &summary["cells"][0];
     assert!(cell["requests_per_s"].is_null(), "{}", cell["requests_per_s"]);
     let codes: Vec<_> = summary["findings"].as_array().expect("findings").iter().collect();
@@ -261,7 +261,7 @@ fn a_killed_run_keeps_its_records_and_its_report_says_that_it_is_incomplete() {
     let lengths = ["run", "--input-lengths", "32", "--output-lengths", "16", "--quiet"];
     let load = ["--concurrency", "4", "--duration", "1h", "--warmup", "0"];
     let mut run = Running::start(folder.path(), &[&lengths[..], &load].concat());
-    // Records are made sure of every second; the log grows when they are.
+    // Records are written to the disk every second; then the log grows.
     wait_until("the first records", || log_bytes(folder.path()) >= 1_000);
     run.signal("-KILL");
     run.finish();

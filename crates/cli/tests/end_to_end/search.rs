@@ -1,4 +1,4 @@
-//! `search` as its users meet it: in virtual time, and of a server that it sends requests to.
+//! `search` as users run it: in virtual time, and with a server that it sends requests to.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ fn a_search_in_virtual_time_answers_with_an_interval_that_the_report_makes_again
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(summary["predicted"], true);
     let (low, high) = ends(&summary);
-    // 18.2 by a fine sweep.
+    // A fine sweep gives 18.2.
     assert!(low.expect("a lower end") < 18.2 && high.expect("an upper end") > 18.2);
     let answer = &summary["searches"][0];
     let estimate = answer["estimate"].as_f64().expect("an estimate");
@@ -63,7 +63,7 @@ fn a_search_in_virtual_time_answers_with_an_interval_that_the_report_makes_again
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
     assert!(shown.contains(&format!("inferometer search --predict {run}.toml")), "{shown}");
 
-    // The next one begins where this one ended.
+    // The next search begins where this one ended.
     let bracket = ["--predict", "--start", "18", "--slo", "tpot_p95<25ms"];
     let near = search(folder.path(), 0, &[&bracket[..], &["--max-requests", "8000"]].concat());
     assert_eq!(near["cells"][0]["passes"][0]["rate"], 18.0);
@@ -93,7 +93,7 @@ fn a_search_that_begins_far_too_high_cuts_its_trials_off_and_that_is_no_failure(
     let codes: Vec<_> = findings.iter().map(|finding| &finding["code"]).collect();
     assert!(codes.contains(&&Value::from("search_trial_cut_off")), "{codes:?}");
     assert!(!codes.contains(&&Value::from("requests_failed")), "{codes:?}");
-    // The figures of the cell are those of a load that holds.
+    // The figures of the cell are those of a load that meets the objectives.
     let estimate = answer["estimate"].as_f64().expect("an estimate");
     let rate = summary["cells"][0]["requests_per_s"].as_f64().expect("its throughput");
     assert!((0.7..1.1).contains(&(rate / estimate)), "{rate} at {estimate}");
@@ -119,8 +119,8 @@ fn what_holds_nowhere_or_everywhere_is_said_and_has_its_exit_code() {
     assert!(
         ends(&never).1.is_some_and(|high| high < 2.0) && never["searches"][0]["estimate"].is_null()
     );
-    // Of a server trials are cut off before any answer has ended, which takes minutes at this speed:
-    // that is no failure to measure.
+    // With a real server, trials are cut off before any answer has ended, which takes minutes at this speed. This must
+    // not count as a failure to measure.
     let engine = Engine::start_at("1", &[]);
     let cell = ["--input-lengths", "64", "--output-lengths", "8000"];
     let high = ["--from", "400", "--to", "800", "--max-requests", "900", "--warmup", "0"];
@@ -177,7 +177,7 @@ fn a_server_is_searched_over_concurrency_and_a_stored_search_says_where_to_begin
     let folder = folder();
     let asked = ["--target", &engine.url, "--over", "concurrency", "--slo", "e2e_p50<3ms"];
     let bounds = ["--start", "2", "--max-requests", "900", "--precision", "20%"];
-    // How fast this machine is decides the answer, and none can be wrong.
+    // The answer depends on the speed of this machine, so any answer is accepted.
     let arguments = [&["search", "--json", "--quiet"], &CELL[..], &asked, &bounds].concat();
     let output = inferometer(folder.path(), &arguments);
     let code = output.status.code().expect("it ended");

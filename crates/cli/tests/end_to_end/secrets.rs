@@ -1,5 +1,5 @@
-//! A key is sent to the server and to nobody else: not to the store, the log, a report, an error,
-//! even where the server quotes it, cuts it, or the user puts it in a wrong place.
+//! An API key is sent to the server only. It must not appear in the store, the log, a report or an error, even if the
+//! server quotes it, cuts it off, or the user gives it in a wrong place.
 
 use std::fs;
 use std::path::Path;
@@ -10,13 +10,13 @@ use crate::support::{BINARY, folder, is_generation};
 use crate::tiny_server::{serve, whole};
 
 const KEY: &str = "sk-very-secret-7f3a9c";
-/// What a server shows that masks the rest of a key.
+/// The visible part of a key if a server masks the rest.
 const BEGINNING: &str = "sk-very-";
 const TENANT: &str = "tenant-hush-5512";
-/// Stands for the key in the answers below.
+/// The placeholder of the key in the answers below.
 const IN: &str = "KEY";
 
-/// What a server of each kind says of itself, by path.
+/// For each kind of server, its answers about itself by path.
 const KINDS: [&[(&str, &str)]; 5] = [
     &[
         (
@@ -44,8 +44,8 @@ const KINDS: [&[(&str, &str)]; 5] = [
     &[("/v1/models", r#"{"data":[{"id":"m"}]}"#), ("/metrics", "KEY")],
 ];
 
-/// Answers to requests, one after the other. The points before the key end just before the place
-/// where a text is cut: at 80, 100 and 500 characters.
+/// Answers to requests, one after the other. The dots before the key end just before the place where a text is cut off:
+/// at 80, 100 and 500 characters.
 fn answers() -> Vec<String> {
     let dots = |count: usize| ".".repeat(count);
     let http = |status: &str, kind: &str, body: String| {
@@ -78,7 +78,7 @@ fn answers() -> Vec<String> {
     ]
 }
 
-/// A server of a kind, which knows the key and says it wherever it can.
+/// A server of one kind that includes the key in every possible answer.
 fn telling_server(kind: &'static [(&str, &str)]) -> String {
     let answers = answers();
     let posted = AtomicUsize::new(0);
@@ -103,7 +103,7 @@ fn command(folder: &Path, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Looks for the key and its beginning in what a command printed and in every file of a folder.
+/// Checks that neither the output of a command nor any file of a folder contains the key or its beginning.
 fn assert_nowhere(what: &str, folder: &Path, output: &Output) {
     let shown = [output.stdout.clone(), output.stderr.clone()].concat();
     let shown = String::from_utf8_lossy(&shown);
@@ -151,7 +151,7 @@ fn a_key_that_a_server_says_in_any_field_is_in_no_file_and_on_no_screen() {
     }
 }
 
-/// A key that no variable holds.
+/// A key that is in no variable.
 const OTHER: &str = "other-key-12";
 
 fn assert_refused(what: &str, folder: &Path, output: &Output) {
@@ -282,7 +282,7 @@ fn a_short_key_is_named_as_one_that_stays_in_texts() {
     }
 }
 
-/// A server that says what it is, and quotes every header it was sent in a refusal.
+/// A server that identifies itself, and quotes all received headers in its errors.
 fn quoting_server() -> String {
     serve(|asked| {
         if asked.path() == "/v1/models" {

@@ -1,4 +1,4 @@
-//! Settings: what variables and the user's file say, below flags and plan files.
+//! Settings from variables and from the user's file, which flags and plan files override.
 
 use std::path::Path;
 use std::process::Output;
@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::support::{Engine, command, folder, small_run, told};
 
-/// A command with these variables in a folder, in which a user's file may lie.
+/// Runs a command with these variables in a folder, which may contain a user's file.
 fn with(folder: &Path, variables: &[(&str, &str)], arguments: &[&str]) -> Output {
     command(folder).args(arguments).envs(variables.iter().copied()).output().unwrap()
 }
 
-/// What a dry run resolves, with the origins of its values.
+/// The plan that a dry run resolves, with the origins of its values.
 fn dry(folder: &Path, variables: &[(&str, &str)], arguments: &[&str]) -> Value {
     let output = with(folder, variables, &[&["run", "--dry-run", "--json"], arguments].concat());
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", told(&output)))
@@ -57,7 +57,7 @@ fn a_flag_comes_before_the_plan_file_a_variable_and_the_users_file() {
         assert!(text.contains(line), "{text}");
     }
     toml::from_str::<toml::Table>(&text).unwrap();
-    // What is not in the command is told.
+    // Settings that are not on the command line are printed.
     assert!(told(&output).contains("setting: INFEROMETER_SEED"), "{}", told(&output));
     assert!(told(&output).contains("config.toml: warmup"), "{}", told(&output));
 }
@@ -87,7 +87,7 @@ fn the_usual_variable_of_other_tools_names_the_target_and_the_first_line_says_so
     assert_eq!(target(&both, &[]), "http://other:1");
     assert_eq!(target(&both, &["--target", "http://third:1"]), "http://third:1");
     assert_eq!(target(&both, &["--target", "embedded"]), Value::Null);
-    // Who asks for the embedded engine's own keys gets it.
+    // If keys of the embedded engine are given, the embedded engine is measured.
     assert_eq!(target(&both, &["--speed", "10"]), Value::Null);
     write(folder.path(), "target = \"http://mine:1\"\n");
     assert_eq!(target(&variables, &[]), "http://mine:1");
@@ -173,7 +173,7 @@ fn a_variable_with_the_name_of_no_flag_is_told_and_those_of_other_commands_are_n
     assert_eq!(said.lines().count(), 1, "{said}");
     let quiet = [&variables[..], &[("INFEROMETER_QUIET", "true")]].concat();
     assert_eq!(told(&with(folder.path(), &quiet, &["run", "--dry-run"])), "");
-    // A variable switches off what the file switches on.
+    // A variable can switch off what the file switches on.
     write(folder.path(), "quiet = true\n");
     assert_eq!(told(&with(folder.path(), &variables, &["run", "--dry-run"])), "");
     let loud = [&variables[..], &[("INFEROMETER_QUIET", "no")]].concat();
@@ -213,7 +213,7 @@ fn settings_of_a_server_hold_for_the_server_that_the_settings_name() {
         let shown = dry(folder.path(), &[base, (name, value)], &["--model", "m"]);
         assert!(shown["origins"][key].is_string(), "{key}: {shown:#}");
     }
-    // A setting that does not fit the server that another names is told, and not the server left out.
+    // If one setting does not fit the server that another setting names, the first is ignored, not the server.
     let speed = ("INFEROMETER_SPEED", "1000");
     let output =
         with(folder.path(), &[speed, ("INFEROMETER_TARGET", "http://127.0.0.1:1")], &["run"]);

@@ -1,4 +1,4 @@
-//! Plans with several servers: arguments that are gone through, and targets that are compared.
+//! Plans with several servers: arguments that are swept, and targets that are compared.
 
 use std::fs;
 
@@ -20,12 +20,12 @@ fn a_sweep_measures_each_combination_once_a_round_and_tells_what_each_argument_d
     let output = inferometer(folder.path(), &["run", "plan.toml", "--json", "--out", "out"]);
     let told = told(&output);
     assert_eq!(output.status.code(), Some(0), "{told}");
-    // Four servers, and the last of the first round goes on into the second.
+    // There are four servers; the last one of the first round is used again in the second.
     assert_eq!(told.matches("\nstarting ").count(), 7, "{told}");
     let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
     let runs = document["runs"].as_array().expect("runs");
     assert_eq!(runs.len(), 8);
-    // A round sends all of them the same, and nothing that a server has been sent before.
+    // All servers of a round get the same requests, and no server gets a request twice.
     let hash = |at: usize| &runs[at]["workload_hash"];
     assert!((1..4).all(|at| hash(at) == hash(0)) && (5..8).all(|at| hash(at) == hash(4)), "{told}");
     assert_ne!(hash(0), hash(4));
@@ -45,7 +45,7 @@ fn a_sweep_measures_each_combination_once_a_round_and_tells_what_each_argument_d
             .expect("an effect")
     };
     assert_eq!(of("12")["pairs"], 4);
-    // How large the effect is depends on the machine; that it is that of these runs does not.
+    // The size of the effect depends on the machine; its consistency with these runs does not.
     let rate = |run: &Value| run["cells"][0]["requests_per_s"].as_f64().expect("a figure");
     let fact = |run: &Value, name: &str| run["target"]["facts"][name].clone();
     let ratios: Vec<f64> = runs
@@ -63,7 +63,7 @@ fn a_sweep_measures_each_combination_once_a_round_and_tells_what_each_argument_d
     let expected = (ratios.iter().sum::<f64>() / 4.0).exp_m1();
     let change = of("12")["change"].as_f64().expect("a change");
     assert!((change - expected).abs() <= 1e-9 * expected.abs(), "{change}, not {expected}");
-    // The rounds of one server are compared with those of another, at whatever ports they were.
+    // The rounds of one server are compared with those of another, even if their ports differed.
     let group = fact(&runs[0], "group");
     let [few, many] = ["1", "12"].map(|slots| {
         let group = group.as_str().expect("a name");
@@ -126,7 +126,7 @@ fn mistakes_in_any_of_the_servers_are_told_before_one_is_started() {
 #[test]
 fn a_group_that_was_killed_is_gone_on_with_and_nothing_is_measured_twice() {
     let folder = folder();
-    // The second server does not come up before the run was killed.
+    // The second server does not start until the run has been killed.
     let plan = format!(
         "store = 'runs.db'\n{LOAD}[server]\ncommand = '''case \"$*\" in *12*) test -e go || exec \
          sleep 100000; esac; exec {{inferometer}} engine --listen {{host}}:{{port}} --speed 100'''\n\

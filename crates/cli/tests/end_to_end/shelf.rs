@@ -1,4 +1,4 @@
-//! Stored runs: listed, shown, tagged, noted, exported as other programs read them, removed.
+//! Stored runs: listed, shown, tagged, annotated with notes, exported in formats of other programs, and removed.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn schema(name: &str, part: &str) -> jsonschema::Validator {
     jsonschema::validator_for(&schema).expect("a schema")
 }
 
-/// A prediction takes no server and no time: two of them, and a measured run of six requests.
+/// A store with two predictions, which need no server, and a measured run of six requests.
 fn shelf(folder: &Path) -> String {
     let grid = ["--input-lengths", "24", "--output-lengths", "6", "--quiet"];
     for _ in 0..2 {
@@ -150,7 +150,7 @@ fn a_run_stands_in_mlflows_file_store_with_its_figures_and_files() {
     let folder = folder();
     let folder = folder.path();
     let run = shelf(folder);
-    // Twice: the second takes the place of the first.
+    // Twice: the second export replaces the first.
     for _ in 0..2 {
         text(folder, &["export", "--format", "mlflow", "--out", "runs of ml"]);
     }

@@ -1,5 +1,4 @@
-//! Real sockets under an actor: what was not read to its end is told of again, and what was not
-//! written whole can be written on.
+//! Real sockets with an actor: unread data is reported again, and incomplete writes can be continued.
 
 use std::net::SocketAddr;
 
@@ -7,8 +6,8 @@ use inferometer_net::{Actor, Close, ConnId, EpollNet, Net, ReadResult, Ready, Wa
 
 const BYTES: usize = 8 << 20;
 
-/// Connects to itself. The side that was connected to sends so many bytes and hangs up; the other
-/// one reads once each time that it is told to, and no more than its buffer holds.
+/// Connects to itself. The accepting side sends this many bytes and closes the connection. The other side reads once
+/// per notification, and at most as much as its buffer holds.
 struct Sipper {
     to: SocketAddr,
     begun: bool,

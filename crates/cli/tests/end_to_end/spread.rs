@@ -1,4 +1,4 @@
-//! One load over several servers: who got what, figures by server, and what is wrong with one of them.
+//! One load over several servers: the requests of each server, figures by server, and problems of one server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,7 +21,7 @@ fn summary(output: &Output) -> Value {
     valid(output)
 }
 
-/// The document that it printed, which follows its schema.
+/// The printed document, which must conform to its schema.
 fn valid(output: &Output) -> Value {
     let summary = serde_json::from_slice(&output.stdout).expect("one JSON document");
     let schema = include_str!("../../../../schema/summary.schema.json");
@@ -38,7 +38,7 @@ fn run(folder: &Path, targets: &[&str], more: &[&str]) -> Output {
     inferometer(folder, &[&arguments, more, &CELL[..]].concat())
 }
 
-/// How many requests each server got in each pass.
+/// The number of requests that each server got in each pass.
 fn planned(summary: &Value) -> Vec<Vec<u64>> {
     let cells = summary["cells"].as_array().expect("cells").iter();
     let passes = cells.flat_map(|cell| cell["passes"].as_array().expect("passes"));
@@ -302,7 +302,7 @@ fn searches_go_over_several_servers_and_interrupted_runs_are_resumed() {
     assert!(found["searches"][0]["answer"].is_string(), "{}", found["searches"]);
     assert!(planned(&found).iter().all(|trial| trial.len() == 2));
 
-    // At the speed of the hardware the second cell takes minutes: it is interrupted when the first is stored.
+    // At the speed of the hardware, the second cell takes minutes, so the run is interrupted after the first is stored.
     let (a, b) = (Engine::start_at("1", &[]), Engine::start_at("1", &[]));
     let folder = crate::support::folder();
     let load = [

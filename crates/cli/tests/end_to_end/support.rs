@@ -1,6 +1,5 @@
-//! What the end-to-end tests share: the binary, an engine that misbehaves on demand, a folder.
-//! Never a deadline that a slow machine can miss: what is waited for comes, or the test hangs for
-//! minutes and then fails.
+//! Shared parts of the end-to-end tests: the binary, an engine with faults on request, a folder. No test has a deadline
+//! that a slow machine can miss: if an expected event does not occur, the test waits for minutes and then fails.
 
 use std::io::{BufRead, BufReader, Lines, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -16,7 +15,7 @@ use crate::tiny_server::Asked;
 /// The binary under test.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_inferometer");
 
-/// An embedded engine on a port of its own; ends with this value.
+/// An embedded engine on a free port; it ends when this value is dropped.
 pub struct Engine {
     child: Child,
     /// `http://127.0.0.1:PORT`
@@ -24,18 +23,18 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Starts one, a hundred times faster than real time.
+    /// Starts an engine, a hundred times faster than real time.
     pub fn start(flags: &[&str]) -> Self {
         Self::start_at("100", flags)
     }
 
-    /// Starts one at a speed of its own. At speed 1 an answer of 8,000 tokens takes minutes: for
-    /// tests in which no answer may be over before something else happens.
+    /// Starts an engine at another speed. At speed 1, an answer of 8,000 tokens takes minutes. Tests use this if no
+    /// answer may end before another event.
     pub fn start_at(speed: &str, flags: &[&str]) -> Self {
         Self::start_on("127.0.0.1:0", speed, flags)
     }
 
-    /// The same at an address.
+    /// The same at a given address.
     pub fn start_on(listen: &str, speed: &str, flags: &[&str]) -> Self {
         let mut child = Command::new(BINARY)
             .args(["engine", "--listen", listen, "--speed", speed, "--until-stdin-closes"])
@@ -59,12 +58,12 @@ impl Drop for Engine {
     }
 }
 
-/// A command of the binary that goes on beside its test. It is killed with this value, so that a
-/// test that fails leaves none behind.
+/// A command of the binary that runs in parallel to its test. It is killed when this value is dropped, so that a
+/// failing test leaves no process behind.
 pub struct Running(Option<Child>);
 
 impl Running {
-    /// Starts it in a folder; what it prints is kept for [`Running::finish`].
+    /// Starts it in a folder; its output is kept for [`Running::finish`].
     pub fn start(folder: &Path, arguments: &[&str]) -> Self {
         Self::start_with(folder, arguments, &[])
     }
@@ -86,12 +85,12 @@ impl Running {
         self.0.as_mut().expect("it was not finished")
     }
 
-    /// Its process.
+    /// Its process id.
     pub fn id(&mut self) -> u32 {
         self.child().id()
     }
 
-    /// The lines of its standard error, as they come. To be read to their end.
+    /// The lines of its standard error, as they arrive. The caller must read them to the end.
     pub fn errors(&mut self) -> Lines<BufReader<ChildStderr>> {
         BufReader::new(self.child().stderr.take().expect("nobody reads it yet")).lines()
     }
@@ -117,18 +116,18 @@ impl Drop for Running {
     }
 }
 
-/// A run that is scraped while it goes on.
+/// A run whose metrics are scraped while it is in progress.
 pub struct Scraped {
     /// The run.
     pub run: Running,
     /// `127.0.0.1:PORT`
     pub address: String,
-    /// What it says on standard error after the address.
+    /// Its standard error after the line with the address.
     pub errors: Lines<BufReader<ChildStderr>>,
 }
 
 impl Scraped {
-    /// Starts one with these arguments of `run`.
+    /// Starts a run with these arguments.
     pub fn start(folder: &Path, arguments: &[&str]) -> Self {
         let listen = ["run", "--metrics-listen", "0"];
         let mut run = Running::start(folder, &[&listen, arguments].concat());
@@ -139,12 +138,12 @@ impl Scraped {
         Self { run, address: address.expect("an address"), errors }
     }
 
-    /// What it says of itself now.
+    /// Its current metrics.
     pub fn metrics(&self) -> String {
         get(&self.address, "/metrics").expect("it listens while the run goes on")
     }
 
-    /// Waits until a sample is at least so large; gives all that was said then.
+    /// Waits until a sample has at least this value; returns all metrics at that time.
     pub fn wait_for(&self, sample: &str, at_least: f64) -> String {
         let mut text = String::new();
         wait_until(sample, || {
@@ -154,7 +153,7 @@ impl Scraped {
         text
     }
 
-    /// Interrupts it, as its user does; gives what it said on standard error, and its end.
+    /// Interrupts it as a user does; returns its standard error, and its exit status and output.
     pub fn interrupt(mut self) -> (Vec<String>, Output) {
         self.run.signal("-INT");
         let said = self.errors.map_while(Result::ok).collect();
@@ -162,13 +161,13 @@ impl Scraped {
     }
 }
 
-/// The value of a sample in an answer in Prometheus's text format.
+/// The value of a sample in Prometheus's text format.
 pub fn value(text: &str, sample: &str) -> f64 {
     let line = text.lines().find_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
     line.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{sample} in {text}"))
 }
 
-/// The answer to a request; none where nobody listens.
+/// The answer to a request; None if no server listens.
 pub fn get(address: &str, target: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     let request = format!("GET {target} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
@@ -178,7 +177,7 @@ pub fn get(address: &str, target: &str) -> Option<String> {
     Some(answer)
 }
 
-/// An address where nobody listens, and nobody else can while this value lives: the client's own
+/// An address at which no process listens and no other process can listen while this value exists. It is the client's
 /// end of a connection.
 pub struct Nobody {
     _listener: TcpListener,
@@ -188,7 +187,7 @@ pub struct Nobody {
 }
 
 impl Nobody {
-    /// Takes the address.
+    /// Reserves the address.
     pub fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let client = TcpStream::connect(listener.local_addr().expect("it is bound"));
@@ -198,12 +197,11 @@ impl Nobody {
     }
 }
 
-/// How long a test waits for what must come before it calls it absent: far more than the slowest
-/// machine needs.
+/// How long a test waits for an expected event before it fails: far longer than the slowest machine needs.
 const HANGS_AFTER: Duration = Duration::from_secs(600);
 
-/// Looks again and again whether something of another process has come. The pauses leave the
-/// processor to that process; their length decides nothing.
+/// Checks repeatedly whether an event of another process has occurred. The pauses leave the processor to that process;
+/// their length has no effect on the result.
 pub fn wait_until(what: &str, mut has_come: impl FnMut() -> bool) {
     let began = Instant::now();
     while !has_come() {
@@ -212,11 +210,11 @@ pub fn wait_until(what: &str, mut has_come: impl FnMut() -> bool) {
     }
 }
 
-/// Spans to try one after the other where a server is given a limited time to do something: on an
-/// idle machine the first is enough, and on the busiest the last.
+/// Timeouts in seconds to try one after the other, if a server has a limited time. On an idle machine the first is
+/// enough, and on a very busy one the last.
 pub const PATIENCE_S: [u32; 3] = [1, 15, 240];
 
-/// The binary in a folder of its own, without keys, proxies and settings of whoever runs the tests.
+/// The binary in a folder, without the API keys, proxies and settings of the user who runs the tests.
 pub fn command(folder: &Path) -> Command {
     let mut command = Command::new(BINARY);
     command.current_dir(folder).env("XDG_CONFIG_HOME", folder);
@@ -230,7 +228,7 @@ pub fn command(folder: &Path) -> Command {
     command
 }
 
-/// A command of the binary in a folder of its own.
+/// Runs the binary in a folder.
 pub fn inferometer(folder: &Path, arguments: &[&str]) -> Output {
     command(folder).args(arguments).output().expect("the binary runs")
 }
@@ -240,7 +238,7 @@ pub fn measure(url: &str, more: &[&str]) -> (Output, Option<Value>) {
     measure_cell(url, ("24", "12"), more)
 }
 
-/// The same for a cell of one's own.
+/// The same for a given cell.
 pub fn measure_cell(url: &str, cell: (&str, &str), more: &[&str]) -> (Output, Option<Value>) {
     let folder = folder();
     let arguments = [&small_run_of(url, cell), more].concat();
@@ -261,25 +259,25 @@ fn small_run_of<'a>(url: &'a str, cell: (&'a str, &'a str)) -> Vec<&'a str> {
     arguments
 }
 
-/// A folder that is gone after the test.
+/// A temporary folder that is removed after the test.
 pub fn folder() -> TempDir {
     tempfile::tempdir().expect("a temporary folder")
 }
 
-/// What a command said on standard error.
+/// The standard error of a command.
 pub fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The bytes of the only run log of a folder so far; 0 while there is none. What a run keeps beside
-/// its log while it goes on is none.
+/// The bytes of the only run log of a folder so far; 0 if there is none. Other files that a run keeps next to its log
+/// while it is in progress do not count.
 pub fn log_bytes(folder: &Path) -> u64 {
     let files = std::fs::read_dir(folder.join("inferometer.runs")).into_iter().flatten().flatten();
     let log = files.map(|file| file.path()).find(|path| path.extension() == Some("log".as_ref()));
     log.and_then(|log| log.metadata().ok()).map_or(0, |log| log.len())
 }
 
-/// Whether a request asks for text, and is no question for tokens or facts.
+/// Whether a request asks for generated text, not for tokens or facts.
 pub fn is_generation(asked: &Asked) -> bool {
     asked.head.starts_with("POST") && !asked.path().contains("tokenize")
 }

@@ -1,4 +1,4 @@
-//! `sweep` as its users meet it: in virtual time, and of a server that it sends requests to.
+//! `sweep` as users run it: in virtual time, and with a server that it sends requests to.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! A server whose answers a test makes, byte for byte: one request a connection, which it then closes. Never a
-//! server of which anything is measured.
+//! A server whose answers a test defines, byte for byte. It answers one request per connection and then closes it. It
+//! is never measured itself.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,20 +7,20 @@ use std::sync::Arc;
 
 /// A request.
 pub struct Asked {
-    /// Its first line and its fields.
+    /// Its request line and header fields.
     pub head: String,
-    /// Its body, as text.
+    /// Its body as text.
     pub body: String,
 }
 
 impl Asked {
-    /// Its path, with the query.
+    /// Its path with the query.
     pub fn path(&self) -> &str {
         self.head.split(' ').nth(1).unwrap_or_default()
     }
 }
 
-/// A whole answer, for a status with its reason and further lines of the head.
+/// A complete answer from a status with its reason, further header lines, and a body.
 pub fn whole(status_and_fields: &str, body: &str) -> String {
     let length = body.len();
     format!(
@@ -28,7 +28,7 @@ pub fn whole(status_and_fields: &str, body: &str) -> String {
     )
 }
 
-/// Serves what a function answers, until the test's process ends; returns the address.
+/// Serves the answers of a function until the process of the test ends; returns the address.
 pub fn serve(answer: impl Fn(&Asked) -> String + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("it is bound"));
@@ -36,7 +36,7 @@ pub fn serve(answer: impl Fn(&Asked) -> String + Send + Sync + 'static) -> Strin
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             let answer = Arc::clone(&answer);
-            // A connection that carries no request is no error: a client may only look who listens.
+            // A connection without a request is no error, because clients may only test whether the server listens.
             std::thread::spawn(move || respond(stream, &*answer));
         }
     });
@@ -57,7 +57,7 @@ fn respond(mut stream: TcpStream, answer: &impl Fn(&Asked) -> String) -> io::Res
             length = value.trim().parse().unwrap_or(0);
         }
     }
-    // The body is read too, so that the connection is not reset.
+    // Read the body too, because otherwise the connection would be reset.
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
     let body = String::from_utf8_lossy(&body).into_owned();

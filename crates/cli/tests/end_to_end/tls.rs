@@ -1,5 +1,5 @@
-//! Servers behind TLS: trusted by an authority of one's own, refused without it, and taken at
-//! their word only where that is said loudly.
+//! Servers with TLS: trusted with an additional authority, rejected without it, and accepted without verification only
+//! with a clear warning.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -15,17 +15,17 @@ use crate::support::{Engine, folder, inferometer, measure, told};
 
 pub const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../net/fixtures/tls/");
 
-/// A gate that speaks TLS to its clients and passes on what is inside; returns its address.
+/// A gate that accepts TLS connections and forwards their content; returns its address.
 pub fn gate(to: &str) -> String {
     gate_that_shows("server", to)
 }
 
-/// The same with a certificate and a key of this name.
+/// The same with the certificate and key of this name.
 fn gate_that_shows(name: &str, to: &str) -> String {
     gate_by(name, to, None)
 }
 
-/// The same, for clients with a certificate of the clients' authority.
+/// The same for clients with a certificate of the clients' authority.
 pub fn gate_for_known_clients(to: &str) -> String {
     let pem = std::fs::read(format!("{FIXTURES}client-authority.pem")).unwrap();
     let mut roots = RootCertStore::empty();
@@ -63,7 +63,7 @@ fn gate_by(name: &str, to: &str, clients: Option<Arc<dyn ClientCertVerifier>>) -
     address
 }
 
-/// Carries one connection until either side ends it. Both sockets are looked at in turn.
+/// Forwards the data of one connection until either side ends it. It reads both sockets in turn.
 fn pass_on(mut client: TcpStream, to: &str, config: Arc<ServerConfig>) -> Option<()> {
     let mut tls = ServerConnection::new(config).ok()?;
     while tls.is_handshaking() {
@@ -84,7 +84,7 @@ fn pass_on(mut client: TcpStream, to: &str, config: Arc<ServerConfig>) -> Option
             Err(error) if waits(&error) => {}
             Err(_) => return None,
         }
-        // Some may have come with the end of the handshake.
+        // Some data may have arrived together with the end of the handshake.
         let mut bytes = vec![0; tls.process_new_packets().ok()?.plaintext_bytes_to_read()];
         tls.reader().read_exact(&mut bytes).ok()?;
         server.write_all(&bytes).ok()?;
@@ -110,12 +110,12 @@ fn a_server_behind_tls_is_measured_as_any_other_and_trusted_by_its_authority() {
     let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
     let passes = summary["cells"][0]["passes"].as_array().unwrap();
     assert!(passes.iter().all(|pass| pass["outcomes"]["complete"] == pass["planned"]));
-    // The stamps are those of the sockets below.
+    // The time stamps are those of the sockets below TLS.
     let instrument = &passes[0]["instrument"];
     assert_eq!(instrument["kernel_stamped_reads"], instrument["reads"], "{instrument}");
     assert_eq!(summary["target"]["url"], url.as_str());
 
-    // No trusted authority has signed it.
+    // The certificate is not signed by a trusted authority.
     let (output, _) = measure(&url, &[]);
     assert_eq!(output.status.code(), Some(1));
     let said = told(&output);

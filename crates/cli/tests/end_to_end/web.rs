@@ -1,11 +1,11 @@
-//! The dashboard as a process: it starts, answers, and stops.
+//! The dashboard as a process: it starts, serves pages, and stops.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use crate::support::{BINARY, folder, inferometer, told};
 
-/// The answer to a request for a page.
+/// The response to a request for a page.
 fn get(address: &str, target: &str) -> String {
     crate::support::get(address, target).expect("it listens")
 }

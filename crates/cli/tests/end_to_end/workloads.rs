@@ -1,5 +1,5 @@
-//! Workloads end to end: that what a workload makes reaches the server, and its own outputs the
-//! folder. Never a figure.
+//! Workloads end to end: their requests reach the server, and their own outputs are written to the folder. Figures are
+//! not tested.
 
 use std::fs;
 
@@ -91,7 +91,7 @@ fn a_serving_run_sends_conversations_with_lengths_of_their_own() {
     assert_eq!((&cell["input_length"], &cell["output_length"]), (&0.into(), &0.into()));
     let run = &cell["passes"][0]["serving_run"];
     assert_eq!(run["completed"], 12);
-    // The embedded engine ignores end-of-text when it is told to, so that both count alike.
+    // The embedded engine ignores the end-of-text token if requested, so both counts are equal.
     assert_eq!(run["measured"]["output_tokens"], run["script"]["output_tokens"]);
 }
 
@@ -100,7 +100,7 @@ fn what_was_dumped_is_replayed_with_the_same_hash() {
     let rows = r#"{"question": "one two three", "n": 4}
 {"question": "four five six seven", "n": 5}
 "#;
-    // Half a second of it is played; what comes later is not made.
+    // Half a second of the trace is sent; later rows are not prepared.
     let trace = "0,30,2\n0.2,20,3\n0.4,25,2\n9,25,2\n";
     let sent: [&[&str]; 5] = [
         &["--input-lengths", "24,32", "--output-lengths", "4", "--requests", "3"],

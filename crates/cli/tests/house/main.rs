@@ -1,5 +1,5 @@
-//! The structure of the workspace. Each crate depends on listed crates only. No modules import each
-//! other in a cycle. Some code may stand in listed files only.
+//! The structure of the workspace: each crate depends only on listed crates, modules do not import each other in
+//! cycles, and some code occurs only in listed files.
 
 mod modules;
 mod spelling;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use modules::Modules;
 
-/// Which crates of the workspace each crate may depend on.
+/// The crates of the workspace that each crate may depend on.
 const MAY_DEPEND_ON: [(&str, &[&str]); 26] = [
     ("book", &[]),
     ("model", &[]),
@@ -71,7 +71,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 26] = [
     ("python", &["model", "plan", "report", "store", "run", "predict", "cli"]),
 ];
 
-/// Code that only the listed files may contain, each file by its crate and its path in it.
+/// Code that only the listed files may contain, each by its crate and its path in the crate.
 const ONLY_IN: [(&str, &[&str]); 6] = [
     ("Instant::now", &[]),
     ("SystemTime::now", &[]),
@@ -116,7 +116,7 @@ const ONLY_IN: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// The most lines of a file.
+/// The maximum number of lines of a file.
 const MOST_LINES: usize = 400;
 
 fn crates() -> PathBuf {
@@ -145,7 +145,7 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// The name of a crate without the prefix of the workspace.
+/// The name of a crate without the workspace's prefix.
 fn short_name(package: &str) -> String {
     if package == "inferometer" {
         return "cli".to_owned();
@@ -237,7 +237,7 @@ fn examples_in_comments_stand_where_they_are_run() {
                 line.strip_prefix("//!").or_else(|| line.strip_prefix("///"))
             });
             let fences = comments.filter_map(|line| line.trim().strip_prefix("```"));
-            // Every second fence closes what the one before it opened.
+            // Every second fence closes a block.
             for language in fences.step_by(2) {
                 let is_run = !matches!(language, "text" | "sh" | "json" | "toml" | "csv");
                 assert!(!is_run, "{}: an example that nothing runs: ```{language}", file.display());

@@ -1,7 +1,7 @@
-//! The arrows between the modules of a crate, read from its source: who names whom.
+//! Finds which modules of a crate refer to which others, from its source.
 //!
-//! A path is followed through re-exports to the module that defines what it names, so that an
-//! import by way of a parent counts as one of the file behind it.
+//! A path is followed through re-exports to the module that defines the named item. So an import through a parent
+//! module counts as an import from the file that defines the item.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,15 +10,15 @@ use std::path::Path;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree, Visibility};
 
-/// A module by the names that lead to it from the crate's root, which has none.
+/// A module as the names on the path from the crate's root. The root has an empty path.
 pub type Module = Vec<String>;
 
-/// The arrows of a crate: each module with those that it names.
+/// The references between the modules of a crate.
 #[derive(Default)]
 pub struct Modules {
-    /// What the file of each module names, as written there.
+    /// The paths in the file of each module, as written there.
     named: BTreeMap<Module, Vec<Vec<String>>>,
-    /// What each module hands on under its own name.
+    /// What each module re-exports, by name.
     handed_on: BTreeMap<Module, Vec<(String, Vec<String>)>>,
 }
 
@@ -36,15 +36,15 @@ impl Modules {
                 syn::parse_file(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
             let mut names = Names::default();
             names.visit_file(&parsed);
-            // A library and a binary may share a folder: the root is both.
+            // A library and a binary may have the same folder; the root stands for both.
             modules.named.entry(module.clone()).or_default().extend(names.named);
             modules.handed_on.entry(module).or_default().extend(names.handed_on);
         }
         modules
     }
 
-    /// Cycles among the children of one module, each child taken with all that is below it: the
-    /// children, and an example of the arrows that tie them.
+    /// The cycles among the children of one module, where each child includes everything below it. Each text has the
+    /// children, and an example of their references.
     pub fn cycles(&self) -> Vec<String> {
         let arrows = self.arrows();
         let parents: BTreeSet<&[String]> =
@@ -64,7 +64,7 @@ impl Modules {
         arrows
     }
 
-    /// The module that defines what a path of a module names; none for what is outside the crate.
+    /// The module that defines what a path in a module names; None if it is outside of the crate.
     fn defining(&self, of: &Module, path: &[String], depth: usize) -> Option<Module> {
         let (mut at, mut rest) = match path.first()?.as_str() {
             "crate" => (Module::new(), &path[1..]),
@@ -118,7 +118,7 @@ fn cycle_below(parent: &[String], arrows: &[(&Module, Module)]) -> Option<String
             next.entry(a).or_default().entry(b).or_insert(example);
         }
     }
-    // Modules that import no other are taken away until none is left, or only cycles are.
+    // Modules without imports are removed repeatedly, until none is left or only cycles are left.
     loop {
         let free = next.keys().find(|name| next[*name].is_empty()).cloned();
         let leaf = next.values().flat_map(BTreeMap::keys).find(|name| !next.contains_key(*name));
@@ -136,7 +136,7 @@ fn cycle_below(parent: &[String], arrows: &[(&Module, Module)]) -> Option<String
     Some(format!("below `{}`: {}", parent.join("::"), examples.join(", ")))
 }
 
-/// What a file names by paths, and what it hands on.
+/// The paths in a file, and its re-exports.
 #[derive(Default)]
 struct Names {
     named: Vec<Vec<String>>,
@@ -180,7 +180,7 @@ impl<'ast> Visit<'ast> for Names {
 }
 
 impl Names {
-    /// Paths within what is not parsed: the arguments of attributes and macros.
+    /// Adds paths in unparsed text: the arguments of attributes and macros.
     fn add_words(&mut self, tokens: &str) {
         let joined = tokens.replace(" ::", "::").replace(":: ", "::");
         for word in joined.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')) {
@@ -220,7 +220,7 @@ impl Names {
     }
 }
 
-/// Whether an item is there for tests only.
+/// Whether an item exists only for tests.
 fn is_for_tests(attribute: &Attribute) -> bool {
     attribute.path().is_ident("cfg")
         && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))

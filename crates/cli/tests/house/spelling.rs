@@ -1,6 +1,5 @@
-//! The spelling of documents: each word of prose in them stands in the word list `docs/words.txt`.
-//! A new word is added to the list by `INFEROMETER_WRITE_PAGES=1 cargo test --test house spelling`,
-//! and is then read in review.
+//! Tests the spelling of documents: each word of their prose must be in the word list `docs/words.txt`.
+//! `INFEROMETER_WRITE_PAGES=1 cargo test --test house spelling` adds new words to the list; they are then reviewed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,8 +9,8 @@ const LIST: &str = "docs/words.txt";
 const DOCUMENTS: [&str; 6] =
     ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs"];
 
-/// The words of prose in a Markdown text, in lower case: without code, addresses, and words with a
-/// capital letter, a digit or an underscore inside, which are names.
+/// The words of prose in a Markdown text, in lower case. Code, addresses and names are left out; a word with a capital
+/// letter (except the first), a digit or an underscore counts as a name.
 fn words(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut is_fenced = false;
@@ -27,7 +26,7 @@ fn words(text: &str) -> BTreeSet<String> {
         if is_fenced || is_indented {
             continue;
         }
-        // Every second part stands between backticks.
+        // Every second part is between backticks.
         for part in line.split('`').step_by(2) {
             let part = part.replace("](", " ](");
             let is_address = |word: &&str| word.contains("://") || word.contains("](");
@@ -42,7 +41,7 @@ fn words(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Whether it has two letters or more, and none of them is a capital but the first.
+/// Whether a word has at least two letters, and no capital letter except the first.
 fn is_prose(word: &str) -> bool {
     let mut letters = word.chars();
     letters.next().is_some_and(|first| first.is_ascii_alphabetic())

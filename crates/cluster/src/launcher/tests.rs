@@ -1,4 +1,4 @@
-//! What the variables of each launcher say, and what is wrong with others.
+//! Tests with the variables of each launcher, and with wrong ones.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn found(variables: &[(&str, &str)]) -> Result<Found, String> {
     })
 }
 
-/// Launcher, rank, size, host and port that variables give.
+/// The launcher, rank, size, host and port that are expected from some variables.
 type Given<'a> = (Launcher, u32, u32, Option<&'a str>, Option<u16>);
 
 const SLURM: [(&str, &str); 6] = [
@@ -39,7 +39,7 @@ fn each_launcher_says_which_process_this_is_and_where_the_first_one_is() {
             [&[("SLURM_STEP_NODELIST", "n2")], &SLURM[..]].concat(),
             (Launcher::Slurm, 2, 3, Some("127.0.0.1"), None),
         ),
-        // What srun starts may be a launcher itself.
+        // A process that srun starts may itself be a launcher such as mpirun.
         ([&SLURM[..], &mpirun].concat(), (Launcher::OpenMpi, 0, 2, None, None)),
         (
             [&mpirun[..], &[("OMPI_COMM_WORLD_LOCAL_SIZE", "2")]].concat(),
@@ -51,7 +51,7 @@ fn each_launcher_says_which_process_this_is_and_where_the_first_one_is() {
         ),
         ([&pmi[..], &address].concat(), (Launcher::Pmi, 3, 4, Some("10.0.0.9"), Some(29_500))),
         ([&torch[..], &address].concat(), (Launcher::Torch, 1, 2, Some("10.0.0.9"), Some(29_500))),
-        // The agent of torchrun listens at its port itself.
+        // The agent of torchrun uses MASTER_PORT itself.
         (
             [&torch[..], &address, &[("TORCHELASTIC_USE_AGENT_STORE", "True")]].concat(),
             (Launcher::Torch, 1, 2, Some("10.0.0.9"), None),

@@ -1,5 +1,4 @@
-//! The state of the other ranks at rank 0: shared by the thread of the run and one thread for each
-//! connection.
+//! Rank 0's state of the other ranks. The main thread and one thread for each connection share it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,35 +11,35 @@ use crate::meeting::JoinError;
 use crate::message::{Order, PassReport, Progress, Sent};
 use crate::pace;
 
-/// Takes the records of a rank; dropped after the last one.
+/// Receives the records of a rank; dropped after the last one.
 pub type Sink = Box<dyn FnMut(Vec<Sent>) + Send>;
 
-/// A rank, from 1 on.
+/// The state of one rank, from 1 on.
 #[derive(Default)]
 pub struct Rank {
     pub host: String,
     pub joined: bool,
-    /// Whether it works on the order that holds.
+    /// Whether it works on the current order.
     works: bool,
-    /// The hash of its requests, once it is prepared for the pass of the order that holds.
+    /// The hash of its requests, once it is prepared for the pass of the current order.
     prepared: Option<String>,
-    /// The longest round trip that it had before, in nanoseconds.
+    /// The longest round trip that it reported, in nanoseconds.
     round_trip_ns: u64,
-    /// What it reports, once it is done with the order that holds.
+    /// Set when it has completed the current order; contains the report if the order was a pass.
     done: Option<Option<Box<PassReport>>>,
     lost: Option<String>,
     sink: Option<Sink>,
 }
 
-/// Everything that is known.
+/// The state of all ranks from 1 on, and the orders.
 pub struct Board {
     /// The ranks from 1 on.
     pub ranks: Vec<Rank>,
-    /// All orders so far. The number of each is its place, from 1; the last one holds.
+    /// All orders so far. They are numbered from 1 in this sequence; the last one is current.
     orders: Vec<Order>,
-    /// When the pass of the order that holds starts.
+    /// When the pass of the current order starts.
     pub start: Option<Nanos>,
-    /// Whether a rank is lost: each answer asks, and there may be thousands of ranks.
+    /// Whether any rank is lost. Stored because each reply needs it, and there may be thousands of ranks.
     is_any_lost: bool,
     /// Why the run cannot begin.
     pub refusal: Option<JoinError>,
@@ -69,8 +68,8 @@ impl Board {
         }
     }
 
-    /// Whether all ranks are prepared; absent where one is lost: a pass without it would not be whole. A
-    /// rank that is prepared for other requests is lost.
+    /// Whether all ranks are prepared; None if one is lost, because a pass without it would be incomplete. A rank that
+    /// is prepared with different requests becomes lost.
     pub fn are_prepared(&mut self, workload_hash: &str) -> Option<bool> {
         for number in 1..=self.ranks.len() as u32 {
             let rank = self.rank(number);
@@ -92,34 +91,34 @@ impl Board {
         Some(true)
     }
 
-    /// Sets the start of the pass, which all ranks are prepared for.
+    /// Sets the start of the pass, for which all ranks are prepared, and returns it.
     pub fn announce(&mut self, now: Nanos) -> Nanos {
         let longest = self.ranks.iter().map(|rank| rank.round_trip_ns).max().unwrap_or(0);
         let ranks = self.ranks.len() as u32 + 1;
         *self.start.insert(now + pace::announced(ranks, Duration::from_nanos(longest)))
     }
 
-    /// Whether the pass of the order that a rank works on is to end now.
+    /// Whether the pass that a rank works on must end now.
     pub fn stops(&self) -> bool {
         self.is_any_lost || matches!(self.orders.last(), Some(Order::End { failed: Some(_) }))
     }
 
-    /// The number of the order that holds; 0: none was given yet.
+    /// The number of the current order; 0 before the first order.
     pub fn order(&self) -> u64 {
         self.orders.len() as u64
     }
 
-    /// The order after the one with this number, if it was given.
+    /// The order after the one with this number, if it exists.
     pub fn after(&self, order: u64) -> Option<&Order> {
         self.orders.get(usize::try_from(order).ok()?)
     }
 
-    /// Whether the order that holds ends the run.
+    /// Whether the current order ends the run.
     pub fn ends(&self) -> bool {
         matches!(self.orders.last(), Some(Order::End { .. }))
     }
 
-    /// Whether each rank that is not lost works on the order that holds, or has done it.
+    /// Whether each rank that is not lost works on the current order or has completed it.
     pub fn is_at_work(&self) -> bool {
         let works = |rank: &Rank| rank.works || rank.prepared.is_some() || rank.done.is_some();
         self.ranks.iter().all(|rank| works(rank) || rank.lost.is_some())
@@ -140,7 +139,7 @@ impl Board {
         (1..).zip(&self.ranks).map(report).collect()
     }
 
-    /// How each rank was lost, from rank 1 on.
+    /// Why each rank was lost, from rank 1 on; None for ranks that are not lost.
     pub fn lost(&self) -> Vec<Option<String>> {
         self.ranks.iter().map(|rank| rank.lost.clone()).collect()
     }
@@ -155,7 +154,7 @@ impl Board {
         (1..).zip(&self.ranks).find_map(lost)
     }
 
-    /// What a rank says of itself. Its sink is dropped when it is done.
+    /// Updates a rank's progress. Returns its sink when the rank is done; the caller drops it.
     pub fn hear(&mut self, number: u32, order: u64, progress: Progress) -> Option<Sink> {
         if order != self.order() {
             return None;
@@ -179,7 +178,7 @@ impl Board {
         }
     }
 
-    /// The sink of a rank, for records of this order; to be brought back.
+    /// Takes the sink of a rank for records of this order. The caller must return it with `bring_back`.
     pub fn take_sink(&mut self, number: u32, order: u64) -> Option<Sink> {
         let holds = order == self.order();
         self.rank(number).sink.take().filter(|_| holds)
@@ -189,7 +188,7 @@ impl Board {
         self.rank(number).sink = Some(sink);
     }
 
-    /// A rank is lost. What it had recorded and sent is kept.
+    /// Marks a rank as lost. The records that it has already sent are kept.
     pub fn lose(&mut self, number: u32, why: String) {
         self.is_any_lost = true;
         let rank = self.rank(number);

@@ -1,4 +1,4 @@
-//! The thread of one connection: answers what a rank asks, and hands its records on.
+//! The thread of one connection: it answers a rank's questions and passes its records on.
 
 use std::io;
 use std::time::Duration;
@@ -9,10 +9,11 @@ use super::board::Shared;
 use crate::link::{Link, in_words};
 use crate::message::{Down, Progress, Up};
 
-/// A rank that says nothing for so long is lost. It asks four times a second.
+/// A rank is considered lost if it sends nothing for this long. It asks at least every 250 ms in a run of up to 1,250
+/// ranks, and every 20 s in a run of 100,000 ranks (see `pace`).
 pub const LOST_AFTER: Duration = Duration::from_secs(30);
 
-/// Serves a rank to the end of the run. A rank whose connection ends before is lost.
+/// Serves a rank until the end of the run. If the connection ends earlier, the rank is lost.
 pub fn serve(shared: &Shared, number: u32, link: &mut Link) {
     let lost = loop {
         match answer(shared, number, link) {
@@ -27,17 +28,17 @@ pub fn serve(shared: &Shared, number: u32, link: &mut Link) {
     shared.changed();
 }
 
-/// Answers the next question. Says whether it was the last.
+/// Answers the next question. Returns whether it was the last one.
 fn answer(shared: &Shared, number: u32, link: &mut Link) -> io::Result<bool> {
     let up: Up = link.receive(LOST_AFTER)?;
-    // Read before anything else: what the rank makes of it lies between its question and our answer.
+    // Read the clock first: the comparison needs an instant between the rank's question and this answer.
     let clock = monotonic_now();
     let (down, is_last) = reply(shared, number, up, clock);
     link.send(&down, LOST_AFTER)?;
     Ok(is_last)
 }
 
-/// The answer to what a rank said, which was here when the clock of rank 0 showed `clock`. Says whether it is the last.
+/// Returns the answer to a message that arrived when rank 0's clock showed `clock`, and whether it is the last answer.
 pub fn reply(shared: &Shared, number: u32, up: Up, clock: Nanos) -> (Down, bool) {
     let (mut is_last, mut sink) = (false, None);
     let (has, is_free, records) = match up {
@@ -55,7 +56,7 @@ pub fn reply(shared: &Shared, number: u32, up: Up, clock: Nanos) -> (Down, bool)
             (0, false, Vec::new())
         }
     };
-    // What a sink does at its end may wait for others.
+    // Dropping a sink may wait for other threads, so the board is not locked here.
     drop(sink);
     if !records.is_empty() {
         let sink = shared.lock().take_sink(number, has);
@@ -67,7 +68,8 @@ pub fn reply(shared: &Shared, number: u32, up: Up, clock: Nanos) -> (Down, bool)
     shared.changed();
     let down = {
         let board = shared.lock();
-        // Orders are given one after the other: none is left out because the next one came soon.
+        // Each rank gets the orders one after the other; no order is skipped, even if the next one has been given
+        // already.
         let what = board.after(has).filter(|_| is_free).cloned();
         Down {
             clock,

@@ -1,4 +1,4 @@
-//! Who comes to the meeting: ranks of this run join, everybody else is refused with a reason.
+//! Accepts processes that connect to rank 0: ranks of this run join, all others are refused with a reason.
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -15,25 +15,25 @@ use crate::meeting::JoinError;
 use crate::message::{Challenge, Hello, Introduction, PROTOCOL, Welcome};
 use crate::token::{Token, TokenError, nonce};
 
-/// How long a process may take to say who it is.
+/// How long a process may take to introduce itself.
 const INTRODUCTION: Duration = Duration::from_secs(10);
-/// How long to wait after a connection that could not be accepted.
+/// How long to wait after accepting a connection failed.
 const BEFORE_NEXT: Duration = Duration::from_millis(50);
-/// The most processes that may be about to say who they are, beside the ranks.
+/// The number of connections that may be open in addition to the number of ranks.
 const STRANGERS: usize = 64;
 
-/// What is needed to tell ranks from others.
+/// What rank 0 needs to recognise the ranks of its run.
 pub struct Guests {
     pub token: Token,
     pub me: Introduction,
     pub salt: String,
-    /// What tells rank 0 from another one.
+    /// The random identity that distinguishes this rank 0 from another one.
     pub instance: String,
     pub notice: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 impl Hello {
-    /// What a process says of itself, with the proof that it has the token.
+    /// A process's statement about itself, with the proof that it has the token.
     pub fn of(
         me: &Introduction,
         token: &Token,
@@ -47,7 +47,7 @@ impl Hello {
     }
 }
 
-/// Lets processes in until the run is over.
+/// Accepts connections until the run is over.
 pub fn accept(
     listener: &TcpListener,
     shared: &Arc<Shared>,
@@ -61,7 +61,7 @@ pub fn accept(
         if closed.load(Ordering::Relaxed) {
             return;
         }
-        // A connection that ended before it was accepted, or no descriptor for it: the process tries again.
+        // The connection ended before it was accepted, or no file descriptor was free. The process tries again.
         let Ok((stream, _)) = stream else {
             drop(shared.wait(shared.lock(), BEFORE_NEXT));
             continue;
@@ -84,7 +84,7 @@ pub fn accept(
     }
 }
 
-/// Asks a process who it is. Gives the number and the connection of a rank that has joined.
+/// Lets a process introduce itself. Returns the number and the connection of a rank that has joined.
 fn welcome(stream: TcpStream, shared: &Shared, guests: &Guests) -> io::Result<Option<(u32, Link)>> {
     let from = stream.peer_addr()?;
     let mut link = Link::new(stream)?;
@@ -95,7 +95,7 @@ fn welcome(stream: TcpStream, shared: &Shared, guests: &Guests) -> io::Result<Op
     let nonces = [challenge.nonce.as_str(), &hello.nonce];
     let is_proven = guests.token.is_proven(&hello.proof, "member", nonces, &hello.introduction);
     if !is_proven {
-        // Nothing is told to a stranger but that it is one.
+        // A process without the token gets no other information.
         let why = "it does not have the token of this run".to_owned();
         link.send(&Welcome::Refused { why, mistake: false }, INTRODUCTION)?;
         (guests.notice)(&format!(
@@ -113,7 +113,7 @@ fn welcome(stream: TcpStream, shared: &Shared, guests: &Guests) -> io::Result<Op
         return Ok(None);
     }
     if let Err((why, ends_run)) = join(shared, &guests.me, &other) {
-        // The process is told before rank 0 ends for it.
+        // Send the refusal before rank 0 ends the run because of it.
         let told = link.send(&Welcome::Refused { why: why.clone(), mistake: true }, INTRODUCTION);
         if ends_run {
             shared.lock().refusal.get_or_insert(JoinError::Mistake(why));
@@ -135,7 +135,7 @@ fn welcome(stream: TcpStream, shared: &Shared, guests: &Guests) -> io::Result<Op
     }
 }
 
-/// Enters a rank; or says why it does not fit, and whether the run cannot begin for that.
+/// Registers a rank. The error says why it does not fit, and whether the run cannot begin because of it.
 fn join(shared: &Shared, me: &Introduction, other: &Introduction) -> Result<(), (String, bool)> {
     let mut board = shared.lock();
     let has_begun = board.missing().is_empty();

@@ -1,5 +1,5 @@
-//! The thread that talks with rank 0: asks for the time and for orders, and brings records. Over which line, and by
-//! which clock, is not decided here.
+//! The thread that communicates with rank 0: it compares the clocks, receives orders and sends records. The connection
+//! and the clock are chosen by the caller.
 
 use std::io;
 use std::sync::Arc;
@@ -15,26 +15,26 @@ use crate::link::{Link, in_words};
 use crate::message::{ClockReport, Down, Order, Sent, Up};
 use crate::pace::{self, WaitsFor};
 
-/// Rank 0 is lost when it does not answer for so long.
+/// Rank 0 is considered lost if it does not answer for this long.
 const LOST_AFTER: Duration = Duration::from_secs(30);
-/// Exchanges in a row when the clocks are first compared with each other, and after each pass.
+/// The number of exchanges without pauses when the clocks are first compared, and after each pass.
 const BURST: u32 = 16;
-/// The most records of a message, and the most of their reads and events.
+/// Limits for one message: the number of records, and the number of their reads and events.
 const MOST_RECORDS: usize = 4_096;
 const MOST_ROWS: usize = 500_000;
 
-/// The way to rank 0, and the clock that its answers are held against.
+/// The connection to rank 0, and this rank's clock.
 pub trait Line {
-    /// What this rank's clock shows.
+    /// The current time of this rank's clock.
     fn now(&self) -> Nanos;
 
-    /// A question and its answer.
+    /// Sends a question and returns the answer.
     ///
     /// # Errors
-    /// When rank 0 does not answer in time.
+    /// If rank 0 does not answer in time.
     fn ask(&mut self, up: &Up) -> io::Result<Down>;
 
-    /// Lets so much time pass, less where there is news.
+    /// Waits for at most this time; ends earlier if there is something to tell rank 0.
     fn wait(&mut self, desk: &Desk, most: Duration);
 }
 
@@ -50,14 +50,14 @@ impl Line for Link {
 
     fn wait(&mut self, desk: &Desk, most: Duration) {
         let state = desk.lock();
-        // News that came meanwhile woke nobody.
+        // A notification that came before this lock woke nobody, so check for news first.
         if !state.has_news() {
             drop(desk.wait(state, most));
         }
     }
 }
 
-/// Talks with rank 0 until the run is over, for one of so many ranks.
+/// Communicates with rank 0 until the run is over. `ranks` is the number of ranks of the run.
 pub fn carry<L: Line>(line: L, desk: &Arc<Desk>, ranks: u32) {
     let mut courier = Courier {
         line,
@@ -83,11 +83,11 @@ pub fn carry<L: Line>(line: L, desk: &Arc<Desk>, ranks: u32) {
 /// When the pass started.
 #[derive(Clone, Copy)]
 struct PassStart {
-    /// By rank 0's clock.
+    /// The start by rank 0's clock.
     at: Nanos,
-    /// By this clock.
+    /// The start by this rank's clock.
     here: Nanos,
-    /// Whether requests are due at offsets from it that the plan gives.
+    /// Whether the plan states when requests are due, as offsets from the start.
     is_scheduled: bool,
 }
 
@@ -95,13 +95,13 @@ struct Courier<L> {
     line: L,
     ranks: u32,
     clock: Clock,
-    /// The least round trip so far, in nanoseconds.
+    /// The shortest round trip so far, in nanoseconds.
     least: u64,
-    /// The longest round trip since the order, in nanoseconds.
+    /// The longest round trip since the order was received, in nanoseconds.
     longest: u64,
-    /// The largest bound of a record of the pass.
+    /// The largest error bound of the pass's records, in nanoseconds.
     bound: u64,
-    /// The start of the pass.
+    /// The start of the current pass.
     start: Option<PassStart>,
 }
 
@@ -113,7 +113,7 @@ impl<L: Line> Courier<L> {
         loop {
             let mut batch = Vec::new();
             let is_over = self.collect(desk, &mut batch);
-            // Instants of the records that were just collected lie before this exchange.
+            // This exchange comes after the instants of the records just collected, so their offsets are interpolated.
             self.ask(desk)?;
             if !batch.is_empty() {
                 self.bring(desk, batch)?;
@@ -154,7 +154,7 @@ impl<L: Line> Courier<L> {
         }
     }
 
-    /// Takes the records that are there. Says whether the pass was played and these are its last.
+    /// Takes the records that are available. Returns whether the pass is complete and these are its last records.
     fn collect(&mut self, desk: &Desk, batch: &mut Vec<Sent>) -> bool {
         let mut state = desk.lock();
         let is_played = state.played.is_some();
@@ -175,7 +175,7 @@ impl<L: Line> Courier<L> {
         false
     }
 
-    /// One question and its answer.
+    /// Sends one question and handles the answer.
     fn ask(&mut self, desk: &Desk) -> io::Result<()> {
         let (order, progress) = {
             let state = desk.lock();
@@ -222,15 +222,15 @@ impl<L: Line> Courier<L> {
         Ok(())
     }
 
-    /// Moves the instants of a record to rank 0's axis: all by the same time, so that what lies between them
-    /// is what this clock measured.
+    /// Moves the instants of a record to rank 0's axis. All instants move by the same offset, so the durations between
+    /// them remain as this clock measured them.
     fn shift(&mut self, record: &mut Record) {
         let at = record.picked.unwrap_or(record.due);
         let Some(offset) = self.clock.offset(at) else { return };
         self.bound = self.bound.max(offset.bound_ns);
         let due = record.due;
         record.shift(offset.ns);
-        // By the plan it is due so long after the start, by rank 0's clock, however this one drifts.
+        // The plan counts due times from the start by rank 0's clock, so they do not depend on the drift of this clock.
         if let Some(PassStart { at, here, is_scheduled: true }) = self.start {
             let planned = at + due.since(here);
             record.due = record.picked.map_or(planned, |picked| planned.min(picked));

@@ -1,4 +1,4 @@
-//! What the thread of the run and the courier of a member share.
+//! The state that a member's main thread and its courier thread share.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,44 +8,44 @@ use inferometer_model::time::Nanos;
 use super::LOOK_EVERY;
 use crate::message::{Order, PassReport, Progress, Sent};
 
-/// Gives the next record of the pass: `Ok(None)` where there is none now, an error after the last one.
+/// Returns the next record of the pass: `Ok(None)` if there is none yet, an error after the last record.
 pub type Outgoing = Box<dyn FnMut() -> Result<Option<Sent>, Over> + Send>;
 
-/// There will be no more records.
+/// The pass has no more records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Over;
 
 #[derive(Default)]
 pub struct State {
-    /// The number of the order that the member has.
+    /// The number of the member's current order.
     pub order: u64,
     pub what: Option<Order>,
-    /// Whether the thread of the run has taken it.
+    /// Whether the main thread has taken the order.
     taken: bool,
-    /// Whether it is done.
+    /// Set when the order is done; contains the report if the order was a pass.
     pub done: Option<Option<Box<PassReport>>>,
-    /// Whether rank 0 knows that it is done.
+    /// Whether rank 0 knows that the order is done.
     pub told: bool,
     pub prepared: Option<String>,
-    /// When the pass starts, by this clock.
+    /// When the pass starts, by this rank's clock.
     pub start: Option<Nanos>,
     pub records: Option<Outgoing>,
-    /// Whether the plan says when requests of the pass are due.
+    /// Whether the plan states when requests of the pass are due.
     pub is_scheduled: bool,
-    /// The pass is complete; its records are not sent yet.
+    /// The report of a complete pass whose records are not all sent yet.
     pub played: Option<PassReport>,
     pub alarm: Option<Box<dyn FnOnce() + Send>>,
     pub stopped: bool,
-    /// Why this rank cannot go on.
+    /// Why this rank cannot continue.
     pub failed: Option<String>,
-    /// Why there is no rank 0 any more.
+    /// Why rank 0 is lost.
     pub lost: Option<String>,
-    /// The courier has left.
+    /// Whether the courier thread has ended.
     pub left: bool,
 }
 
 impl State {
-    /// How far this rank is. `round_trip_ns`: the longest round trip since the order.
+    /// The progress of this rank. `round_trip_ns`: the longest round trip since the order was received.
     pub fn progress(&self, round_trip_ns: u64) -> Progress {
         match (&self.done, &self.prepared) {
             (Some(report), _) => Progress::Done(report.clone()),
@@ -61,12 +61,12 @@ impl State {
         (self.records, self.played) = (None, None);
     }
 
-    /// Whether rank 0 is to hear something at once.
+    /// Whether the courier must contact rank 0 immediately.
     pub fn has_news(&self) -> bool {
         self.done.is_some() && !self.told || self.played.is_some()
     }
 
-    /// The order that the thread of the run has not taken, if there is one. What it took before is done.
+    /// Returns the order if the main thread has not taken it yet. If it has, that order is now done.
     fn next_order(&mut self) -> Option<Order> {
         if self.taken {
             self.done.get_or_insert(None);
@@ -107,12 +107,12 @@ impl Desk {
         self.changed.notify_all();
     }
 
-    /// Lets a time pass.
+    /// Waits for this time, or until the state changes.
     pub fn pause(&self, span: Duration) {
         drop(self.wait(self.lock(), span));
     }
 
-    /// The next order, if it is there; the one before is done.
+    /// Returns the next order if it has arrived. The previous order is done.
     #[cfg(test)]
     pub fn take_order(&self) -> Option<Order> {
         self.lock().next_order()
@@ -126,12 +126,12 @@ impl Desk {
             }
             let was_done = state.done.is_some();
             let order = state.next_order();
-            // Who is woken for nothing asks rank 0 for nothing.
+            // Notifies the courier only if something changed, so that it sends no unnecessary questions to rank 0.
             if order.is_some() || state.done.is_some() != was_done {
                 self.changed();
             }
             if let Some(order) = order {
-                // Rank 0 waits for this word.
+                // Rank 0 waits for the message that the order is done, so this waits until the courier has sent it.
                 while matches!(order, Order::End { .. }) && !state.left {
                     state = self.wait(state, LOOK_EVERY);
                 }
@@ -173,7 +173,7 @@ impl Desk {
         loop {
             match &state.lost {
                 Some(why) => return Err(why.clone()),
-                // The answer may have brought the next order.
+                // `told` is cleared again if rank 0's reply contained the next order.
                 None if state.told || state.order != order => return Ok(()),
                 None => state = self.wait(state, LOOK_EVERY),
             }

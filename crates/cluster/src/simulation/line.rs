@@ -1,4 +1,4 @@
-//! The side of a rank in a simulation: its clock, its line to rank 0, and what its run does.
+//! A rank of the simulation: its clock, its connection to rank 0, and the actions of its run.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,7 +15,7 @@ use super::Scene;
 use crate::member::{Desk, Line, Over};
 use crate::message::{Down, Order, PassReport, Sent, Up};
 
-/// A rank and its clock: it began at another instant, and runs slower or faster.
+/// A simulated clock of a rank, with an offset to rank 0's clock and a drift.
 #[derive(Clone, Copy)]
 pub struct LocalClock {
     pub offset: u64,
@@ -27,22 +27,22 @@ impl LocalClock {
         (at as i64 + at as i64 * self.ppm / 1_000_000) as u64 + self.offset
     }
 
-    /// What rank 0's clock shows when this one shows `local`.
+    /// What rank 0's clock shows when this clock shows `local`.
     pub fn of_rank_0(self, local: u64) -> u64 {
         let since = i128::from(local - self.offset);
         (since * 1_000_000 / (1_000_000 + i128::from(self.ppm))) as u64
     }
 }
 
-/// What the thread of a rank asks the scheduler for.
+/// What the thread of a rank requests from the scheduler.
 pub enum Wish {
-    /// To say something, of so many bytes.
+    /// To send a message of this many bytes.
     Say(Up, u64),
     Sleep(Duration),
     Over,
 }
 
-/// How the scheduler lets it go on: at an instant, with an answer if there is one.
+/// Lets the thread of a rank continue at an instant, with a reply if there is one.
 pub struct Go {
     pub at: u64,
     pub down: Option<Down>,
@@ -55,7 +55,7 @@ pub struct VirtualLine {
     pub go: Receiver<Go>,
     pub rank: u32,
     pub script: Script,
-    /// How long reading and writing messages took here, and of how many bytes.
+    /// The total time for decoding messages on this machine, and their total bytes.
     pub coding: Arc<Mutex<(Duration, u64)>>,
 }
 
@@ -75,7 +75,7 @@ impl Line for VirtualLine {
     }
 
     fn ask(&mut self, up: &Up) -> io::Result<Down> {
-        // What arrives is what its bytes say.
+        // Rank 0 receives what is decoded from the bytes, as over a network.
         let text = serde_json::to_vec(up)?;
         let began = monotonic_now();
         let up = serde_json::from_slice(&text)?;
@@ -89,27 +89,27 @@ impl Line for VirtualLine {
 
     fn wait(&mut self, desk: &Desk, most: Duration) {
         if !self.script.act(desk, self.now()) {
-            // A rank that is gone is told by its next question.
+            // If the scheduler has ended, the next question returns the error.
             let _ = self.wish(Wish::Sleep(most));
         }
     }
 }
 
-/// What the thread of the run does at a rank: it takes orders, makes itself ready, and sends requests as they are due.
+/// What the run's main thread does at a rank: it takes orders, prepares, and makes records when requests are due.
 pub struct Script {
     pub scene: Scene,
     pub rank: u32,
     pub clock: LocalClock,
-    /// The number of the order of the pass, once it has begun.
+    /// The number of the order of the current pass, once the pass has begun.
     pub pass: Option<u64>,
     pub knows_start: bool,
     pub made: u64,
     pub outgoing: Arc<Mutex<Made>>,
-    /// How long before the start each rank knew it, in nanoseconds; negative where it was over.
+    /// How long before the start each rank knew it, in nanoseconds; negative if the start was already over.
     pub ahead: Arc<Mutex<Vec<i64>>>,
 }
 
-/// Records that wait for the courier.
+/// Records that the courier has not yet taken.
 #[derive(Default)]
 pub struct Made {
     records: VecDeque<Sent>,
@@ -126,7 +126,7 @@ impl Made {
 }
 
 impl Script {
-    /// Does what there is to do; false where there is nothing.
+    /// Does the next step of the run; false if there is nothing to do. In a pass: true after the last record.
     fn act(&mut self, desk: &Desk, now: Nanos) -> bool {
         let (order, is_told) = {
             let state = desk.lock();

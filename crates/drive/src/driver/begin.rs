@@ -1,5 +1,4 @@
-//! Begins the requests that are due, or drops them at the limit of requests in flight. It reads
-//! nothing.
+//! Begins the requests that are due, or drops them at the limit of requests in flight. It reads no responses.
 
 use std::time::Duration;
 
@@ -16,13 +15,13 @@ use crate::encode::Encoded;
 use crate::exchange::Exchange;
 use crate::job::Recorder;
 
-/// Most requests begun in one turn, so that arrivals are read in between.
+/// The most requests that are begun in one turn, so that arrivals are read in between.
 const BEGIN_PER_TURN: usize = 32;
-/// Time until a source that had no request ready, or a recorder that had no room, is asked again.
+/// How long to wait before trying again, if the source had no request ready or the recorder had no room.
 const RETRY: Duration = Duration::from_millis(1);
 
 impl<R: Recorder> Driver<R> {
-    /// Begins every request that is due, and says when the next one is.
+    /// Begins every request that is due. Returns when the next one is due.
     pub(super) fn begin_due<N: Net>(&mut self, net: &mut N) -> Wake {
         for _ in 0..BEGIN_PER_TURN {
             let due = match self.load.next_due() {

@@ -1,5 +1,5 @@
-//! What the event loops of a pass have in common: its requests in their order, its limits, what ends it early, and
-//! who receives its records. A loop asks when a request begins and when it ends, never for a token.
+//! What the event loops of a pass have in common: its requests in their order, its limits, what ends it
+//! early, and the recorder. A loop takes the lock when a request begins and when it ends, never for a token.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,7 +31,7 @@ pub(super) struct Common<R> {
     pub interrupted: Arc<AtomicBool>,
     /// Whether the pass ends early: each loop cancels what it has in flight.
     pub ends_early: AtomicBool,
-    /// Whether connections may still carry one request after the other.
+    /// Whether connections may still carry several requests, one after the other.
     pub reuses_connections: AtomicBool,
     pub memory: AnswerMemory,
 }
@@ -61,35 +61,35 @@ impl<R> Common<R> {
     }
 }
 
-/// What only one event loop at a time may look at.
+/// The state that only one event loop at a time may use.
 pub(super) struct State<R> {
     /// Index of the pass in the run.
     pub pass: u32,
     pub stages: Stages,
     pub encoder: Encoder,
-    /// Whose turn it is among the servers.
+    /// The servers, and whose turn it is.
     pub servers: Servers,
     pub recorder: R,
     pub watch: Option<Watch>,
     /// Counts requests that were never begun.
     pub never_begun: Arc<Live>,
-    /// Which of the requests of the pass are this process's.
+    /// Which requests of the pass belong to this process.
     pub share: Share,
-    /// How many requests those are, if that is known.
+    /// How many requests this process has, if that is known.
     pub planned: Option<u32>,
-    /// How many of them have a record, or are in flight.
+    /// How many of them have a record or are in flight.
     pub next: u32,
-    /// How many were taken that follow no other.
+    /// How many were begun that follow no other request of a conversation.
     pub begun: u32,
     pub places: Places,
     pub loops: Vec<Loop>,
     /// Which loop takes which request.
     pub order: Order,
-    /// When the pass starts; absent: as soon as everything is prepared.
+    /// Decides when the pass starts; `None`: as soon as everything is prepared.
     pub gate: Option<Box<dyn StartGate>>,
     /// When it started.
     pub start: Option<Nanos>,
-    /// Why the requests that were not begun never will be, if that is so.
+    /// Why the remaining requests will never begin, if they will not.
     pub rest: Option<Rest>,
     /// The detail of requests that are cancelled because the pass ends early.
     pub cancelled: Option<&'static str>,
@@ -99,9 +99,9 @@ pub(super) struct State<R> {
 /// One of the event loops.
 #[derive(Default)]
 pub(super) struct Loop {
-    /// Its part of the requests, where these are known beforehand.
+    /// Its part of the requests; `None` for the only loop of a pass.
     pub part: Option<Share>,
-    /// How many requests of its part it has begun that follow no other.
+    /// How many requests of its part it has begun that follow no other one.
     pub begun: u32,
     pub is_prepared: bool,
     pub is_done: bool,
@@ -111,27 +111,27 @@ pub(super) struct Loop {
 /// Why requests are never begun.
 #[derive(Clone)]
 pub(super) struct Rest {
-    /// When that was known; absent: when the last request has ended.
+    /// When this was known; `None`: the time when the last request has ended.
     at: Option<Nanos>,
     why: String,
 }
 
-/// What a loop gets that asks for a request.
+/// The answer to a loop that takes a request.
 pub(super) enum Taken {
     Begun(Box<Encoded>, Record),
-    /// It was dropped: the record of it is made. Its conversation, and the record.
+    /// The request was dropped and recorded. Its conversation, and the record.
     Dropped(u32, Record),
-    /// None yet: it waits for a thread that makes requests, or one that writes records.
+    /// No request yet: the thread that makes requests, or the one that writes records, is behind.
     Later,
-    /// None until another request has ended: as many are in flight as may be.
+    /// No request until another one has ended: the limit of requests in flight is reached.
     Full,
-    /// None any more.
+    /// No request any more.
     Over,
 }
 
 impl<R: Recorder> State<R> {
-    /// Takes up the request of a loop that is due. `continues`: the conversation that it goes on with, by its number
-    /// in the loop.
+    /// Takes the request of a loop that is due. `continues` is the conversation of which it is the next turn,
+    /// by its number in the loop.
     pub fn take(&mut self, which: usize, due: Nanos, now: Nanos, continues: Option<u32>) -> Taken {
         if self.rest.is_some() || self.planned.is_some_and(|planned| self.next >= planned) {
             return Taken::Over;
@@ -143,7 +143,7 @@ impl<R: Recorder> State<R> {
             return Taken::Full;
         }
         if self.recorder.is_behind() {
-            // Memory is bounded. That it begins late shows in its record.
+            // This bounds the memory. The record shows that the request begins late.
             self.waits.begin(now);
             return Taken::Later;
         }
@@ -160,7 +160,8 @@ impl<R: Recorder> State<R> {
             Next::Request(mut encoded) => {
                 self.loops[which].begun += u32::from(continues.is_none());
                 self.begun += u32::from(continues.is_none());
-                // Requests that follow others have the numbers that are left.
+                // If loops do not have requests of their own, numbers are given in the order in which
+                // requests begin.
                 let number = if self.order == Order::Own { number } else { self.next };
                 if full {
                     let why = format!(
@@ -180,7 +181,7 @@ impl<R: Recorder> State<R> {
                 self.encoder.address_to(&mut encoded, server);
                 return Taken::Begun(encoded, record);
             }
-            // It waits for a request to end, or for a thread that makes requests.
+            // The source waits for the end of a request, or for a thread that makes requests.
             Next::Wait => return Taken::Later,
             Next::Exhausted => "the source of requests ended before it was due".to_owned(),
             // The dialect supports no request of this source, so the rest is skipped.
@@ -191,7 +192,8 @@ impl<R: Recorder> State<R> {
         Taken::Over
     }
 
-    /// A request has ended. Those that would have followed it and will not are recorded as skipped.
+    /// Records a request that has ended. Turns that would have followed it, and will not, are recorded as
+    /// skipped.
     pub fn end(
         &mut self,
         which: usize,
@@ -206,7 +208,7 @@ impl<R: Recorder> State<R> {
             watch.ended(&record);
         }
         self.notify(conversation, &record, answer.as_deref().unwrap_or_default());
-        // Reasoning is output too.
+        // Reasoning is part of the output.
         let text = answer.map(|answer| reasoning.unwrap_or_default() + &answer);
         self.recorder.record(record, text);
     }
@@ -221,15 +223,15 @@ impl<R: Recorder> State<R> {
         }
     }
 
-    /// The pass ends early: what is in flight is cancelled with one detail, and what was not begun is skipped with
-    /// another.
+    /// Ends the pass early: requests in flight are cancelled with one detail, and requests that were not
+    /// begun are skipped with another.
     pub fn end_early(&mut self, which: usize, cancelled: Option<&'static str>, skipped: &str) {
         self.cancelled = cancelled;
         self.rest.get_or_insert(Rest { at: None, why: skipped.to_owned() });
         self.wake_others(which);
     }
 
-    /// A loop has nothing in flight and begins nothing any more.
+    /// Notes that a loop has nothing in flight and begins nothing any more.
     pub fn loop_ends(&mut self, which: usize, now: Nanos) {
         self.skip_rest_if_alone(now);
         self.loops[which].is_done = true;
@@ -239,7 +241,7 @@ impl<R: Recorder> State<R> {
         self.waits.end(now);
     }
 
-    /// A loop has prepared itself. Says when the pass starts, if all have.
+    /// Notes that a loop is prepared. Returns when the pass starts, if all loops are prepared.
     pub fn prepared(&mut self, which: usize, now: Nanos) -> Prepared {
         self.loops[which].is_prepared = true;
         if let Some(start) = self.start {
@@ -249,7 +251,7 @@ impl<R: Recorder> State<R> {
             return Prepared::WaitsForLoops;
         }
         let start = match &mut self.gate {
-            // The others wake up until then.
+            // The other loops wake up in this time.
             None if self.loops.len() > 1 => now + WAKING,
             None => now,
             Some(gate) => match gate.start(now) {
@@ -262,7 +264,7 @@ impl<R: Recorder> State<R> {
         Prepared::Starts(start)
     }
 
-    /// The number in the process of a request, or a conversation, that has one in a loop.
+    /// The number, within the process, of a request or conversation that has this number in a loop.
     fn of_process(&self, which: usize, number: u32) -> u32 {
         match self.loops[which].part {
             Some(part) => self.share.count_of(part.index_of(number)),
@@ -270,7 +272,7 @@ impl<R: Recorder> State<R> {
         }
     }
 
-    /// The number in the process of the next request of a loop that follows no other.
+    /// The number, within the process, of a loop's next request that follows no other one.
     fn number(&self, which: usize) -> u32 {
         match self.order {
             Order::NextOfAll => self.begun,
@@ -278,7 +280,7 @@ impl<R: Recorder> State<R> {
         }
     }
 
-    /// Whether a request that follows no other has a record, or is in flight.
+    /// Whether a request that follows no other one has a record or is in flight.
     fn is_taken(&self, number: u32) -> bool {
         let index = self.share.index_of(number);
         let of = |one: &&Loop| one.part.is_some_and(|part| part.owns(index.into()));
@@ -286,7 +288,7 @@ impl<R: Recorder> State<R> {
         owner.is_some_and(|one| one.part.is_some_and(|part| part.count_of(index) < one.begun))
     }
 
-    /// The record of a request, by its number.
+    /// The record of a request that has this number within the process.
     fn planned_record(&mut self, number: u32, due: Nanos, info: Option<&RequestInfo>) -> Record {
         let mut record = Record::planned(self.pass, self.share.index_of(number), due);
         record.streamed = self.encoder.is_streamed();
@@ -319,13 +321,13 @@ impl<R: Recorder> State<R> {
         record
     }
 
-    /// Records what will never be begun, unless another loop may still take requests before.
+    /// Records the requests that will never begin, unless another loop may still take requests.
     fn skip_rest_if_alone(&mut self, now: Nanos) {
         let running = self.loops.iter().filter(|one| !one.is_done).count();
         let Some(Rest { at, why }) = self.rest.clone().filter(|_| running == 1) else { return };
         let now = at.unwrap_or(now);
         let Some(planned) = self.planned else { return };
-        // There may be millions of them: those that follow each other and are alike are recorded together.
+        // There may be millions of them: successive ones that are alike are recorded together.
         let mut alike: Option<(Option<RequestInfo>, Record, u32)> = None;
         let by_loops = self.order == Order::Own;
         let mut number = if by_loops { 0 } else { self.next };
@@ -361,7 +363,7 @@ impl<R: Recorder> State<R> {
         self.recorder.record_never_begun(record, count);
     }
 
-    /// Wakes the loop that may begin its request now, if that is another one.
+    /// Wakes the loop that may begin its request now, unless it is the calling one.
     fn wake_next(&self, which: usize) {
         let next = self.places.next().filter(|next| *next != which);
         if let Some(waker) = next.and_then(|next| self.loops[next].waker.as_ref()) {
@@ -375,7 +377,7 @@ impl<R: Recorder> State<R> {
     }
 }
 
-/// What a loop waits for that has prepared itself.
+/// What a prepared loop waits for.
 pub(super) enum Prepared {
     Starts(Nanos),
     WaitsForLoops,

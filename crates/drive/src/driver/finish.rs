@@ -1,4 +1,4 @@
-//! Ends requests, whatever their outcome, and hands them to the recorder.
+//! Ends requests, whatever their outcome, and gives them to the recorder.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -42,8 +42,8 @@ impl<R: Recorder> Driver<R> {
         self.common.lock().end(self.which, conversation, record, (answer, reasoning));
     }
 
-    /// Cancels requests in flight, here and in the other loops. Those not begun are skipped. The first loop that
-    /// says why is the one that counts.
+    /// Ends the pass early: cancels the requests in flight, here and in the other loops, and skips those that
+    /// were not begun. Only the reasons of the first call count.
     pub(super) fn abort<N: Net>(
         &mut self,
         net: &mut N,

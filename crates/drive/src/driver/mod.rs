@@ -1,8 +1,8 @@
-//! The driver: begins requests when the load model says so, sends them over connections, and hands
-//! every one of them to the recorder, whatever its outcome.
+//! The driver: it begins requests when the load model says so, sends them over connections, and gives each of
+//! them to the recorder, whatever its outcome.
 //!
-//! An actor over a [`Net`]: nothing here sleeps, blocks or reads any other clock. Between a
-//! socket read and its stamp nothing is done at all.
+//! It is an actor over a [`Net`]: nothing here sleeps, blocks or reads another clock. Nothing is done between
+//! a socket read and its stamp.
 
 mod begin;
 mod common;
@@ -32,9 +32,9 @@ use crate::live::{Live, LoopCounts};
 use crate::timers::Timers;
 use crate::watch::{CHECK_PERIOD, Watch};
 
-/// Most requests encoded ahead in one turn, so that arrivals are read in between.
+/// The most requests that are encoded ahead in one turn, so that arrivals are read in between.
 const ENCODE_PER_TURN: usize = 8;
-/// Room for one read. What does not fit is read in the next turn.
+/// The most bytes of one read. What does not fit is read in the next turn.
 const READ_BUFFER: usize = 256 << 10;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,15 +48,15 @@ enum Stage {
     Done,
 }
 
-/// Performs a [`Job`], or the part of it that one of several event loops has.
+/// Performs a [`Job`], or the part of one of several event loops.
 pub struct Driver<R> {
     /// What all event loops of the pass have in common.
     common: Arc<Common<R>>,
-    /// Which of them this one is.
+    /// The index of this event loop.
     which: usize,
     /// When its requests are due.
     load: Box<dyn LoadModel>,
-    /// Where it connects.
+    /// The servers that it connects to.
     servers: Servers,
     timeouts: Timeouts,
     most_time: Option<Duration>,
@@ -68,25 +68,25 @@ pub struct Driver<R> {
     connections: Connections,
     timers: Timers,
     in_flight: u32,
-    /// Its part of the most requests in flight, if there is a limit.
+    /// Its part of the limit of requests in flight, if there is one.
     most_in_flight: Option<u32>,
-    /// The share of the process and the part of this loop, where it has conversations of its own.
+    /// The share of the process and the part of this loop, if the loop has conversations of its own.
     own_conversations: Option<(Share, Share)>,
-    /// There is no request to begin any more, whatever the load model asks for.
+    /// Whether there are no requests to begin any more, whatever the load model says.
     begins_no_more: bool,
     /// Whether there may be a request to encode ahead.
     may_encode: bool,
     buffer: Vec<u8>,
-    /// When it looks next whether the pass is to end early, if something decides that.
+    /// When it checks next whether the pass is to end early, if the job has a watcher.
     next_look: Option<Nanos>,
 }
 
-/// How often, and for how long, no request began because the recorder was behind.
+/// How often, and for how long, no request began because too many records were waiting to be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
     /// How often.
     pub count: u64,
-    /// How long, in all.
+    /// How long in total.
     pub time: Duration,
     since: Option<Nanos>,
 }
@@ -105,8 +105,8 @@ impl Waits {
 }
 
 impl<R: Recorder> Driver<R> {
-    /// A driver that has not started. Setting `stop` and waking it ends the pass: requests in flight
-    /// are cancelled, requests not begun are skipped, and all are recorded.
+    /// A driver that has not started. If `stop` is set and the actor is woken, the pass ends: requests in
+    /// flight are cancelled, requests that were not begun are skipped, and all are recorded.
     pub fn new(job: Job, recorder: R, live: Arc<Live>, stop: Arc<AtomicBool>) -> Self {
         let next_look = job.watcher.as_ref().map(|_| Nanos::ZERO);
         let counts = live.of_loop();
@@ -155,8 +155,8 @@ impl<R: Recorder> Driver<R> {
         }
     }
 
-    /// The same of a share of a pass. The job's load model and its counts are those of the share; records
-    /// have the indices of the pass. `is_in_source`: the source has no requests of other shares.
+    /// Performs a share of a pass. The job's load model and its counts are those of the share; records have
+    /// the indices of the pass. With `is_in_source`, the source has only the requests of the share.
     #[must_use]
     pub fn of_share(self, share: Share, is_in_source: bool) -> Self {
         let mut state = self.common.lock();
@@ -168,18 +168,18 @@ impl<R: Recorder> Driver<R> {
         self
     }
 
-    /// The same of a pass that starts when a gate says so.
+    /// Starts the pass when a gate says so.
     #[must_use]
     pub fn starting_at(self, gate: Box<dyn StartGate>) -> Self {
         self.common.lock().gate = Some(gate);
         self
     }
 
-    /// The same pass on several event loops, each with its part. They end together what ends early, and the last
-    /// one to end records what was never begun.
+    /// Splits the pass into several event loops, each with its part. If the pass ends early, it ends in all
+    /// loops, and the last loop to end records the requests that never began.
     ///
     /// # Panics
-    /// If there is no part.
+    /// If `parts` is empty.
     #[must_use]
     pub fn on_loops(self, order: Order, parts: Vec<LoopPart>) -> Vec<Self> {
         let mut state = self.common.lock();
@@ -214,7 +214,7 @@ impl<R: Recorder> Driver<R> {
         drivers
     }
 
-    /// How long requests that were due waited for the recorder.
+    /// How often and how long due requests waited for the recorder.
     pub fn waits(&self) -> Waits {
         self.common.lock().waits
     }
@@ -224,17 +224,17 @@ impl<R: Recorder> Driver<R> {
         self.start
     }
 
-    /// Whether connections may still carry one request after the other. False if the job did not
-    /// allow it, or the server closed a connection that it had promised to keep.
+    /// Whether connections may still carry several requests, one after the other. False if the job did not
+    /// allow it, or if the server closed a connection that it had promised to keep.
     pub fn reuses_connections(&self) -> bool {
         self.common.reuses_connections.load(Relaxed)
     }
 
-    /// The hash of the bodies that were encoded, of a share with those of the other shares between them; and
-    /// the recorder.
+    /// The hash of the encoded bodies, and the recorder. For a share, the hash includes the bodies of the
+    /// other shares.
     ///
     /// # Panics
-    /// If another event loop of the pass is still there.
+    /// If another event loop of the pass still exists.
     pub fn into_parts(self) -> (String, R) {
         let common = Arc::into_inner(self.common).expect("the last event loop of its pass");
         let State { mut encoder, recorder, .. } = common.into_state();
@@ -263,7 +263,7 @@ impl<R: Recorder> Driver<R> {
         self.next_look.into_iter().chain(self.ends_at()).fold(wake, Wake::or_at)
     }
 
-    /// The instant until which the pass may go on, if there is one.
+    /// The time limit of the pass, if there is one.
     fn ends_at(&self) -> Option<Nanos> {
         self.most_time.map(|most| self.start + most)
     }

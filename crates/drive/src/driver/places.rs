@@ -1,17 +1,17 @@
-//! How many requests may be in flight at one time, over all event loops of a pass. A place that comes free is for
-//! the request that was due first.
+//! How many requests may be in flight at the same time, over all event loops of a pass. A free place is given
+//! to the request that was due first.
 
 use inferometer_load::OverLimit;
 use inferometer_model::time::Nanos;
 
 /// The places of requests in flight.
 pub(super) struct Places {
-    /// Most requests in flight, if there is a limit.
+    /// The most requests in flight, if there is a limit.
     pub most: Option<u32>,
-    /// What happens to a request that is due while as many are in flight.
+    /// What happens to a request that is due while the limit is reached.
     pub over_limit: OverLimit,
     in_flight: u32,
-    /// By loop: since when its next request has been due that waits for a place.
+    /// By loop: the due time of its next request, if that waits for a place.
     waiting: Vec<Option<Nanos>>,
 }
 
@@ -26,7 +26,7 @@ impl Places {
         self.in_flight
     }
 
-    /// Whether a loop may begin a request that was due then.
+    /// Whether a loop may begin a request with this due time.
     pub fn is_free_for(&self, which: usize, due: Nanos) -> bool {
         self.is_free()
             && self.next().is_none_or(|next| next == which || self.waiting[next] >= Some(due))
@@ -51,7 +51,7 @@ impl Places {
         first.min().map(|(_, at)| at).filter(|_| self.is_free())
     }
 
-    /// A loop has begun a request.
+    /// Notes that a loop has begun a request.
     pub fn begin(&mut self, which: usize) {
         self.in_flight += 1;
         if let Some(due) = self.waiting.get_mut(which) {
@@ -59,7 +59,7 @@ impl Places {
         }
     }
 
-    /// A request has ended.
+    /// Notes that a request has ended.
     pub fn end(&mut self) {
         self.in_flight -= 1;
     }
@@ -82,7 +82,7 @@ mod tests {
         places.end();
         assert_eq!(places.next(), Some(1));
         assert!(!places.is_free_for(0, Nanos(7)) && places.is_free_for(1, Nanos(5)));
-        // One that comes later and was due earlier goes first.
+        // A request that comes later, but was due earlier, is first.
         assert!(places.is_free_for(2, Nanos(4)));
         places.begin(1);
         places.end();

@@ -9,10 +9,10 @@ use super::{Driver, ENCODE_PER_TURN, Stage};
 use crate::connections::Purpose;
 use crate::job::Recorder;
 
-/// Most connections being opened at the same time, so that the server's queue of them does not
+/// The most connections that are being opened at the same time, so that the server's accept queue does not
 /// overflow.
 const MAX_OPENING: usize = 64;
-/// Time until a gate that did not know the start is asked again.
+/// How long to wait before calling a gate again whose start is not known yet.
 const GATE_PERIOD: Duration = Duration::from_millis(1);
 
 impl<R: Recorder> Driver<R> {
@@ -22,7 +22,7 @@ impl<R: Recorder> Driver<R> {
         let until = until.or_else(|| self.timeouts.connect.map(|limit| now + limit));
         while opened < self.connections_ahead && self.connections.opening_ahead() < MAX_OPENING {
             let server = self.servers.next_ahead();
-            // The other servers may take connections.
+            // The other servers may accept connections.
             if !self.open_ahead(net, server) && self.servers.count() == 1 {
                 break;
             }
@@ -52,7 +52,7 @@ impl<R: Recorder> Driver<R> {
         self.run(net)
     }
 
-    /// Opens as many connections as should be idle while the pass runs.
+    /// Opens connections until enough are idle while the pass runs.
     pub(super) fn open_spare<N: Net>(&mut self, net: &mut N) {
         let room = self
             .most_in_flight
@@ -63,7 +63,7 @@ impl<R: Recorder> Driver<R> {
         }
     }
 
-    /// Begins to open a connection with a server; false when that fails at once.
+    /// Begins to open a connection with a server. Returns false if that fails at once.
     pub(super) fn open_ahead<N: Net>(&mut self, net: &mut N, server: usize) -> bool {
         match net.connect(self.servers.address(server)) {
             Ok(conn) => {

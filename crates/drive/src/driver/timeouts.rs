@@ -1,4 +1,4 @@
-//! Gives up requests that have outlived a timeout of the plan.
+//! Ends requests that have exceeded a timeout of the plan.
 
 use inferometer_model::outcome::Outcome;
 use inferometer_net::{ConnId, Net};
@@ -15,7 +15,7 @@ impl<R: Recorder> Driver<R> {
         }
     }
 
-    /// Gives up the requests whose timeout has expired.
+    /// Ends the requests whose timeout has expired.
     pub(super) fn expire<N: Net>(&mut self, net: &mut N) {
         let now = net.now();
         while let Some(conn) = self.timers.due(now) {

@@ -1,4 +1,4 @@
-//! Sends requests and reads responses. Between a read and its stamp nothing is done.
+//! Sends requests and reads responses. Nothing is done between a read and its stamp.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -12,7 +12,7 @@ use crate::exchange::Exchange;
 use crate::job::Recorder;
 use crate::memory::ANSWERS_BYTES;
 
-/// The detail of a request whose kept connection the server had closed.
+/// The detail of a request on a kept connection that the server had closed.
 const CLOSED_AFTER_ANSWER: &str =
     "the server closed the connection after an earlier answer, without announcing it";
 
@@ -34,7 +34,7 @@ impl<R: Recorder> Driver<R> {
         }
     }
 
-    /// Reads what a connection has, once.
+    /// Reads from a connection, once.
     pub(super) fn receive<N: Net>(&mut self, net: &mut N, conn: ConnId) {
         let result = net.read(conn, &mut self.buffer);
         let Some(exchange) = self.connections.carried(conn) else {
@@ -50,7 +50,7 @@ impl<R: Recorder> Driver<R> {
                 let (progress, tokens) = exchange.feed(&arrived, &self.buffer[..arrived.bytes]);
                 if tokens > 0 {
                     self.live.chunks(tokens);
-                    // Armed again by the first token; later ones find it armed and cost nothing.
+                    // The first token arms the timer again. Later tokens find it armed, which costs nothing.
                     if let Some(limit) = self.timeouts.between_events {
                         self.timers.arm(conn, arrived.user + limit);
                     }
@@ -58,7 +58,7 @@ impl<R: Recorder> Driver<R> {
                 let holds = exchange.answer_bytes();
                 let before = std::mem::replace(&mut exchange.counted_bytes, holds);
                 let too_large = exchange.too_large();
-                // Lists grow by doubling, so that hardly any read changes it.
+                // Lists grow by doubling, so hardly any read changes it.
                 if holds != before {
                     self.common.memory.change(before, holds);
                 }
@@ -75,8 +75,8 @@ impl<R: Recorder> Driver<R> {
             ReadResult::Closed | ReadResult::Failed(_)
                 if exchange.record.kept_connection == Some(true) && !exchange.answered() =>
             {
-                // The server had promised to keep the connection. The request is lost and recorded
-                // so; from now on each request gets its own connection.
+                // The server had promised to keep the connection. The request is lost, and its record says
+                // so. From now on each request gets its own connection.
                 self.common.reuses_connections.store(false, Relaxed);
                 self.end_exchange(net, conn, |exchange, now| {
                     let outcome = Outcome::Connection { phase: exchange.phase() };
@@ -99,8 +99,8 @@ impl<R: Recorder> Driver<R> {
         }
     }
 
-    /// Ends the request whose answer has most beyond what the plan needs for it, because all answers
-    /// in flight together take too much memory.
+    /// Ends the request whose answer takes most memory beyond the plan's need, because all answers in flight
+    /// together take too much.
     fn give_up_largest<N: Net>(&mut self, net: &mut N) {
         let Some((conn, surplus)) = self.connections.largest(Exchange::surplus_bytes) else {
             return;

@@ -1,4 +1,4 @@
-//! The answers to the questions of a probe: JSON where it came, and what came instead, in words.
+//! The answers to the requests of a probe: JSON, or a description of what came instead.
 
 use inferometer_http::client::{Client, ClientError, ClientResponse};
 use inferometer_model::secrets::Secrets;
@@ -6,16 +6,16 @@ use inferometer_plan::spec::shown_address;
 use inferometer_wire::error_message;
 use serde_json::Value;
 
-/// What came in place of the JSON that a path of a known server has.
+/// What came instead of the JSON that a known server has at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instead {
     /// The path.
     pub path: String,
-    /// The HTTP status; absent where the answer was not HTTP.
+    /// The HTTP status; `None` if the answer was not HTTP.
     pub status: Option<u16>,
-    /// Where a redirection leads.
+    /// The target of a redirection.
     pub location: Option<String>,
-    /// Whether a web page came.
+    /// Whether the answer was a web page.
     pub is_page: bool,
     /// The server's message, or what is wrong with its answer.
     pub message: String,
@@ -40,7 +40,8 @@ impl Instead {
         Self { path: path.to_owned(), status, location, is_page, message }
     }
 
-    /// Whether a server that is not ready yet, or a gateway without one behind it, answers so.
+    /// Whether this is the answer of a server that is not ready yet, or of a gateway without a server behind
+    /// it.
     pub fn may_pass(&self) -> bool {
         matches!(self.status, Some(502..=504))
     }
@@ -50,7 +51,7 @@ impl Instead {
         let Self { path, status, location, is_page, message } = self;
         let Some(status) = status else { return format!("{path}: {message}") };
         let came = format!("answers {status} at {path}");
-        // A page is no message for a terminal.
+        // A page is not a message for a terminal.
         let said = if *is_page { " with a web page".to_owned() } else { format!(" ({message})") };
         match (status, location) {
             (401, _) => format!(
@@ -93,12 +94,12 @@ impl Instead {
     }
 }
 
-/// Asks a server one question after the other and remembers what was odd.
+/// Sends requests to a server, one after the other, and remembers unexpected answers.
 pub(super) struct Asker<'a> {
     client: &'a Client,
-    /// The first path that was asked, and what came there instead of JSON.
+    /// `None` before the first request; then what came instead of JSON at its path, if no JSON came.
     first: Option<Option<Instead>>,
-    /// What a server said that loads.
+    /// The answer of a server that is loading.
     loading: Option<Instead>,
     last: Option<ClientResponse>,
     /// The fields of all heads so far.
@@ -110,13 +111,13 @@ impl<'a> Asker<'a> {
         Self { client, first: None, loading: None, last: None, headers: Vec::new() }
     }
 
-    /// The JSON at a path; `None` if the server has no such path or the response is no JSON.
+    /// The JSON at a path; `None` if the server has no such path or the response is not JSON.
     pub(super) fn json(&mut self, path: &str) -> Result<Option<Value>, ClientError> {
         let response = self.client.get(path);
         self.take(path, response)
     }
 
-    /// The same of a question that has a body.
+    /// The same for a request with a body.
     pub(super) fn post(&mut self, path: &str, body: &Value) -> Result<Option<Value>, ClientError> {
         let response = self.client.post(path, body);
         self.take(path, response)
@@ -154,14 +155,15 @@ impl<'a> Asker<'a> {
         Ok(value)
     }
 
-    /// A server that speaks TLS ends a connection without it, most of them without a word.
+    /// Checks for TLS after a broken first answer: a TLS server closes a connection without TLS, usually
+    /// without a message.
     fn other_protocol(&self, error: ClientError) -> ClientError {
         let is_odd = matches!(error, ClientError::Garbled { .. } | ClientError::Broken { .. });
         let is_first = self.first.is_none() && !self.client.url.secure;
         if is_odd && is_first && self.client.takes_tls() { self.client.speaks_tls() } else { error }
     }
 
-    /// A field of the last answer's head.
+    /// A header field of the last answer.
     pub(super) fn last_header(&self, name: &str) -> Option<&str> {
         self.last.as_ref()?.header(name)
     }
@@ -171,18 +173,18 @@ impl<'a> Asker<'a> {
         self.last.as_ref()
     }
 
-    /// A field that any answer had.
+    /// The first value of a header field in any of the answers.
     pub(super) fn header_seen(&self, name: &str) -> Option<String> {
         let field = self.headers.iter().find(|(field, _)| field.eq_ignore_ascii_case(name));
         field.map(|(_, value)| value.clone())
     }
 
-    /// What came at the first path that was asked, if no JSON did.
+    /// What came at the first requested path, if it was not JSON.
     pub(super) fn instead(&self) -> Option<&Instead> {
         self.first.as_ref()?.as_ref()
     }
 
-    /// Server metrics while it loads, unless it says elsewhere that it is well.
+    /// The server's answer while it is loading, unless its `/health` says that it is ready.
     pub(super) fn loading(&mut self) -> Option<Instead> {
         let loading = self.loading.take()?;
         let health = self.client.get("/health");

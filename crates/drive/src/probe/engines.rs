@@ -1,11 +1,11 @@
-//! One function for each engine: what it says of itself, as facts. It asks nothing.
+//! One function for each engine, which takes facts from its answers. It sends no requests.
 
 use serde_json::Value;
 
 use super::answer::Asker;
 use super::found::Found;
 
-/// The owners of models that engines give by which they are recognised.
+/// The owner of the models in an engine's list, by which the engine is recognised.
 const OWNERS: [(&str, &str); 10] = [
     ("vllm", "vllm"),
     ("sglang", "sglang"),
@@ -59,7 +59,7 @@ pub(super) fn note_models(found: &mut Found, models: &Value, server: Option<&str
     }
 }
 
-/// mlx_lm's server, by its answer for a path that it does not have: plain text that is announced as
+/// Whether it is the server of mlx_lm, by its answer for an unknown path: plain text that is declared as
 /// JSON, from Python's own HTTP server.
 pub(super) fn is_mlx_lm(asker: &Asker<'_>) -> bool {
     let is = |name, value: &str| asker.last_header(name).is_some_and(|had| had.starts_with(value));
@@ -68,7 +68,7 @@ pub(super) fn is_mlx_lm(asker: &Asker<'_>) -> bool {
         && asker.last().is_some_and(|last| last.status == 404 && last.body == b"Not Found")
 }
 
-/// TGI, and the server for embeddings of the same makers, which has the same path.
+/// Takes facts from TGI, or from Text Embeddings Inference, which has the same path.
 pub(super) fn note_tgi(found: &mut Found, info: &Value) {
     let kinds = [
         ("embedding", "embeddings"),
@@ -130,13 +130,13 @@ pub(super) fn note_llama_cpp(found: &mut Found, props: &Value) {
     note(found, "n_ctx_slot", &props["default_generation_settings"]["n_ctx"]);
 }
 
-/// What a server's description of its API says: which engine, and where it lists no models the paths
-/// that it has.
+/// Takes facts from a server's description of its API: the engine; and from its paths, if it lists no models,
+/// the dialect.
 pub(super) fn note_api(found: &mut Found, api: &Value) {
     let title = api["info"]["title"].as_str().unwrap_or_default();
     if let Some((_, engine)) = TITLES.iter().find(|(known, _)| title.contains(known)) {
         found.engine = Some(engine);
-        // MAX states its own elsewhere, and here that of its framework.
+        // MAX states its own version elsewhere. Here it states the version of its framework.
         if found.version.is_none() && *engine != "max" {
             found.version = api["info"]["version"].as_str().map(str::to_owned);
         }
@@ -154,13 +154,13 @@ pub(super) fn note_api(found: &mut Found, api: &Value) {
     } else if has("/v1/rerank") || has("/rerank") {
         found.serves_only = Some("scores of a reranker");
     }
-    // Of the engines that we have seen, only `transformers serve` has these two paths.
+    // Among the engines that we have seen, only `transformers serve` has these two paths.
     if found.dialect.is_some() && has("/load_model") && has("/reset") {
         found.engine = Some("transformers");
     }
 }
 
-/// Triton by its own protocol.
+/// Takes facts from Triton's own protocol.
 pub(super) fn note_triton(found: &mut Found, server: &Value) {
     found.engine = Some("triton");
     found.dialect = Some("triton");

@@ -7,7 +7,7 @@ use inferometer_model::visible;
 
 use super::answer::Instead;
 
-/// What a server states about itself. What it does not state is absent, never guessed.
+/// What a server states about itself. What it does not state is `None` or empty, never guessed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Engine, such as `vllm`.
@@ -16,24 +16,24 @@ pub struct Found {
     pub version: Option<String>,
     /// The models that it serves.
     pub models: Vec<String>,
-    /// The dialect to speak, if one is known to fit.
+    /// The dialect to use, if one is known to fit.
     pub dialect: Option<&'static str>,
     /// Whether it is the embedded engine, so that every figure comes from a simulation.
     pub simulated: bool,
     /// What it serves instead of generated text, such as `embeddings`.
     pub serves_only: Option<&'static str>,
-    /// Further facts, under the server's own names.
+    /// Additional facts, under the server's own names.
     pub facts: BTreeMap<String, String>,
     /// Whether it answered with a list of models, which may be empty.
     pub lists_models: bool,
-    /// What came where its models were asked for, if no list did.
+    /// What came instead of its list of models.
     pub instead: Option<Instead>,
-    /// What it says while it loads its model, or what a gateway says that has no server behind it.
+    /// Its answer while it loads its model, or the answer of a gateway without a server behind it.
     pub loading: Option<Instead>,
 }
 
 impl Found {
-    /// Removes secrets from what a server says of itself.
+    /// Removes secrets from the texts of the server.
     pub(super) fn remove(&mut self, secrets: &Secrets) {
         let redact = |text: &mut String| *text = secrets.redact_name(text).into_owned();
         self.models.iter_mut().chain(&mut self.version).for_each(redact);

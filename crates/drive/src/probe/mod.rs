@@ -1,5 +1,5 @@
-//! Identifies a server: engine, version, models, and the dialect (API) to use. What the server does
-//! not state stays unknown. Nothing is generated for it.
+//! Identifies a server: engine, version, models, and the dialect (API) to use. What the server does not state
+//! stays unknown. The server generates nothing.
 
 mod answer;
 mod engines;
@@ -16,20 +16,20 @@ pub use local::{USUAL_PORTS, find_local};
 
 use answer::Asker;
 
-/// Where the models of a server are listed.
+/// The path of a server's list of models.
 const MODELS: &str = "/v1/models";
 
 /// Requests the paths that identify engines.
 ///
 /// # Errors
-/// When the server stops responding, or speaks another protocol. A response without information is
-/// no error.
+/// When the server stops responding, or speaks another protocol. A response without information is not an
+/// error.
 pub fn probe(client: &Client) -> Result<Found, ClientError> {
     ask(client, false)
 }
 
-/// The same of a server that is waited for: while it does not list its models because it is not ready,
-/// it is asked nothing further.
+/// The same for a server that is not ready yet. If it cannot list its models for this reason, no further
+/// requests are sent.
 ///
 /// # Errors
 /// As [`probe`].
@@ -57,7 +57,7 @@ fn ask(client: &Client, only_if_ready: bool) -> Result<Found, ClientError> {
     if let Some(version) = asker.json("/version")?
         && let Some(version) = version["version"].as_str()
     {
-        // Other engines have this path too: which one it is, the list of models tells.
+        // Other engines have this path too. The list of models shows which engine it is.
         found.version = Some(version.to_owned());
     } else if engines::is_mlx_lm(&asker) {
         found.engine = Some("mlx_lm");
@@ -76,8 +76,8 @@ fn ask(client: &Client, only_if_ready: bool) -> Result<Found, ClientError> {
         engines::note_llama_cpp(&mut found, &props);
     }
     let told = further(&mut asker, &mut found, owner.as_deref());
-    // Where it is known how to speak to the server, its make is no reason not to: LiteLLM takes longer
-    // than that to describe its API for the first time.
+    // If the dialect is known, an error while the engine is identified does not matter. LiteLLM, for example,
+    // takes longer than the timeout to describe its API for the first time.
     if found.dialect.is_none() {
         told?;
     }
@@ -90,7 +90,7 @@ fn ask(client: &Client, only_if_ready: bool) -> Result<Found, ClientError> {
     Ok(found)
 }
 
-/// What only some servers are asked, by what the first questions left open.
+/// Sends the requests for only some servers, if the first requests did not identify the engine.
 fn further(
     asker: &mut Asker<'_>,
     found: &mut Found,
@@ -123,7 +123,7 @@ fn further(
     Ok(())
 }
 
-/// SGLang states its version beside the arguments that it was started with.
+/// Reads SGLang's version, which is in the same answer as its start arguments.
 fn sglang_version(asker: &mut Asker<'_>, found: &mut Found) -> Result<(), ClientError> {
     for path in ["/server_info", "/get_server_info"] {
         if found.version.is_some() {

@@ -7,7 +7,7 @@ use inferometer_drive::probe::{USUAL_PORTS, find_local};
 
 use crate::tiny_server::{serve, whole};
 
-/// A server that lists a model, of this owner; its port.
+/// Starts a server that lists a model with this owner. Returns its port.
 fn listing(owner: &'static str) -> u16 {
     let url = serve(move |asked| match asked.path() {
         "/v1/models" => {
@@ -22,7 +22,7 @@ fn listing(owner: &'static str) -> u16 {
 #[test]
 fn servers_are_found_in_the_order_of_the_ports_and_who_speaks_no_http_is_none() {
     let (first, second) = (listing("library"), listing("somebody"));
-    // It takes connections and closes them; nobody listens at the other one.
+    // One port accepts connections and closes them; at the other one, no program listens.
     let closing = TcpListener::bind("127.0.0.1:0").unwrap();
     let closes = closing.local_addr().unwrap().port();
     std::thread::spawn(move || closing.incoming().map_while(Result::ok).for_each(drop));
@@ -37,7 +37,7 @@ fn servers_are_found_in_the_order_of_the_ports_and_who_speaks_no_http_is_none() 
 fn a_port_that_is_silent_holds_nobody_up() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
-    // Without a limit this would not end: it takes connections and says nothing.
+    // Without a time limit this would not end: the port accepts connections and sends nothing.
     assert!(find_local(&[port; 6], Duration::from_millis(20)).is_empty());
 }
 

@@ -1,5 +1,5 @@
-//! What servers say of themselves, over real sockets: the answers are those of real servers, cut down
-//! to what is read of them.
+//! What servers state about themselves, over real sockets. The answers are those of real servers, reduced to
+//! the parts that are used.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use inferometer_plan::Url;
 
 use crate::support::server;
 
-/// Paths with their answers; all else is not found.
+/// Paths with their answers; other paths are not found.
 type Answers = &'static [(&'static str, &'static str)];
 
 const NOT_FOUND: &str =
@@ -234,7 +234,7 @@ fn a_server_that_loads_is_told_from_one_that_is_well() {
         // llama.cpp lists its model while it loads it.
         (&[("/v1/models", LIST), ("/props", LOADING), ("/health", LOADING)], true),
         (&[("/v1/models", LIST), ("/props", LOADING), ("/health", WELL)], false),
-        // A gateway that answers so for every path that it does not know.
+        // A gateway that sends this answer for every unknown path.
         (&[("/v1/models", LIST), ("/props", "503 No\r\n\r\nno backend")], false),
     ];
     for (answers, loads) in cases {
@@ -244,7 +244,7 @@ fn a_server_that_loads_is_told_from_one_that_is_well() {
     }
 }
 
-/// A server that says always the same, whatever it is asked.
+/// A server that always sends the same bytes.
 fn parrot(said: &'static [u8]) -> Url {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = Url::plain("127.0.0.1", listener.local_addr().unwrap().port());
@@ -269,7 +269,7 @@ fn a_server_of_another_protocol_is_told_with_what_to_give() {
         assert!(matches!(error, ClientError::OtherProtocol { .. }), "{error:?}");
         assert!(error.to_string().contains(words), "{error}");
     }
-    // A server without TLS where the address says that it has some.
+    // A server without TLS, with an address that says that it has TLS.
     let plain = parrot(b"HTTP/1.1 400 Bad Request\r\n\r\nInvalid HTTP request received.");
     let told = reach(&Url { secure: true, ..plain.clone() }).err().unwrap().to_string();
     assert!(told.contains(&format!("speaks no TLS there; give {plain}")), "{told}");

@@ -7,7 +7,7 @@ use inferometer_plan::Url;
 
 use crate::tiny_server::{serve, whole};
 
-/// A client of a server that answers as said to a path and a body: `STATUS\r\nfields\r\n\r\nbody`.
+/// A client of a server whose answer to a path and a body is `say`'s result: `STATUS\r\nfields\r\n\r\nbody`.
 pub fn server(say: impl Fn(&str, &str) -> String + Send + Sync + 'static) -> Client {
     let url = serve(move |asked| {
         let said = say(asked.path(), &asked.body);

@@ -1,4 +1,4 @@
-//! The tokenizers inside servers: what they are asked and how their answers are read.
+//! The tokenizers inside servers: the requests, and how their answers are read.
 
 use inferometer_drive::tokenize::ServerTokenizer;
 use inferometer_model::tokenizer::Tokenizer;
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::support::server;
 
-/// A server whose tokens are bytes: `ask` makes the text and the ids of a question, and `tell` the
-/// answer to ids; `lead` stands before all ids.
+/// A server whose tokens are bytes. `paths` encode and decode, `text_key` is the key of a text to encode,
+/// `answer_key` that of a decoded text. The server adds `lead` before all ids.
 fn tokenizer(
     paths: [&'static str; 2],
     text_key: &'static str,
@@ -45,7 +45,7 @@ fn the_tokenizers_of_servers_are_used_as_each_engine_has_them() {
     ] {
         let tokenizer = tokenizer(paths, text_key, answer_key, lead);
         let tokenizer = tokenizer.unwrap_or_else(|| panic!("{engine}: none was found"));
-        // The token that opens a sequence is the server's to add, and is none of the text.
+        // The server adds the first token of a sequence itself; it is not part of the text.
         assert_eq!(tokenizer.encode("ab").unwrap(), [97, 98], "{engine}");
         assert_eq!(tokenizer.decode(&[98, 97]).unwrap(), "ba", "{engine}");
         assert!(tokenizer.name().ends_with(paths[0]), "{engine}: {}", tokenizer.name());

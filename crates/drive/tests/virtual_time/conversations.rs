@@ -1,4 +1,4 @@
-//! Conversations: when turns are due, what they carry, and what follows a failure.
+//! Conversations: when turns are due, what they contain, and what happens after a failure.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use inferometer_model::time::Nanos;
 
 use crate::support::{Server, Setup, ms, request};
 
-/// Conversations with a number of turns each. A turn's prompt is everything before it, and its name.
+/// Conversations with a number of turns each. The prompt of a turn is everything before it, and its name.
 struct Conversations {
     turns: Vec<u32>,
     begun: u32,

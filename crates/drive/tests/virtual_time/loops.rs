@@ -1,4 +1,5 @@
-//! A pass on several event loops is the pass on one: the same requests at the same instants, whatever ends it.
+//! A pass on several event loops is the same as on one: the same requests at the same instants, whatever ends
+//! it.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -22,7 +23,8 @@ fn replay(instants_ms: &[u64], max_in_flight: Option<u32>, over_limit: OverLimit
     PassPlan::Replay { recording, speed: 1.0, bound: Bound::none(), max_in_flight, over_limit }
 }
 
-/// What a request went through, from the start of its pass.
+/// The index, due time, send time, end, outcome and requested output of a request; times from the start of
+/// its pass.
 type Course = (u32, Nanos, Option<Nanos>, Nanos, Outcome, u32);
 
 fn course(record: &Record, start: Nanos) -> Course {
@@ -50,7 +52,7 @@ impl Played {
     }
 }
 
-/// Plays a pass on so many event loops, each request with a prompt of its own.
+/// Plays a pass on this many event loops, each request with a prompt of its own.
 fn play_with(pass: &PassPlan, loops: u32, change: impl FnOnce(&mut Setup)) -> Played {
     let server = Server::new(ms(20), ms(5), 3);
     let prompts = server.prompts.clone();
@@ -68,7 +70,7 @@ fn play(pass: &PassPlan, loops: u32) -> Played {
     play_with(pass, loops, |_| {})
 }
 
-/// The passes of a test, with what they are.
+/// The passes of a test.
 fn passes() -> Vec<PassPlan> {
     let crowd: Vec<u64> = (0..30).map(|at| at * 3).collect();
     let mut timed = PassPlan::closed(4, Bound::none());
@@ -158,7 +160,7 @@ fn one_rule_judges_the_requests_of_all_loops() {
         let server = Server { refuses: Some(3), ..Server::new(ms(20), ms(5), 3) };
         let setup = Setup {
             loops,
-            // Of the first of 100 requests that end it is certain: more than 1 % of 400 is not.
+            // After the first failure, more than 1 % of 100 requests is certain; of 400 it is not.
             watcher: StopWatch::of(rule, &pass).map(Watcher::Stop),
             ..Setup::of(pass.clone(), 400)
         };
@@ -183,7 +185,8 @@ fn a_loop_that_stands_still_changes_no_stamp_of_the_others() {
     };
     assert_eq!(of_first(&stalled), of_first(&free));
     for record in &stalled.records {
-        // Its requests begin late, which they say; the kernel's stamps of what they got are right.
+        // Its requests begin late, and their records say so. The kernel's stamps of their responses are
+        // right.
         let sent = record.send_start.expect("it was sent");
         let last = record.token_events().next_back().expect("three tokens");
         assert_eq!(record.arrival(last), sent + ms(30), "{}", record.index);

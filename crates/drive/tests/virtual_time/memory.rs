@@ -1,5 +1,5 @@
-//! The memory of answers: a server that sends without an end costs no other request, and no more memory
-//! than is stated.
+//! The memory of answers: a server that sends without an end affects no other request, and takes no more
+//! memory than the limits allow.
 
 use inferometer_drive::{ANSWER_BYTES, ANSWERS_BYTES};
 use inferometer_load::{Bound, PassPlan};
@@ -8,7 +8,7 @@ use inferometer_model::record::{Event, Read, Record};
 
 use crate::support::{Server, Setup, ms};
 
-/// Plays requests of which these are answered without an end; returns all records.
+/// Plays requests of which some are answered without an end; returns all records.
 fn flooded(requests: u32, floods: std::ops::Range<usize>, flood: &[u8]) -> Vec<Record> {
     let mut setup = Setup::of(PassPlan::closed(requests, Bound::requests(requests)), requests);
     setup.keep_text = true;
@@ -43,7 +43,7 @@ fn an_answer_without_an_end_is_given_up_and_the_requests_beside_it_go_on() {
 
 #[test]
 fn answers_that_together_take_too_much_memory_are_given_up_largest_first() {
-    // Half of a message each: 60 of 4 MiB are far more than all may take together.
+    // Half a message each: 60 of 4 MiB exceed what all may take together.
     let half = format!("data: {}", "w".repeat(4 << 20));
     let mut setup = Setup::of(PassPlan::Saturated { requests: 64 }, 64);
     setup.timeouts.total = Some(ms(40));
@@ -55,7 +55,7 @@ fn answers_that_together_take_too_much_memory_are_given_up_largest_first() {
     };
     assert_eq!(of(Outcome::Complete).len(), 4);
     let given_up = of(Outcome::Malformed);
-    // What is left fits, with what its lists have for growth.
+    // The remaining answers fit, with the space that their lists have for growth.
     let left = 60 - given_up.len();
     assert!((left - 1) * (4 << 20) < ANSWERS_BYTES && left >= 8, "{left}");
     for record in given_up {

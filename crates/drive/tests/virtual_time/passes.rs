@@ -90,7 +90,7 @@ fn limited(
 
 #[test]
 fn beyond_a_limit_requests_are_dropped_at_their_due_time_and_counted() {
-    // One due every 5 ms, each takes 18 ms, two may be in flight: of every four, two are sent.
+    // One request is due every 5 ms, each takes 18 ms, and two may be in flight: two of every four are sent.
     let (records, start) = limited(Bound::requests(12), OverLimit::Drop, Some(2), 200.0);
     assert_eq!(records.len(), 12);
     for (k, record) in records.iter().enumerate() {
@@ -166,7 +166,7 @@ fn a_pass_ends_when_its_time_is_over_whatever_is_in_flight_then() {
     for record in records.iter().filter(|record| record.outcome != Outcome::Complete) {
         assert_eq!(why_stopped(record.detail.as_deref()), Some(STOPPED_AT_MAX_TIME));
     }
-    // One that ends before is as if it had no limit.
+    // A pass that ends before its limit is as if it had none.
     setup.most_time = Some(ms(60_000));
     let (records, _) = setup.play(Server::new(ms(999), ms(1), 2), true);
     assert!(records.iter().all(|record| record.outcome == Outcome::Complete));
@@ -191,9 +191,9 @@ fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_o
         max_trials: 40,
         max_time_s: None,
     };
-    // One each ms, and no answer within a second: of 300 the first 100 decide, when the last of them
-    // is 50 ms late and 100 ms have gone by in which it could have been read: at 249 ms, of which
-    // the next look is at 250 ms.
+    // One request is due each ms, and no answer comes within a second. The first 100 of 300 decide. The last
+    // of them is due at 99 ms; it is 50 ms late, and 100 ms more are over in which it could have been read,
+    // at 249 ms. The next check is at 250 ms.
     let evenly = PassPlan::Open {
         rate: Level::Constant(1_000.0),
         arrivals: Arrivals::Constant,
@@ -275,7 +275,7 @@ fn evenly(rate: f64, requests: u32) -> PassPlan {
 
 #[test]
 fn a_busy_client_sends_late_reads_exactly_and_is_not_vouched_for() {
-    // One due every 10 ms, and a processor every 12 ms.
+    // One request is due every 10 ms, and the client gets a processor every 12 ms.
     let pass = evenly(100.0, 100);
     for (acts_every, is_busy) in [(Duration::from_nanos(1), false), (ms(12), true)] {
         let mut setup = Setup::of(pass.clone(), 100);
@@ -287,7 +287,7 @@ fn a_busy_client_sends_late_reads_exactly_and_is_not_vouched_for() {
             let turn_ns = u64::try_from(acts_every.as_nanos()).expect("a short period");
             let sent = Nanos(due.0.next_multiple_of(turn_ns));
             assert_eq!((record.due, record.send_start), (due, Some(sent)));
-            // The kernel stamps what it receives, whoever has the processor.
+            // The kernel's stamps do not depend on when the client gets a processor.
             let arrivals: Vec<Nanos> = record.token_events().map(|e| record.arrival(e)).collect();
             assert_eq!(arrivals, [sent + ms(20)]);
             fold.add(record);
@@ -295,7 +295,7 @@ fn a_busy_client_sends_late_reads_exactly_and_is_not_vouched_for() {
         let (validity, reasons) = judge(&[cell(3, 1, vec![fold.finish()])], &[]);
         let expected = if is_busy { Validity::Suspect } else { Validity::Valid };
         assert_eq!((validity, reasons.len()), (expected, usize::from(is_busy)), "{reasons:?}");
-        // Dues fall 0, 2, 4 ... 10 ms before a turn.
+        // Requests are due 0, 2, 4 ... 10 ms before a turn.
         let said = "the 99th percentile of send_delay is 10.000 ms, above the limit of 0.500 ms";
         assert!(reasons.iter().all(|reason| reason.contains(said)), "{reasons:?}");
     }

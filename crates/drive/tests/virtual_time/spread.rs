@@ -1,4 +1,4 @@
-//! One load over several servers: who gets which request, and what becomes of the others where one fails.
+//! One load over several servers: which server gets which request, and what happens if one server fails.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use inferometer_wire::dialect::dialect;
 
 use crate::support::{NO_TIMEOUTS, Records, Server, ms};
 
-/// Plays a closed loop over servers; one without a server takes no connection. Gives the records and, of each server,
-/// the prompts that it got.
+/// Plays a closed loop over servers; `None` is an address where no server listens. Returns the records, the
+/// prompts that each server received, and the hash of the bodies.
 fn played(
     (balance, sessions): (Balance, &[Option<u64>]),
     in_flight: u32,
@@ -121,7 +121,7 @@ fn a_slow_server_gets_fewer_requests_where_the_least_in_flight_decides() {
     let (records, prompts, _) =
         played((Balance::LeastInFlight, &none), 3, vec![server(95), server(5)]);
     assert_eq!(records.len(), 30);
-    // While the slow one works on one or two, the fast one ends many.
+    // While the slow server works on one or two requests, the fast one completes many.
     assert!(prompts[0].len() <= 6 && prompts[1].len() >= 24, "{prompts:?}");
 }
 

@@ -1,4 +1,4 @@
-//! What the tests share: a reference server, and a pass played against it.
+//! Helpers of the tests: a reference server, and a pass that is played against it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -32,11 +32,11 @@ pub struct Server {
     pub ttft: Duration,
     pub gap: Duration,
     pub tokens: u32,
-    /// Sends this many tokens, then nothing more, ever.
+    /// Sends this many tokens, and then nothing more.
     pub stall_after: Option<u32>,
     /// Responds to this request with an error; counted from 0 in the order of arrival.
     pub refuses: Option<usize>,
-    /// Responds to these requests with these bytes again and again, without an end.
+    /// Responds to these requests with these bytes repeatedly, without an end.
     pub floods: Option<(Range<usize>, Vec<u8>)>,
     /// The connections of such requests.
     pub flooded: Vec<ConnId>,
@@ -145,7 +145,7 @@ impl Actor<VirtualNet> for Server {
 #[derive(Default)]
 pub struct Records {
     pub records: Vec<Record>,
-    /// So many times it is behind when it is asked.
+    /// How many more times it says that it is behind.
     behind: Cell<u32>,
 }
 
@@ -166,19 +166,19 @@ pub struct Setup {
     pub timeouts: Timeouts,
     pub stop: Arc<AtomicBool>,
     pub keep_text: bool,
-    /// How often the recorder is behind at first.
+    /// How often the recorder says at first that it is behind.
     pub behind: u32,
-    /// What the driver said of that.
+    /// The waits that the driver counted.
     pub waits: Cell<Waits>,
     pub watcher: Option<Watcher>,
     pub most_time: Option<Duration>,
-    /// Its event loops.
+    /// The number of its event loops.
     pub loops: u32,
     /// How often the loops after the first get a processor.
     pub others_act_every: Duration,
     /// The hash of its bodies.
     pub body_hash: RefCell<String>,
-    /// The client gets a processor at multiples of this only.
+    /// The client gets a processor only at multiples of this time.
     pub client_acts_every: Duration,
 }
 

@@ -18,7 +18,7 @@ pub enum ClientError {
         /// The system's reason.
         source: io::Error,
     },
-    /// Nobody listens there, or the network is in the way.
+    /// No program listens there, or the network does not lead there.
     #[error("{url}: cannot connect: {source}")]
     Unreachable {
         /// The address as given.
@@ -26,7 +26,7 @@ pub enum ClientError {
         /// The system's reason.
         source: io::Error,
     },
-    /// The proxy that leads to the server cannot be used.
+    /// The proxy for the server cannot be used.
     #[error("{url}: {what}")]
     Proxy {
         /// The address as given.
@@ -41,10 +41,10 @@ pub enum ClientError {
         url: String,
         /// What is wrong with it.
         what: String,
-        /// What to do, after a semicolon; empty where that is not known.
+        /// What to do, after a semicolon; empty if that is not known.
         advice: String,
     },
-    /// The server speaks another protocol than the address says, or than is spoken here.
+    /// The server speaks another protocol than its address says, or than this client supports.
     #[error("{url}: the server speaks {speaks} there; {advice}")]
     OtherProtocol {
         /// The address as given.
@@ -88,7 +88,7 @@ pub enum ClientError {
     },
 }
 
-/// The system's reason. It has one code for a timeout and for a socket without data.
+/// The system's message. For a time-out, the system has the same code as for a socket without data.
 pub(super) fn reason(source: &io::Error) -> String {
     match (source.kind(), source.raw_os_error()) {
         (io::ErrorKind::WouldBlock, Some(_)) => "it took too long".to_owned(),
@@ -96,7 +96,7 @@ pub(super) fn reason(source: &io::Error) -> String {
     }
 }
 
-/// An error of the TLS handshake, in words and with advice.
+/// The error for a failed TLS handshake, with advice.
 pub(super) fn no_tls(url: &Url, source: io::Error) -> ClientError {
     match distrust(&source) {
         Some(Distrust::NotTls) => ClientError::OtherProtocol {

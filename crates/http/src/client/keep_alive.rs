@@ -1,4 +1,4 @@
-//! A client that keeps its connections between requests, for many small ones from several threads.
+//! A client that keeps its connections between requests, for many small requests from several threads.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,16 +6,16 @@ use super::error::ClientError;
 use super::stream::Stream;
 use super::{Client, ClientResponse, Reuse};
 
-/// A client with a pool of connections: as many are open as threads send at the same time. Bodies of
-/// its responses are as they came, for they are computed with and not shown: a header's value may be
-/// an ordinary word of a text that a tokenizer gives.
+/// A client with a pool of connections: as many are open as threads send at the same time. Bodies of its
+/// responses are not redacted, because they are used in computations and not shown. The value of a header may
+/// be an ordinary word in a tokenizer's text.
 pub struct KeepAliveClient {
     client: Client,
     idle: Mutex<Vec<Stream>>,
 }
 
 impl KeepAliveClient {
-    /// Opens nothing yet.
+    /// Creates the pool, without connections.
     pub fn new(client: &Client) -> Self {
         Self { client: client.clone(), idle: Mutex::default() }
     }
@@ -25,8 +25,8 @@ impl KeepAliveClient {
         &self.client
     }
 
-    /// Posts JSON to a path; any status is a response. The request must change nothing on the
-    /// server: if a kept connection turns out to be closed, it is sent again on a new one.
+    /// Posts JSON to a path. A response with any status is returned. The request must not change anything on
+    /// the server: if it fails on a kept connection, it is sent again on a new one.
     ///
     /// # Errors
     /// When no response arrives, or what arrives is not HTTP.

@@ -1,11 +1,11 @@
-//! A blocking client for requests beside the measurement: what a server is, its tokenizer, its
-//! metrics. It never sends the requests that are measured.
+//! A blocking client for requests outside of the measurement: to find out what a server is, to use its
+//! tokenizer, to read its metrics. It never sends the requests that are measured.
 //!
-//! It is our own although `ureq` has the timeouts that are needed (total, connect, per read). Three
-//! things would still need our own code around `ureq`: a connection that is opened only to see
-//! whether the server listens and is trusted ([`Client::reach`]); Mozilla's root certificates plus
-//! those of `--ca-cert`, of which `ureq` takes one or the other; and one resolved address for these
-//! requests and the measured ones. What `ureq` would save is the loop over reads below.
+//! It is our own client, although `ureq` has the timeouts that are needed (total, connect, per read). Three
+//! things would still need our own code around `ureq`. A connection is opened only to see whether the server
+//! listens and is trusted ([`Client::reach`]). Mozilla's root certificates are used together with those of
+//! `--ca-cert`, while `ureq` takes one or the other. The same resolved address is used for these requests and
+//! for the measured ones. `ureq` would only save the loop over reads below.
 
 mod error;
 mod keep_alive;
@@ -36,20 +36,20 @@ use crate::proxy::{Proxies, Proxy, advice};
 
 /// The longest response body that is read, in bytes.
 const MAX_BODY_BYTES: usize = 64 << 20;
-/// Memory that a response may take once it is parsed, in bytes.
+/// The most memory that a response may take once it is parsed, in bytes.
 const MAX_PARSED_BYTES: usize = 256 << 20;
-/// A whole response may take as many timeouts, unless a caller sets another deadline.
+/// A whole response may take this many timeouts, unless a caller sets another deadline.
 const DEADLINE_TIMEOUTS: u32 = 6;
 
-/// How servers are reached. The default: without a proxy, trusting the authorities that Mozilla trusts,
-/// without a certificate of one's own.
+/// How servers are reached. The default: no proxy, trust in the authorities that Mozilla trusts, no client
+/// certificate.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     /// Which certificate authorities are trusted.
     pub trust: Trust,
-    /// What is shown to a server that asks for a certificate.
+    /// The certificate that is presented to a server that requests one.
     pub identity: Option<Identity>,
-    /// Which proxy leads to which server.
+    /// Which proxy is used for which server.
     pub proxies: Proxies,
 }
 
@@ -58,23 +58,23 @@ pub struct Access {
 pub struct Client {
     /// The server's address, as the user gave it.
     pub url: Url,
-    /// Where it is connected to: what the server's name was resolved to, or the proxy's.
+    /// The address of its connections: that of the server, or that of the proxy.
     pub address: Address,
-    /// Further headers, such as the authorization. Never shown.
+    /// Additional headers, such as the authorization. Never printed.
     pub headers: Vec<(String, String)>,
-    /// Longest wait for the connection, for each write and for each read.
+    /// The longest wait for the connection, for each write and for each read.
     pub timeout: Duration,
-    /// Longest time for a whole response, however steadily its parts arrive. It is checked after
-    /// each read, so a response may take one `timeout` longer.
+    /// The longest time for a whole response, however small its parts are. It is checked after each read, so
+    /// a response may take one `timeout` longer.
     pub deadline: Duration,
-    /// TLS, if the server speaks it.
+    /// The settings of TLS, if the server speaks it.
     pub tls: Option<TlsClient>,
-    /// The proxy that leads to it, if one does: by a tunnel where TLS is spoken.
+    /// The proxy in front of the server, if there is one. With TLS, a tunnel through it is used.
     pub proxy: Option<Proxy>,
 }
 
-/// A response with its whole body. Where the server quotes a secret of the request's headers, `***`
-/// stands instead, but for responses to a [`KeepAliveClient`].
+/// A response with its whole body, as the server sent it. Secrets are replaced with `***` only in error
+/// messages.
 pub struct ClientResponse {
     /// The HTTP status.
     pub status: u16,
@@ -85,7 +85,7 @@ pub struct ClientResponse {
 }
 
 impl ClientResponse {
-    /// The value of the first header field of that name, whatever its case.
+    /// The value of the first header field with this name. Upper and lower case are equal.
     pub fn header(&self, name: &str) -> Option<&str> {
         let field = self.headers.iter().find(|(field, _)| field.eq_ignore_ascii_case(name));
         field.map(|(_, value)| value.as_str())
@@ -100,10 +100,11 @@ enum Reuse {
 }
 
 impl Client {
-    /// Resolves a server's name and connects once, so that it is known to listen.
+    /// Resolves a server's name and connects once, to check that it listens.
     ///
     /// # Errors
-    /// When the name cannot be resolved or none of its addresses takes a connection.
+    /// When the name cannot be resolved, no address accepts a connection, or the TLS settings or the proxy
+    /// cannot be used.
     pub fn reach(
         url: &Url,
         headers: Vec<(String, String)>,
@@ -132,8 +133,9 @@ impl Client {
         Err(last)
     }
 
-    /// The same server at each of its addresses of the kind at which it was reached, where its name has several; and
-    /// those that take no connection. Behind a proxy, and on a Unix socket, there is one.
+    /// Clients of the same server at each address of its name, of the same IP version as its own address; and
+    /// the addresses that accept no connection, with the errors. Behind a proxy, or for a Unix socket, there
+    /// is only one address.
     pub fn at_each_address(&self) -> (Vec<Self>, Vec<(Address, ClientError)>) {
         let Address::Internet(own) = &self.address else { return (vec![self.clone()], Vec::new()) };
         let found = match &self.proxy {
@@ -153,8 +155,8 @@ impl Client {
         (reached, others)
     }
 
-    /// What stands before the path in a request, and the headers beside those of the server: a
-    /// proxy without a tunnel needs the server and the credentials.
+    /// What precedes the path in a request, and an additional header. A proxy without a tunnel needs the
+    /// server's address and the proxy's credentials.
     pub fn forwarding(&self) -> (String, Option<(String, String)>) {
         match &self.proxy {
             Some(proxy) if self.tls.is_none() => {
@@ -164,13 +166,13 @@ impl Client {
         }
     }
 
-    /// The proxy and the server, where a tunnel leads to it.
+    /// The proxy, and the server's authority (host and port), if a tunnel is used.
     pub fn tunnel(&self) -> Option<(&Proxy, String)> {
         let proxy = self.proxy.as_ref().filter(|_| self.tls.is_some())?;
         Some((proxy, self.url.authority()))
     }
 
-    /// Gets a path; any status is a response.
+    /// Gets a path. A response with any status is returned.
     ///
     /// # Errors
     /// When no response arrives, or what arrives is not HTTP.
@@ -178,7 +180,7 @@ impl Client {
         self.request("GET", path, None)
     }
 
-    /// Posts JSON to a path; any status is a response.
+    /// Posts JSON to a path. A response with any status is returned.
     ///
     /// # Errors
     /// When no response arrives, or what arrives is not HTTP.
@@ -222,7 +224,7 @@ impl Client {
         Ok(response)
     }
 
-    /// What is secret in its headers.
+    /// The secrets in its headers.
     fn secrets(&self) -> Secrets {
         let (_, proxy) = self.forwarding();
         Secrets::of_headers(&self.headers.iter().cloned().chain(proxy).collect::<Vec<_>>())
@@ -250,7 +252,7 @@ impl Client {
         bytes.extend_from_slice(body.unwrap_or_default().as_bytes());
         stream.write_all(&bytes).map_err(|source| self.broken(path, source))?;
         let (response, reusable) = self.read_response(path, stream)?;
-        // The proxy itself answers that. Inside of a tunnel it is the server.
+        // The proxy itself sends this status. Inside a tunnel, it is from the server.
         let forwards = response.status == 407 && self.tls.is_none();
         if let Some(proxy) = self.proxy.as_ref().filter(|_| forwards) {
             let what = format!("the proxy {proxy} answered 407{}", advice(407, proxy));
@@ -271,7 +273,7 @@ impl Client {
         while !parser.is_done() {
             let count = match stream.read(&mut buffer) {
                 Ok(count) => Some(count),
-                // The process was stopped and goes on: the wait begins again.
+                // A signal interrupted the wait, which begins again.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
                 Err(error) => return Err(self.broken(path, error)),
             };
@@ -307,13 +309,13 @@ impl Client {
         Ok((response, parser.keep_alive()))
     }
 
-    /// Whether the server takes a TLS connection. Nothing is sent over it.
+    /// Whether the server accepts a TLS connection. No request is sent.
     pub fn takes_tls(&self) -> bool {
         let Ok(tls) = TlsClient::new(&self.url.host, &Trust::Anybody, None) else { return false };
         Stream::connect(&Self { tls: Some(tls), ..self.clone() }).is_ok()
     }
 
-    /// That the server speaks TLS, where the address says that it does not.
+    /// The error that the server speaks TLS, while its address says that it does not.
     pub fn speaks_tls(&self) -> ClientError {
         let secure = Url { secure: true, ..self.url.clone() };
         ClientError::OtherProtocol {
@@ -323,7 +325,7 @@ impl Client {
         }
     }
 
-    /// What came instead of HTTP/1.1.
+    /// The error for an answer that is not HTTP/1.1.
     fn not_http(&self, path: &str, error: &HttpError) -> ClientError {
         let HttpError::Head { begins, .. } = error else { return self.garbled(path, error) };
         match other_protocol(begins.as_bytes()) {
@@ -338,7 +340,7 @@ impl Client {
     }
 
     fn broken(&self, path: &str, source: io::Error) -> ClientError {
-        // TLS 1.3 tells a client that it is refused only after the handshake.
+        // With TLS 1.3, a client learns only after the handshake that its certificate is refused.
         if distrust(&source).is_some() {
             return no_tls(&self.url, source);
         }
@@ -354,14 +356,14 @@ impl Client {
     }
 }
 
-/// Whether two addresses lead to one place: the same socket file, or a name and a port that resolve to the same. A name that
-/// cannot be resolved leads to the same place as itself.
+/// Whether two addresses lead to the same server: the same socket file, or names and ports that resolve to
+/// the same address. A name that cannot be resolved is the same server as itself.
 pub fn is_one_place(a: &Url, b: &Url) -> bool {
     let [a_leads, b_leads] = [a, b].map(|url| addresses(url, None).unwrap_or_default());
     a.is_same_server(b) || a_leads.iter().any(|address| b_leads.contains(address))
 }
 
-/// Where to connect to reach a server.
+/// The addresses to connect to in order to reach a server.
 fn addresses(url: &Url, proxy: Option<&Proxy>) -> Result<Vec<Address>, ClientError> {
     if let Some(path) = &url.unix {
         return Ok(vec![Address::Unix(Path::new(path).into())]);

@@ -1,7 +1,7 @@
 //! Recognises the protocol of a server that does not speak HTTP/1.1, by the first bytes of its
 //! answer. No I/O.
 
-/// What is missing where a server has HTTP/2 only.
+/// The advice for a server that has only HTTP/2.
 pub(super) const HTTP1_IS_NEEDED: &str =
     "only HTTP/1.1 is supported; let the server, or the gateway in front of it, offer HTTP/1.1";
 
@@ -15,10 +15,10 @@ pub(super) enum Other {
 /// The protocol of an answer that begins with these bytes.
 pub(super) fn other_protocol(begins: &[u8]) -> Option<Other> {
     match begins {
-        // A TLS alert: the server takes a request in plain text for a broken handshake.
+        // A TLS alert: the server regards a request in plain text as a broken handshake.
         [0x15, 0x03, ..] => Some(Other::Tls),
-        // The frame that opens a connection, SETTINGS (4), or the one that ends it, GOAWAY (7), on
-        // stream 0. The length stands in the first three bytes.
+        // The frame that opens a connection, SETTINGS (4), or the one that ends it, GOAWAY (7), on stream 0.
+        // The first three bytes are the length.
         [0, _, _, 4 | 7, _, 0, 0, 0, 0, ..] => Some(Other::Http2),
         _ => None,
     }

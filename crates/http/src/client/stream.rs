@@ -1,4 +1,4 @@
-//! A blocking connection: TCP or a Unix socket, through a proxy's tunnel or straight, plain or with TLS.
+//! A blocking connection: TCP or a Unix socket, direct or through the tunnel of a proxy, with or without TLS.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -20,7 +20,7 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// Connects to a client's server. Tunnel and TLS handshake are done before it returns.
+    /// Connects to a client's server. Tunnel and TLS handshake are complete when it returns.
     pub(super) fn connect(client: &Client) -> Result<Self, ClientError> {
         let unreachable = |source| {
             let url = client.url.to_string();
@@ -45,7 +45,7 @@ impl Stream {
         let Some(tls) = &client.tls else { return Ok(Self::Plain(stream)) };
         if let Some((proxy, authority)) = client.tunnel() {
             tunnel_through(&mut stream, proxy, &authority, client.timeout).map_err(|error| {
-                // The system does not know that it is a proxy; the tunnel's own words name it.
+                // An error of the system does not name the proxy; an error of the tunnel does.
                 let what = match error.raw_os_error() {
                     Some(_) => format!("the proxy {proxy}: {}", reason(&error)),
                     None => error.to_string(),
@@ -67,7 +67,7 @@ fn tcp(address: SocketAddr, client: &Client) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// The kernel connects at once, or waits until the server has room for one more.
+/// Connects at once, or waits until the server has room for another connection.
 fn unix(path: &Path, client: &Client) -> io::Result<UnixStream> {
     let stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(client.timeout))?;

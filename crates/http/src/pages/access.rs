@@ -1,5 +1,5 @@
-//! Who may read a site: anybody on this machine by a loopback address, others with a token. Values
-//! in, a decision out; nothing is read from a socket here.
+//! Who may read a site: everybody at a loopback address of this machine, others with a token. Values in, a
+//! decision out; nothing is read from a socket here.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -10,20 +10,20 @@ use inferometer_wire::http::Request;
 use super::error::ServeError;
 use super::target::RequestTarget;
 
-/// Shortest token that a user may choose, in characters. 128 random bits in base 64 take 22.
+/// The shortest token that a user may choose, in characters. 128 random bits in base 64 take 22.
 const MIN_TOKEN_CHARS: usize = 16;
-/// Random bytes of a token of ours; it is written in hexadecimal digits.
+/// The number of random bytes in a generated token, which is written in hexadecimal digits.
 const TOKEN_BYTES: usize = 16;
-/// The query parameter that carries the token.
+/// The query parameter with the token.
 const TOKEN: &str = "token";
-/// The cookie that carries it afterwards.
+/// The cookie with the token, after the first request.
 const COOKIE: &str = "inferometer-token";
 
 /// Who may read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Everybody who reaches a loopback address and names it in the `Host` field. Another name there
-    /// belongs to somebody else's page that made its name resolve to this machine (DNS rebinding).
+    /// Everybody who reaches a loopback address and names it in the `Host` field. Another name there belongs
+    /// to the page of somebody else, whose name resolves to this machine (DNS rebinding).
     Loopback,
     /// Everybody who reaches the address.
     Everybody,
@@ -36,23 +36,23 @@ pub enum Access {
 pub(crate) enum Decision {
     /// Respond to it.
     Allowed,
-    /// The token was in the query: a cookie carries it from now on, and the reader is redirected to
-    /// the same target without it.
+    /// The token was in the query. A cookie has it from now on, and the reader is redirected to the same
+    /// target without it.
     SetCookie {
         /// That target.
         link: String,
         /// The value of the `Set-Cookie` field.
         cookie: String,
     },
-    /// It names another host.
+    /// Its `Host` field names another host.
     WrongHost,
     /// Its token is missing or wrong.
     NoToken,
 }
 
 impl Access {
-    /// The access to an address: free on loopback, with a random token elsewhere, or with a token
-    /// that the user chose, given with the name of the variable that holds it.
+    /// The access to an address. Without `given`, it is free on loopback, and needs a random token elsewhere.
+    /// `given` is a token that the user chose, with the name of its variable.
     ///
     /// # Errors
     /// [`ServeError::WeakToken`], [`ServeError::Random`].
@@ -118,7 +118,7 @@ fn bearer(request: &Request) -> Option<&str> {
     request.header("authorization")?.strip_prefix("Bearer ").map(str::trim)
 }
 
-/// Compares in a time that depends on the length alone, so that it reveals nothing of the token.
+/// Compares in a time that depends on the length alone, so that the time reveals nothing about the token.
 fn is_same(given: &str, token: &str) -> bool {
     let differing = given.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
     std::hint::black_box(differing) == 0 && given.len() == token.len()

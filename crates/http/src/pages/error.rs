@@ -1,5 +1,4 @@
-//! What can go wrong in serving pages at all: one closed enum. What goes wrong with one page is
-//! that page's own response.
+//! Why a site cannot be served: one closed enum. An error of one page is that page's own response.
 
 use std::io;
 
@@ -9,11 +8,11 @@ pub enum ServeError {
     /// The address cannot be listened on.
     #[error("{address}: {reason}{advice}")]
     Listen {
-        /// The address that was asked for.
+        /// The address that was requested.
         address: String,
         /// What the operating system says.
         reason: String,
-        /// What to do, where that is known.
+        /// What to do; empty if that is not known.
         advice: &'static str,
     },
     /// A token that others could guess.
@@ -22,17 +21,17 @@ pub enum ServeError {
             letters, digits, '-' and '_'; unset the variable to get a random token"
     )]
     WeakToken {
-        /// The variable that holds it.
+        /// The variable that contains it.
         variable: String,
-        /// How many it has.
+        /// How many characters it has.
         found: usize,
-        /// How many it must have.
+        /// How many characters it must have.
         least: usize,
     },
     /// The operating system gives no random bytes.
     #[error("cannot make a random token: /dev/urandom: {0}")]
     Random(io::Error),
-    /// Sockets cannot be waited for any more.
+    /// The event loop over the sockets fails.
     #[error("cannot wait for the sockets: {0}")]
     Sockets(io::Error),
 }

@@ -1,5 +1,5 @@
-//! The handler of read-only pages: checks who may read, lets the pages respond, and sends their
-//! events. It makes no page itself.
+//! The handler of read-only pages: it checks who may read, requests the response from the pages, and sends
+//! their events. It makes no page itself.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use crate::connections::Connections;
 use crate::limits::{Limits, Timeouts};
 use crate::server::Handler;
 
-/// Limits for readers that need not be trusted.
+/// Limits for readers that are not trusted.
 const LIMITS: Limits = Limits {
     head_bytes: 16 << 10,
     body_bytes: 4 << 10,
     connections: 128,
-    // No reader has a question while a response is under way.
+    // Readers send no request while a response is in progress.
     queued_requests: 0,
     unsent_bytes: 64 << 10,
     answers_per_turn: 4,
@@ -34,8 +34,8 @@ const LIMITS: Limits = Limits {
 /// How often events are sent.
 const EVENT_PERIOD: Duration = Duration::from_secs(1);
 
-/// Instructions to browsers with every response: load nothing from elsewhere, run no script but
-/// ours, show the page in no other page, and do not tell other sites where the reader was.
+/// Instructions to browsers, with every response: load nothing from elsewhere, run only our scripts, show the
+/// page in no other page, and do not tell other sites which page was read.
 const BROWSER_POLICY: [(&str, &str); 5] = [
     (
         "content-security-policy",
@@ -54,8 +54,7 @@ pub trait Pages {
     /// The response to a GET of a target.
     fn page(&mut self, target: &RequestTarget) -> Response;
 
-    /// A response with this status that says why there is no other. Status 401: the reader has to
-    /// give the token.
+    /// A response with this status and a reason. Status 401: the reader has to give the token.
     fn refusal(&self, status: u16, why: &str) -> Response;
 
     /// The next event about the topic of a [`Body::Events`].
@@ -80,7 +79,7 @@ pub struct PageHandler<P> {
 }
 
 impl<P: Pages> PageHandler<P> {
-    /// The server ends in its next turn after `stop` was set.
+    /// The server ends in its first turn after `stop` was set.
     pub fn new(pages: P, access: Access, stop: Arc<AtomicBool>) -> Self {
         Self { pages, access, stop }
     }
@@ -168,7 +167,7 @@ impl<P: Pages> PageHandler<P> {
             stream.due = now + EVENT_PERIOD;
             let topic = stream.topic.clone();
             let event = made.entry(topic).or_insert_with_key(|topic| self.pages.event(topic));
-            // A reader that is far behind is sent no further event.
+            // A reader that is far behind gets no further event.
             if connection.output.len() < LIMITS.unsent_bytes {
                 connection.chunk(format!("data: {}\n\n", event.data).as_bytes());
             }
@@ -176,7 +175,7 @@ impl<P: Pages> PageHandler<P> {
                 connection.response = None;
                 connection.end_chunked();
             }
-            // A stream whose reader went away needs nothing more.
+            // A stream whose reader has gone needs nothing more.
             connections.flush(net, id);
         }
     }

@@ -1,5 +1,4 @@
-//! What a page responds: status, type and body. Never how it is written to a connection; that is
-//! the handler's.
+//! The response of a page: status, type and body. The handler writes it to the connection.
 
 /// A response to one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +20,7 @@ pub enum Body {
     Complete(Vec<u8>),
     /// Server-sent events, one per second, until [`Event::is_last`].
     Events {
-        /// What they are about; [`super::Pages::event`] gets it.
+        /// Their topic, for [`super::Pages::event`].
         topic: String,
     },
 }
@@ -53,14 +52,14 @@ impl Response {
             .with_header("location", link)
     }
 
-    /// With another status.
+    /// The same response with another status.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {
         self.status = status;
         self
     }
 
-    /// With a further header field.
+    /// The same response with another header field.
     #[must_use]
     pub fn with_header(mut self, name: &'static str, value: String) -> Self {
         self.headers.push((name, value));

@@ -1,4 +1,4 @@
-//! Serves pages over real sockets until it is stopped. It knows no page.
+//! Serves pages over real sockets until it is stopped. It does not depend on a particular page.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -12,8 +12,8 @@ use super::error::ServeError;
 use super::handler::{PageHandler, Pages};
 use crate::server::Server;
 
-/// Listens, calls `ready` with the address, the flag and the waker, and serves until the flag is set
-/// and the waker called.
+/// Listens, calls `ready` with the address, a stop flag and a waker, and serves until the flag is set and the
+/// waker called.
 ///
 /// # Errors
 /// [`ServeError::Listen`], [`ServeError::Sockets`].

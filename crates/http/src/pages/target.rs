@@ -11,8 +11,8 @@ pub struct RequestTarget {
 }
 
 impl RequestTarget {
-    /// Parses a request target. Segments and values are percent-decoded, `+` is a space in a query,
-    /// empty segments are left out; bytes that are no UTF-8 become U+FFFD.
+    /// Parses a request target. Segments and values are percent-decoded, `+` is a space in a query, and empty
+    /// segments are left out. Bytes that are not UTF-8 become U+FFFD.
     pub fn parse(target: &str) -> Self {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let segments = path.split('/').filter(|segment| !segment.is_empty());

@@ -1,18 +1,18 @@
-//! Reads the text (Prometheus 0.0.4, OpenMetrics): lines to samples. It knows no metric by name.
+//! Parses the text (Prometheus 0.0.4, OpenMetrics) into samples. It does not depend on particular metrics.
 
 /// One sample, which is one line of the text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metric<'a> {
-    /// The name, with `_total`, `_bucket`, `_sum` or `_count` where it has one.
+    /// The name, with its `_total`, `_bucket`, `_sum` or `_count` if it has one.
     pub name: &'a str,
-    /// The text between the braces, escapes included; empty if there are none.
+    /// The text between the braces, with escapes; empty if there are no braces.
     labels: &'a str,
     /// The value.
     pub value: f64,
 }
 
 impl<'a> Metric<'a> {
-    /// The value of a label, escapes included.
+    /// The value of a label, with its escapes.
     pub fn label(&self, name: &str) -> Option<&'a str> {
         let mut rest = self.labels;
         while let Some((key, after)) = rest.split_once('=') {
@@ -27,8 +27,7 @@ impl<'a> Metric<'a> {
     }
 }
 
-/// The samples of a text. Comments and lines that are no samples are skipped, because servers mix
-/// formats.
+/// The samples of a text. Comments and lines that are not samples are skipped, because servers mix formats.
 pub fn metrics(text: &str) -> impl Iterator<Item = Metric<'_>> {
     text.lines().filter_map(metric)
 }

@@ -1,5 +1,5 @@
-//! Writes the text: families of samples with their help and type, and histograms. It knows no metric
-//! by name.
+//! Writes the text: families of samples with their help and type, and histograms. It does not depend on
+//! particular metrics.
 
 use std::fmt::Write;
 
@@ -27,7 +27,7 @@ pub struct Exposition {
 pub type Labels<'a> = &'a [(&'a str, &'a str)];
 
 impl Exposition {
-    /// A family with one sample that has no labels.
+    /// Writes a family with one sample that has no labels.
     pub fn one(&mut self, kind: Kind, name: &str, help: &str, value: f64) {
         self.family(kind, name, help);
         self.sample(name, &[], value);
@@ -38,7 +38,7 @@ impl Exposition {
         self.head(name, if kind == Kind::Counter { "counter" } else { "gauge" }, help);
     }
 
-    /// A sample of the latest family.
+    /// Writes a sample of the latest family.
     pub fn sample(&mut self, name: &str, labels: Labels<'_>, value: f64) {
         self.text.push_str(name);
         if !labels.is_empty() {
@@ -52,7 +52,7 @@ impl Exposition {
         };
     }
 
-    /// A histogram, which is a family of its own. A bucket counts what is at or below its bound.
+    /// Writes a histogram, which is a family of its own. A bucket counts values at or below its bound.
     pub fn histogram(&mut self, name: &str, help: &str, labels: Labels<'_>, of: &Buckets) {
         self.head(name, "histogram", help);
         let (bucket, sum, count) =

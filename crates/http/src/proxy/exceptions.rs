@@ -1,5 +1,5 @@
-//! `NO_PROXY`: the servers that are reached without a proxy, as curl and others read it. Names are
-//! compared as they are written, and never looked up.
+//! `NO_PROXY`: the servers that are reached without a proxy, with the syntax of curl and other programs.
+//! Names are compared as they are written, and never resolved.
 
 use std::net::IpAddr;
 
@@ -7,22 +7,22 @@ use std::net::IpAddr;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Exceptions {
     entries: Vec<(Hosts, Option<u16>)>,
-    /// The first entry that cannot be read.
+    /// The first entry that cannot be parsed.
     pub unreadable: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 enum Hosts {
     All,
-    /// A name, and all names that end with it behind a dot.
+    /// A name, and all names that end with a dot and this name.
     Name(String),
-    /// Addresses that agree in so many first bits.
+    /// Addresses whose first bits are equal, with the number of these bits.
     Network(IpAddr, u32),
 }
 
 impl Exceptions {
-    /// Reads hosts, suffixes of names, addresses and networks (`10.0.0.0/8`), each with a port or without,
-    /// and `*` for all. Commas or spaces stand between them.
+    /// Parses hosts, suffixes of names, addresses and networks (`10.0.0.0/8`), and `*` for all. A host or an
+    /// address may have a port. Entries are separated by commas or spaces.
     pub(super) fn parse(text: &str) -> Self {
         let mut read = Self::default();
         let texts = text.split(|c: char| c == ',' || c.is_whitespace());
@@ -65,7 +65,7 @@ fn entry(text: &str) -> Option<(Hosts, Option<u16>)> {
         return Some((Hosts::Network(address, bits), None));
     }
     let (host, port) = match text.rsplit_once(':') {
-        // Of an address of IPv6 without brackets all colons are its own.
+        // In an IPv6 address without brackets, all colons belong to the address.
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
             (host, Some(port.parse().ok()?))
         }
@@ -88,9 +88,9 @@ fn width(address: IpAddr) -> u32 {
     if address.is_ipv4() { 32 } else { 128 }
 }
 
-/// Whether two addresses agree in their first bits.
+/// Whether the first `bits` bits of two addresses are equal.
 fn agree(one: IpAddr, other: IpAddr, bits: u32) -> bool {
-    // Of no bits at all, all are shifted out.
+    // With 0 bits, all bits are shifted out.
     match (one, other) {
         (IpAddr::V4(one), IpAddr::V4(other)) => {
             (one.to_bits() ^ other.to_bits()).checked_shr(32 - bits).unwrap_or(0) == 0

@@ -1,5 +1,5 @@
-//! HTTP proxies: which one leads to a server, by the variables that other programs read too, and how it
-//! is asked for a tunnel. It reads no environment.
+//! HTTP proxies: which one is used for a server, from the variables that other programs read too, and how a
+//! tunnel is requested. It reads no environment.
 
 mod exceptions;
 mod tunnel;
@@ -14,19 +14,19 @@ use exceptions::Exceptions;
 pub use tunnel::Tunnelled;
 pub(crate) use tunnel::{advice, tunnel_through};
 
-/// The value of a variable of the environment, as the calling program hands it over.
+/// Returns the value of an environment variable. The calling program passes it in.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// An HTTP proxy. Its user and password are never shown.
+/// An HTTP proxy. Its user and password are never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Proxy {
     /// Host name or address, IPv6 without brackets.
     pub host: String,
     /// TCP port.
     pub port: u16,
-    /// What says to the proxy who asks: the value of `Proxy-Authorization`.
+    /// The value of `Proxy-Authorization`, which identifies the client to the proxy.
     authorization: Option<String>,
-    /// What of it is never printed: the password, or the user where there is none.
+    /// The part that is never printed: the password, or the user if there is no password.
     secret: Option<String>,
     /// The flag or the variable that names it.
     pub named_by: &'static str,
@@ -45,11 +45,11 @@ impl fmt::Debug for Proxy {
 }
 
 impl Proxy {
-    /// Reads `http://user:password@host:port`; the scheme, the user and the port (80) may be
+    /// Parses `http://user:password@host:port`. The scheme, the user and the port (default 80) may be
     /// missing. Error messages do not contain the value, which may contain a password.
     ///
     /// # Errors
-    /// When it is no address of an HTTP proxy.
+    /// When it is not the address of an HTTP proxy.
     pub fn parse(text: &str, named_by: &'static str) -> Result<Self, String> {
         let text = text.trim();
         let rest = match text.split_once("://") {
@@ -66,7 +66,7 @@ impl Proxy {
                 );
             }
         };
-        // The user first: with these characters unescaped in it, the host would be another one.
+        // The user is checked first: with these characters unescaped, the host would be another one.
         let (user, place) =
             rest.rsplit_once('@').map_or((None, rest), |(user, at)| (Some(user), at));
         if user.is_some_and(|user| user.contains(['/', '?', '#'])) {
@@ -75,7 +75,7 @@ impl Proxy {
             );
         }
         let place = place.split(['/', '?', '#']).next().unwrap_or_default();
-        // Whatever it says is refused by the rules for addresses of servers.
+        // The rules for addresses of servers apply to the rest.
         let url = inferometer_plan::spec::parse_url(&format!("http://{place}")).map_err(|_| {
             "is not the address of a proxy; write it as http://HOST:PORT".to_owned()
         })?;
@@ -100,17 +100,17 @@ impl Proxy {
         Ok(Self { host: url.host, port: url.port, authorization, secret, named_by })
     }
 
-    /// The header by which the proxy knows who asks, if it has to know.
+    /// The header with the user and the password, if there is a user.
     pub fn header(&self) -> Option<(String, String)> {
         let value = self.authorization.clone()?;
         Some(("proxy-authorization".to_owned(), value))
     }
 }
 
-/// A proxy as it was named: what is wrong with it counts only where it would be used.
+/// A proxy as it was named, or its error. The error matters only if the proxy would be used.
 type Named = Option<Result<Proxy, String>>;
 
-/// Which proxy leads to which server. The default: none.
+/// Which proxy is used for which server. The default: none.
 #[derive(Clone, Debug, Default)]
 pub struct Proxies {
     http: Named,
@@ -119,10 +119,10 @@ pub struct Proxies {
 }
 
 impl Proxies {
-    /// The proxies that the usual variables name: `http_proxy`, `https_proxy`, and `all_proxy` for either,
-    /// but for the servers of `no_proxy`. Lower case comes before upper case, and an empty variable is
-    /// none. `HTTP_PROXY` does not count where `REQUEST_METHOD` is set: there a web server sets it to the
-    /// header `Proxy` of whoever sends a request.
+    /// The proxies of the usual variables: `http_proxy`, `https_proxy`, and `all_proxy` for both, except for
+    /// the servers of `no_proxy`. Lower case comes before upper case, and an empty variable counts as absent.
+    /// `HTTP_PROXY` is ignored if `REQUEST_METHOD` is set: then a web server sets it from the header `Proxy`
+    /// of any client's request.
     pub fn of_variables(variables: Variables<'_>) -> Self {
         let value = |name| variables(name).filter(|value| !value.trim().is_empty());
         let is_cgi = variables("REQUEST_METHOD").is_some();
@@ -150,10 +150,11 @@ impl Proxies {
         }
     }
 
-    /// The proxy that leads to a server; none where it is reached without. A Unix socket always is.
+    /// The proxy for a server; `None` if it is reached without a proxy. A Unix socket is always reached
+    /// without one.
     ///
     /// # Errors
-    /// When what names the proxy cannot be used.
+    /// When the flag or variable of the proxy, or an entry of `no_proxy`, cannot be used.
     pub fn for_url(&self, url: &Url) -> Result<Option<&Proxy>, String> {
         let named = if url.secure { &self.https } else { &self.http };
         match (named, &self.except.unreadable) {
@@ -175,7 +176,7 @@ impl Proxies {
         }
     }
 
-    /// What is secret in them, as headers.
+    /// The secrets of the proxies, as headers.
     pub fn secret_headers(&self) -> Vec<(String, String)> {
         let named = [&self.http, &self.https];
         let secrets = |proxy: &Proxy| {

@@ -1,10 +1,10 @@
-//! Which proxy leads where, and what is kept of its password.
+//! Which proxy is used for a server, and what is kept of its password.
 
 use inferometer_plan::spec::parse_url;
 
 use super::*;
 
-/// The proxy to a server, by variables written as `NAME=VALUE`; what is wrong with it otherwise.
+/// The proxy for a server, from variables written as `NAME=VALUE`, or the error message.
 fn proxy_to(url: &str, variables: &[&str]) -> String {
     let value = |name: &str| {
         let mut pairs = variables.iter().filter_map(|pair| pair.split_once('='));
@@ -38,7 +38,7 @@ fn the_usual_variables_name_the_proxy_of_each_kind_of_server() {
         ("unix:/tmp/s", &["ALL_PROXY=http://p:1"], "none"),
         (plain, &["http_proxy=http://p:1", "NO_PROXY=h"], "none"),
         (plain, &["http_proxy=http://p:1", "NO_PROXY=h", "no_proxy=x"], "http://p:1 by http_proxy"),
-        // What is wrong with a proxy that is not used is no mistake.
+        // An error in a proxy that is not used does not matter.
         (plain, &["HTTPS_PROXY=socks5://p:1"], "none"),
         (plain, &["http_proxy=socks5://p:1", "no_proxy=h"], "none"),
     ] {

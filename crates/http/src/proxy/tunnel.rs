@@ -1,5 +1,5 @@
-//! Tunnels of a proxy (`CONNECT`): what is asked, what is answered, and an adapter that leads an actor's
-//! connections through them. A connection is open to the actor when its tunnel is.
+//! Tunnels of a proxy (`CONNECT`): the request, the answer, and an adapter that opens a tunnel on each of an
+//! actor's connections. For the actor, a connection is open when its tunnel is open.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -18,10 +18,10 @@ fn request(proxy: &Proxy, authority: &str) -> Vec<u8> {
     request_head("CONNECT", authority, authority, &headers, None)
 }
 
-/// Whether the answer to it is whole and grants the tunnel.
+/// Whether the answer is complete and grants the tunnel; false if it is incomplete.
 ///
 /// # Errors
-/// When it does not, or is no answer.
+/// When it refuses the tunnel, or is not an HTTP answer.
 fn is_granted(answer: &[u8], proxy: &Proxy, authority: &str) -> io::Result<bool> {
     let refused = |what: &str| Err(io::Error::new(io::ErrorKind::ConnectionRefused, what));
     let Some(end) = answer.windows(4).position(|four| four == b"\r\n\r\n") else {
@@ -45,7 +45,7 @@ fn is_granted(answer: &[u8], proxy: &Proxy, authority: &str) -> io::Result<bool>
     }
 }
 
-/// What to do where a proxy refuses.
+/// What to do when a proxy refuses.
 pub(crate) fn advice(status: u16, proxy: &Proxy) -> String {
     match (status, proxy.header().is_some()) {
         (407, false) => {
@@ -60,10 +60,10 @@ pub(crate) fn advice(status: u16, proxy: &Proxy) -> String {
     }
 }
 
-/// Has a proxy lead a blocking socket to a server, within a time.
+/// Opens a tunnel through a proxy on a blocking socket, within a time limit.
 ///
 /// # Errors
-/// When the socket breaks, the time is over, or the proxy refuses.
+/// When the connection breaks, the time is over, or the proxy refuses.
 pub(crate) fn tunnel_through(
     socket: &mut (impl Read + Write),
     proxy: &Proxy,
@@ -81,7 +81,7 @@ pub(crate) fn tunnel_through(
         match socket.read(&mut buffer) {
             Ok(0) => return Err(closed(proxy)),
             Ok(count) => answer.extend_from_slice(&buffer[..count]),
-            // The process was stopped and goes on: the wait begins again.
+            // A signal interrupted the wait, which begins again.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -98,8 +98,8 @@ fn closed(proxy: &Proxy) -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, what)
 }
 
-/// Leads an actor's connections through tunnels of a proxy: the actor connects to the proxy's address and
-/// does not notice.
+/// Opens a tunnel through a proxy on each of an actor's connections: the actor connects to the proxy's
+/// address and does not notice the tunnel.
 pub struct Tunnelled<A> {
     actor: A,
     proxy: Proxy,
@@ -137,7 +137,7 @@ impl<A> Tunnelled<A> {
         self.actor
     }
 
-    /// The event that the actor sees; `None` if the event only goes on with a tunnel.
+    /// The event that the actor sees; `None` if the event only continues to open a tunnel.
     fn handle<N: Net>(&mut self, net: &mut N, event: &Ready) -> Option<Ready> {
         let conn = match *event {
             Ready::Connected(conn) => {
@@ -174,7 +174,7 @@ impl<A> Tunnelled<A> {
         opening.is_some_and(|opening| opening.conn == conn)
     }
 
-    /// Writes what is left of the request, or reads of the answer. Returns whether the tunnel is open.
+    /// Writes the rest of the request, or reads a part of the answer. Returns whether the tunnel is open.
     fn go_on<N: Net>(&mut self, net: &mut N, conn: ConnId, reads: bool) -> io::Result<bool> {
         let Some(opening) = self.opening.get_mut(conn.slot()).and_then(Option::as_mut) else {
             return Ok(false);

@@ -1,6 +1,6 @@
-//! Constant arrivals: the first at once, then one a second. Never a random number.
+//! Constant arrivals: the first at once, then one per second. It uses no random numbers.
 
-/// Arrivals at equal gaps. Counted, not summed up, so that nothing drifts.
+/// Arrivals with equal gaps. Times are counted, not summed, so they do not drift.
 #[derive(Debug, Default)]
 pub struct Constant {
     next: u64,

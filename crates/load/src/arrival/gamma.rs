@@ -1,4 +1,4 @@
-//! Gamma arrivals: independent gaps, in bursts for a shape below 1, more even above.
+//! Gamma arrivals: independent gaps. A shape below 1 gives bursts, a larger shape more even arrivals.
 
 use rand_chacha::ChaCha8Rng;
 
@@ -14,14 +14,14 @@ pub struct Gamma {
 }
 
 impl Gamma {
-    /// Arrivals with gaps of this shape, which is above 0, by a seed.
+    /// Arrivals with gaps of this shape, which is above 0, from a seed.
     pub fn new(shape: f64, seed: u64) -> Self {
         Self { shape, second: 0.0, rng: rng(seed, &["arrival", "gamma"]) }
     }
 
-    /// Gamma with this shape and scale 1, after Marsaglia and Tsang, A simple method for
-    /// generating gamma variables (ACM TOMS 26, 2000). A shape below 1 is reached from the next
-    /// one by the factor u^(1/shape) of their section 8.
+    /// Draws a gamma variable with this shape and scale 1, by the method of Marsaglia and Tsang, A simple
+    /// method for generating gamma variables (ACM TOMS 26, 2000). For a shape below 1, it draws with the
+    /// shape plus 1 and multiplies by the factor u^(1/shape) of their section 8.
     fn draw(&mut self) -> f64 {
         let (shape, factor) = if self.shape < 1.0 {
             let u = 1.0 - unit(&mut self.rng);

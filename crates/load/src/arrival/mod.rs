@@ -1,8 +1,8 @@
-//! Arrival processes at one arrival per second on average: iterators over the seconds at which
-//! requests arrive, without end. A [`Level`](crate::Level) stretches that time to a rate,
-//! so that every process goes with every course of a rate.
+//! Arrival processes with one arrival per second on average: endless iterators over the arrival times in
+//! seconds. A [`Level`](crate::Level) stretches this time to a rate, so every process can be combined with
+//! every rate.
 //!
-//! Never rounded and never waited for: the sums are absolute, so nothing drifts.
+//! Times are not rounded, and they are absolute sums, so nothing drifts. Nothing here waits.
 
 mod constant;
 mod gamma;
@@ -22,21 +22,21 @@ pub(crate) use scaled::scaled;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "process")]
 pub enum Arrivals {
-    /// Independent of one another: exponential gaps.
+    /// Independent arrivals: exponential gaps.
     #[default]
     Poisson,
-    /// At equal gaps.
+    /// Equal gaps.
     Constant,
     /// Gamma-distributed gaps.
     Gamma {
-        /// The shape: below 1 in bursts, 1 is Poisson, the larger the more even.
+        /// The shape: below 1 gives bursts, 1 is Poisson, larger shapes are more even.
         shape: f64,
     },
 }
 
 impl Arrivals {
-    /// The process of a burstiness in the meaning of vLLM: the shape of the gamma distribution
-    /// of the gaps. 1 is Poisson, infinity is constant.
+    /// The process for a burstiness as vLLM defines it: the shape of the gamma distribution of the gaps. 1 is
+    /// Poisson, infinity is constant.
     pub fn of_burstiness(burstiness: f64) -> Self {
         if burstiness == 1.0 {
             Self::Poisson
@@ -47,7 +47,7 @@ impl Arrivals {
         }
     }
 
-    /// The seconds of the arrivals, at one per second on average.
+    /// The arrival times in seconds, with one arrival per second on average.
     pub fn seconds(self, seed: u64) -> Box<dyn Iterator<Item = f64> + Send> {
         match self {
             Self::Poisson => Box::new(Poisson::new(seed)),
@@ -94,8 +94,8 @@ mod tests {
         fn arrivals_keep_one_per_second_and_never_go_back(arrivals in any(), seed: u64) {
             let gaps = gaps(arrivals, seed, 10_000);
             prop_assert!(gaps.iter().all(|&gap| gap >= 0.0));
-            // A gamma gap has the relative deviation 1/sqrt(shape), so the mean of 10,000 has
-            // 2.2 % at a shape of 0.2; five of them are allowed.
+            // A gamma gap has the relative deviation 1/sqrt(shape), so the mean of 10,000 gaps has 2.2 % at a
+            // shape of 0.2. Five of these deviations are allowed.
             let mean = gaps.iter().sum::<f64>() / 10_000.0;
             prop_assert!((mean - 1.0).abs() < 0.12, "{}", mean);
         }

@@ -1,4 +1,4 @@
-//! Poisson arrivals: gaps are exponential and independent.
+//! Poisson arrivals: the gaps are exponential and independent.
 
 use rand_chacha::ChaCha8Rng;
 
@@ -13,7 +13,7 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// Arrivals by a seed.
+    /// Arrivals from a seed.
     pub fn new(seed: u64) -> Self {
         Self { second: 0.0, rng: rng(seed, &["arrival", "poisson"]) }
     }

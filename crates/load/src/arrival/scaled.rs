@@ -1,5 +1,5 @@
-//! Arrivals scaled to the load that was asked for: N of them at a rate R span N / R, whatever was
-//! drawn. Never a change of their shape: all gaps of a part of the load are stretched by one factor.
+//! Arrivals scaled to the requested load: N arrivals at a rate R take N / R seconds, whatever was drawn.
+//! Their shape does not change: all gaps of a part of the load are stretched by one factor.
 
 use std::collections::VecDeque;
 
@@ -7,26 +7,26 @@ use super::Arrivals;
 use crate::bound::Bound;
 use crate::level::Level;
 
-/// A part of the load within which gaps are stretched by one factor: all of it where the rate is
-/// constant, else a stage. Areas are those under the rate: a number of requests.
+/// A part of the load within which gaps are stretched by one factor: the whole load if the rate is constant,
+/// otherwise a stage. Areas are integrals of the rate over time, that is, numbers of requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Part {
     from: f64,
     area: f64,
     count: u64,
-    /// It goes on after its last arrival, to the end of a time: a gap more is drawn. Else it ends with
-    /// that arrival.
+    /// Whether it lasts after its last arrival, until a time. Then one more gap is drawn. Otherwise it ends
+    /// with that arrival.
     ends_by_time: bool,
 }
 
-/// The parts of a load that is bound by a count, a time, or both.
+/// The parts of a load that is bounded by a count, a time, or both.
 fn parts(rate: &Level, bound: Bound) -> Vec<Part> {
     let most = bound.requests.map_or(u64::MAX, u64::from);
     let mut parts = Vec::new();
     let (mut from, mut counted) = (0.0, 0);
     for until in rate.areas(bound.duration) {
-        // Whole requests up to here, so that what is rounded off in one part is made up for in the
-        // next one.
+        // Requests are rounded over all parts so far, so that rounding in one part is balanced in the next
+        // one.
         let count = (until.round() as u64).saturating_sub(counted);
         let left = most - counted;
         if left < count {
@@ -37,14 +37,14 @@ fn parts(rate: &Level, bound: Bound) -> Vec<Part> {
         (from, counted) = (until, counted + count);
     }
     if let Some(last) = parts.last_mut().filter(|last| counted == 0 && last.area > 0.0) {
-        // Less than half of a request is still one: a pass of none measures nothing.
+        // Less than half a request still counts as one: a pass without requests measures nothing.
         last.count = most.min(1);
     }
     parts
 }
 
-/// The arrivals of a load as areas under its rate, in order. Their draws are made twice, so that
-/// nothing is kept of them: once for the factors, once for the arrivals.
+/// The arrivals of a load, in order, as areas under its rate. The random numbers are drawn twice, so that
+/// they need not be stored: once for the factors, once for the arrivals.
 pub fn scaled(
     arrivals: Arrivals,
     rate: &Level,
@@ -137,7 +137,7 @@ mod tests {
         let rate = Level::Stages(vec![held(10, 2.0), held(5, 0.0), held(10, 8.05)]);
         let found = areas(Arrivals::Poisson, &rate, Bound::none(), 3);
         assert_eq!((found.len(), found.iter().filter(|&&at| at < 20.0).count()), (101, 20));
-        // A time cuts the last stage, and a count cuts it where it ends.
+        // A time shortens the last stage; a count ends it with its last arrival.
         let cut = areas(Arrivals::Poisson, &rate, by_time(20.0), 3);
         assert_eq!((cut.len(), cut.iter().all(|&at| at < 60.25)), (60, true));
         let counted = areas(Arrivals::Poisson, &rate, Bound::requests(45), 3);

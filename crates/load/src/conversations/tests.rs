@@ -19,7 +19,7 @@ fn closed(concurrency: u32) -> PassPlan {
     PassPlan::closed(concurrency, Bound::none())
 }
 
-/// What begins when, as (conversation, milliseconds): each request takes 100 ms, and those of
+/// The begin of each request, as (conversation, milliseconds). Each request takes 100 ms, and those in
 /// `fails`, by their place in the order, fail.
 fn played(pass: &PassPlan, fails: &[usize]) -> Vec<(u32, u64)> {
     let mut load = load_model(pass, 1);
@@ -28,7 +28,7 @@ fn played(pass: &PassPlan, fails: &[usize]) -> Vec<(u32, u64)> {
     loop {
         let next_end: Option<(Nanos, u32, bool)> = in_flight.first().copied();
         match load.next_due() {
-            // An end at the same instant comes first: its place is free then.
+            // An end at the same instant comes first, because its place is free then.
             Due::At(at) if next_end.is_none_or(|(end, ..)| at < end) => {
                 let which = load.continues().unwrap_or_else(|| {
                     conversations += 1;
@@ -63,8 +63,8 @@ fn who_thinks_keeps_a_place_among_conversations_and_none_among_requests() {
     let pass = conversations(closed(1), CountOf::Conversations, think);
     assert_eq!(played(&pass, &[]), [(0, 0), (0, 350), (1, 450), (1, 560), (2, 660)]);
     let pass = conversations(closed(1), CountOf::Requests, think);
-    // At 100 the first thinks until 350, so the second begins; at 200 it thinks until 210, so the
-    // third begins; the second goes on once that has ended.
+    // At 100 ms the first thinks until 350, so the second begins. At 200 the second thinks until 210, so the
+    // third begins. The second continues when the third has ended.
     assert_eq!(played(&pass, &[]), [(0, 0), (1, 100), (2, 200), (1, 300), (0, 400)]);
 }
 

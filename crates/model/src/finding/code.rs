@@ -1,7 +1,7 @@
-//! All findings that there can be: one entry each, in the order of a run.
+//! All possible findings, one entry each, in the order of a run.
 //!
-//! An entry is its stable name, how much it matters, what it means and, where it is always the same,
-//! what to do about it. Whatever makes a finding, or looks for one, names its entry here.
+//! An entry has a stable name, a severity, a meaning and, if it is always the same, advice. Code that makes a
+//! finding, or searches for one, uses its entry here.
 
 use super::{Code, Severity};
 
@@ -113,7 +113,7 @@ codes! {
     LENGTHS_ARE_CHARACTERS = "lengths_are_characters", Note,
         "The lengths of the cells are in characters, not tokens.";
 
-    // The course of a run.
+    // The progress of a run.
     WARM_UP_FAILED = "warm_up_failed", Warning,
         "Requests of the warm-up failed.";
     RUN_INCOMPLETE = "run_incomplete", Warning,
@@ -220,7 +220,7 @@ codes! {
         "The client fell behind its own schedule."
         => "Use a lower rate, or give the client more CPU time.";
 
-    // What the server and the cards say of a pass.
+    // Reports of the server and of the cards on a pass.
     SERVER_METRICS_MISSING = "server_metrics_missing", Note,
         "Reading the server's metrics failed."
         => "server metrics of this pass are incomplete; the client's figures are complete";

@@ -1,4 +1,4 @@
-//! What a reader must know before using the figures: typed, with the numbers and the advice.
+//! What a reader must know before using the figures: findings with codes, numbers and advice.
 
 pub mod code;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Good to know.
+    /// For information.
     Note,
     /// Figures may not mean what they seem to mean.
     Warning,
@@ -23,18 +23,18 @@ pub struct Code {
     pub severity: Severity,
     /// What it means, in one sentence.
     pub means: &'static str,
-    /// What to do about it, where that is always the same.
+    /// What to do about it, if that is always the same.
     pub advice: Option<&'static str>,
 }
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The name of its [`Code`]. Text, for stored findings may have codes of another version.
+    /// The name of its [`Code`]. It is text, because stored findings may have codes of another version.
     pub code: String,
     /// How much it matters.
     pub severity: Severity,
-    /// Where it was seen: a pass, a cell, or absent for the whole run.
+    /// Where it was seen: a pass or a cell; `None` for the whole run.
     pub place: Option<String>,
     /// What was seen, with its numbers.
     pub message: String,
@@ -64,21 +64,21 @@ impl Finding {
         codes.iter().any(|code| self.is(*code))
     }
 
-    /// Says how much it matters, where that depends on what was seen.
+    /// Sets how much it matters, if that depends on what was seen.
     #[must_use]
     pub fn severity(mut self, severity: Severity) -> Self {
         self.severity = severity;
         self
     }
 
-    /// Says where it was seen.
+    /// Sets where it was seen.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
         self.place = Some(place.into());
         self
     }
 
-    /// Says what to do about it, where that depends on what was seen.
+    /// Sets what to do about it, if that depends on what was seen.
     #[must_use]
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());

@@ -19,7 +19,7 @@ struct Client {
     opened: Vec<ConnId>,
     came: Vec<Arrived>,
     failed: Vec<ErrorKind>,
-    /// What is told when all have begun.
+    /// Receives a message when it has begun to open all of them.
     all_begun: Option<std::sync::mpsc::Sender<()>>,
 }
 
@@ -64,7 +64,8 @@ impl<N: Net> Actor<N> for Client {
     }
 }
 
-/// Sends back what comes on so many connections, of which the first is accepted when it is told to.
+/// A server that sends one word back on each of `connections` connections. It accepts the first one after a
+/// message on `begin`.
 fn echo(path: &Path, connections: usize, begin: Receiver<()>) -> thread::JoinHandle<()> {
     let listener = UnixListener::bind(path).unwrap();
     sys::set_backlog(&listener, 4).unwrap();
@@ -90,7 +91,7 @@ fn a_unix_socket_is_read_by_the_clock_of_the_program_within_an_interval() {
     EpollNet::new().unwrap().play(&mut client).unwrap();
     server.join().unwrap();
     let [arrived] = client.came[..] else { panic!("{:?}", client.failed) };
-    // The kernel stamps no receives there: what arrived did so between two readings of the clock.
+    // The kernel has no stamps for Unix sockets: the bytes arrived between two readings of the clock.
     assert_eq!((arrived.bytes, arrived.kernel), (4, None));
     assert!(Nanos::ZERO < arrived.empty_before && arrived.empty_before <= arrived.user);
 }

@@ -53,9 +53,10 @@ impl Epoll {
     pub fn new() -> io::Result<Self> {
         // SAFETY: takes a flag; the descriptor it returns is ours alone.
         let fd = unsafe { OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
-        // One more than a batch: the timer's own event takes the place of no other.
+        // One more than a batch, so that the timer's own event displaces no other.
         let mut epoll = Self { fd, events: Vec::with_capacity(Self::BATCH + 1), timer: None };
-        // The call itself gives neither error: the kernel does not know it, or a filter refuses it.
+        // The call itself never returns these errors. They say that the kernel does not have it, or that a
+        // filter refuses it.
         match epoll.wait_exactly(Duration::ZERO) {
             Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
                 let timer = timer()?;
@@ -121,7 +122,7 @@ impl Epoll {
     fn wait_by_timer(&mut self, timeout: Duration) -> io::Result<usize> {
         let sleeps = timeout > Duration::ZERO;
         if let Some(timer) = self.timer.as_ref().filter(|_| sleeps) {
-            // It also forgets that the timer went off before, which would end this wait.
+            // This also clears an earlier expiry of the timer, which would end this wait.
             set_timer(timer, timeout)?;
         }
         self.events.clear();
@@ -174,11 +175,11 @@ fn timer() -> io::Result<OwnedFd> {
     unsafe { Ok(OwnedFd::from_raw_fd(check(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags))?)) }
 }
 
-/// Has a timer go off once, after a time that is not 0.
+/// Starts a timer that expires once, after a time that is not 0.
 fn set_timer(timer: &OwnedFd, after: Duration) -> io::Result<()> {
     let once =
         libc::itimerspec { it_interval: timespec(Duration::ZERO), it_value: timespec(after) };
-    // SAFETY: the pointer is valid for the call; the earlier setting is not asked for.
+    // SAFETY: the pointer is valid for the call; the earlier setting is not requested.
     check(unsafe {
         libc::timerfd_settime(timer.as_raw_fd(), 0, &raw const once, ptr::null_mut())
     })?;
@@ -202,8 +203,8 @@ mod tests {
     use super::*;
     use crate::sys::monotonic_ns;
 
-    /// Has the kernel give an error for each call of this thread that Linux 4.18 does not have: their
-    /// numbers are the same on all processors, from 424 on.
+    /// Makes the kernel return an error for each call of this thread that Linux 4.18 does not have. The
+    /// numbers of these calls begin at 424 on all processors.
     fn refuse_newer_calls(errno: libc::c_int) {
         let statement =
             |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
@@ -221,7 +222,7 @@ mod tests {
         ];
         let program =
             libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
-        // SAFETY: the filter outlives the call, which copies it. It holds for this thread only.
+        // SAFETY: the filter outlives the call, which copies it. It applies to this thread only.
         unsafe {
             check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)).unwrap();
             let mode = libc::SECCOMP_MODE_FILTER;
@@ -229,7 +230,7 @@ mod tests {
         }
     }
 
-    /// Runs a test as on Linux 4.18, and in a container whose filter refuses what it does not know.
+    /// Runs a test as on Linux 4.18, and as in a container whose filter refuses calls that it does not have.
     fn on_old_systems(test: impl Fn() + Send + Sync + Copy + 'static) {
         for errno in [libc::ENOSYS, libc::EPERM] {
             let as_there = move || {
@@ -265,7 +266,7 @@ mod tests {
             let counter = File::from(event_counter().unwrap());
             epoll.add(counter.as_raw_fd(), 7, Trigger::Level).unwrap();
             (&counter).write_all(&1u64.to_ne_bytes()).unwrap();
-            // The wait ends at once; its timer goes off afterwards, while nobody waits.
+            // The wait ends at once; its timer expires afterwards, when no wait is in progress.
             assert_eq!(epoll.wait(Duration::from_millis(1)).unwrap(), 1);
             assert_eq!(epoll.found(0).token, 7);
             io::Read::read(&mut &counter, &mut [0; 8]).unwrap();

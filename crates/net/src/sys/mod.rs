@@ -1,6 +1,6 @@
-//! System calls that the standard library does not offer: epoll, receives with the kernel's time
-//! stamps, resource limits, process control. The only unsafe code of the workspace is in this module
-//! and its files; every function here is safe to call.
+//! System calls that the standard library does not offer: epoll, receives with the kernel's time stamps,
+//! resource limits, process control. The only unsafe code of the workspace that is written by hand is in this
+//! module and its files. Every function here is safe to call.
 #![expect(unsafe_code, reason = "the kernel's receive stamps and epoll have no safe interface")]
 
 mod epoll;
@@ -41,7 +41,7 @@ fn timespec_ns(time: &libc::timespec) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The monotonic clock: nanoseconds since the machine started. Nobody can set it.
+/// The monotonic clock: nanoseconds since the machine started. It cannot be set.
 pub fn monotonic_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC)
 }
@@ -61,7 +61,7 @@ pub fn thread_cpu_time() -> Duration {
     Duration::from_nanos(clock_ns(libc::CLOCK_THREAD_CPUTIME_ID))
 }
 
-/// Lets timers of this thread fire on time instead of up to 50 microseconds late.
+/// Makes timers of this thread expire on time instead of up to 50 microseconds late.
 pub fn use_precise_timers() {
     // SAFETY: takes numbers only. It cannot fail for a positive slack.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };

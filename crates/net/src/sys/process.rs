@@ -21,7 +21,7 @@ pub fn raise_open_files_limit() -> io::Result<u64> {
     Ok(limit.rlim_cur)
 }
 
-/// A write beyond the limit on the size of files fails from now on, and does not end the process.
+/// From now on, a write beyond the limit on the size of files fails and does not end the process.
 pub fn fail_writes_beyond_file_limit() {
     // SAFETY: ignoring a signal runs no code.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
@@ -30,14 +30,14 @@ pub fn fail_writes_beyond_file_limit() {
 /// The signal that ends a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndSignal {
-    /// SIGTERM: it may tidy up first.
+    /// SIGTERM: the process may clean up first.
     Gently,
-    /// SIGKILL: the system ends it.
+    /// SIGKILL: the system ends the process at once.
     Firmly,
 }
 
-/// Makes orphans among the descendants of this process its children, whatever session or group they
-/// are in, so that all of them can be found and ended.
+/// Makes orphans among the descendants of this process its children, also those in another session or group.
+/// So all of them can be found and ended.
 ///
 /// # Errors
 /// When the system refuses.
@@ -47,10 +47,10 @@ pub fn adopt_orphans() -> io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, yes, 0, 0, 0) }).map(drop)
 }
 
-/// Signals a process to end. It is no error if it is gone already.
+/// Sends a process the signal to end. It is no error if the process has ended already.
 ///
 /// # Errors
-/// When the system refuses.
+/// When the id is 0, 1 or too large, or the system refuses.
 pub fn end_process(pid: u32, signal: EndSignal) -> io::Result<()> {
     // 0 and negative numbers would address process groups.
     let pid = libc::pid_t::try_from(pid)

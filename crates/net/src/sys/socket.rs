@@ -11,8 +11,8 @@ use libc::c_long;
 
 use super::{check, timespec_ns};
 
-/// Lets so many connections wait to be accepted, or as many as the system allows. The standard library
-/// allows 128, which are full when a thousand clients connect at once; the rest would retry a second later.
+/// Sets how many connections may wait to be accepted, up to the limit of the system. The standard library
+/// allows 128, which is too few if a thousand clients connect at once: the rest would retry a second later.
 pub fn set_backlog(listener: &impl AsRawFd, most: i32) -> io::Result<()> {
     // SAFETY: takes numbers only.
     check(unsafe { libc::listen(listener.as_raw_fd(), most) })?;
@@ -31,7 +31,7 @@ pub fn begin_connect(to: SocketAddr) -> io::Result<TcpStream> {
         check(unsafe { libc::connect(stream.as_raw_fd(), (&raw const address).cast(), length) });
     match result {
         Ok(_) => Ok(stream),
-        // After a signal the system goes on connecting, as it does where it cannot connect at once.
+        // The system continues to connect: after a signal, or because it cannot connect at once.
         Err(error) if matches!(error.raw_os_error(), Some(libc::EINPROGRESS | libc::EINTR)) => {
             Ok(stream)
         }
@@ -39,15 +39,15 @@ pub fn begin_connect(to: SocketAddr) -> io::Result<TcpStream> {
     }
 }
 
-/// A Unix socket that is not connected, and whose calls return at once.
+/// A Unix socket that is not connected, and does not block.
 pub fn unix_socket() -> io::Result<UnixStream> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: takes numbers only; the descriptor it returns is ours alone.
     unsafe { Ok(UnixStream::from_raw_fd(check(libc::socket(libc::AF_UNIX, kind, 0))?)) }
 }
 
-/// Connects a Unix socket. The kernel does it at once, or says that as many as the server allows wait to
-/// be accepted ([`io::ErrorKind::WouldBlock`]): then it may be tried again.
+/// Connects a Unix socket. The kernel does it at once, or returns [`io::ErrorKind::WouldBlock`] if the accept
+/// queue of the server is full. Then the call can be repeated.
 pub fn connect_unix(stream: &UnixStream, path: &Path) -> io::Result<()> {
     // SAFETY: all zeroes is a valid sockaddr_un.
     let mut address: libc::sockaddr_un = unsafe { mem::zeroed() };
@@ -104,19 +104,19 @@ pub fn reset_on_close(stream: &TcpStream) -> io::Result<()> {
     set_option(stream, libc::SOL_SOCKET, libc::SO_LINGER, &linger)
 }
 
-/// Asks the kernel to stamp what it receives on this connection.
+/// Makes the kernel stamp what it receives on this connection.
 pub fn enable_receive_stamps(socket: &impl AsRawFd) -> io::Result<()> {
     let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
     set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &flags)
 }
 
-/// Has what was received acknowledged now, and what follows as soon as it is read, until the next
+/// Makes the kernel acknowledge received data now, and later data as soon as it is read, until the next
 /// write.
 ///
-/// After a write that follows a receive the kernel delays acknowledgements by 40 ms, to send them with
-/// the next write. A server without `TCP_NODELAY` (Nagle's algorithm) waits for them before it sends the
-/// next small segment, so that tokens would arrive in bundles.
-/// A system that does not know the option delays nothing of ours: its refusal is no error.
+/// After a write that follows a receive, the kernel delays acknowledgements by 40 ms, to send them with the
+/// next write. A server without `TCP_NODELAY` (Nagle's algorithm) waits for them before it sends the next
+/// small segment, so tokens would arrive in bundles. An error is ignored: acknowledgements are then delayed
+/// as usual.
 pub fn acknowledge_at_once(stream: &TcpStream) {
     let on: libc::c_int = 1;
     let _ = set_option(stream, libc::IPPROTO_TCP, libc::TCP_QUICKACK, &on);
@@ -136,7 +136,7 @@ fn set_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value: &T) -> io:
     Ok(())
 }
 
-/// Room for the control message with the three stamps of SCM_TIMESTAMPING, and more.
+/// Space for the control message with the three stamps of SCM_TIMESTAMPING, and more.
 #[repr(C, align(8))]
 struct ControlBuffer([u8; 128]);
 

@@ -1,4 +1,4 @@
-//! Which certificates are trusted, and for which host name.
+//! TLS as a client: which certificates are trusted, and for which host name.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -24,14 +24,14 @@ pub enum Trust {
     /// The authorities that Mozilla trusts.
     #[default]
     Known,
-    /// The authorities that Mozilla trusts, and those in this PEM text; also a server that shows one of
-    /// its certificates.
+    /// The authorities that Mozilla trusts, and the certificates of this PEM text: as authorities, and as
+    /// certificates that the server itself presents.
     Also(Vec<u8>),
-    /// Any certificate is accepted: somebody between client and server can read and change what is sent.
+    /// Any certificate is accepted: an attacker between client and server can read and change what is sent.
     Anybody,
 }
 
-/// How to speak TLS to one server.
+/// The settings for TLS connections to one server.
 #[derive(Clone, Debug)]
 pub struct TlsClient {
     config: Arc<ClientConfig>,
@@ -39,11 +39,11 @@ pub struct TlsClient {
 }
 
 impl TlsClient {
-    /// TLS 1.2 or 1.3 with HTTP/1.1 in it, to the server of this name or address. `identity` is shown to a
-    /// server that asks for a certificate.
+    /// TLS 1.2 or 1.3 with HTTP/1.1 inside, to the server of this name or address. `identity` is presented to
+    /// a server that requests a certificate.
     ///
     /// # Errors
-    /// When the name or the further authorities cannot be used.
+    /// When the name, the additional authorities or the identity cannot be used.
     pub fn new(host: &str, trust: &Trust, identity: Option<&Identity>) -> Result<Self, TlsError> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| TlsError::Name { host: host.to_owned() })?;
@@ -80,19 +80,19 @@ impl TlsClient {
         Ok(session)
     }
 
-    /// Speaks it over a socket that blocks. The handshake is done before it returns, which
-    /// separates an untrusted server from one that does not answer. It has this long, however
-    /// steadily its parts arrive; that is checked before each read, which has the time-out of the
+    /// Runs TLS over a blocking socket. The handshake is complete when it returns: this distinguishes a
+    /// server that is not trusted from one that does not answer. `within` limits the whole handshake, however
+    /// small its parts are. The limit is checked before each read, and each read has the time-out of the
     /// socket.
     ///
     /// # Errors
-    /// When the socket breaks, the time is over, or the server cannot be trusted.
+    /// When the connection breaks, the time is over, or the server cannot be trusted.
     pub fn over(&self, socket: TcpStream, within: Duration) -> io::Result<TlsStream> {
         let mut session = self.session().map_err(io::Error::other)?;
         let mut socket = Within { socket, until: monotonic_now() + within };
         while session.is_handshaking() {
             match session.complete_io(&mut socket) {
-                // The process was stopped and goes on: the wait begins again.
+                // A signal interrupted the wait, which begins again.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 done => drop(done?),
             }
@@ -101,7 +101,7 @@ impl TlsClient {
     }
 }
 
-/// A socket that is read until an instant.
+/// A socket whose reads fail after an instant.
 struct Within {
     socket: TcpStream,
     until: Nanos,
@@ -133,8 +133,8 @@ pub struct TlsStream(StreamOwned<ClientConnection, TcpStream>);
 impl Read for TlsStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.0.read(buffer) {
-            // Many servers end without TLS's own goodbye; whether anything is missing is told by
-            // what is inside.
+            // Many servers end without the close_notify of TLS. The protocol inside shows whether anything is
+            // missing.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
             result => result,
         }

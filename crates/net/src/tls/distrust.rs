@@ -1,4 +1,4 @@
-//! Why there is no TLS connection to a server, in words and with what to do.
+//! Why a TLS connection to a server fails: a message, and advice.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use super::verify::is_an_authority;
 pub enum Distrust {
     /// No trusted certificate authority has signed the server's certificate.
     UnknownAuthority,
-    /// The server shows a certificate that is its own authority.
+    /// The server presents a certificate that is its own authority.
     SelfSigned,
     /// Its certificate is for these names.
     OtherName(Vec<String>),
@@ -19,19 +19,19 @@ pub enum Distrust {
     Expired,
     /// Its certificate is not valid yet.
     NotYetValid,
-    /// Something else about its certificate, in the library's words.
+    /// Another problem with its certificate, in the TLS library's words.
     Other(String),
     /// It does not speak TLS.
     NotTls,
-    /// It speaks TLS, but no HTTP/1.1 in it.
+    /// It speaks TLS, but not HTTP/1.1 inside.
     NoHttp1,
-    /// It wants a certificate of its client, and got none.
+    /// It requires a certificate of the client, and received none.
     WantsCertificate,
-    /// It does not take the certificate that its client shows, in the library's word for why.
+    /// It rejects the certificate of the client, with the TLS library's name of the reason.
     RefusesCertificate(String),
 }
 
-/// Why a server is not trusted, or speaks another protocol, where that is what an error is about.
+/// Why a server is not trusted, or does not speak the protocol; `None` for errors of other kinds.
 pub fn distrust(error: &io::Error) -> Option<Distrust> {
     let error = error.get_ref()?.downcast_ref::<Error>()?;
     match error {

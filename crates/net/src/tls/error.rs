@@ -3,7 +3,7 @@
 /// Why TLS cannot be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A host name that cannot stand in a certificate.
+    /// A host name that cannot be in a certificate.
     #[error("`{host}` is not a valid name for a certificate")]
     Name {
         /// The host.

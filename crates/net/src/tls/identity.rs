@@ -1,4 +1,4 @@
-//! The certificate by which a server knows its client.
+//! The certificate that identifies the client to a server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use rustls::{ClientConfig, ConfigBuilder};
 
 use super::error::TlsError;
 
-/// A certificate with the chain behind it, and its key, which is never shown.
+/// A certificate with its chain, and its private key, which is never printed.
 #[derive(Clone)]
 pub struct Identity(Arc<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>);
 
@@ -21,10 +21,11 @@ impl fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// The certificate is the first of a PEM text, and its key the first of another one or of the same.
+    /// Reads the certificates of one PEM text, the client's own first, and the first private key of another
+    /// text or of the same.
     ///
     /// # Errors
-    /// When a text does not hold it. That both belong together is checked by [`super::TlsClient::new`].
+    /// When a text does not contain it. [`super::TlsClient::new`] checks that both belong together.
     pub fn of(certificates: &[u8], key: &[u8]) -> Result<Self, TlsError> {
         let wrong = |what: String| TlsError::Identity { what };
         let chain: Vec<_> = CertificateDer::pem_slice_iter(certificates)
@@ -49,10 +50,10 @@ impl Identity {
         Ok(Self(Arc::new((chain, key))))
     }
 
-    /// A configuration that shows it to servers that ask for a certificate.
+    /// A configuration that presents it to servers that request a certificate.
     ///
     /// # Errors
-    /// When the key is of a kind that is not known, or belongs to another certificate.
+    /// When the kind of key is unknown, or the key belongs to another certificate.
     pub(super) fn shown_by(
         &self,
         builder: ConfigBuilder<ClientConfig, WantsClientCert>,

@@ -6,7 +6,8 @@ use rustls::pki_types::pem::PemObject;
 
 use super::error::TlsError;
 
-/// Mozilla's authorities, and the certificates of a PEM text: those that can be an authority are one.
+/// Returns the trusted authorities (those of Mozilla and the certificates of a PEM text), and these
+/// certificates again.
 pub(super) fn authorities(
     pem: &[u8],
 ) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), TlsError> {

@@ -1,5 +1,5 @@
-//! TLS between an actor and its connections: the actor sees an ordinary [`Net`], and the bytes on the
-//! wire are TLS. A connection is open to the actor when the handshake is done.
+//! TLS between an actor and its connections: the actor sees an ordinary [`Net`], and the bytes on the wire
+//! are TLS. For the actor, a connection is open when the handshake is done.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -11,9 +11,9 @@ use rustls::ClientConnection;
 use super::TlsClient;
 use crate::{Actor, Address, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake};
 
-/// Room for what comes in one read.
+/// The most bytes that one read takes.
 const READ_BUFFER: usize = 64 << 10;
-/// How much is encrypted at a time: a few records.
+/// How many bytes are encrypted at a time: a few records.
 const WRITE_PART: usize = 64 << 10;
 
 /// Runs an actor over TLS: the actor's connections are encrypted, and the actor does not notice.
@@ -37,7 +37,8 @@ impl<A> Secured<A> {
         Self { actor, sessions, ready: Vec::new() }
     }
 
-    /// The same where some addresses are those of other servers, whose certificates have other names.
+    /// Uses other settings for connections to these addresses: other servers, whose certificates have other
+    /// names.
     #[must_use]
     pub fn with_others(mut self, others: Vec<(Address, TlsClient)>) -> Self {
         self.sessions.others = others;
@@ -76,9 +77,9 @@ pub struct Secret<'a, N> {
 /// The sessions of all connections.
 struct Sessions {
     client: TlsClient,
-    /// The clients of other servers, by their addresses.
+    /// The settings for other servers, with their addresses.
     others: Vec<(Address, TlsClient)>,
-    /// Which of them connections that are being opened are for.
+    /// For a connection to one of them that is being opened: its index in `others`.
     of_others: BTreeMap<ConnId, usize>,
     by_slot: Vec<Option<Session>>,
     /// Connections with decrypted bytes that did not fit the last read.
@@ -89,7 +90,7 @@ struct Sessions {
 struct Session {
     conn: ConnId,
     tls: ClientConnection,
-    /// The handshake is done, and the actor knows it.
+    /// Whether the handshake is done. The actor has then been told that the connection is open.
     open: bool,
     /// Encrypted bytes that the socket has not taken yet.
     unsent: Vec<u8>,
@@ -233,7 +234,7 @@ impl Sessions {
         }
         session.open = !session.tls.is_handshaking();
         if session.open {
-            // The actor reads bytes that followed the handshake.
+            // Bytes may have followed the handshake, so the actor has to read.
             unread.push(conn);
         }
         Ok(session.open)
@@ -281,8 +282,8 @@ impl<N: Net> Net for Secret<'_, N> {
                         return ReadResult::Failed(error);
                     }
                 }
-                // An end without close_notify is an end: the protocol inside shows whether
-                // anything is missing.
+                // An end without close_notify counts as an end: the protocol inside shows whether anything is
+                // missing.
                 other => return other,
             }
         }

@@ -1,5 +1,5 @@
-//! A verifier of server certificates, in addition to that of the library. Signatures are always
-//! checked, so that a session is with whoever showed the certificate.
+//! A verifier of server certificates, in addition to that of the library. Signatures are always checked, so
+//! the other side has the key of the certificate that it presents.
 
 use std::sync::Arc;
 
@@ -10,25 +10,25 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// What the library calls a certificate that is its own authority and that a server shows as its own.
+/// The library's name for the certificate of an authority that a server presents as its own.
 const IS_AN_AUTHORITY: &str = "CaUsedAsEndEntity";
 
-/// Whether an error says that a server shows the certificate of an authority.
+/// Whether an error says that a server presents the certificate of an authority.
 pub(super) fn is_an_authority(error: &Error) -> bool {
     let Error::InvalidCertificate(CertificateError::Other(why)) = error else { return false };
     format!("{why:?}").contains(IS_AN_AUTHORITY)
 }
 
-/// Trusts authorities and certificates that were given, or anybody.
+/// Trusts given authorities and certificates, or any certificate.
 #[derive(Debug)]
 pub(super) struct Verifier {
     provider: Arc<CryptoProvider>,
-    /// Absent: any certificate is taken.
+    /// `None`: any certificate is accepted.
     given: Option<Given>,
 }
 
-/// Authorities, and certificates that a server may show as its own. The library alone refuses these where
-/// a certificate says that it is an authority, as those do that `openssl req -x509` makes.
+/// Authorities, and certificates that a server may present as its own. The library alone refuses such a
+/// certificate if it is marked as an authority, as those of `openssl req -x509` are.
 #[derive(Debug)]
 struct Given {
     authorities: Arc<WebPkiServerVerifier>,
@@ -36,7 +36,7 @@ struct Given {
 }
 
 impl Verifier {
-    /// Trusts what was given.
+    /// Trusts these authorities and certificates.
     ///
     /// # Errors
     /// When there are no authorities.
@@ -51,7 +51,7 @@ impl Verifier {
         Ok(Self { provider, given: Some(Given { authorities, certificates }) })
     }
 
-    /// Takes any certificate.
+    /// Accepts any certificate.
     pub(super) fn unchecked(provider: Arc<CryptoProvider>) -> Self {
         Self { provider, given: None }
     }
@@ -68,7 +68,7 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, Error> {
         let Some(given) = &self.given else { return Ok(ServerCertVerified::assertion()) };
         match given.authorities.verify_server_cert(end_entity, intermediates, name, ocsp, now) {
-            // The library has checked by then that the certificate is valid at this time.
+            // Before this error, the library has checked that the certificate is valid at this time.
             Err(error) if is_an_authority(&error) && given.certificates.contains(end_entity) => {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
                 Ok(ServerCertVerified::assertion())

@@ -1,4 +1,4 @@
-//! NVIDIA's cards of another machine, from the DCGM exporter that runs there, scraped like a server's
+//! NVIDIA's cards of another machine, from the DCGM exporter that runs there. It is scraped like a server's
 //! metrics.
 
 use std::collections::BTreeMap;
@@ -54,9 +54,9 @@ fn card_of(metric: &Metric<'_>) -> Option<u32> {
     metric.name.starts_with("DCGM_FI_").then(|| metric.label("gpu"))??.parse().ok()
 }
 
-/// The value of a line. DCGM has numbers that stand for "no value" (`DCGM_INT32_BLANK`,
-/// `DCGM_INT64_BLANK`, `DCGM_FP64_BLANK` and the three above each: not found, not supported, not
-/// permitted); as a float, all of 64 bits are 2^63.
+/// The value of a line. DCGM has numbers that mean "no value": `DCGM_INT32_BLANK`, `DCGM_INT64_BLANK`,
+/// `DCGM_FP64_BLANK` and the three above each (not found, not supported, not permitted). As floats, all those
+/// of 64 bits are 2^63.
 fn value_of(metric: &Metric<'_>) -> Option<f64> {
     let blanks = [f64::from(0x7fff_fff0_u32), (1_u64 << 47) as f64];
     let value = metric.value;

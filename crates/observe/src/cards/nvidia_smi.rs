@@ -1,5 +1,5 @@
-//! NVIDIA's cards by `nvidia-smi`, a program of their driver: for a static binary, which cannot load
-//! the driver's library. A call takes some 50 ms of a processor, where the library takes none.
+//! NVIDIA's cards through `nvidia-smi`, a program of their driver. It is for a static binary, which cannot
+//! load the driver's library. A call takes about 50 ms of processor time; the library takes almost none.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,14 +12,14 @@ use inferometer_net::thread::spawn;
 
 use super::CardSource;
 
-/// What is asked for, in the order of the columns.
+/// The requested columns, in order.
 const QUERY: &str = "--query-gpu=index,name,memory.total,driver_version,utilization.gpu,power.draw,\
                      clocks.sm,memory.used";
-/// A driver that hangs is given up after this.
+/// How long to wait for a driver that hangs.
 const PATIENCE: Duration = Duration::from_secs(5);
 const MIB: u64 = 1 << 20;
 
-/// What came of a call: what it printed, or why there is nothing.
+/// The result of a call: its output, or why there is none.
 type Answer = Result<String, String>;
 
 /// The cards that `nvidia-smi` lists.
@@ -27,12 +27,12 @@ pub struct SmiCards {
     program: PathBuf,
     patience: Duration,
     cards: Vec<Card>,
-    /// A call that has not ended. While it hangs in the driver, no further one is made.
+    /// A call that has not ended. No other call is made while it hangs in the driver.
     pending: Option<Receiver<Answer>>,
 }
 
 impl SmiCards {
-    /// The cards, if there is the program and it lists any.
+    /// The cards, if the program exists and lists any.
     pub fn find(program: &Path) -> Option<Self> {
         Self::found(program, PATIENCE)
     }
@@ -46,7 +46,7 @@ impl SmiCards {
     }
 
     fn ask(&mut self) -> Answer {
-        // What an earlier call still answers is of an earlier time, and is dropped.
+        // The answer of an earlier call is from an earlier time, and is dropped.
         if let Some(pending) = self.pending.take()
             && pending.try_recv() == Err(TryRecvError::Empty)
         {
@@ -90,14 +90,14 @@ fn call(program: &Path) -> Result<Receiver<Answer>, String> {
             Ok(output) => Err(output.status.to_string()),
             Err(error) => Err(error.to_string()),
         };
-        // Whoever gave up waiting hears nothing.
+        // The receiver may have stopped waiting.
         let _ = sender.send(answer);
     })
     .map_err(|error| error.to_string())?;
     Ok(receiver)
 }
 
-/// A card and its state for each line. What a card does not report (`[N/A]`) is absent.
+/// A card and its state for each line. Values that a card does not report (`[N/A]`) are `None`.
 fn rows(text: &str) -> Vec<Result<(Card, CardSample), String>> {
     text.lines().filter(|line| !line.trim().is_empty()).map(row).collect()
 }
@@ -138,16 +138,16 @@ mod tests {
         program(&format!("cat <<'END'\n{text}END\n"))
     }
 
-    /// A program that does this.
+    /// A program with this script.
     fn program(text: &str) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("nvidia-smi");
-        // It knows the columns that are asked for, in this order.
+        // It accepts only these columns, in this order.
         let query = "--query-gpu=index,name,memory.total,driver_version,utilization.gpu,power.draw,\
                      clocks.sm,memory.used --format=csv,noheader,nounits";
         let script = format!("#!/bin/sh\n[ \"$*\" = '{query}' ] || exit 2\n{text}");
-        // Written by another process: a child that another test forks meanwhile would hold the file open for
-        // writing, and the kernel refuses to run it then.
+        // Another process writes the file. Otherwise a child that another test forks meanwhile would keep the
+        // file open for writing, and the kernel would refuse to run it.
         let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
         let written = Command::new("sh").arg("-c").arg(write).arg(&program).arg(script).status();
         assert!(written.unwrap().success());
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_comes_late_is_dropped_and_not_taken_for_a_later_state() {
-        // It hangs where a file says so, until the file is gone.
+        // It hangs while a file exists.
         let line = |power: u32| format!("0, X, 100, 1.0, 50, {power}, 1000, 1");
         let (folder, program) = program(&format!(
             "cd \"$(dirname \"$0\")\"\nif [ -e hang ]; then while [ -e hang ]; do sleep 0.01; done; \

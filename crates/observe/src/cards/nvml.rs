@@ -1,4 +1,4 @@
-//! NVIDIA's cards by NVML, a library of their driver that is loaded at run time. A machine without it
+//! NVIDIA's cards through NVML, a library of their driver that is loaded at run time. A machine without it
 //! has no such cards.
 
 use std::ffi::OsStr;
@@ -13,13 +13,13 @@ use super::CardSource;
 /// The name that the driver installs; the name without a version belongs to development packages.
 const LIBRARY: &str = "libnvidia-ml.so.1";
 
-/// The cards that the driver of this machine has.
+/// The cards that the driver of this machine lists.
 pub struct NvmlCards {
     nvml: Nvml,
     count: u32,
 }
 
-/// NVML's readings of a card, in its units; absent where the card does not support them.
+/// NVML's readings of a card, in its units; `None` if the card does not support them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reading {
     utilisation_percent: Option<u32>,

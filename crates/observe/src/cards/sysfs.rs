@@ -1,4 +1,4 @@
-//! AMD's cards, from the files of their driver in `/sys`. Reads, and never writes.
+//! AMD's cards, from the files of their driver in `/sys`. It only reads.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub struct AmdCards {
 struct Device {
     index: u32,
     folder: PathBuf,
-    /// Where its sensors are.
+    /// The folder of its sensors.
     sensors: Option<PathBuf>,
 }
 
@@ -75,7 +75,7 @@ impl Device {
             return Err(format!("{}: the card is gone", self.folder.display()));
         }
         let sensor = |name: &str| number::<f64>(&self.sensors.as_ref()?.join(name));
-        // Older drivers report a mean over some milliseconds, newer ones the power at the instant.
+        // Older drivers report a mean over some milliseconds, newer ones the present power.
         let power_uw = sensor("power1_average").or_else(|| sensor("power1_input"));
         let busy: Option<f64> = number(&self.folder.join("gpu_busy_percent"));
         Ok(CardSample {

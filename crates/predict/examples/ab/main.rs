@@ -1,15 +1,17 @@
-//! What `ab` finds and how often it errs, beside `compare` of alternated whole runs, by the embedded engine in
-//! virtual time over many seeds: `cargo run --release -p inferometer-predict --example ab [TRIALS [WORDS]]`: the cases whose names
-//! hold WORDS. It prints tables; `conformance/ab/` has the last ones.
+//! Compares the power and the error rate of `ab` with those of `compare` of alternated whole runs. It simulates many
+//! seeds with the embedded engine in virtual time.
+//!
+//! `cargo run --release -p inferometer-predict --example ab [TRIALS [WORDS]]` runs the cases whose names contain WORDS.
+//! It prints tables; `conformance/ab/` contains the last results.
 
 mod simulation;
 
 use inferometer_analysis::ab::{AbAnswer, AbDecision};
 use simulation::{OF_BLOCK, OF_RUN, World, in_blocks, whole_runs};
 
-/// Rounds of whole runs that are tried.
+/// The maximum number of rounds of whole runs.
 const MOST_ROUNDS: usize = 24;
-/// The planted difference.
+/// The true difference.
 const SLOWER: f64 = 0.05;
 
 fn main() {
@@ -17,7 +19,7 @@ fn main() {
     let only = std::env::args().nth(2).unwrap_or_default();
     let bursts = "drift=0.03:10s,step=0.05,burst=0.002:10";
     let usual = "output_tokens_per_s";
-    // A block takes about 1 s: after the time of the first, a block is like the one before with 0.9.
+    // A block takes about 1 s. With a drift time of 10 s, the correlation between successive blocks is about 0.9.
     for (what, noise, figure, of_block) in [
         ("drift of 5 %, 0.9 from block to block", "drift=0.05:10s,step=0.02", usual, OF_BLOCK),
         (
@@ -52,7 +54,7 @@ fn main() {
     }
 }
 
-/// Prints what came out; the requests within which four of five trials found that B is slower.
+/// Prints the results. Returns the number of requests within which four of five trials found that B is slower.
 fn in_alternating_blocks(what: &str, world: World<'_>, trials: u64) -> Option<u64> {
     let answers: Vec<AbAnswer> = (0..trials).map(|seed| in_blocks(world, seed)).collect();
     let share = |of: &[AbDecision]| {
@@ -84,7 +86,7 @@ fn in_alternating_blocks(what: &str, world: World<'_>, trials: u64) -> Option<u6
     found.get(needed.saturating_sub(1)).copied()
 }
 
-/// The fewest rounds of whole runs with which four of five trials find that B is slower.
+/// The fewest rounds of whole runs with which four of five trials found that B is slower.
 fn alternated_runs(world: World<'_>, trials: u64) -> Option<usize> {
     let found: Vec<Vec<bool>> =
         (0..trials).map(|seed| whole_runs(world, seed, MOST_ROUNDS)).collect();

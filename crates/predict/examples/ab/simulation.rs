@@ -1,6 +1,6 @@
-//! Comparisons of the embedded engine in virtual time, whose truth is known: a machine that drifts, and a
-//! second server that is slower by a planted share. Both `ab` and `compare` of alternated whole runs judge
-//! what is played here, by the program's own functions.
+//! Simulates comparisons of the embedded engine in virtual time with a known truth: the machine drifts, and the second
+//! server is slower by a given share. The program's own functions evaluate the records, both with `ab` and with
+//! `compare` of alternated whole runs.
 
 use inferometer_analysis::ab::{Ab, AbAnswer, AbSide, Block, BlockFold, Next, Side, Sides, order};
 use inferometer_analysis::compare::{Options, RowVerdict, Series, Subject, compare};
@@ -15,33 +15,33 @@ use inferometer_plan::ab::{AbFigure, AbPlan};
 
 /// Lengths of the requests.
 pub const CELL: CellPlan = CellPlan { input_length: 64, output_length: 16 };
-/// In flight.
+/// The number of requests in flight.
 pub const IN_FLIGHT: u32 = 8;
-/// Requests of a block, and those of a whole run: the default of `run`.
+/// The number of requests of a block, and of a whole run (the default of `run`).
 pub const OF_BLOCK: u32 = 32;
 pub const OF_RUN: u32 = 399;
 
-/// How the machine behaves: one noise, which both servers meet in turn.
+/// The properties of the machine. Both servers share one noise state.
 #[derive(Clone, Copy)]
 pub struct World<'a> {
-    /// As `--noise` takes it.
+    /// The noise, in the format of `--noise`.
     pub noise: &'a str,
-    /// By which share the second server is slower.
+    /// The share by which the second server is slower.
     pub slower: f64,
     /// The figure that decides.
     pub figure: &'a str,
-    /// Requests of a block.
+    /// The number of requests of a block.
     pub of_block: u32,
 }
 
 impl<'a> World<'a> {
-    /// One that is compared by its throughput in blocks of the usual size.
+    /// A machine whose servers are compared by throughput, in blocks of the usual size.
     pub fn new(noise: &'a str, slower: f64) -> Self {
         Self { noise, slower, figure: "output_tokens_per_s", of_block: OF_BLOCK }
     }
 }
 
-/// A machine with both servers, as it goes on.
+/// A machine with both servers; its noise and its clock continue from pass to pass.
 pub struct Machine {
     config: EngineConfig,
     noise: Option<NoiseState>,
@@ -58,7 +58,7 @@ impl Machine {
         Self { config, noise: None, slower: world.slower, now: Nanos::ZERO }
     }
 
-    /// The records of a pass on one of the servers, on one clock.
+    /// The records of a pass on one of the servers, on the machine's clock.
     fn pass(&mut self, side: Side, pass: &PassPlan, number: u32) -> Vec<Record> {
         let engine = Engine::new(self.config.clone()).expect("a configuration");
         let mut engine = engine.with_noise_of(self.noise.take());
@@ -82,7 +82,7 @@ impl Machine {
     }
 }
 
-/// The record of a server that takes so many times as long for everything.
+/// The record of a server that needs `times` as long for everything.
 fn stretched(mut record: Record, times: f64) -> Record {
     let slow = |instant: &mut Nanos| instant.0 = (instant.0 as f64 * times).round() as u64;
     slow(&mut record.due);
@@ -113,7 +113,7 @@ pub fn plan(uncounted: u32, figure: &str) -> AbPlan {
     }
 }
 
-/// A comparison in blocks.
+/// Simulates a comparison in blocks.
 pub fn in_blocks(world: World<'_>, seed: u64) -> AbAnswer {
     let plan = plan(IN_FLIGHT, world.figure);
     let pass = PassPlan::closed(IN_FLIGHT, Bound::requests(world.of_block));
@@ -140,7 +140,7 @@ pub fn in_blocks(world: World<'_>, seed: u64) -> AbAnswer {
     AbAnswer::of(&plan, (CELL, &pass), 1_000, given)
 }
 
-/// Alternated whole runs: whether `compare` calls the second server worse after 4, 5, ... rounds.
+/// Simulates alternated whole runs: whether `compare` judges the second server as worse after 4, 5, ... rounds.
 pub fn whole_runs(world: World<'_>, seed: u64, most: usize) -> Vec<bool> {
     let pass = PassPlan::closed(IN_FLIGHT, Bound::requests(OF_RUN));
     let plan = plan(0, world.figure);

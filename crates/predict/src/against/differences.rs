@@ -1,5 +1,5 @@
-//! Differences between measured rows and predicted ones: another model, another engine, or the same
-//! rows as in the fit.
+//! Reports differences between the measured rows and the prediction: another model, another engine, or rows that may
+//! have been used in the fit of the profile.
 
 use inferometer_engine::profile::{Role, profiles};
 use inferometer_engine::{EngineConfig, ResolvedConfig};
@@ -8,7 +8,7 @@ use inferometer_model::finding::{Finding, code};
 use super::Against;
 
 impl Against {
-    /// That another model was measured than is predicted.
+    /// A finding if the measured model differs from the predicted one.
     pub fn of_another_model(&self, predicted: &str) -> Option<Finding> {
         let measured = self.model.as_ref().filter(|measured| !is_same(measured, predicted))?;
         Some(Finding::of(
@@ -21,17 +21,17 @@ impl Against {
         ))
     }
 
-    /// That another version of the engine, another engine or another card was measured than is predicted.
+    /// A finding if the measured engine, its version or its card differs from the predicted one.
     pub fn on_another_engine(&self, config: &ResolvedConfig) -> Option<Finding> {
         let difference = self.measured_on.difference(config)?;
         Some(Finding::of(code::AGAINST_ANOTHER_ENGINE, format!("{}: {difference}", self.origin)))
     }
 
-    /// That the errors may be those of the very rows that the profile was fitted on.
+    /// A finding if the profile may have been fitted on these rows, so that the errors are in-sample errors.
     pub fn in_sample(&self, config: &EngineConfig) -> Option<Finding> {
         let model = &config.model.name;
-        // The profiles that this program brings were fitted on published rows, never on a run of one's
-        // own; what `calibrate` made may have been.
+        // The built-in profiles were fitted on published rows, never on a user's own run. A profile made by `calibrate`
+        // may have been.
         let is_ours = profiles().iter().any(|own| own.name == config.profile.name);
         if is_ours && self.counts.is_some()
             || self.model.as_ref().is_some_and(|it| !is_same(it, model))
@@ -52,7 +52,8 @@ impl Against {
     }
 }
 
-/// Whether two names are of one model: without an organisation, letters and digits alone compared.
+/// Whether two names mean the same model. The organisation, the case, and characters other than letters and digits are
+/// ignored.
 fn is_same(one: &str, other: &str) -> bool {
     let squeezed = |name: &str| -> String {
         let name = name.rsplit('/').next().unwrap_or(name);

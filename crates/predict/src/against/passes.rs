@@ -12,14 +12,14 @@ use super::{Against, of_target};
 use crate::measured_runs::{MeasuredPass, measured_passes};
 
 impl Against {
-    /// The passes of a stored run in a cell.
+    /// The measured passes of a stored run in a cell.
     pub fn passes_of(&self, cell: CellPlan) -> impl Iterator<Item = &MeasuredPass> {
         self.passes.iter().filter(move |pass| pass.cell == cell)
     }
 }
 
-/// Whether its figures are those of published tables: cells of stated lengths, one by one and all at once, or a
-/// log or table of them.
+/// Whether the figures are like those of published tables: fixed lengths with the passes "one by one" and "saturated",
+/// or an imported log.
 pub(super) fn is_of_published_passes(summary: &Summary) -> bool {
     let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
     let has_lengths =
@@ -29,7 +29,7 @@ pub(super) fn is_of_published_passes(summary: &Summary) -> bool {
     passes().any(|pass| pass.blocks.is_some()) || has_lengths && of_kinds
 }
 
-/// Every pass of a run, with its own load.
+/// Returns every pass of a run, each with its own load.
 pub(super) fn of_passes(
     found: &StoredRun,
     summary: &Summary,

@@ -1,5 +1,4 @@
-//! The charts of a live view: the course over time, and the distribution of latencies. The report
-//! crate draws them.
+//! The charts of a live view: values over time, and the distributions of latencies. The report crate draws them.
 
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ const COLUMNS: u32 = 40;
 /// Height of a panel in pixels.
 const HEIGHT: f64 = 110.0;
 
-/// Output tokens and requests in flight over the time of a pass, from requests that are over.
+/// Output tokens and requests in flight over the time of a pass, from completed requests.
 pub(crate) fn over_time(pass: &SoFar) -> Html {
     let Some((from, until)) = pass.window().filter(|(from, until)| until > from) else {
         return Html::new();
@@ -60,7 +59,7 @@ pub(crate) fn over_time(pass: &SoFar) -> Html {
     drawn(&chart)
 }
 
-/// How latencies are distributed, each on a log axis.
+/// The distribution of each latency, with a logarithmic axis.
 pub(crate) fn distributions(pass: &SoFar) -> Html {
     let mut out = Html::new();
     for (look, (metric, spans)) in (2..).zip(pass.drawn()) {
@@ -75,7 +74,7 @@ pub(crate) fn distributions(pass: &SoFar) -> Html {
     out
 }
 
-/// The columns from the first percentile to the longest.
+/// The columns from the first percentile to the maximum.
 fn columns(name: &str, look: usize, spans: &Histogram) -> Option<Series> {
     let (low, high) = (spans.quantile(0.01).as_secs_f64(), spans.max().as_secs_f64());
     if spans.count() == 0 || low <= 0.0 {

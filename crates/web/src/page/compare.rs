@@ -1,5 +1,5 @@
-//! Chosen runs compared with the first of them: metric by metric, and their curves in one plot. The
-//! comparison itself is the core's.
+//! Compares chosen runs with the first of them: metric by metric, with their curves in one plot. The analysis crate
+//! does the comparison.
 
 use inferometer_analysis::compare::{Options, Subject, compare as compare_subjects};
 use inferometer_analysis::summary::Summary;
@@ -20,7 +20,7 @@ const RECENT_RUNS: usize = 200;
 /// `/compare?run=A&run=B`, or `?a=A&b=B`
 pub(crate) fn compare(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
     let mut names = target.values(&["a", "b", "run"]);
-    // Checkboxes of a list arrive in its order, which is the latest first.
+    // Checkboxes arrive in the order of the list, which begins with the latest run.
     if target.value("a").is_none() {
         names.sort_unstable();
     }
@@ -106,7 +106,7 @@ fn chosen(summaries: &[(String, Summary)], margin: f64) -> Html {
     out
 }
 
-/// Each against the baseline.
+/// The comparison of each run with the baseline.
 fn differences(summaries: &[(String, Summary)], margin: f64) -> Html {
     let options = Options { margin: margin / 100.0, ..Options::default() };
     let mut subjects = summaries.iter().map(|(id, summary)| Subject::of_run(id.clone(), summary));

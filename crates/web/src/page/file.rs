@@ -1,4 +1,4 @@
-//! A file of a run. It makes none itself.
+//! A file of a run. The report crate creates its content.
 
 use inferometer_report::{page, plot};
 
@@ -20,7 +20,7 @@ pub(crate) fn file(site: &mut Site, target: &RequestTarget) -> Result<Response, 
     if let Some((content_type, text)) = files::text(name, &stored, summary, &report.parts) {
         let answer = Response::new(content_type, text.into_bytes());
         return Ok(match name {
-            // It is a document of its own, with its own style and script.
+            // The report is a complete document with its own style and script, so it needs its own policy.
             "report.html" => {
                 let policy = page::policy("frame-ancestors 'none'");
                 answer.with_header("content-security-policy", policy)

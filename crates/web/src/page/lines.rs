@@ -7,7 +7,7 @@ use crate::error::PageError;
 use crate::markup::Html;
 use inferometer_http::pages::RequestTarget;
 
-/// A run in a list, in the words that are shown and filtered.
+/// A run in a list, with the texts that are shown and filtered.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Line {
     pub(crate) id: String,
@@ -47,7 +47,7 @@ impl Line {
             state: row.state.name(),
             has_results: row.validity.is_some(),
             missing: row.missing,
-            // No client took part in a prediction.
+            // A prediction involves no client, so it has no validity.
             validity: row.validity.filter(|_| row.kind != RunKind::Predicted),
             cells: row.cells,
             lengths: row.grid.map(|grid| grid.to_string()).unwrap_or_default(),
@@ -87,7 +87,7 @@ pub(crate) struct Filter {
 /// The form's name for measured runs of the embedded engine, in addition to the store's kinds.
 const SIMULATED: &str = "simulated";
 
-/// A text field of the form, which offers the values that occur.
+/// A text field of the form. It suggests the values that occur.
 type Field = (&'static str, &'static str, fn(&Line) -> Vec<&str>);
 
 const FIELDS: [Field; 4] = [
@@ -136,7 +136,7 @@ impl Filter {
         self.of_store.fits(row) && (!self.simulated || row.simulated)
     }
 
-    /// The form for it, with the values that occur.
+    /// The form of this filter, with the values that occur.
     pub(crate) fn form(&self, all: &[Line]) -> Html {
         let filter = &self.of_store;
         let mut out = Html::new();
@@ -153,7 +153,7 @@ impl Filter {
             values.retain(|value| !value.is_empty());
             values.sort_unstable();
             values.dedup();
-            // There may be several tags, each with its field.
+            // Several tags may be given, each with its own field.
             for value in &chosen {
                 offered(&mut out, name, label, value, &values);
             }

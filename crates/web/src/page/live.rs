@@ -1,5 +1,5 @@
-//! A run in progress: what its log holds so far. The page for browsers without scripts and the events
-//! for those with scripts are the same markup. Its numbers are approximate; a report's are exact.
+//! A run in progress, as far as its log is written. Browsers without scripts get a page; those with scripts get events
+//! with the same markup. The numbers are approximate; those of a report are exact.
 
 use inferometer_analysis::so_far::SoFar;
 use inferometer_metrics::Statistic;
@@ -116,7 +116,7 @@ fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), PageError> 
     Ok((out, is_over))
 }
 
-/// Whether the note is of now; an older one is of a run that was killed.
+/// Whether the note is recent. An old one comes from a run that was killed.
 fn is_fresh(note: &LiveNote) -> bool {
     wall_clock_ns().saturating_sub(note.at_unix_ns) < NOTE_VALID_NS
 }
@@ -145,7 +145,7 @@ fn state(out: &mut Html, stored: &StoredRun, follow: &Follow) {
     }
 }
 
-/// How many passes of the plan are over.
+/// How many passes of the plan are complete.
 fn plan_progress(out: &mut Html, follow: &Follow, plan: Option<&Plan>) {
     let Some(plan) = plan else { return };
     let done = follow.passes().iter().filter(|pass| pass.ending.is_some()).count();
@@ -189,7 +189,7 @@ fn current(out: &mut Html, pass: &PassSoFar, note: Option<&LiveNote>) {
     failures(out, so_far);
 }
 
-/// What is happening now and is not in the log yet.
+/// Current activity that is not in the log yet.
 fn in_flight(out: &mut Html, note: &LiveNote) {
     let mut all = vec![
         ("in flight now", note.begun.saturating_sub(note.ended).to_string()),

@@ -1,4 +1,4 @@
-//! The pages, one file each: a target in, a response out. None writes anything.
+//! The pages, one file each. A page turns a request target into a response; no page writes anything.
 
 mod charts;
 mod compare;

@@ -169,7 +169,7 @@ fn row(out: &mut Html, line: &Line, target: &RequestTarget) {
     if let Some(validity) = &line.validity {
         let class = match validity.as_str() {
             "valid" => "badge good",
-            // The validity of an imported run is not about our client.
+            // The validity of an imported run does not concern this client.
             _ if line.is_imported() => "badge",
             _ => "badge warning",
         };

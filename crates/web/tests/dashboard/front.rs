@@ -1,4 +1,4 @@
-//! The front over a virtual network: what is said on the wire.
+//! Tests the HTTP server of the dashboard over a virtual network: the bytes of its responses.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use inferometer_web::Site;
 
 use crate::made::{Made, streamed};
 
-/// A reader that sends one text and takes what comes until the connection ends, or to an instant.
+/// A client that sends one text and reads until the connection ends or an instant is reached.
 struct Reader {
     to: SocketAddr,
     text: String,
@@ -50,7 +50,7 @@ fn serve(made: &Made, access: Access) -> Server<PageHandler<Site>> {
     Server::new(PageHandler::new(made.site(), access, Arc::new(AtomicBool::new(false))))
 }
 
-/// What a server responds to a text, within so many seconds.
+/// The server's response to a text, within this many seconds.
 fn response(made: &Made, access: Access, text: &str, seconds: u64) -> String {
     let mut hosts = hosts(2);
     let (mut server, client) = (hosts.remove(1), hosts.remove(0));
@@ -142,7 +142,7 @@ fn a_connection_without_a_whole_request_is_closed_after_some_seconds() {
     let made = Made::new();
     let answer = response(&made, Access::Loopback, "GET / HT", 90);
     assert_eq!(answer, "");
-    // The reader is told, instead of waiting for its own limit.
+    // The server closes the connection after 10 s, before the client's own limit of 90 s.
     let mut hosts = hosts(2);
     let (mut server, mut client) = (hosts.remove(1), hosts.remove(0));
     let to = server.listen("127.0.0.1:0".parse().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! A small store: runs that have ended, and one that goes on.
+//! A small store with runs that have ended and one in progress.
 
 use std::path::PathBuf;
 
@@ -22,12 +22,12 @@ use tempfile::TempDir;
 const START_NS: i64 = 1_795_176_000_000_000_000;
 const DAY_NS: i64 = 86_400_000_000_000;
 
-/// What no page may take for markup.
+/// Text that no page may treat as markup.
 pub const EVIL: &str = "<script>alert('1')</script>\"><b>";
 /// A name in Chinese.
 pub const CHINESE: &str = "书生·浦语 20B";
 
-/// A store in a folder of its own.
+/// A store in its own temporary folder.
 pub struct Made {
     pub folder: TempDir,
     pub store: Store,
@@ -46,12 +46,12 @@ impl Made {
         Site::open(&self.path()).unwrap()
     }
 
-    /// The database.
+    /// The path of the database.
     pub fn path(&self) -> PathBuf {
         self.folder.path().join("runs.db")
     }
 
-    /// Enters a run that began so many days after the first day.
+    /// Creates a run that began this many days after the first day.
     pub fn begin(&mut self, day: i64, suffix: u16, model: &str, predicted: bool) -> RunId {
         let header = RunHeader {
             started_unix_ns: START_NS + day * DAY_NS,
@@ -66,7 +66,7 @@ impl Made {
         self.store.begin_run(&header).unwrap()
     }
 
-    /// A run with results, each latency `slower` times as long.
+    /// A run with results; each latency is multiplied by `slower`.
     pub fn complete(&mut self, day: i64, suffix: u16, model: &str, slower: f64) -> RunId {
         let id = self.begin(day, suffix, model, false);
         let summary = summary(&id, model, slower);
@@ -91,7 +91,7 @@ impl Made {
         id
     }
 
-    /// The log of a run, with its first pass begun.
+    /// Creates the log of a run, with its first pass begun.
     pub fn log(&self, id: &RunId) -> LogWriter {
         let header = LogHeader::new(id.as_str(), START_NS);
         let mut log = LogWriter::create(self.store.log_path(id), &header).unwrap();
@@ -164,7 +164,7 @@ fn summary(id: &RunId, model: &str, slower: f64) -> Summary {
     }
 }
 
-/// A complete request of eight tokens that came one by one.
+/// A complete request of eight tokens that arrived one by one.
 pub fn streamed(index: u32, slower: f64) -> Record {
     let at = |ms: f64| Nanos((1e6 * ms * slower) as u64);
     let arrival = |token: u32| at(50.0 + 10.0 * f64::from(token));
@@ -192,7 +192,7 @@ pub fn streamed(index: u32, slower: f64) -> Record {
     }
 }
 
-/// What the site answers.
+/// The site's response.
 pub fn get(site: &mut Site, target: &str) -> Response {
     site.page(&RequestTarget::parse(target))
 }

@@ -1,10 +1,10 @@
-//! Whether markup is well formed: each element is closed where it should be, each attribute
-//! quoted and given once, and no text is taken for an element.
+//! Checks that markup is well formed: elements are closed in the right order, attributes are quoted and unique, and no
+//! text is treated as an element.
 
-/// Elements that have no end.
+/// Elements without an end tag.
 const VOID: [&str; 6] = ["meta", "link", "input", "br", "hr", "img"];
 
-/// Panics with the place where a page is not well formed.
+/// Panics with the place at which a page is not well formed.
 pub fn check(page: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = page.strip_prefix("<!DOCTYPE html>").expect("a document");

@@ -36,7 +36,7 @@ fn fields(request: &Request, sampling: &Sampling, model: &str) -> Option<Value> 
     match &request.prompt {
         Prompt::Text(text) => body["messages"] = json!([{ "role": "user", "content": text }]),
         Prompt::Messages(messages) => {
-            // System messages of other APIs are a field here.
+            // This API has a field for the system messages of other APIs.
             let is_system = |message: &&Message| message["role"] == "system";
             let (system, others): (Vec<_>, Vec<_>) = messages.iter().partition(is_system);
             let texts: Vec<&str> =
@@ -59,7 +59,7 @@ struct Messages;
 
 impl Decode for Messages {
     fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
-        // Some servers end with OpenAI's mark.
+        // Some servers send OpenAI's end mark.
         if parsed.done && data.trim() == "[DONE]" {
             return;
         }
@@ -71,7 +71,7 @@ impl Decode for Messages {
             "message_start" => {
                 parsed.event(EventKind::Role);
                 if let Some(usage) = event.message.and_then(|message| message.usage) {
-                    // It counts output that has not been sent yet.
+                    // Its completion count covers output that has not been sent yet.
                     parsed.set_usage(Usage { completion: None, ..usage.usage() });
                 }
             }
@@ -89,7 +89,7 @@ impl Decode for Messages {
             }
             "message_stop" => parsed.done(),
             "error" => server_error(data, parsed),
-            // Blocks that begin and end, and keep-alive events.
+            // The begin and end of blocks, and keep-alive events.
             _ => parsed.event(EventKind::Comment),
         }
     }
@@ -103,7 +103,7 @@ impl Decode for Messages {
         let Some(blocks) = whole.content else { return unexpected("no content", &data, parsed) };
         let counted = whole.usage.and_then(|usage| usage.output_tokens);
         blocks.iter().enumerate().for_each(|(at, block)| {
-            // One count for all blocks: the first one gets it, so that the sum is right.
+            // There is one count for all blocks. The first block gets it, so that the sum is right.
             block.output(if at == 0 { counted } else { counted.map(|_| 0) }, parsed);
         });
         if let Some(Text(reason)) = &whole.stop_reason {
@@ -198,7 +198,8 @@ struct Counts {
 }
 
 impl Counts {
-    /// The server's prompt count excludes tokens read from the cache or written to it.
+    /// The server's prompt count excludes tokens that were read from the cache or written to it, so they are
+    /// added.
     fn usage(self) -> Usage {
         let beside = [self.cache_read_input_tokens, self.cache_creation_input_tokens];
         let beside: u32 = beside.into_iter().flatten().fold(0, u32::saturating_add);

@@ -1,5 +1,5 @@
-//! What a dialect is: facts about a kind of server, how its request bodies are made, and how its
-//! responses are decoded. It knows no particular dialect.
+//! What a dialect is: facts about a kind of server, how its request bodies are made, and how its responses
+//! are decoded. This file does not depend on a particular dialect.
 
 use inferometer_model::request::{Prompt, Request, Sampling};
 use serde_json::Value;
@@ -14,10 +14,10 @@ pub struct Dialect {
     pub name: &'static str,
     /// What it is, in one line.
     pub description: &'static str,
-    /// Where it is specified, as an `https` address.
+    /// The `https` address of its specification.
     pub source: &'static str,
-    /// The path for responses in one body, and for streams unless `stream_path` is given; `{model}`
-    /// in it stands for the model's name.
+    /// The path for responses in one body, and for streams unless `stream_path` is given. `{model}` in it is
+    /// replaced by the model's name.
     pub whole_path: &'static str,
     /// The path for streams; empty if it is the same.
     pub stream_path: &'static str,
@@ -25,7 +25,7 @@ pub struct Dialect {
     pub stream_framing: Framing,
     /// Header fields that every request needs.
     pub headers: &'static [(&'static str, &'static str)],
-    /// The header field that carries a key, and what precedes the key in its value.
+    /// The header field for a key, and what precedes the key in its value.
     pub key_field: (&'static str, &'static str),
     /// Whether a prompt may be token ids.
     pub accepts_token_ids: bool,
@@ -36,16 +36,15 @@ pub struct Dialect {
     pub honours_ignore_eos: bool,
     /// Whether the server wraps the prompt in the model's chat template before it counts tokens.
     pub applies_chat_template: bool,
-    /// Whether responses carry the server's own token counts.
+    /// Whether responses contain the server's own token counts.
     pub reports_usage: bool,
-    /// Makes the body of a request for a model; `None` if the dialect does not take this kind of
-    /// prompt.
+    /// Makes the body of a request for a model; `None` if the dialect does not accept this kind of prompt.
     pub(super) fields: fn(&Request, &Sampling, &str) -> Option<Value>,
     /// Makes the decoder of one response to this prompt, streamed or not.
     pub(super) decoder: fn(&Prompt, bool) -> Box<dyn Decode>,
 }
 
-/// What most dialects have in common. A dialect states what differs:
+/// What most dialects have in common. A dialect sets the fields that differ:
 /// `Dialect { name: ..., fields, decoder, ..DEFAULT }`.
 pub(super) const DEFAULT: Dialect = Dialect {
     name: "",
@@ -66,22 +65,22 @@ pub(super) const DEFAULT: Dialect = Dialect {
 };
 
 impl Dialect {
-    /// The path that requests are posted to; `{model}` in it stands for the model's name.
+    /// The path that requests are posted to. `{model}` in it is to be replaced by the model's name.
     pub fn path(&self, stream: bool) -> &'static str {
         if stream && !self.stream_path.is_empty() { self.stream_path } else { self.whole_path }
     }
 
-    /// The header field that carries a key, and its value.
+    /// The header field for a key, and its value.
     pub fn key_header(&self, key: &str) -> (&'static str, String) {
         let (name, before) = self.key_field;
         (name, format!("{before}{key}"))
     }
 
-    /// The body of a request, as JSON. Fields of the plan's `extra_body` replace fields of the
-    /// same name, and those of the request's replace both; objects are merged.
+    /// The body of a request, as JSON. Fields of the plan's `extra_body` replace fields of the same name, and
+    /// those of the request's `extra_body` replace both. Objects are merged.
     ///
     /// # Errors
-    /// When the prompt is token ids or messages, and the dialect takes none.
+    /// When the prompt is token ids or messages, and the dialect does not accept them.
     pub fn body(
         &self,
         request: &Request,
@@ -113,8 +112,8 @@ impl Dialect {
 pub enum Framing {
     /// Server-sent events.
     Sse,
-    /// Messages that end with NUL or LF, such as a JSON object per line; the last one may end with the
-    /// body. A stream of media type `application/json` is malformed: that is one body.
+    /// Messages that end with NUL or LF, such as a JSON object per line. The last one may end with the body.
+    /// A stream of media type `application/json` is malformed, because that is one body.
     Delimited,
     /// One message: the whole body.
     WholeBody,
@@ -122,19 +121,19 @@ pub enum Framing {
 
 /// Decodes the messages of one response.
 ///
-/// It calls the [`ParsedResponse`] for what comes. `text`, `reasoning` and `tool_call` take output,
-/// with its tokens if the message states them. `usage` takes the token counts of the whole
-/// response, and `finish` the finish reason. Without `finish`, and without `proper_end` where a server gives no reason,
-/// the response counts as truncated.
+/// It calls methods of [`ParsedResponse`]. `text`, `reasoning` and `tool_call` add output, with its tokens if
+/// the message states them. `usage` adds the token counts of the whole response, and `finish` the finish
+/// reason. A response without `finish` counts as truncated, unless the decoder sets `proper_end` for a server
+/// that gives no reason.
 pub(crate) trait Decode: Send {
-    /// The head of a successful response, before any message.
+    /// Takes the head of a successful response, before any message.
     fn head(&mut self, _head: &Head, _response: &mut ParsedResponse) {}
 
-    /// One message of a stream.
+    /// Takes one message of a stream.
     fn message(&mut self, data: &str, response: &mut ParsedResponse);
 
-    /// A whole body that is not streamed. By default it is one message; a body of several lines is
-    /// to be taken apart here.
+    /// Takes a whole body that is not streamed. By default it is one message; a dialect whose body has
+    /// several parts overrides this.
     fn body(&mut self, body: &[u8], response: &mut ParsedResponse) {
         self.message(&String::from_utf8_lossy(body), response);
     }

@@ -1,4 +1,4 @@
-//! What the dialects share of JSON: borrowed strings, counted lists, merged objects.
+//! JSON helpers of the dialects: borrowed strings, counted lists, merged objects.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,12 +11,12 @@ use serde_json::{Map, Value};
 use crate::error::{ErrorSigns, excerpt};
 use crate::{ParsedResponse, error_message};
 
-/// A string that is borrowed from the message unless it holds escapes. A type of its own, since
+/// A string that is borrowed from the message unless it contains escapes. It is a type of its own, because
 /// serde does not borrow inside an `Option<Cow<str>>`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
-/// The length of a list whose elements do not matter.
+/// The length of a list; its elements are skipped.
 #[derive(Debug)]
 pub(super) struct Count(pub(super) u32);
 
@@ -40,8 +40,8 @@ impl<'de> Deserialize<'de> for Count {
     }
 }
 
-/// A list of at most one element, read without allocating a list. A request asks for one answer; a
-/// message with several would mix them.
+/// A list of at most one element, read without allocating a list. A request asks for one answer, and a
+/// message with several answers would mix them.
 #[derive(Debug)]
 pub(super) struct AtMostOne<T>(pub(super) Option<T>);
 
@@ -65,7 +65,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for AtMostOne<T> {
     }
 }
 
-/// Parses a message, or records in the response that it is an error, or cannot be parsed.
+/// Parses a message. If it is an error, or cannot be parsed, this is recorded in the response, and the result
+/// is `None`.
 pub(super) fn parse<'a, T: Deserialize<'a>>(
     data: &'a str,
     parsed: &mut ParsedResponse,

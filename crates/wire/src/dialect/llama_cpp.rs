@@ -1,5 +1,5 @@
-//! llama.cpp's native `/completion`: one message per token, the last one with `"stop": true`, the
-//! reason and the server's own `timings`. It ends without `[DONE]`.
+//! llama.cpp's native `/completion`: one message per token. The last one has `"stop": true`, the finish
+//! reason and the server's own `timings`. The stream ends without `[DONE]`.
 
 use inferometer_model::record::Usage;
 use inferometer_model::request::{Prompt, Request, Sampling};
@@ -59,7 +59,7 @@ impl Completion {
         };
         let new = message.tokens_predicted.and_then(|all| all.checked_sub(self.tokens));
         self.tokens = message.tokens_predicted.unwrap_or(self.tokens);
-        // A server that counts no tokens sends one a message; a progress report brings none.
+        // A server that counts no tokens sends one per message. A progress report has none.
         let is_token = new.map_or(!stop, |new| new > 0);
         if !content.is_empty() || is_token {
             parsed.text(content, new);

@@ -1,7 +1,7 @@
-//! The list of dialects: what differs between engines is where a request is sent, what its body says,
-//! and how the response is decoded. One file per dialect, and its `mod` line and entry here; nothing
-//! else in this crate depends on a particular one. `tgi` (counts, a reason to finish) and `triton`
-//! (neither) are small ones to begin from.
+//! The list of dialects. Engines differ in where a request is sent, what its body contains, and how the
+//! response is decoded. A dialect has one file, and its `mod` line and entry here; nothing else in this crate
+//! depends on a particular one. `tgi` (with counts and a finish reason) and `triton` (with neither) are small
+//! examples.
 
 mod anthropic;
 mod llama_cpp;

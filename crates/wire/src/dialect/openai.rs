@@ -1,13 +1,13 @@
-//! What both OpenAI dialects share: the chunks of a stream and the whole body, as real servers send
-//! them.
+//! What the dialects of OpenAI's completions and chat have in common: the chunks of a stream and the whole
+//! body, as real servers send them.
 //!
-//! An empty text may be a token that does not complete a character, from servers that send one message
-//! per token. If a message states its tokens (usage in mid-stream, token ids), these decide.
-//! Otherwise an empty text is a token unless it comes with a finish reason or with usage (llama.cpp
-//! and transformers end so), or opens a chat (where servers announce the role). TGI, recognised by
-//! a finish reason of `""` on every chunk but the last, sends a token in the last chunk too. Where
-//! this is ambiguous (TGI's chat may open with an incomplete character where others send the role),
-//! the token is missing from the events and present in the usage.
+//! A server that sends one message per token sends an empty text for a token that does not complete a
+//! character. If a message states its tokens (usage in mid-stream, token ids), these decide. Otherwise an
+//! empty text is a token, with two exceptions: a chunk with a finish reason or usage (llama.cpp and
+//! transformers end so), and the first chunk of a chat (where servers announce the role). TGI is recognised
+//! by a finish reason of `""` on every chunk but the last, and its last chunk contains a token too. One case
+//! is ambiguous: the first chunk of TGI's chat may be an incomplete character. Then this token is missing
+//! from the events and present in the usage.
 
 use inferometer_model::record::{Event, EventKind, Usage};
 use inferometer_model::request::{Prompt, Sampling};
@@ -38,7 +38,7 @@ pub(super) fn body(model: &str, sampling: &Sampling, output_tokens: u32) -> Valu
     body
 }
 
-/// A prompt as the completions API takes it: text or token ids.
+/// A prompt as the completions API takes it: text or token ids; `None` for messages.
 pub(super) fn prompt(prompt: &Prompt) -> Option<Value> {
     match prompt {
         Prompt::Text(text) => Some(Value::String(text.clone())),
@@ -47,7 +47,7 @@ pub(super) fn prompt(prompt: &Prompt) -> Option<Value> {
     }
 }
 
-/// Which of the two APIs.
+/// One of the two APIs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Api {
     Completions,
@@ -58,21 +58,20 @@ pub(super) enum Api {
 #[derive(Debug)]
 pub(super) struct OpenAi {
     api: Api,
-    /// A chunk with a chat's delta was seen.
+    /// Whether a chunk with a chat's delta was seen.
     opened: bool,
-    /// The completion tokens that usage in mid-stream has counted so far; absent once a token
-    /// came without, for then the count at the end is no count of the last event.
+    /// The completion tokens that usage in mid-stream has counted so far. `None` after a token without usage:
+    /// the count at the end is then not the count of one event.
     counted: Option<u32>,
-    /// An empty finish reason was seen: every chunk is a token, the last one too.
+    /// Whether an empty finish reason was seen: then every chunk is a token, also the last one.
     last_is_token: bool,
-    /// The latest chunk that was one output event and nothing else, but for its text; then what
-    /// that event was.
+    /// The latest chunk that was one output event and nothing else, without its text.
     template: Template,
     learnt: Learnt,
 }
 
-/// The event of a learnt chunk. Whoever sends the same bytes around another text sends the same
-/// kind of output in as many tokens, and neither finish reason nor usage.
+/// The event of the chunk in the template. A chunk with the same bytes around another text is the same kind
+/// of output, with as many tokens, and with neither finish reason nor usage.
 #[derive(Clone, Copy, Debug, Default)]
 struct Learnt {
     is_reasoning: bool,
@@ -91,7 +90,7 @@ impl OpenAi {
         }
     }
 
-    /// One choice of a stream's chunk.
+    /// Decodes one choice of a stream's chunk. Returns whether it had anything that is known.
     fn choice(
         &mut self,
         choice: &Choice<'_>,
@@ -128,7 +127,7 @@ impl OpenAi {
         known || finish.is_some() || usage.is_some()
     }
 
-    /// Learns from a chunk that was one event of output and nothing else.
+    /// Sets the template from a chunk that was one output event and nothing else.
     fn learn(&mut self, data: &str, choice: &Choice<'_>, events: &[Event]) {
         let [Event { kind, tokens, .. }] = *events else { return };
         let text = match (self.api, kind, &choice.delta) {
@@ -145,7 +144,7 @@ impl OpenAi {
         }
     }
 
-    /// The tokens that a message states of itself: usage in mid-stream, else token ids.
+    /// The tokens that a message states: those of usage in mid-stream, otherwise its token ids.
     fn tokens(&mut self, choice: &Choice<'_>, usage: Option<Usage>) -> Option<u32> {
         if let (Some(before), Some(now)) = (self.counted, usage.and_then(|usage| usage.completion))
         {
@@ -209,7 +208,7 @@ impl Decode for OpenAi {
                 }
                 known
             }
-            // An empty list of choices carries usage, or a notice that is no output.
+            // An empty list of choices comes with usage, or with a notice that is no output.
             Some(AtMostOne(None)) => true,
             None => usage.is_some(),
         };
@@ -299,7 +298,7 @@ struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// The finish reason; TGI says `""` while there is none.
+    /// The finish reason; TGI sends `""` while there is none.
     fn finish(&self) -> Option<&str> {
         self.finish_reason.as_ref().map(|reason| &*reason.0).filter(|reason| !reason.is_empty())
     }
@@ -331,13 +330,13 @@ struct Function<'a> {
 }
 
 impl Delta<'_> {
-    /// The reasoning under either name; vLLM sends both with the same text.
+    /// The reasoning text under either name; vLLM sends both with the same text.
     fn reasoning_text(&self) -> Option<&str> {
         self.reasoning_content.as_ref().or(self.reasoning.as_ref()).map(|text| &*text.0)
     }
 
-    /// Pushes what is not empty; says whether anything was. The tokens count for the first event
-    /// only, so that their sum is right.
+    /// Adds the parts that are not empty, and returns whether there were any. The tokens count for the first
+    /// event only, so that their sum is right.
     fn output(&self, tokens: Option<u32>, parsed: &mut ParsedResponse) -> bool {
         let mut left = tokens;
         let mut next = || std::mem::replace(&mut left, tokens.map(|_| 0));

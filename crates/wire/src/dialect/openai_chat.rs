@@ -1,4 +1,4 @@
-//! The OpenAI chat completions API: messages, or a text as one message of the user.
+//! The OpenAI chat completions API: messages, or a text as one message of the role `user`.
 
 use inferometer_model::request::{Prompt, Request, Sampling};
 use serde_json::{Value, json};

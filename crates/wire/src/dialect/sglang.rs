@@ -1,5 +1,5 @@
-//! SGLang's native `/generate`: each message repeats the output so far, or brings what is new
-//! where the server was started with incremental output; `meta_info` counts the tokens so far.
+//! SGLang's native `/generate`. Each message repeats the output so far, or contains only what is new if the
+//! server was started with incremental output. `meta_info` counts the tokens so far.
 
 use inferometer_model::record::Usage;
 use inferometer_model::request::{Prompt, Request, Sampling};
@@ -46,7 +46,7 @@ fn decoder(_prompt: &Prompt, stream: bool) -> Box<dyn Decode> {
 
 struct Generate {
     stream: bool,
-    /// The length of the output that earlier messages brought.
+    /// The length of the output in earlier messages, in bytes.
     output_bytes: usize,
     /// The tokens that earlier messages counted.
     tokens: u32,
@@ -66,7 +66,7 @@ impl Generate {
         if let Some(Text(why)) = finish.and_then(|finish| finish.error()) {
             return parsed.server_error(why.to_string());
         }
-        // A message that lists fewer tokens than it counts brings only what is new.
+        // A message that lists fewer tokens than it counts contains only what is new.
         let counted = meta.completion_tokens;
         let listed = message.output_ids.as_ref().map(|ids| ids.0);
         let incremental =
@@ -139,7 +139,7 @@ struct Finish<'a> {
 }
 
 impl<'a> Finish<'a> {
-    /// A request that the server aborts ends with a reason that says why.
+    /// The message of a request that the server aborted.
     fn error(&self) -> Option<&Text<'a>> {
         (self.kind.0 == "abort").then(|| self.message.as_ref().unwrap_or(&self.kind))
     }

@@ -1,23 +1,21 @@
-//! A short cut past the JSON parser for streams whose messages differ in one string only.
+//! Avoids the JSON parser for streams whose messages differ in one string only.
 //!
-//! From a message that was parsed in full it learns the bytes before and after the text. A later
-//! message with the same bytes around a string without escapes is the same JSON but for that
-//! string, so it means the same. Whatever differs in any other byte is not known here, and is
-//! parsed in full: this never guesses.
+//! From a message that was parsed in full it keeps the bytes before and after the text. A later message with
+//! the same bytes around a string without escapes is the same JSON except for that string, so it has the same
+//! meaning. A message that differs in any other byte is parsed in full: the template never guesses.
 
 /// What surrounds the text of a stream's messages.
 #[derive(Debug, Default)]
 pub(super) struct Template {
-    /// The message up to the text, the opening quote included, then the rest from the closing
-    /// quote on.
+    /// The message up to the text, with the opening quote, then the rest from the closing quote on.
     around: Vec<u8>,
-    /// The length of the first part; zero while nothing was learnt.
+    /// The length of the first part, in bytes; zero before anything was learnt.
     before: usize,
 }
 
 impl Template {
-    /// Learns from a parsed message and the text that was found in it. A text that the parser had
-    /// to unescape, and so does not lie in the message, teaches nothing.
+    /// Sets the template from a parsed message and the text that was found in it. A text that the parser had
+    /// to unescape is not a part of the message; then the template is empty.
     pub fn learn(&mut self, message: &str, text: &str) {
         self.before = 0;
         let offset = (text.as_ptr() as usize).wrapping_sub(message.as_ptr() as usize);
@@ -34,8 +32,8 @@ impl Template {
         self.before = offset;
     }
 
-    /// The text of a message that differs from the one learnt in nothing else. An empty text is
-    /// left to the parser and its caller, for it may be no token.
+    /// The text of a message that differs from the learnt one only in its text. An empty text is left to the
+    /// parser and its caller, because it may not be a token.
     pub fn text<'a>(&self, message: &'a str) -> Option<&'a str> {
         if self.before == 0 || message.len() <= self.around.len() {
             return None;
@@ -46,8 +44,8 @@ impl Template {
         if &bytes[end..] != after || &bytes[..self.before] != before {
             return None;
         }
-        // The part before ends with a quote and the part after begins with one, so both cuts lie
-        // between characters.
+        // The part before ends with a quote and the part after begins with one, so both cuts are between
+        // characters.
         let text = message.get(self.before..end)?;
         let plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
         text.bytes().all(plain).then_some(text)

@@ -1,6 +1,6 @@
-//! Hugging Face Text Generation Inference, `/generate` and `/generate_stream`: one event per
-//! token, the last one with `generated_text` and the counts. TGI has no field for ignoring
-//! end-of-text and refuses a temperature of 0; greedy is what it does without one.
+//! Hugging Face Text Generation Inference, `/generate` and `/generate_stream`: one event per token, the last
+//! one with `generated_text` and the counts. TGI has no field for ignoring end-of-text. It refuses a
+//! temperature of 0; without a temperature it is greedy.
 
 use inferometer_model::record::Usage;
 use inferometer_model::request::{Prompt, Request, Sampling};
@@ -47,7 +47,7 @@ fn decoder(_prompt: &Prompt, _stream: bool) -> Box<dyn Decode> {
 struct Generate;
 
 impl Decode for Generate {
-    /// Whole bodies come with the counts as header fields; those inside the body replace them.
+    /// Reads the counts of a whole body from header fields. Counts inside the body replace them.
     fn head(&mut self, head: &Head, parsed: &mut ParsedResponse) {
         let number = |name| head.header(name).and_then(|value| value.trim().parse().ok());
         let (prompt, completion) = (number("x-prompt-tokens"), number("x-generated-tokens"));
@@ -65,7 +65,7 @@ impl Decode for Generate {
         let Some(token) = message.token else {
             return unexpected("neither a token nor an error", data, parsed);
         };
-        // The server counts a special token, such as end-of-text, but its text is not output.
+        // The server counts a special token, such as end-of-text, but its text is not part of the output.
         parsed.text(if token.special { "" } else { &token.text.0 }, Some(1));
         if message.generated_text.is_some() {
             end(message.details.as_ref(), parsed);
@@ -92,7 +92,7 @@ impl Decode for Generate {
     }
 }
 
-/// The finish reason and the counts of the last event, or of a whole body.
+/// Takes the finish reason and the counts of the last event, or of a whole body.
 fn end(details: Option<&Details<'_>>, parsed: &mut ParsedResponse) {
     parsed.proper_end = true;
     let Some(details) = details else { return };

@@ -1,6 +1,5 @@
-//! Triton's generate extension, as TensorRT-LLM's and vLLM's backends speak it: one message per
-//! step with what is new, no counts, no reason to finish; a stream's only end is the end of the
-//! body.
+//! Triton's generate extension, as the backends of TensorRT-LLM and vLLM implement it: one message per step
+//! with the new text, without counts and finish reason. A stream has no end mark: it ends with the body.
 
 use inferometer_model::request::{Prompt, Request, Sampling};
 use serde::Deserialize;

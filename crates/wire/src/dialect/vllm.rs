@@ -41,7 +41,7 @@ fn fields(request: &Request, sampling: &Sampling, _model: &str) -> Option<Value>
 fn decoder(prompt: &Prompt, stream: bool) -> Box<dyn Decode> {
     let prompt = match prompt {
         Prompt::Text(text) => text.clone(),
-        // `fields` makes no request from these prompts.
+        // `fields` makes no body for these prompts.
         Prompt::TokenIds(_) | Prompt::Messages(_) => String::new(),
     };
     Box::new(Generate { prompt, stream, output_bytes: 0 })
@@ -51,12 +51,12 @@ fn decoder(prompt: &Prompt, stream: bool) -> Box<dyn Decode> {
 struct Generate {
     prompt: String,
     stream: bool,
-    /// The length of the output in the message before, in bytes.
+    /// The length of the output in the previous message, in bytes.
     output_bytes: usize,
 }
 
 impl Decode for Generate {
-    /// Adds an event with the new text: what the output has beyond that of the message before.
+    /// Adds an event with the new text: the part of the output that the previous message did not have.
     fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
         let Some(message) = parse::<Message<'_>>(data, parsed) else { return };
         if message.error.is_some() || message.object.is_some_and(|object| object.0 == "error") {

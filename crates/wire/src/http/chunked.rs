@@ -1,42 +1,42 @@
-//! The chunked transfer coding (RFC 9112, section 7.1), for both sides. Data is passed on as
-//! slices of the input; nothing is copied, whatever way the framing is cut.
+//! The chunked transfer coding (RFC 9112, section 7.1), for responses and requests. Data is passed on as
+//! slices of the input. Nothing is copied, wherever the input is cut.
 
 use super::{HttpError, MAX_CHUNK_LINE_BYTES, MAX_HEAD_BYTES};
 
-/// Sixteen hexadecimal digits hold every size; more are zeros or nonsense.
+/// Sixteen hexadecimal digits are enough for every size.
 const MOST_DIGITS: usize = 16;
 
-/// Takes chunk framing away.
+/// Removes the chunk framing.
 #[derive(Debug)]
 pub(super) struct Chunked {
     state: State,
-    /// Bytes of the framed body so far, for messages.
+    /// Bytes of the framed body so far, for error messages.
     at: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// In the digits of a size; `line` counts the bytes of the line so far.
+    /// In the digits of a size; `line` is the number of bytes of the line so far.
     Size { size: u64, line: usize },
     /// After the digits: white space or extensions.
     Extension { size: u64, line: usize },
-    /// The CR of a size line was seen.
+    /// After the CR of a size line.
     SizeLf { size: u64 },
-    /// In the data; so many bytes are left.
+    /// In the data; `left` bytes remain.
     Data { left: u64 },
-    /// The data ended; its CR follows.
+    /// After the data: a CR follows.
     DataCr,
-    /// Its LF follows.
+    /// After the CR that follows the data: a LF follows.
     DataLf,
     /// In the trailer section, at the beginning of a line; `total` bytes of trailers so far.
     TrailerStart { total: usize },
     /// Inside a trailer field.
     Trailer { total: usize },
-    /// The CR of a trailer field was seen.
+    /// After the CR of a trailer field.
     TrailerLf { total: usize },
-    /// The CR of the empty line was seen.
+    /// After the CR of the empty line.
     EndLf,
-    /// The last chunk and its trailers are through.
+    /// After the last chunk and its trailers.
     Done,
 }
 
@@ -54,7 +54,7 @@ impl Chunked {
         self.state == State::Done
     }
 
-    /// Takes bytes until the coding ends; returns how many it took.
+    /// Takes bytes until the coding ends, and passes data to `data`. Returns how many bytes it took.
     pub(super) fn push(
         &mut self,
         bytes: &[u8],
@@ -71,7 +71,7 @@ impl Chunked {
                     self.state = if left == 0 { State::DataCr } else { State::Data { left } };
                     used
                 }
-                // Nearly all framing lies whole in a read, and then needs no state for each byte.
+                // Nearly all framing is complete within a read, and then needs no state for each byte.
                 State::DataCr if rest.starts_with(b"\r\n") => {
                     self.state = State::SIZE;
                     2
@@ -143,8 +143,8 @@ impl Chunked {
     }
 }
 
-/// The size, unless it is zero, and the length of a size line without extensions that lies whole
-/// at the beginning of some bytes.
+/// Parses a complete size line without extensions at the beginning of some bytes. Returns the size and the
+/// length of the line; `None` for other lines and for a size of zero.
 fn whole_size_line(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut size = 0;
     let mut digits = 0;

@@ -1,4 +1,4 @@
-//! The length of a body by the header fields (RFC 9112, section 6.3). Never guesses: two different
+//! The length of a body from the header fields (RFC 9112, section 6.3). It never guesses: two different
 //! content lengths are an error.
 
 use super::HttpError;
@@ -10,7 +10,7 @@ pub(super) enum BodyLength {
     Known(u64),
     /// Chunks, until the last one.
     Chunked,
-    /// No field states it: a response ends when the connection closes, and a request has no body.
+    /// No field states it. A response then ends when the connection closes, and a request has no body.
     Unstated,
 }
 

@@ -1,5 +1,5 @@
-//! HTTP/1.1 framing (RFC 9112) without I/O: responses for the client, requests for the servers of
-//! this program. It never buffers a body on the client side and never pipelines.
+//! HTTP/1.1 framing (RFC 9112) without I/O: responses for the client, requests for the servers of this
+//! program. It never buffers the body of a response and never pipelines.
 
 mod chunked;
 mod length;
@@ -18,7 +18,7 @@ pub use write::{
 
 /// The longest head (start line and header fields) that is read, in bytes.
 pub const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// The longest chunk-size line, extensions included, in bytes.
+/// The longest chunk-size line, with extensions, in bytes.
 pub const MAX_CHUNK_LINE_BYTES: usize = 4 * 1024;
 /// The largest request body that [`RequestParser::new`] takes, in bytes.
 pub const MAX_REQUEST_BODY_BYTES: usize = 64 * 1024 * 1024;
@@ -35,18 +35,18 @@ pub struct Head {
 }
 
 impl Head {
-    /// The value of the first header field of that name, whatever its case.
+    /// The value of the first header field with this name. Upper and lower case are equal.
     pub fn header(&self, name: &str) -> Option<&str> {
         header(&self.headers, name)
     }
 }
 
-/// The value of the first header field of that name, whatever its case.
+/// The value of the first header field with this name. Upper and lower case are equal.
 fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
     headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
 }
 
-/// Whether a comma-separated header field, which may occur several times, has this word.
+/// Whether a comma-separated header field, which may occur several times, contains this word.
 fn has_word(headers: &[(String, String)], name: &str, word: &str) -> bool {
     headers
         .iter()
@@ -64,7 +64,7 @@ fn persistent(minor_version: u8, headers: &[(String, String)]) -> bool {
     }
 }
 
-/// The header fields of a parsed head, owned.
+/// Copies the header fields of a parsed head.
 fn owned(headers: &[httparse::Header<'_>]) -> Vec<(String, String)> {
     headers
         .iter()
@@ -78,28 +78,28 @@ pub enum HttpError {
     /// The head cannot be parsed.
     #[error("not an HTTP/1.1 head ({what}); it begins with {:?}", cut(begins, 80))]
     Head {
-        /// The parser's complaint.
+        /// What the parser found wrong.
         what: String,
-        /// The first bytes that came. More than the message shows, so that a secret among them is
-        /// found before it is cut.
+        /// The first bytes that came: more than the message shows, so that a secret in them is removed before
+        /// they are cut.
         begins: String,
     },
-    /// The head does not end.
+    /// The head is longer than the limit.
     #[error("an HTTP head of more than {limit} bytes")]
     HeadTooLong {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The status is one that changes the protocol, which was not asked for.
+    /// The status is 101, a change of protocol, which was not requested.
     #[error("HTTP status 101 (a change of protocol) without having been asked for")]
     Upgrade,
     /// The header fields give no usable body length.
     #[error("HTTP body length: {what}")]
     Length {
-        /// Which field says what.
+        /// Which field is wrong, and its value.
         what: String,
     },
-    /// A request says twice for which host it is (RFC 9112, section 3.2).
+    /// A request has more than one Host field (RFC 9112, section 3.2).
     #[error("a request with more than one Host field")]
     Hosts,
     /// The chunked framing is broken.
@@ -119,7 +119,7 @@ pub enum HttpError {
     /// Bytes came after the end of the message.
     #[error("{count} bytes after the end of the HTTP message")]
     AfterEnd {
-        /// How many, in the read that brought them.
+        /// How many there were in the same read.
         count: usize,
     },
     /// A header field that cannot be sent.
@@ -139,7 +139,7 @@ impl HttpError {
         Self::Head { what: what.to_string(), begins }
     }
 
-    /// The same without what is secret.
+    /// The same error without secrets.
     #[must_use]
     pub fn redacted(self, secrets: &Secrets) -> Self {
         match self {

@@ -1,4 +1,4 @@
-//! The framing of requests, for the servers of this program: whole requests out of a connection's bytes.
+//! The framing of requests, for the servers of this program: it finds whole requests in a connection's bytes.
 //! Bytes after a request are kept for the next one.
 
 use super::chunked::Chunked;
@@ -19,12 +19,12 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
     /// The body, without framing.
     pub body: Vec<u8>,
-    /// Whether the client would use the connection again.
+    /// Whether the client allows the connection to be used again.
     pub keep_alive: bool,
 }
 
 impl Request {
-    /// The value of the first header field of that name, whatever its case.
+    /// The value of the first header field with this name. Upper and lower case are equal.
     pub fn header(&self, name: &str) -> Option<&str> {
         header(&self.headers, name)
     }
@@ -59,7 +59,7 @@ impl RequestParser {
         Self::default()
     }
 
-    /// A parser that takes heads and bodies of so many bytes at the most.
+    /// A parser with these limits of a head and of a body, in bytes.
     pub fn with_limits(most_head_bytes: usize, most_body_bytes: usize) -> Self {
         Self {
             most_head_bytes,
@@ -70,11 +70,11 @@ impl RequestParser {
         }
     }
 
-    /// Takes the bytes of one read and gives the next request, if it is complete. Call it again
-    /// with no bytes for a further one that came with them.
+    /// Takes the bytes of one read, and returns the next request if it is complete. Call it again without
+    /// bytes to get further requests from the same read.
     ///
     /// # Errors
-    /// When the bytes are not HTTP/1.1 or a limit is passed. The connection is of no use then.
+    /// When the bytes are not HTTP/1.1 or exceed a limit. The connection cannot be used any more.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Option<Request>, HttpError> {
         self.buffer.extend_from_slice(bytes);
         if self.open.is_none() && !self.head()? {
@@ -106,8 +106,8 @@ impl RequestParser {
         Ok(self.open.take().map(|(request, _)| request))
     }
 
-    /// Whether a client waits for [`super::CONTINUE`] before it sends its body; true once for each
-    /// request that asks.
+    /// Whether the client waits for [`super::CONTINUE`] before it sends its body. True once for each such
+    /// request.
     pub fn take_wants_continue(&mut self) -> bool {
         std::mem::take(&mut self.wants_continue)
     }
@@ -117,7 +117,7 @@ impl RequestParser {
         self.open.is_some() || !self.buffer.is_empty()
     }
 
-    /// Reads a head from the buffer into `open`; says whether one was there.
+    /// Reads a head from the buffer into `open`. Returns whether there was a complete one.
     fn head(&mut self) -> Result<bool, HttpError> {
         let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
         let mut parsed = httparse::Request::new(&mut fields);

@@ -1,5 +1,5 @@
-//! The framing of one response. Body bytes are passed on as slices of the input, never copied;
-//! only a head that is split between reads is kept until it is whole.
+//! The framing of one response. Body bytes are passed on as slices of the input, never copied. Only a head
+//! that is split between reads is kept until it is complete.
 
 use super::chunked::Chunked;
 use super::length::{BodyLength, body_length};
@@ -8,7 +8,7 @@ use super::{Head, HttpError, MAX_HEAD_BYTES, MAX_HEADERS, owned, persistent};
 /// A part of a response.
 #[derive(Debug)]
 pub enum Piece<'a> {
-    /// Status line and header fields are complete. Comes once; 1xx heads are skipped.
+    /// Status line and header fields are complete. There is one such piece; 1xx heads are skipped.
     Head(&'a Head),
     /// Bytes of the body, without framing. Never empty.
     Body(&'a [u8]),
@@ -16,10 +16,10 @@ pub enum Piece<'a> {
     End,
 }
 
-/// What the end of a connection makes of a message.
+/// How a message ended when its connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// All of the message came.
+    /// The whole message came.
     Complete,
     /// The connection ended inside the message, or before it.
     Truncated,
@@ -57,7 +57,7 @@ impl ResponseParser {
         Self { state: State::Head, partial, to_head_request: false, keep_alive: false }
     }
 
-    /// A parser for the answer to a HEAD request, which has no body whatever its fields say.
+    /// A parser for the answer to a HEAD request, which has no body whatever its header fields state.
     pub fn to_head_request() -> Self {
         Self { to_head_request: true, ..Self::new() }
     }
@@ -65,7 +65,7 @@ impl ResponseParser {
     /// Takes the bytes of one read.
     ///
     /// # Errors
-    /// When they are not HTTP/1.1, or more comes after the end. The parser is of no use then.
+    /// When they are not HTTP/1.1, or bytes follow the end. The parser cannot be used any more.
     pub fn push(
         &mut self,
         bytes: &[u8],
@@ -101,8 +101,8 @@ impl ResponseParser {
         Ok(())
     }
 
-    /// The connection ended: says whether the message was complete. A body without a stated length
-    /// ends here.
+    /// Notes that the connection ended, and returns whether the message was complete. A body without a stated
+    /// length ends here.
     pub fn finish(&mut self) -> Ended {
         match self.state {
             State::UntilClose | State::Done => {
@@ -133,7 +133,7 @@ impl ResponseParser {
         sink(Piece::End);
     }
 
-    /// Takes bytes of the head; returns those after it.
+    /// Takes bytes of the head; returns the bytes after it.
     fn head<'a>(
         &mut self,
         bytes: &'a [u8],
@@ -185,7 +185,8 @@ impl ResponseParser {
     }
 }
 
-/// A head at the beginning of some bytes, with its minor version and its length, if it is whole.
+/// Parses a head at the beginning of some bytes. Returns its minor version, the head and its length in bytes;
+/// `None` if it is not complete.
 fn parse(bytes: &[u8]) -> Result<Option<(u8, Head, usize)>, HttpError> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut fields);

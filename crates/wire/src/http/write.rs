@@ -1,17 +1,17 @@
-//! Heads and chunks as bytes. It writes what it is given and never a header twice.
+//! Writes heads and chunks as bytes. It writes no header field twice unless it is given twice.
 
 use super::HttpError;
 
 /// Ends a chunked body.
 pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-/// Tells a client that waits for it to send its body.
+/// Makes a client that waits for it send its body.
 pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// The head of a request. `authority` is host and port for the `Host` field. With a
-/// `content_length` it announces a body, as JSON unless `headers` says otherwise. In the path, bytes
-/// that could end the request line are percent-encoded. Names and values of headers are written as
-/// they are: [`check_header`] says which can be sent.
+/// The head of a request. `authority` is host and port for the `Host` field. `content_length` announces a
+/// body, as JSON unless `headers` has another content type. In the path, bytes that could end the request
+/// line are percent-encoded. Names and values of headers are written as they are: [`check_header`] decides
+/// which ones can be sent.
 pub fn request_head(
     method: &str,
     path: &str,
@@ -40,12 +40,12 @@ pub fn request_head(
     head.into_bytes()
 }
 
-/// A path in which every byte but visible ASCII is percent-encoded; what is encoded already stays.
+/// A path in which every byte that is not visible ASCII is percent-encoded. What is encoded already stays.
 fn visible_ascii(path: &str) -> String {
     encoded(path, |byte| byte.is_ascii_graphic())
 }
 
-/// A text as one segment of a path: all but letters, digits and `-._~` is percent-encoded.
+/// A text as one segment of a path: everything except letters, digits and `-._~` is percent-encoded.
 pub fn path_segment(text: &str) -> String {
     encoded(text, |byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
 }
@@ -64,7 +64,7 @@ fn encoded(text: &str, is_kept: impl Fn(u8) -> bool) -> String {
 /// Whether a header field can be sent in a request.
 ///
 /// # Errors
-/// When the name is no token or one that the framing owns, or the value has a control character.
+/// When the name is not a token or is set by the framing itself, or the value contains a control character.
 pub fn check_header(name: &str, value: &str) -> Result<(), HttpError> {
     let error = |what| Err(HttpError::Header { name: name.to_owned(), what });
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
@@ -90,7 +90,7 @@ pub fn response_head(status: u16, headers: &[(&str, &str)]) -> Vec<u8> {
     head.into_bytes()
 }
 
-/// Appends data as one chunk. Empty data is left out, for an empty chunk would end the body.
+/// Appends data as one chunk. Empty data is skipped, because an empty chunk would end the body.
 pub fn write_chunk(out: &mut Vec<u8>, data: &[u8]) {
     if data.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! Responses that are not what was asked for, and how they end.
+//! Responses that are not what was requested, and how they end.
 
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::request::Prompt;

@@ -1,4 +1,4 @@
-//! Recorded responses of real servers: what each must be read as, however it is cut.
+//! Recorded responses of real servers, and what is read from each, wherever it is cut.
 
 use crate::support::{Reading, fixture, read};
 use inferometer_model::outcome::Outcome;
@@ -13,8 +13,8 @@ const LLAMA_CPP: &str = "llama-cpp";
 const MESSAGES: &str = "anthropic";
 const RESPONSES: &str = "openai-responses";
 
-/// A complete answer: fixture, dialect, events, finish reason, prompt, completion and cached
-/// tokens, tokens of the events that state them, text.
+/// A complete answer: fixture, dialect, kinds of events, finish reason, counts of prompt, completion and
+/// cached tokens, tokens of the events that state them, text.
 type Complete = (
     &'static str,
     &'static str,
@@ -222,7 +222,7 @@ const COMPLETE: &[Complete] = &[
     ("tgi/generate-whole-no-details", TGI, "e", "", usage(6, 2), Some(&[2]), ""),
 ];
 
-/// A failure: fixture, dialect, events, status, the beginning of the server's words.
+/// A failure: fixture, dialect, kinds of events, status, the beginning of the server's message.
 const FAILED: &[(&str, &str, &str, u16, &str)] = &[
     ("vllm/completions-stream-busy", COMPLETIONS, "XD", 200, "The engine is currently busy and "),
     ("vllm/error-busy", COMPLETIONS, "", 503, "The engine is currently busy and cannot accept "),
@@ -341,7 +341,7 @@ fn a_response_that_is_cut_short_is_never_complete_before_its_last_word() {
             let reading = read_whole(name, dialect, &bytes[..length]);
             let rejected = matches!(reading.outcome, Outcome::Rejected { .. });
             match reading.outcome {
-                // After the last word nothing but framing can be missing.
+                // After the last event, only framing can be missing.
                 Outcome::Complete => {
                     assert_eq!(reading.kinds, expected.kinds, "{name} {length}");
                     assert_eq!(reading.usage, expected.usage, "{name} {length}");

@@ -1,4 +1,4 @@
-//! HTTP framing of both sides.
+//! HTTP framing of responses and of requests.
 
 use inferometer_wire::http::{
     Ended, HttpError, LAST_CHUNK, MAX_HEAD_BYTES, Piece, Request, RequestParser, ResponseParser,
@@ -6,7 +6,7 @@ use inferometer_wire::http::{
 };
 use proptest::prelude::*;
 
-/// What a parser made of a response: status, body, whether the end was told, how it ended.
+/// What a parser found in a response: status, body, whether it reported the end, how it ended.
 #[derive(Debug, PartialEq)]
 struct Parsed {
     status: Option<u16>,

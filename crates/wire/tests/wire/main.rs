@@ -1,4 +1,4 @@
-//! Bytes in, events out: recorded and hand-made responses, framing, bodies.
+//! Tests of the protocols: recorded responses, responses written by hand, framing, bodies.
 
 mod bodies;
 mod exchange;

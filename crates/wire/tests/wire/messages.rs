@@ -1,4 +1,4 @@
-//! What servers may say in the messages of a stream, beyond what was recorded.
+//! Messages of streams that servers may send, beyond those that were recorded.
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Usage;

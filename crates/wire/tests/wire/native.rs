@@ -1,5 +1,5 @@
-//! What servers may say in their native APIs and in the typed events of the newer ones, beyond
-//! what was recorded.
+//! Messages that servers may send in their native APIs and in the typed events of the newer APIs, beyond
+//! those that were recorded.
 
 use inferometer_model::outcome::Outcome;
 

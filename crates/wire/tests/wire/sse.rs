@@ -1,5 +1,5 @@
-//! The SSE decoder against the standard's examples, against a reference written from the
-//! standard over the whole input, and against an independent crate.
+//! The SSE decoder against the standard's examples, against a reference implementation of the standard over
+//! the whole input, and against an independent crate.
 
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
@@ -18,8 +18,7 @@ fn message(event: &str, data: &str) -> Item {
     Some((event.to_owned(), data.to_owned()))
 }
 
-/// The standard's algorithm as it is written there, over the whole input: decode, split into
-/// lines, interpret each.
+/// The standard's algorithm, step by step, over the whole input: decode, split into lines, interpret each.
 fn reference(bytes: &[u8]) -> Vec<Item> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -46,7 +45,7 @@ fn reference(bytes: &[u8]) -> Vec<Item> {
             match field {
                 "event" => event = value.to_owned(),
                 "data" => data.extend([value, "\n"]),
-                // Not the standard's: some servers send errors so.
+                // Not in the standard: some servers send errors in this form.
                 "error" => {
                     event = "error".to_owned();
                     data.extend([value, "\n"]);
@@ -58,7 +57,7 @@ fn reference(bytes: &[u8]) -> Vec<Item> {
     items
 }
 
-/// The messages by the crate `sseer`, which gives no comments and names the default event.
+/// The messages as decoded by the crate `sseer`, which omits comments and names the default event.
 fn independent(pieces: Vec<Vec<u8>>) -> Vec<Item> {
     struct Pieces(std::vec::IntoIter<Vec<u8>>);
     impl futures_core::Stream for Pieces {
@@ -153,7 +152,7 @@ fn a_message_without_end_is_an_error_at_the_limit() {
     }
 }
 
-/// Streams out of the parts that matter, so that they meet in every order.
+/// Streams of the parts that matter, in every order.
 fn stream() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         6 => Just("\n"), 4 => Just("\r"), 3 => Just("\r\n"), 4 => Just("data"), 4 => Just("data: "),

@@ -1,8 +1,8 @@
-//! What the SSE decoder makes of a stream in pieces.
+//! The items that the SSE decoder finds in a stream of pieces.
 
 use inferometer_wire::sse::{Decoder, SseItem};
 
-/// A message as (event, data), or a comment as none.
+/// A message as (event, data); `None` for a comment.
 pub type Item = Option<(String, String)>;
 
 /// The items, and whether the end of the stream cut a message off.

@@ -1,4 +1,4 @@
-//! What the tests share: responses read whole or in pieces, and answers in a form to compare.
+//! Helpers of the tests: they read responses whole or in pieces, and make answers comparable.
 
 use std::fs;
 use std::path::Path;
@@ -10,10 +10,10 @@ use inferometer_wire::dialect::dialect;
 use inferometer_wire::exchange::{Progress, ResponseReader};
 use inferometer_wire::http::{LAST_CHUNK, response_head, write_chunk};
 
-/// The prompt of the hand-made answers of vLLM's native dialect, which repeat it.
+/// The prompt of the hand-made answers of vLLM's native dialect. The answers repeat it.
 pub const PROMPT: &str = "Say 1: ";
 
-/// What a response was read as. Read indices are left out, for they follow the cuts.
+/// The result of reading a response. Indices of reads are left out, because they depend on the cuts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
     /// A letter per event.
@@ -36,7 +36,7 @@ pub fn fixture(name: &str) -> Vec<u8> {
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Reads a response that comes in these pieces, then the connection ends.
+/// Reads a response that comes in these pieces; then the connection ends.
 pub fn read<'a>(name: &str, stream: bool, pieces: impl IntoIterator<Item = &'a [u8]>) -> Reading {
     let dialect = dialect(name).unwrap_or_else(|| panic!("dialect {name}"));
     let prompt = Prompt::Text(PROMPT.to_owned());
@@ -84,7 +84,7 @@ fn letter(event: &Event) -> char {
     }
 }
 
-/// A response with this status, media type and body, its length stated; the connection stays.
+/// A response with this status, media type, body and content length; the connection stays open.
 pub fn response(status: u16, media_type: &str, body: &str) -> Vec<u8> {
     let length = body.len().to_string();
     let headers = [("Content-Type", media_type), ("Content-Length", &length)];

@@ -1,5 +1,5 @@
-//! The short cut past the JSON parser never changes an event: every stream is read a second time
-//! with white space that differs in each message, which no short cut can match.
+//! The template that avoids the JSON parser never changes an event. Every stream is read a second time with
+//! white space that differs in each message, so that no template matches.
 
 use inferometer_wire::http::{Piece, ResponseParser};
 use inferometer_wire::sse::{Decoder, SseItem};
@@ -21,7 +21,7 @@ fn check(dialect: &str, messages: &[String]) {
     let read = |messages: &[String]| {
         let data: Vec<&str> = messages.iter().map(String::as_str).collect();
         let mut reading = read(dialect, true, [&sse(&data)[..]]);
-        // A complaint quotes the message, and its white space differs.
+        // An error quotes the message, and its white space differs.
         let complaint = |detail: String| detail.split(", in ").next().map(str::to_owned);
         reading.detail = reading.detail.and_then(complaint);
         reading
@@ -59,7 +59,7 @@ fn recorded_streams_read_the_same_without_the_short_cut() {
         let messages = messages(&bytes);
         assert!(!messages.is_empty(), "{name}");
         check(dialect, &messages);
-        // Each message again, so that the short cut meets what it learnt.
+        // Each message twice, so that the second one matches the template.
         let twice: Vec<String> = messages.iter().flat_map(|m| [m.clone(), m.clone()]).collect();
         check(dialect, &twice);
         count += 1;
@@ -70,7 +70,7 @@ fn recorded_streams_read_the_same_without_the_short_cut() {
 /// Texts that are plain, empty, escaped, or look like JSON themselves.
 const TEXTS: [&str; 8] = ["a", " the", "", "h\u{e9}\u{1f44b}", "\\n", "\\\"", "\\u0041", "},{"];
 
-/// What may stand around a text: `@` is its place.
+/// Messages around a text; `@` is its place.
 const COMPLETIONS: [&str; 9] = [
     r#"{"id":"x","choices":[{"index":0,"text":"@","finish_reason":null}]}"#,
     r#"{"id":"x","choices":[{"index":0,"text":"@","finish_reason":""}]}"#,

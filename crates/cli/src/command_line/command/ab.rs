@@ -1,5 +1,4 @@
-//! `ab`: two servers in alternating blocks; the flags, which are those of `run` and the keys of `[ab]` in a
-//! plan.
+//! `ab`: measures two servers in alternating blocks. Its flags are those of `run` and the keys of `[ab]` in a plan.
 
 use std::path::{Path, PathBuf};
 
@@ -80,12 +79,12 @@ struct AbFlags {
     max_time: Option<String>,
 }
 
-/// Keys of a plan that may be other on the second side.
+/// Keys of a plan that may differ on side B.
 const OF_B: [&str; 7] = ["target", "endpoint", "dialect", "model", "profile", "speed", "noise"];
-/// The same in virtual time, where nothing is sent.
+/// The same for virtual time, where nothing is sent.
 const OF_B_IN_VIRTUAL_TIME: [&str; 3] = ["model", "profile", "noise"];
 
-/// Compares.
+/// Runs the comparison.
 pub fn ab(mut arguments: AbArgs) -> Result<(), Failure> {
     ranks::only_one("ab")?;
     let settings = Settings::read()?;
@@ -143,12 +142,12 @@ pub fn ab(mut arguments: AbArgs) -> Result<(), Failure> {
 }
 
 impl AbArgs {
-    /// Whether an open condition counts as missed.
+    /// Whether an undecided condition counts as missed.
     fn is_strict(&self) -> bool {
         self.run.strictness() == Strictness::Strict
     }
 
-    /// Refuses flags that have no meaning here.
+    /// Rejects flags that have no meaning for `ab`.
     fn check(&self) -> Result<(), Failure> {
         let refused = [
             (self.run.resume.is_some(), "--resume: a comparison cannot be resumed; start it again"),
@@ -181,7 +180,7 @@ impl AbArgs {
         Ok(())
     }
 
-    /// The sides, one where both are the same, and the flags of the embedded engine on each.
+    /// The sides (one if both are equal), and the flags of the embedded engine on each.
     fn sides(
         &self,
         spec: Spec,
@@ -220,7 +219,7 @@ impl AbArgs {
                     if self.predict { ", and the engine flags" } else { "" }
                 )));
             }
-            // Numbers are numbers where the flag takes one.
+            // Values of engine flags may be numbers.
             let value = match (is_of_engine, serde_json::from_str(value)) {
                 (true, Ok(value)) => value,
                 _ => Value::String(value.to_owned()),
@@ -259,7 +258,7 @@ impl AbArgs {
         Ok((found, engine_flags))
     }
 
-    /// The engines that are played.
+    /// The configurations of the engines that are simulated.
     fn configs(
         &self,
         variants: &[Variant],
@@ -278,7 +277,7 @@ impl AbArgs {
         Ok([of(0)?, of(1)?])
     }
 
-    /// Prints the answer, writes what is wanted of it, and judges the gate.
+    /// Prints the answer, writes the requested files, and evaluates the gate.
     fn conclude(&self, finished: FinishedAb, has_gate: bool) -> Result<(), Failure> {
         let FinishedAb { document, folder, place, failures } = finished;
         let comparison = document.ab.comparison((place.0, &place.1));
@@ -326,7 +325,7 @@ impl AbArgs {
     }
 }
 
-/// An answer for a terminal. `again`: how it is made again, behind where its files are.
+/// The answer as text for a terminal. `again`: how to repeat it; it follows the location of the files.
 pub(super) fn text(document: &AbDocument, folder: &Path, again: &str) -> String {
     let gate = match document.gate.is_empty() {
         true => String::new(),

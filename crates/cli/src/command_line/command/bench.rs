@@ -1,5 +1,5 @@
-//! `bench serve`: the load, the table and the result file of `vllm bench serve`, by its own flags, with
-//! our verdict below.
+//! `bench serve`: the load, the table and the result file of `vllm bench serve`, with its flags. The verdict of this
+//! program follows the table.
 
 mod given;
 mod load;
@@ -93,7 +93,7 @@ struct OwnFlags {
 }
 
 impl OwnFlags {
-    /// Adds the keys of a plan to those that the flags of vLLM gave.
+    /// Adds these flags as keys of a plan to the keys from vLLM's flags.
     fn add_to(&self, keys: &mut Map<String, Value>) {
         for (key, given) in [
             ("store", &self.store),
@@ -108,7 +108,7 @@ impl OwnFlags {
     }
 }
 
-/// Measures.
+/// Runs the benchmark.
 pub fn bench(arguments: &BenchArgs) -> Result<(), Failure> {
     ranks::only_one("bench")?;
     let Bench::Serve(arguments) = &arguments.what;
@@ -146,7 +146,7 @@ fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
     let store = Store::open_existing(&context.store).map_err(Failure::run_failed)?;
     let run = store.run(finished.run.as_str()).map_err(Failure::run_failed)?;
     let (mut text, mut file) = (String::new(), None);
-    // Without a single record there is no table, and the judgement below says why.
+    // If there is no record, there is no table, and the judgement below states why.
     if let Some(found) = serving_result(&run, summary, &plan, &outcome.seen())? {
         text += &found.table;
         file = Some(found.file);
@@ -163,17 +163,17 @@ fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
     print(&text)?;
     let strictness = if own.strict { Strictness::Strict } else { Strictness::Lenient };
     let judged = judge(&plan, &context, &finished, strictness).map_err(Failure::from);
-    // After the table, which a file that cannot be written does not cost.
+    // Write the file after printing the table, so that a write error does not lose the table.
     first_of(judged, file.map_or(Ok(()), |file| save(&outcome, file, summary)))
 }
 
-/// Which server is measured, and by whose word.
+/// Which server is measured, and what names it.
 enum Server<'a> {
     /// A flag names it.
     Named,
-    /// A setting of this program does: its address, and who says it.
+    /// A setting of this program names it: its address, and the origin of the setting.
     OfSettings(&'a str, &'a str),
-    /// Nobody does: that of vLLM. Others name one for other programs, in this variable.
+    /// Nothing names it, so it is vLLM's default. `left_out`: a variable for other programs that names a server.
     Default { left_out: Option<&'a str> },
 }
 
@@ -183,8 +183,8 @@ impl<'a> Server<'a> {
             return Self::Named;
         }
         match settings.target() {
-            // It is where other programs find a service, which may cost: `vllm bench serve` reads it
-            // neither.
+            // This variable is for other programs and may name a paid service. `vllm bench serve` does not read it
+            // either.
             Some((_, OPENAI_BASE_URL)) => Self::Default { left_out: Some(OPENAI_BASE_URL) },
             Some((url, origin)) => Self::OfSettings(url, origin),
             None => Self::Default { left_out: None },
@@ -198,7 +198,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// The choice in words, where a flag does not make it.
+    /// The choice in words, unless a flag makes it.
     fn told(&self) -> Option<String> {
         match self {
             Self::Named => None,
@@ -223,7 +223,7 @@ impl<'a> Server<'a> {
     }
 }
 
-/// Writes the result file, if that is wanted, and prints where it is.
+/// Writes the result file if requested, and prints its path.
 fn save(outcome: &Outcome, file: Value, summary: &Summary) -> Result<(), Failure> {
     match outcome.save(file, summary)? {
         Some(file) => print(&format!("result: {}\n", file.display())),

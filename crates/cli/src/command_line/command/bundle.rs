@@ -1,4 +1,4 @@
-//! `bundle`: the flags, and what was written, printed.
+//! `bundle`: its flags, and the output after writing the file.
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ pub struct BundleArgs {
     json: bool,
 }
 
-/// Writes runs as one file.
+/// Writes runs to one file.
 pub fn bundle(arguments: &BundleArgs) -> Result<(), Failure> {
     if let Some(out) = &arguments.out {
         files::is_no_stdout("--out", out)?;

@@ -1,4 +1,4 @@
-//! `calibrate`: the flags, and the profile that was fitted, written.
+//! `calibrate`: its flags, and writing the fitted profile.
 
 use std::path::PathBuf;
 
@@ -61,7 +61,7 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
     })?;
     let toml = toml::to_string(&profile).map_err(Failure::run_failed)?;
     files::write("--out", &arguments.out, &toml)?;
-    // The engine and the card are the profile's own.
+    // The profile already states the engine and the card.
     let flags = arguments.engine.given().into_iter();
     let flags: String = flags
         .filter(|(name, _)| !["engine", "card"].contains(&name.as_str()))

@@ -1,4 +1,4 @@
-//! `check`: how wrong this client is on this machine, and how much it can take; or how predictions have done.
+//! `check`: measures the errors and the capacity of this client on this machine, or the errors of past predictions.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ pub struct CheckArgs {
     profile: Option<String>,
 }
 
-/// Measures and prints.
+/// Runs the check and prints the results.
 pub fn check(arguments: &CheckArgs) -> Result<(), Failure> {
     if arguments.predictions {
         let profile = arguments.profile.as_deref();

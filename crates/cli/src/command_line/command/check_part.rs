@@ -1,4 +1,4 @@
-//! The processes that `check` starts: the server, the bare reader, the client. Not for people.
+//! The processes that `check` starts: server, bare reader and client. Users do not call this command.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -74,10 +74,10 @@ impl LoadArgs {
     }
 }
 
-/// Plays a part.
+/// Runs a part of the check.
 ///
 /// # Errors
-/// When it cannot.
+/// If the part fails.
 pub fn part(arguments: PartArgs) -> Result<(), Failure> {
     raise_open_files_limit().map_err(Failure::run_failed)?;
     match arguments.part {

@@ -1,4 +1,4 @@
-//! `check --predictions`: how a profile has done over the measured runs of the store, and the same of the run that was
+//! `check --predictions`: the errors of a profile on the measured runs of the store. Also the same for a run that was
 //! just measured.
 
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::command_line::exit::{Failure, print};
 
-/// Lists how the profiles of the runs, or the one that is named, have done.
+/// Prints the errors of the runs' own profiles, or of the named profile.
 pub fn check_predictions(
     store: &Path,
     profile: Option<&str>,
@@ -53,8 +53,8 @@ fn measured(
     })
 }
 
-/// Of one figure: how many were measured, how many of those with a range of their own lay in it, and the median
-/// absolute error.
+/// For one figure: how many were measured, how many of these have a calibrated range, how many of those lie inside it,
+/// and the median absolute error.
 fn of_figure(held: &[(String, Expected)], wanted: &str) -> Option<(usize, usize, usize, f64)> {
     let figures: Vec<FigurePrediction> =
         measured(held).filter(|found| found.3 == wanted).map(|found| found.4).collect();
@@ -132,8 +132,8 @@ fn judged(figure: FigurePrediction, low: f64, high: f64) -> String {
     }
 }
 
-/// What was predicted of a run that was measured on a server whose engine, card and model are known: a line for each
-/// pass, and how to learn a profile. Empty where one of them is not known.
+/// The predictions for a run that was just measured, if the server's engine, card and model are known: a line for each
+/// pass, and how to fit a profile. Otherwise empty.
 pub fn of_run(store: &Path, run: &str, summary: &Summary) -> String {
     if summary.target.simulated || known_engine(summary, None).is_err() {
         return String::new();

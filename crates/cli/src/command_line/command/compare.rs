@@ -1,4 +1,4 @@
-//! `compare`: the flags, and the comparison printed.
+//! `compare`: its flags, and printing the comparison.
 
 use std::path::{Path, PathBuf};
 
@@ -62,7 +62,7 @@ pub struct CompareArgs {
     junit: Option<PathBuf>,
 }
 
-/// Compares.
+/// Runs the comparison.
 pub fn compare(arguments: &CompareArgs) -> Result<(), Failure> {
     let conditions = conditions(arguments.gate.as_deref())?;
     arguments.check_files()?;
@@ -74,7 +74,7 @@ pub fn compare(arguments: &CompareArgs) -> Result<(), Failure> {
         judged.push(compare_results(&baseline, &contender, options, &conditions)?);
     }
     let judgement = judgement(&judged, arguments.strict);
-    // Before the files: one that cannot be written does not cost the comparison.
+    // Print before writing files, so that a write error does not lose the comparison.
     show(arguments, &judged, judgement.as_ref())?;
     let written = write_files(arguments, &judged, judgement.as_ref());
     let met = match &judgement {
@@ -95,10 +95,10 @@ impl CompareArgs {
         self.markdown.as_deref().is_some_and(|file| file == STDOUT)
     }
 
-    /// What a name stands for.
+    /// The results that a name refers to.
     fn subject(&self, name: &str) -> Result<Subject, Failure> {
         let found = subject(name, &self.store);
-        // A word behind a bare --markdown is a run.
+        // The word after a `--markdown` without a value is a run.
         if found.is_err()
             && self.prints_markdown()
             && name.ends_with(".md")
@@ -111,7 +111,7 @@ impl CompareArgs {
         Ok(found?)
     }
 
-    /// Standard output has one document, and so has each file.
+    /// Checks that standard output and each file have only one document.
     fn check_files(&self) -> Result<(), Failure> {
         if self.json && self.prints_markdown() {
             return Err(Failure::usage(
@@ -155,7 +155,7 @@ fn page(judged: &[Judged], judgement: Option<&Judgement>) -> String {
     gate_summary::markdown(&parts, judgement)
 }
 
-/// A percentage, with its sign or without.
+/// Parses a percentage, with or without the percent sign.
 pub fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
     number

@@ -1,4 +1,4 @@
-//! `completions`: what a shell needs to complete commands, flags and values.
+//! `completions`: scripts with which a shell completes commands, flags and values.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Args, Command, ValueHint};
@@ -29,8 +29,8 @@ pub fn completions(arguments: &CompletionsArgs) -> Result<(), Failure> {
     print(&String::from_utf8_lossy(&script))
 }
 
-/// The command with what shells offer as values. Arguments are parsed without it, so that a value that
-/// is none is told together with all other mistakes of a plan.
+/// Adds the values that shells offer to the command. Arguments are parsed without them, so that a wrong value is
+/// reported together with all other mistakes of a plan.
 fn with_values(command: Command) -> Command {
     let name = command.get_name().to_owned();
     command.mut_args(|argument| offered(&name, argument)).mut_subcommands(with_values)
@@ -43,7 +43,7 @@ fn offered(command: &str, argument: Arg) -> Arg {
     let name = value_name(&argument);
     let values = values(command, argument.get_id().as_str(), &name);
     if !values.is_empty() {
-        // The parser keeps names for ever, and a process prints one script.
+        // The parser requires static names. Leaking them is acceptable, because a process prints only one script.
         let values = values.into_iter().map(|value| &*value.leak());
         return argument
             .value_parser(PossibleValuesParser::new(values.collect::<Vec<&'static str>>()));
@@ -56,13 +56,13 @@ fn takes_values(argument: &Arg) -> bool {
     argument.get_action().takes_values() && some
 }
 
-/// What stands for the value in help.
+/// The placeholder of the value in the help.
 fn value_name(argument: &Arg) -> String {
     let names = argument.get_value_names().unwrap_or_default();
     names.first().map_or_else(|| argument.get_id().as_str().to_uppercase(), ToString::to_string)
 }
 
-/// The values of an argument that has no others.
+/// The possible values of an argument whose parser does not list them.
 fn values(command: &str, id: &str, value_name: &str) -> Vec<String> {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     match (command, id) {
@@ -80,7 +80,7 @@ fn values(command: &str, id: &str, value_name: &str) -> Vec<String> {
         (_, "passes") => owned(&["table", "one_by_one", "saturated"]),
         ("findings", "names") => code::ALL.iter().map(|code| code.name.to_owned()).collect(),
         ("presets", "name") => preset::presets().map(|(name, _)| name.to_owned()).collect(),
-        // `queue|drop` are the values themselves.
+        // In `queue|drop`, the placeholder lists the values.
         _ if value_name.contains('|')
             && value_name.chars().all(|c| c.is_ascii_lowercase() || c == '|') =>
         {
@@ -90,7 +90,7 @@ fn values(command: &str, id: &str, value_name: &str) -> Vec<String> {
     }
 }
 
-/// What kind of thing the value is.
+/// The kind of the value, such as a file path.
 fn hint(value_name: &str) -> ValueHint {
     let has = |words: &[&str]| words.iter().any(|word| value_name.contains(word));
     if has(&["FILE", "PATH", "PLAN"]) {

@@ -1,4 +1,4 @@
-//! `engine`: serves the embedded engine over HTTP, with vLLM's own flags.
+//! `engine`: serves the embedded engine over HTTP, with vLLM's flags.
 
 use std::net::SocketAddr;
 
@@ -60,7 +60,7 @@ pub struct EngineArgs {
     flags: EngineFlags,
 }
 
-/// Serves until it is stopped.
+/// Serves until the process is stopped.
 pub fn engine(arguments: EngineArgs) -> Result<(), Failure> {
     let config = config(&arguments)?;
     let name = arguments.served_model_name.unwrap_or_else(|| config.model.name.clone());
@@ -94,7 +94,7 @@ fn config(arguments: &EngineArgs) -> Result<EngineConfig, Failure> {
     arguments.flags.apply(&mut config)?;
     if let Some(text) = &arguments.noise {
         let given = Noise::parse(text).map_err(Failure::usage)?;
-        // Without a seed each start has other noise. The printed seed repeats this one.
+        // Without a seed, each start has different noise. The printed seed repeats this one.
         let noise = given.or_seed(wall_clock_ns());
         if given.seed.is_none() {
             tell(&format!("--noise {noise}"));

@@ -1,5 +1,4 @@
-//! vLLM's own flags, as the embedded engine takes them, and the same as keywords of the Python module. Their
-//! defaults are the engine's.
+//! vLLM's flags for the embedded engine, also as keywords of the Python module. The engine determines their defaults.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +74,7 @@ pub struct EngineFlags {
 }
 
 impl EngineFlags {
-    /// The names of the flags with underscores, further names of the same flag behind it.
+    /// The names of the flags with underscores. Aliases follow the name of their flag.
     pub fn keywords() -> Vec<String> {
         let command = Self::augment_args(Command::new("engine"));
         let names = command.get_arguments().flat_map(|flag| {
@@ -85,10 +84,10 @@ impl EngineFlags {
         names.map(|name| name.replace('-', "_")).collect()
     }
 
-    /// Takes those among the keys of a plan that are arguments of the engine.
+    /// Removes the engine's arguments from the keys of a plan and parses them.
     ///
     /// # Errors
-    /// Every mistake; the keys are taken all the same.
+    /// Every mistake; the keys are removed in any case.
     pub fn take_from(keys: &mut Map<String, Value>) -> Result<Self, PlanError> {
         let (mut own, mut mistakes) = (Map::new(), Vec::new());
         for name in Self::keywords() {
@@ -115,7 +114,7 @@ impl EngineFlags {
         serde_json::from_value(Value::Object(own)).map_err(PlanError::new)
     }
 
-    /// The flags that were given, by name, as they are part of a plan.
+    /// The given flags by name, as they are part of a plan.
     pub fn given(&self) -> BTreeMap<String, String> {
         let given = given(self).unwrap_or_default();
         let text = |value: Value| match value {
@@ -125,10 +124,10 @@ impl EngineFlags {
         given.into_iter().map(|(name, value)| (name, text(value))).collect()
     }
 
-    /// Lays the flags over a configuration.
+    /// Applies the flags to a configuration.
     ///
     /// # Errors
-    /// When a name is not known.
+    /// If a name is not known.
     pub fn apply(&self, config: &mut EngineConfig) -> Result<(), PlanError> {
         if let Some(name) = &self.weights {
             config.weights = Some(Weights::parse(name).ok_or_else(|| {
@@ -172,10 +171,10 @@ impl EngineFlags {
     }
 }
 
-/// The engine that is predicted: a model of the embedded engine, or the default one.
+/// The configuration of the predicted engine, by default with the model chatglm3-6b.
 ///
 /// # Errors
-/// When there is no such model or profile, or the flags do not fit them.
+/// If there is no such model or profile, or the flags do not fit them.
 pub fn config(
     model_name: Option<&str>,
     profile_name: Option<&str>,

@@ -1,4 +1,4 @@
-//! `export`: a stored run as other programs read it.
+//! `export`: writes a stored run in formats of other programs.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ fn formats() -> PossibleValuesParser {
     FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about)).into()
 }
 
-/// Writes a stored run, or says what would stand in it.
+/// Writes a stored run, or prints the columns that the rows would have.
 pub fn export(arguments: &ExportArgs) -> Result<(), Failure> {
     if arguments.columns {
         return print(&columns_text(arguments.what.unwrap_or(What::Requests)));
@@ -64,7 +64,7 @@ pub fn export(arguments: &ExportArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The format that is named, or that the output file's ending is the name of.
+/// The named format; by default that of the output file's extension.
 fn format_of(arguments: &ExportArgs) -> Result<&'static Format, Failure> {
     let ending = || arguments.out.as_ref()?.extension()?.to_str();
     let name = arguments.format.as_deref().or_else(ending);
@@ -77,7 +77,7 @@ fn format_of(arguments: &ExportArgs) -> Result<&'static Format, Failure> {
     })
 }
 
-/// The rows that are asked for, which the format must have.
+/// The requested rows; an error if the format does not have them.
 fn rows(format: &Format, arguments: &ExportArgs) -> Result<What, Failure> {
     let name = format.name;
     let refused = |why: String| Err(Failure::usage(why));
@@ -104,7 +104,7 @@ fn rows(format: &Format, arguments: &ExportArgs) -> Result<What, Failure> {
     }
 }
 
-/// The columns of the rows, a line each.
+/// The columns of the rows, one per line.
 fn columns_text(what: What) -> String {
     let Some((about, fields)) = columns(what) else {
         return "One row for each cell and pass, with every figure of `inferometer list metrics`; each \

@@ -1,4 +1,4 @@
-//! `fetch`: data sets and tokenizers into the caches that runs read, checked by their checksums.
+//! `fetch`: downloads data sets and tokenizers into the caches that runs read, and verifies their checksums.
 
 use std::cell::Cell;
 
@@ -21,10 +21,10 @@ pub struct FetchArgs {
     quiet: bool,
 }
 
-/// Bytes between two lines of progress.
+/// The number of bytes between two progress lines.
 const STEP: u64 = 50_000_000;
 
-/// Fetches what is named, or lists what there is.
+/// Downloads what is named, or lists the available data sets.
 pub fn fetch(arguments: &FetchArgs) -> Result<(), Failure> {
     let config = FetchConfig::from_env();
     if arguments.names.is_empty() {
@@ -70,7 +70,7 @@ fn data_set_line(data_set: &DataSet, config: &FetchConfig, quiet: bool) -> Resul
     ))
 }
 
-/// A data set per line: name, whether it is there, what and where it is.
+/// One line for each data set: name, state, description and source.
 fn list(config: &FetchConfig) -> String {
     let line = |data_set: &DataSet| {
         let state = if config.path(data_set).exists() { "fetched" } else { "-" };

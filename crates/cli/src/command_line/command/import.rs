@@ -1,4 +1,4 @@
-//! `import`: the flags, and what was imported, printed.
+//! `import`: its flags, and printing what was imported.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -25,7 +25,7 @@ pub struct ImportArgs {
     json: bool,
 }
 
-/// Imports.
+/// Imports the files.
 pub fn import(arguments: &ImportArgs) -> Result<(), Failure> {
     let done = import_files(&arguments.files, &arguments.store)?;
     if !arguments.json {
@@ -39,7 +39,7 @@ pub fn import(arguments: &ImportArgs) -> Result<(), Failure> {
     print(&format!("{:#}\n", serde_json::json!({ "runs": runs })))
 }
 
-/// What was imported, with the findings on its figures.
+/// The imported runs as text, with the findings on their figures.
 fn words(done: &[Imported]) -> String {
     let mut text = String::new();
     let mut of_form: BTreeMap<&str, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! `manual`: the manual pages, for packages.
+//! `manual`: writes manual pages, for packages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,8 +36,8 @@ pub fn manual(arguments: &ManualArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds the page of a command and those of its subcommands, hidden ones left out. A page is named as
-/// `man` looks for it: `inferometer-run`.
+/// Adds the pages of a command and its subcommands, without hidden ones. The names of pages are those that `man`
+/// expects, such as `inferometer-run`.
 fn add_pages(name: String, command: &Command, pages: &mut Vec<(String, Command)>) {
     for below in command.get_subcommands().filter(|command| !command.is_hide_set()) {
         add_pages(format!("{name}-{}", below.get_name()), below, pages);

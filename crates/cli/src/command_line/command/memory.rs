@@ -1,5 +1,5 @@
-//! `memory`: what fits on a card: weights, activations, keys and values, the longest sequence, and how many
-//! sequences at each length.
+//! `memory`: shows what fits on a card: weights, activations, keys and values, the longest sequence, and the number of
+//! sequences of each length.
 
 use std::fmt::Write as _;
 
@@ -10,9 +10,9 @@ use serde_json::json;
 use super::engine_flags::{EngineFlags, config};
 use crate::command_line::exit::{Failure, print};
 
-/// Lengths of the table where none are given, as far as a sequence may be so long.
+/// The default lengths of the table, up to the longest possible sequence.
 const LENGTHS: [u32; 10] = [128, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131_072];
-/// Cards that are tried where a model does not fit.
+/// The numbers of cards that are tried if a model does not fit.
 const CARDS: [u32; 5] = [2, 4, 8, 16, 32];
 const GB: f64 = 1e-9;
 
@@ -38,7 +38,7 @@ pub struct MemoryArgs {
     json: bool,
 }
 
-/// Prints what fits; where the model does not, how many cards it needs.
+/// Prints what fits; if the model does not fit, the number of cards that it needs.
 pub fn memory(arguments: &MemoryArgs) -> Result<(), Failure> {
     let given = config(Some(&arguments.model), arguments.profile.as_deref(), &arguments.engine)?;
     let found = Fit::of(&given, &arguments.lengths)?;
@@ -49,17 +49,17 @@ pub fn memory(arguments: &MemoryArgs) -> Result<(), Failure> {
     if found.memory.kv_blocks == 0 {
         return Err(Failure::RunFailed(found.too_large(&given)));
     }
-    // What fits may still be too little for the engine to start.
+    // Even if the model fits, the memory may be too small for the engine to start.
     Engine::new(given).map(drop).map_err(|error| Failure::RunFailed(error.to_string()))
 }
 
-/// What fits under a configuration.
+/// What fits with a configuration.
 struct Fit {
     resolved: ResolvedConfig,
     memory: Memory,
-    /// The longest sequence: by memory, or by the engine's limit.
+    /// The length of the longest sequence, limited by memory or by the engine.
     longest: u64,
-    /// Lengths, and the sequences of each that fit at once.
+    /// Sequence lengths, and the number of sequences of each length that fit at once.
     rows: Vec<(u32, u32)>,
 }
 
@@ -168,7 +168,7 @@ impl Fit {
         })
     }
 
-    /// That nothing fits, and what would.
+    /// A message that nothing fits, and how many cards would be enough.
     fn too_large(&self, config: &EngineConfig) -> String {
         let fits = |cards: &u32| {
             let more = EngineConfig { tensor_parallel_size: Some(*cards), ..config.clone() };

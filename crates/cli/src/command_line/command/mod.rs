@@ -109,7 +109,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it looks at the settings: those that measure, and those that read or write a store.
+    /// Whether the command reads settings: commands that measure, and commands that read or write a store.
     pub fn has_settings(&self) -> bool {
         !matches!(
             self,
@@ -124,10 +124,10 @@ impl Command {
         )
     }
 
-    /// Does it.
+    /// Runs the command.
     ///
     /// # Errors
-    /// As the exit codes say.
+    /// The failure that determines the exit code.
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Self::Run(arguments) => run::run(*arguments),

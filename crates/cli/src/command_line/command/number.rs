@@ -1,6 +1,6 @@
-//! Numbers of flags. Knows no flag.
+//! Parsers for the numbers in flags.
 
-/// A number that is finite: JSON has no other, and would drop it.
+/// Parses a finite number. JSON cannot represent other numbers and would drop them.
 pub fn finite(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(number),

@@ -1,5 +1,4 @@
-//! `predict`: the grid of `run` against the embedded engine in virtual time: the flags, and the results
-//! printed.
+//! `predict`: the grid of `run` with the embedded engine in virtual time; its flags, and printing the results.
 
 use std::path::{Path, PathBuf};
 
@@ -113,7 +112,7 @@ struct SpecArgs {
 }
 
 impl PredictArgs {
-    /// The flags that were given, by the keys of a plan.
+    /// The given flags as keys of a plan.
     fn keys(&self) -> Result<Map<String, Value>, Failure> {
         let mut keys = given(&self.spec)?;
         if self.no_stream {
@@ -128,7 +127,7 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     interrupt::handle_signals();
     let plan = arguments.plan.as_deref();
     let mut keys = arguments.keys()?;
-    // Only where results go: what is predicted is the embedded engine, and no server.
+    // Use only the settings for the store and the output, because a prediction has no server.
     Settings::read()?.add_store(plan, &mut keys)?;
     let spec: Spec = plan_file::merge(plan, keys, plan_file::Place::Flags)?;
     refuse_servers(&spec)?;

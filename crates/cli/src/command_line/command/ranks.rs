@@ -1,4 +1,4 @@
-//! Several processes that measure one plan together: which one this is, and how it finds the others.
+//! Several processes that measure one plan together: finds the rank of this process, and connects it with the others.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,11 +32,11 @@ pub struct RankFlags {
     token_file: Option<PathBuf>,
 }
 
-/// How long ranks wait for each other, where nobody says otherwise.
+/// The default time for which ranks wait for each other.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(120);
 
 impl RankFlags {
-    /// Adds what others say, where these do not say it.
+    /// Fills in absent values from `lower`, which has lower precedence.
     pub fn switch(&mut self, lower: &Self) {
         self.join_timeout = self.join_timeout.or(lower.join_timeout);
         if self.rendezvous.is_none() {
@@ -52,10 +52,10 @@ fn time(text: &str) -> Result<Duration, String> {
     span(&Value::Text(text.to_owned())).map_err(str::to_owned)
 }
 
-/// The place of this process among those that a launcher started; absent where it is the only one.
+/// Returns the place of this process among those that a launcher started; None if it is the only one.
 ///
 /// # Errors
-/// When what the launcher says does not fit together.
+/// If the launcher's variables contradict each other.
 pub fn place() -> Result<Option<Place>, Failure> {
     match launcher::find(&variable).map_err(Failure::usage)? {
         Found::Alone => Ok(None),
@@ -67,10 +67,10 @@ pub fn place() -> Result<Option<Place>, Failure> {
     }
 }
 
-/// Refuses to be one of several processes, for a command that measures by itself.
+/// Rejects several processes, for a command that measures as a single process.
 ///
 /// # Errors
-/// When a launcher started several.
+/// If a launcher started several processes.
 pub fn only_one(command: &str) -> Result<(), Failure> {
     match place()? {
         None => Ok(()),
@@ -86,7 +86,7 @@ pub fn only_one(command: &str) -> Result<(), Failure> {
 /// Joins the other ranks of a run.
 ///
 /// # Errors
-/// When they cannot meet, or cannot measure the plan together.
+/// If they cannot meet, or cannot measure the plan together.
 pub fn join(
     flags: &RankFlags,
     place: &Place,
@@ -123,10 +123,10 @@ pub fn join(
     Ok(())
 }
 
-/// Measures the share of a rank from 1 on. What is measured, stored and printed is up to rank 0.
+/// Measures the share of a rank from 1 on. Rank 0 determines what is measured, and stores and prints the results.
 ///
 /// # Errors
-/// When this rank cannot go on, or the run failed at rank 0.
+/// If this rank cannot continue, or the run failed at rank 0.
 pub fn measure_share(flags: &RankFlags, place: &Place, only: &Variant) -> Result<(), Failure> {
     let (plan, mut context) = resolve(&only.spec, &variable)?;
     context.host = Host { interrupt: interrupt::shared(), ..Host::default() };

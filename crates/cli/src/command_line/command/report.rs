@@ -1,4 +1,4 @@
-//! `report`: the flags, and what was made again, printed.
+//! `report`: its flags, and printing what was written.
 
 use std::path::PathBuf;
 
@@ -107,7 +107,7 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
     print(&format!("{text}\ntables: {0}/table.md; plots: {0}/*.png\n", folder.display()))
 }
 
-/// The answer of a comparison of two servers in blocks, made again from the logs of its runs, and what its gate comes to.
+/// Computes the answer of a comparison of two servers again, from the logs of its runs, and evaluates its gate.
 fn of_ab(arguments: &ReportArgs, store: &Store, name: &str) -> Result<(), Failure> {
     if arguments.failures_as_inf {
         return Err(Failure::usage(format!(
@@ -147,7 +147,7 @@ fn one(arguments: &ReportArgs, report: &Report) -> Result<(), Failure> {
     ))
 }
 
-/// What another tool would have printed of the same records.
+/// Prints the table that another tool would have printed for the same records.
 fn dialect(arguments: &ReportArgs, store: &Store, tool: Tool) -> Result<(), Failure> {
     let mut text = String::new();
     let mut runs = Vec::new();

@@ -1,4 +1,4 @@
-//! `reproduce`: the flags, the runs of a bundle measured again, and the answer printed.
+//! `reproduce`: its flags, the repeated measurement of a bundle's runs, and printing the answer.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ use crate::command_line::exit::{Failure, print};
 use crate::command_line::interrupt;
 use crate::command_line::terminal::{View, show};
 
-/// What of the settings says how a server is reached.
+/// The settings that state how a server is reached.
 const OF_SETTINGS: [&str; 3] = ["header", "proxy", "api_key_env"];
 
 /// The flags of `reproduce`.
@@ -130,7 +130,7 @@ struct ServerArgs {
     wait: Option<String>,
 }
 
-/// Measures the runs of a bundle again, and says what came out.
+/// Measures the runs of a bundle again and prints the result.
 pub fn reproduce(arguments: &ReproduceArgs) -> Result<(), Failure> {
     ranks::only_one("reproduce")?;
     let conditions = conditions(arguments.gate.as_deref())?;
@@ -176,7 +176,7 @@ pub fn reproduce(arguments: &ReproduceArgs) -> Result<(), Failure> {
 impl ReproduceArgs {
     fn here(&self, out: Option<PathBuf>) -> Result<Here, Failure> {
         let mut keys = given(&self.server)?;
-        // Of the settings only how a server is reached: the work is the bundle's.
+        // Use only the settings that state how the server is reached; the workload is that of the bundle.
         let settings = Settings::read()?;
         let target = keys.contains_key("target");
         for key in OF_SETTINGS.into_iter().filter(|_| target) {
@@ -196,7 +196,7 @@ impl ReproduceArgs {
         })
     }
 
-    /// The later ones of several runs begin when nobody is there to be asked.
+    /// With several runs, ask no questions, because nobody may be present when the later ones begin.
     fn view(&self, runs: usize) -> View {
         View {
             quiet: self.quiet,
@@ -213,7 +213,7 @@ fn tell_unless(quiet: bool, line: &str) {
     }
 }
 
-/// One run measured, and what it falls short of: what came out is shown all the same.
+/// Measures one run. A failed judgement is returned together with the results, so that these are still shown.
 fn measured(
     mut again: Again,
     events: &Events,
@@ -223,7 +223,7 @@ fn measured(
     let finished = crate::run(&again.plan, &again.context, events)?;
     let shortfall = match judge(&again.plan, &again.context, &finished, Strictness::Lenient) {
         Err(why @ Shortfall::Interrupted(_)) => return Err(why.into()),
-        // An objective of the plan is not what is asked here.
+        // The objectives of the plan do not decide whether a run is reproduced, so this is only reported.
         Err(Shortfall::Objective(why)) => {
             tell(&format!("an objective of the plan is not met here: {why}"));
             Ok(())
@@ -234,7 +234,7 @@ fn measured(
     Ok((NewRun { plan: again.plan, summary: finished.summary, is_same_work }, shortfall))
 }
 
-/// One run predicted, in virtual time.
+/// Predicts one run in virtual time.
 fn predicted(again: &Again) -> Result<NewRun, Failure> {
     interrupt::handle_signals();
     let config = engine(&again.plan)?;
@@ -242,14 +242,14 @@ fn predicted(again: &Again) -> Result<NewRun, Failure> {
     Ok(NewRun { plan: again.plan.clone(), summary: prediction.summary, is_same_work: false })
 }
 
-/// The engine of a prediction, by the arguments that its plan has.
+/// The engine of a prediction, from the engine's arguments in its plan.
 fn engine(plan: &Plan) -> Result<EngineConfig, Failure> {
     let TargetPlan::Embedded { model, profile, engine_flags, .. } = &plan.target else {
         return Err(Failure::usage("its plan measures a server, which cannot be predicted"));
     };
     let flags = engine_flags.iter().filter(|(name, _)| *name != "noise");
     let words = flags.map(|(name, value)| match (name.as_str(), value.as_str()) {
-        // The only flag without a value.
+        // This is the only flag without a value.
         ("no_enable_prefix_caching", _) => "--no-enable-prefix-caching".to_owned(),
         (name, value) => format!("--{}={value}", name.replace('_', "-")),
     });
@@ -263,7 +263,7 @@ fn engine(plan: &Plan) -> Result<EngineConfig, Failure> {
     Ok(config(Some(model), profile.as_deref(), &flags)?)
 }
 
-/// Says with the new run which one it reproduces.
+/// Adds a note to the new run that states which run it reproduces.
 fn keep_note(arguments: &ReproduceArgs, of: &str, new: &NewRun) -> Result<(), Failure> {
     let mut store = Store::open_existing(&arguments.store).map_err(Failure::run_failed)?;
     let run = store.find(&new.summary.run_id).map_err(Failure::run_failed)?;
@@ -271,7 +271,7 @@ fn keep_note(arguments: &ReproduceArgs, of: &str, new: &NewRun) -> Result<(), Fa
     store.note(&run, &format!("reproduces run {of}"), at).map_err(Failure::run_failed)
 }
 
-/// What would be measured; as JSON one document, of several runs a list of theirs.
+/// Prints what would be measured. As JSON it is one document; for several runs it contains a list.
 fn shown(arguments: &ReproduceArgs, bundle: &Bundle, all: &[Again]) -> Result<(), Failure> {
     let clock = |run: &Bundled| match run.kind {
         RunKind::Predicted => Clock::Virtual,

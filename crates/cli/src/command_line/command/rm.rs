@@ -25,11 +25,11 @@ pub struct RmArgs {
     store: PathBuf,
 }
 
-/// Removes runs: their rows and their logs. Reports that were made of them stay.
+/// Removes runs: their rows and their logs. Reports of these runs remain.
 pub fn rm(arguments: &RmArgs) -> Result<(), Failure> {
     let mut store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
     let rows = named(&store, &arguments.runs)?;
-    // All or none is begun: one that is being written keeps the others too.
+    // If one of the runs is in progress, none is removed.
     if let Some(row) = rows.iter().find(|row| row.state == RunState::Running) {
         return Err(Failure::usage(format!(
             "run {} is being written: end the process that measures, then remove it; nothing was \
@@ -48,13 +48,13 @@ pub fn rm(arguments: &RmArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The runs of the names, each once.
+/// The named runs, without duplicates.
 fn named(store: &Store, names: &[String]) -> Result<Vec<RunRow>, Failure> {
     let all = store.runs().map_err(Failure::run_failed)?;
     let mut rows: Vec<RunRow> = Vec::new();
     for name in names {
         let id = store.find(name).map_err(Failure::usage)?;
-        // What `latest` means changes with every run; what is removed does not come back.
+        // `latest` and tags may mean another run later, and a removal cannot be undone.
         if !id.as_str().contains(name.as_str()) {
             return Err(Failure::usage(format!(
                 "{name}: runs are removed by their own names only ({name} is now {id}); nothing \
@@ -86,7 +86,7 @@ fn ask(rows: &[RunRow]) -> Result<(), Failure> {
     Err(Failure::run_failed("nothing was removed"))
 }
 
-/// Only a yes agrees: what is removed does not come back.
+/// Only an explicit yes counts, because a removal cannot be undone.
 fn agrees(answer: &str) -> bool {
     matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }

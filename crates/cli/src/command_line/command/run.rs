@@ -1,4 +1,4 @@
-//! `run`: a plan of one server or of several, measured, and its results printed.
+//! `run`: measures a plan with one or several servers, and prints the results.
 
 use std::path::Path;
 
@@ -26,14 +26,14 @@ use crate::command_line::prometheus::Exposed;
 use crate::command_line::terminal::{View, show};
 use crate::command_line::tui;
 
-/// Benchmarks a target.
+/// Benchmarks a target with the settings applied.
 pub fn run(arguments: RunArgs) -> Result<(), Failure> {
     let settings = Settings::read()?;
     let arguments = settings.switched(arguments);
     run_with(&arguments, &settings, arguments.keys()?)
 }
 
-/// The same, with the keys that flags give.
+/// Like `run`, with the keys that the flags give.
 pub fn run_with(
     arguments: &RunArgs,
     settings: &Settings,
@@ -63,7 +63,7 @@ pub fn run_with(
     run_applied(arguments, applied, earlier.as_ref(), group)
 }
 
-/// The same, with all keys.
+/// Like `run_with`, with the settings already applied.
 pub fn run_applied(
     arguments: &RunArgs,
     Applied { keys, origins }: Applied,
@@ -75,7 +75,7 @@ pub fn run_applied(
     }
     let (spec, multi) =
         plan_file::merge_multi_target(arguments.plan(), keys, plan_file::Place::Flags)?;
-    // The plan may say in which store its runs are.
+    // The plan may state the store that contains its runs.
     let store = store_of(spec.store.as_deref());
     let group = group.map(|name| EarlierGroup::find(store, name)).transpose()?;
     measure(arguments, &spec, &multi, earlier, group, &origins)
@@ -120,8 +120,7 @@ fn measure(
     concluded.map_err(|failure| if has_objectives { failure.judged() } else { failure })
 }
 
-/// What was measured, and what it falls short of: each failure with the name of its server, which is
-/// empty where there is only one.
+/// The measured runs, and their failures. Each failure has the name of its server, which is empty if there is only one.
 #[derive(Default)]
 pub(super) struct Measured {
     pub runs: Vec<Summary>,
@@ -137,7 +136,7 @@ fn measure_variants(
     place: Option<&Place>,
 ) -> Result<Measured, Failure> {
     let is_group = earlier.is_none() && (variants.len() > 1 || multi.rounds > 1);
-    // The later runs of a group begin when nobody is there to be asked.
+    // With several runs, ask no questions, because nobody may be present when the later ones begin.
     let view = View { ask: arguments.view().ask && !is_group, ..arguments.view() };
     let (events, host) = show(view);
     let _exposed = expose(arguments, &events)?;
@@ -206,12 +205,12 @@ fn measure_one(
     Ok(Measured { runs: vec![finished.summary], failures: failures.into_iter().collect() })
 }
 
-/// Writes the verdicts on objectives and runs if requested, and prints as the last line that all
-/// objectives are met if they are. A run that could not be carried out is written too: else a file
-/// of an earlier run would be taken for this run's.
+/// Writes the verdicts on objectives and runs if requested. If all objectives are met, prints that as the last line.
+/// The file is also written if a run could not be carried out, because an old file could be mistaken for this run's
+/// file.
 ///
 /// # Errors
-/// The gravest failure.
+/// The most serious failure.
 pub(super) fn conclude(
     arguments: &RunArgs,
     measured: Result<Measured, Failure>,
@@ -232,7 +231,7 @@ pub(super) fn conclude(
     Ok(())
 }
 
-/// The command that goes on with a group, with the plan file that it was begun with.
+/// Adds the plan file to the command that resumes a group.
 fn with_plan(failure: Failure, plan: Option<&Path>) -> Failure {
     match (failure, plan) {
         (Failure::Interrupted(line), Some(plan)) => {
@@ -243,21 +242,21 @@ fn with_plan(failure: Failure, plan: Option<&Path>) -> Failure {
     }
 }
 
-/// Says as the last line that the objectives of runs are met, which nothing fell short of.
+/// Prints as the last line that the objectives of runs are met, if there are objectives. There must be no failure.
 pub(super) fn tell_objectives(runs: &[Summary]) {
     if let Some(judged) = Judgement::of_objectives(runs) {
         tell(&judged.to_string());
     }
 }
 
-/// Writes the objectives of runs and what went wrong beside them, if that is wanted.
+/// Writes the verdicts on the objectives of runs, and other failures, to a JUnit file if requested.
 fn write_junit(
     arguments: &RunArgs,
     runs: &[Summary],
     failures: &[(String, Failure)],
 ) -> Result<(), Failure> {
     let Some(file) = &arguments.junit else { return Ok(()) };
-    // Objectives that are not met are test cases of their runs.
+    // Missed objectives are already test cases of their runs.
     let others = failures.iter().filter(|(_, why)| !matches!(why, Failure::Objective(_)));
     let others: Vec<(String, String)> = others
         .map(|(name, why)| (name.clone(), secrets().redact_name(&why.to_string()).to_string()))
@@ -277,7 +276,7 @@ fn write_junit(
     files::write("--junit", file, &junit::junit(&suites, judged.as_ref()))
 }
 
-/// Where the files of a run are, in words.
+/// The locations of a run's files, as text.
 fn places(finished: &Finished, store: &Path) -> String {
     let Some(folder) = &finished.folder else { return String::new() };
     format!(
@@ -292,8 +291,8 @@ pub(super) fn form(arguments: &RunArgs) -> Form {
     if arguments.json { Form::Json } else { Form::Toml }
 }
 
-/// Opens the address of `--metrics-listen`, where Prometheus reads live figures. This comes before
-/// the first request, so that an address in use is an error at once and not in the middle of a run.
+/// Opens the address of `--metrics-listen`, where Prometheus reads live figures. This happens before the first request,
+/// so that an address in use is reported immediately and not during the run.
 pub(super) fn expose(arguments: &RunArgs, events: &Events) -> Result<Option<Exposed>, Failure> {
     let Some(at) = arguments.metrics_listen.filter(|_| !arguments.dry_run) else { return Ok(None) };
     let exposed = Exposed::open(at, events.live().clone())?;
@@ -348,8 +347,7 @@ fn group_text(
     text
 }
 
-/// The failure that decides the exit code: the one that a single run would have had; of several the
-/// first of the gravest kind.
+/// The failure that determines the exit code: of several failures, the first one of the most serious kind.
 fn gravest(failures: Vec<(String, Failure)>) -> Result<(), Failure> {
     match failures.into_iter().min_by_key(|(_, failure)| failure.gravity()) {
         None => Ok(()),

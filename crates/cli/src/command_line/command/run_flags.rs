@@ -1,4 +1,4 @@
-//! The flags of `run` and `search`, and from them the keys of a plan.
+//! The flags of `run` and `search`, and their conversion into keys of a plan.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -255,7 +255,7 @@ struct SpecArgs {
     out: Option<String>,
 }
 
-/// The first target; the others are asked for by [`RunArgs::targets`], for a comparison has another use for them.
+/// The first target. [`RunArgs::targets`] returns all of them, because `ab` uses several targets differently.
 fn first_of_targets<S: Serializer>(
     targets: &Option<Vec<String>>,
     serializer: S,
@@ -263,7 +263,7 @@ fn first_of_targets<S: Serializer>(
     targets.iter().flatten().next().serialize(serializer)
 }
 
-/// The flags that were given, by their names with underscores: the others are null.
+/// The given flags, by their names with underscores. Absent flags are left out.
 pub fn given(flags: &impl Serialize) -> Result<Map<String, Value>, Failure> {
     let Ok(Value::Object(mut keys)) = serde_json::to_value(flags) else {
         return Err(Failure::usage("the flags cannot be read"));
@@ -278,7 +278,8 @@ impl RunArgs {
         self.plan.as_deref()
     }
 
-    /// Adds the flags that are no keys of a plan, as others say, unless these say the opposite.
+    /// Fills in flags that are not keys of a plan from `lower`, which has lower precedence, unless these flags
+    /// contradict it.
     pub fn switch(&mut self, lower: &Self) {
         let (shows_all, shows_less) = (self.tui, self.quiet || self.no_progress);
         self.tui |= lower.tui && !shows_less;
@@ -298,7 +299,7 @@ impl RunArgs {
         }
     }
 
-    /// How it is shown.
+    /// How the run is shown.
     pub fn view(&self) -> View {
         View {
             quiet: self.quiet,
@@ -308,17 +309,17 @@ impl RunArgs {
         }
     }
 
-    /// How strictly its results are judged.
+    /// How strictly the results are judged.
     pub fn strictness(&self) -> Strictness {
         if self.strict { Strictness::Strict } else { Strictness::Lenient }
     }
 
-    /// The servers that were named.
+    /// The given servers.
     pub fn targets(&self) -> &[String] {
         self.spec.target.as_deref().unwrap_or_default()
     }
 
-    /// The flags that were given, by the keys of a plan.
+    /// The given flags as keys of a plan.
     pub fn keys(&self) -> Result<Map<String, Value>, Failure> {
         let mut keys = self.keys_of_first_target()?;
         if self.targets().len() > 1 {
@@ -327,7 +328,7 @@ impl RunArgs {
         Ok(keys)
     }
 
-    /// The same, with the first target where there are several.
+    /// Like [`Self::keys`], with only the first target if there are several.
     pub fn keys_of_first_target(&self) -> Result<Map<String, Value>, Failure> {
         let mut keys = given(&self.spec)?;
         if self.no_ignore_eos {

@@ -1,4 +1,4 @@
-//! `runs`: what the store holds, filtered.
+//! `runs`: lists the stored runs, filtered.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -97,7 +97,7 @@ impl RunsArgs {
     }
 }
 
-/// The beginning of an instant in the form in which instants are stored; what is not said is open.
+/// The beginning of a time, in the format in which times are stored. The text may be incomplete, such as a date only.
 fn instant(text: &str) -> Result<String, String> {
     beginning(text).ok_or_else(|| {
         "is neither a date such as 2026-11-20 nor a time such as 2026-11-20T05:12, in UTC"
@@ -143,13 +143,13 @@ fn table(rows: &[RunRow]) -> Table {
     table
 }
 
-/// The least and the most, or one number where they look the same.
+/// The minimum and the maximum; one number if both are equal after rounding.
 fn span([least, most]: [f64; 2]) -> String {
     let (least, most) = (format!("{least:.1}"), format!("{most:.1}"));
     if least == most { least } else { format!("{least}..{most}") }
 }
 
-/// What a run is of: model, engine with its version, card.
+/// A run's model, its engine with version, and its card.
 pub fn what(run: &RunRow) -> String {
     let engine = run.engine.as_deref().unwrap_or("unknown engine");
     let mut text = format!("{} on {engine}", run.model);
@@ -163,7 +163,7 @@ pub fn what(run: &RunRow) -> String {
         let place = [std::slice::from_ref(file), &run.imported_section].concat();
         let _ = write!(text, " (imported from {})", place.join(" / "));
     }
-    // The kind of a run of our own says that it is predicted, and that of an imported one does not.
+    // For this program's own runs, the kind already states that they are predicted; for imported runs it does not.
     match (run.predicted, run.imported_from.is_some()) {
         (true, true) => text += " (prediction)",
         (false, _) if run.simulated => text += " (simulation)",

@@ -1,5 +1,5 @@
-//! `search`: the highest load that meets the objectives; the flags, which are those of `run` and
-//! the keys of `[search]` in a plan.
+//! `search`: finds the highest load that meets the objectives. Its flags are those of `run` and the keys of `[search]`
+//! in a plan.
 
 use crate::plan_file;
 use clap::Args;
@@ -94,7 +94,7 @@ struct SearchFlags {
     tier: Option<Vec<String>>,
 }
 
-/// Searches.
+/// Runs the search.
 pub fn search(mut arguments: SearchArgs) -> Result<(), Failure> {
     let settings = Settings::read()?;
     arguments.run = settings.switched(arguments.run);
@@ -146,7 +146,7 @@ pub fn search(mut arguments: SearchArgs) -> Result<(), Failure> {
     run_applied(&arguments.run, Applied { keys, origins }, None, None)
 }
 
-/// Searches or sweeps in virtual time, and prints the answers.
+/// Simulates a search or a sweep in virtual time, and prints the answers.
 pub(super) fn in_virtual_time(
     spec: &Spec,
     run: &RunArgs,
@@ -193,24 +193,24 @@ pub(super) fn in_virtual_time(
             search_text::answers(&summary.searches) + &sweep_text::answers(&summary.sweeps)
         ))?;
     }
-    // As `run` does.
+    // The results are judged as in `run`.
     let judged = judge_results(summary, plan.max_failures, run.strictness());
     let failures = judged.err().map(|why| (String::new(), why.into()));
     Ok(Measured { failures: failures.into_iter().collect(), runs: vec![found.summary] })
 }
 
-/// What a search of the embedded engine is predicted to find. Nothing is stored.
+/// The predicted answers of a search with the embedded engine. Nothing is stored.
 fn expected(spec: &Spec, flags: &EngineFlags) -> Result<Vec<SearchAnswer>, Failure> {
     let (plan, context) = resolve(spec, &variable)?;
     let config = config(spec.model.as_deref(), spec.profile.as_deref(), flags)?;
     Ok(expected_answers(&plan, &context, config)?)
 }
 
-/// The factor from one load to the next where the first one is a good guess.
+/// The factor between successive loads if the first load is a good guess.
 const NEAR: f64 = 1.25;
 
-/// Where the first trial is to be: what a stored search found, or what the embedded engine is
-/// predicted to do. It decides where a search begins and nothing else.
+/// The load of the first trial, from the answer of a stored search or from a prediction. It only determines where the
+/// search begins.
 fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f64>, Failure> {
     let problem = |why: String| Failure::usage(format!("--bracket-from: {why}"));
     let (found, origin) = match arguments.bracket_from.as_deref() {
@@ -229,7 +229,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
                 )));
             }
         },
-        // The embedded engine in real time does what it does in virtual time.
+        // The embedded engine behaves in real time as in virtual time.
         None if spec.target.is_none()
             && spec.server.is_none()
             && spec.speed.is_none()
@@ -254,7 +254,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
     let Some(load) = loads.min_by(f64::total_cmp) else { return Ok(None) };
     let load = match over {
         Over::Concurrency => load.round().max(1.0),
-        // Few digits: it is where to begin, and people read it.
+        // Few digits are enough for the start of a search, and they are easier to read.
         Over::Rate => format!("{load:.2e}").parse().unwrap_or(load),
     };
     let load = within(load, spec)?;
@@ -264,7 +264,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
     Ok(Some(load))
 }
 
-/// The same workload and objectives for the embedded engine.
+/// The same workload and objectives, for the embedded engine.
 fn as_embedded(spec: &Spec, profile: Option<&str>) -> Spec {
     Spec {
         target: None,
@@ -284,7 +284,7 @@ fn as_embedded(spec: &Spec, profile: Option<&str>) -> Spec {
     }
 }
 
-/// What a stored search found out; none where there is no such run, or it was none.
+/// The answers of a stored search, and its plan; None if there is no such run, or it was not a search.
 fn of_stored(name: &str, spec: &Spec) -> Option<(Vec<SearchAnswer>, String)> {
     let path = spec.store.as_deref().unwrap_or("inferometer.db");
     let stored = Store::open_existing(path).ok()?.run(name).ok()?;
@@ -292,8 +292,8 @@ fn of_stored(name: &str, spec: &Spec) -> Option<(Vec<SearchAnswer>, String)> {
     Some((answers.filter(|answers| !answers.is_empty())?, stored.plan_json))
 }
 
-/// What a stored search and this one have in common, in words: nothing where anything but the bounds
-/// of the search and the seed differs, or the plan is of another version of this program.
+/// A text about the stored search if it is the same search, except for bounds and seed. Empty if anything else differs,
+/// or if its plan is of another version of this program.
 fn likeness(stored: &str, spec: &Spec) -> Result<&'static str, Failure> {
     let bare = |plan: Plan| {
         let search = plan.search.map(|search| (search.over, search.criteria));
@@ -307,7 +307,7 @@ fn likeness(stored: &str, spec: &Spec) -> Result<&'static str, Failure> {
     Ok(if same { ", a search of the same plan with other limits" } else { "" })
 }
 
-/// A guess within the bounds that were asked for: beyond them nothing is tried.
+/// Limits a guess to the requested bounds, because no trial is outside of them.
 fn within(load: f64, spec: &Spec) -> Result<f64, Failure> {
     let Some(search) = resolve(spec, &variable)?.0.search else { return Ok(load) };
     let from = spec.search.as_ref().and_then(|asked| asked.from.as_ref()).map(|_| search.lowest);
@@ -315,7 +315,7 @@ fn within(load: f64, spec: &Spec) -> Result<f64, Failure> {
 }
 
 impl SearchArgs {
-    /// Refuses what a run that is gone on with cannot take: it has its plan, and its first load.
+    /// Rejects flags that conflict with resuming a run, which already has its plan and its first load.
     fn only_resumes(&self) -> Result<(), Failure> {
         let flags = [
             ("--predict", self.predict),

@@ -1,4 +1,4 @@
-//! `show`: all that is known of one run, and the plan file to run it again.
+//! `show`: prints everything about one run, and the plan file that repeats it.
 
 use std::fmt::Write;
 use std::fs;
@@ -39,7 +39,7 @@ pub struct ShowArgs {
     plan: bool,
 }
 
-/// A run with what stands beside it.
+/// A run with additional information.
 struct Shown<'a> {
     run: &'a StoredRun,
     notes: &'a [Note],
@@ -57,7 +57,7 @@ pub fn show(arguments: &ShowArgs) -> Result<(), Failure> {
         report.cut.iter().for_each(|error| tell(&format!("warning: {error}")));
         run.summary = Some(report.summary);
     }
-    // A program of another version may have had plans of another form: the rest is shown then.
+    // Another version of the program may have another format of plans. In that case, everything else is shown.
     let plan = plan_of(&run);
     if arguments.plan && run.row.kind == RunKind::Imported {
         return Err(Failure::usage(format!(
@@ -85,12 +85,12 @@ pub fn show(arguments: &ShowArgs) -> Result<(), Failure> {
     print(&shown.text())
 }
 
-/// Whether a folder has the report of a run: another run may have written its own there since.
+/// Whether a folder has the report of this run. Another run may have written its own report there since.
 fn holds_report(folder: &Path, id: &str) -> bool {
     fs::read_to_string(folder.join("summary.json")).is_ok_and(|summary| summary.contains(id))
 }
 
-/// The commands that measure the same again; none for a run that this program did not make.
+/// The commands that repeat the measurement; None for a run that this program did not make.
 fn again(run: &StoredRun, plan: &Plan, store: &Path) -> Option<String> {
     let id = &run.row.id;
     let place = match store {
@@ -98,7 +98,7 @@ fn again(run: &StoredRun, plan: &Plan, store: &Path) -> Option<String> {
         store => format!(" --store {}", store.display()),
     };
     let command = match run.row.kind {
-        // One side of a comparison is nothing by itself.
+        // One side of a comparison cannot be repeated separately.
         _ if plan.ab.is_some() => return None,
         RunKind::Measured => "run",
         RunKind::Predicted if plan.sweep.is_some() => "sweep --predict",
@@ -110,7 +110,7 @@ fn again(run: &StoredRun, plan: &Plan, store: &Path) -> Option<String> {
         TargetPlan::Embedded { engine_flags, .. } => {
             engine_flags.iter().map(|(flag, value)| format!(" --{flag} {value}")).collect()
         }
-        // Their values may be secrets, and were not kept.
+        // The values of headers may be secrets, so they were not stored.
         TargetPlan::Server { header_names, .. } => {
             header_names.iter().map(|name| format!(" --header '{name}: ...'")).collect()
         }
@@ -158,7 +158,7 @@ impl Shown<'_> {
             missing.unwrap_or_default()
         );
         let mut fact = |name: &str, value: &str| {
-            // What a server calls itself cannot steer the terminal.
+            // Control characters in a server's name could otherwise change the terminal.
             let value: String =
                 value.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
             if !value.is_empty() {

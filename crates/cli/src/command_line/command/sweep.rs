@@ -1,5 +1,5 @@
-//! `sweep`: the load raised from one request in flight until the server is saturated; the flags, which are
-//! those of `run` and the keys of `[sweep]` in a plan.
+//! `sweep`: raises the load from one request in flight until the server is saturated. Its flags are those of `run` and
+//! the keys of `[sweep]` in a plan.
 
 use crate::plan_file;
 use clap::Args;
@@ -66,7 +66,7 @@ struct SweepFlags {
     gpus: Option<u32>,
 }
 
-/// Sweeps.
+/// Runs the sweep.
 pub fn sweep(mut arguments: SweepArgs) -> Result<(), Failure> {
     let settings = Settings::read()?;
     arguments.run = settings.switched(arguments.run);

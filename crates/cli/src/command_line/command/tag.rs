@@ -1,4 +1,4 @@
-//! `tag` and `note`: what people say of runs.
+//! `tag` and `note`: users' tags and notes for runs.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub struct TagArgs {
     tags: Vec<String>,
 }
 
-/// Adds tags to a run and takes others away.
+/// Adds tags to a run and removes others.
 pub fn tag(arguments: &TagArgs) -> Result<(), Failure> {
     let mut store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
     let run = store.find(&arguments.run).map_err(Failure::usage)?;
@@ -58,7 +58,7 @@ pub struct NoteArgs {
     store: PathBuf,
 }
 
-/// Adds a note to a run, or prints those that it has.
+/// Adds a note to a run, or prints its notes.
 pub fn note(arguments: &NoteArgs) -> Result<(), Failure> {
     let mut store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
     let run = store.find(&arguments.run).map_err(Failure::usage)?;

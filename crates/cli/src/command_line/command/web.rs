@@ -1,4 +1,4 @@
-//! `web`: the dashboard over the store.
+//! `web`: serves the dashboard of the store.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::command_line::console::tell;
 use crate::command_line::exit::{Failure, print};
 use crate::command_line::lifeline;
 
-/// The store where none is named.
+/// The default store.
 const DEFAULT_STORE: &str = "inferometer.db";
 
 /// The flags of `web`.
@@ -42,7 +42,7 @@ pub fn web(arguments: &WebArgs) -> Result<(), Failure> {
             drop(Store::open_existing(&arguments.store).map_err(Failure::usage)?);
             Site::open(&arguments.store)
         }
-        // A name that somebody gave may be a mistake.
+        // A store with another name is not created, because the name may be a mistake.
         Err(StoreError::NoStore { .. }) if arguments.store == Path::new(DEFAULT_STORE) => {
             drop(Store::open(&arguments.store).map_err(Failure::usage)?);
             tell(&format!(

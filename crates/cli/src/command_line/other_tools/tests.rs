@@ -1,4 +1,4 @@
-//! Tests of the advice, and that the pages for users agree with the tables.
+//! Tests the advice, and that the users' pages agree with the tables.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -61,12 +61,12 @@ fn a_flag_of_another_tool_is_told_with_what_to_give_here() {
         let text = told(arguments).unwrap_or_else(|| panic!("{arguments}: nothing"));
         assert!(text.contains(says), "{arguments}: {text}");
     }
-    // A slip of one of our own flags, and a flag that nobody has, are left to the parser.
+    // Misspelt flags of this program and completely unknown flags are left to the parser.
     assert_eq!(told("run --reqests 5"), None);
     assert_eq!(told("run --nobody-has-this 5"), None);
     assert_eq!(told("bench serve --num-promts 5"), None);
     assert_eq!(told("sarch"), None);
-    // GuideLLM has it too, and so has `run`.
+    // Both GuideLLM and `run` have this flag.
     assert_eq!(told("predict --target x"), None);
 }
 
@@ -97,7 +97,7 @@ fn page(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/coming-from").join(name)
 }
 
-/// What begins and ends the table of a page.
+/// The marks around the table of a page.
 const MARKS: (&str, &str) = ("<!-- flags -->\n", "<!-- end of flags -->\n");
 
 fn in_bench_serve(flag: &Flag) -> String {
@@ -108,7 +108,7 @@ fn in_bench_serve(flag: &Flag) -> String {
     }
 }
 
-/// The table of a page, made of the data.
+/// The table of a page, from the data.
 fn table(tool: &Tool) -> String {
     let mut text = String::new();
     if tool.name == "vllm bench serve" {
@@ -126,7 +126,7 @@ fn table(tool: &Tool) -> String {
     text
 }
 
-/// `INFEROMETER_WRITE_PAGES=1` writes the tables anew.
+/// With `INFEROMETER_WRITE_PAGES=1`, it writes the tables instead.
 #[test]
 fn the_pages_have_the_tables_of_the_program() {
     for tool in TOOLS.iter() {

@@ -1,7 +1,6 @@
-//! Values of other tools behind flags that we have too, with another meaning or in another form: what
-//! to write here.
+//! Advice about values of other tools, for flags that this program has with another meaning or format.
 
-/// A flag of ours, the values that another tool has behind it, and what to write.
+/// A flag of this program, the values that another tool accepts for it, and the advice.
 struct Foreign {
     flag: &'static str,
     is: fn(&str) -> bool,
@@ -37,7 +36,7 @@ const FOREIGN: [Foreign; 4] = [
     Foreign {
         flag: "--header",
         is: |value| value.contains('=') && !value.contains(':'),
-        // What stands there may be a key.
+        // The value may be an API key.
         told: "has NAME=VALUE in vLLM. Write --header 'NAME: VALUE', once for each",
     },
     Foreign {
@@ -48,7 +47,7 @@ const FOREIGN: [Foreign; 4] = [
     },
 ];
 
-/// What to write instead of the first value that is another tool's.
+/// The advice about the first value in the form of another tool.
 pub fn advice(words: &[&str]) -> Option<String> {
     let command = words.get(1)?;
     if !["run", "search", "predict", "ab"].contains(command) {

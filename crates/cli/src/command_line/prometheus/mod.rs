@@ -1,5 +1,5 @@
-//! `run --metrics-listen`: the run in progress as Prometheus scrapes it. It shows the live
-//! state that every run keeps, on a thread of its own, and measures nothing.
+//! `run --metrics-listen`: serves the run in progress to Prometheus. It reads the live state that every run has, on a
+//! separate thread, and measures nothing.
 
 mod text;
 
@@ -17,7 +17,7 @@ use inferometer_run::LiveState;
 
 use crate::command_line::exit::Failure;
 
-/// An address that answers scrapes; ends with this value.
+/// A server for scrapes; dropping this value stops it.
 pub struct Exposed {
     asked: SocketAddr,
     at: SocketAddr,
@@ -26,10 +26,10 @@ pub struct Exposed {
     thread: Option<JoinHandle<()>>,
 }
 
-/// An address to listen on: `IP:PORT`, or a port alone, which is a port of 127.0.0.1.
+/// Parses an address to listen on: `IP:PORT`, or only a port, which means a port of 127.0.0.1.
 ///
 /// # Errors
-/// What is expected.
+/// A message that states the accepted forms.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     let here = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
     let port = text.strip_prefix(':').unwrap_or(text).parse().map(here);
@@ -39,19 +39,19 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 impl Exposed {
-    /// Listens, and answers with the live state.
+    /// Listens, and serves the live state.
     ///
     /// # Errors
-    /// When the address cannot be listened on.
+    /// If the server cannot listen on the address.
     pub fn open(asked: SocketAddr, live: LiveState) -> Result<Self, Failure> {
-        // What is told holds no key, so that whoever is let in by the address may read it.
+        // The metrics contain no secrets, so anybody who can reach the address may read them.
         let access = if asked.ip().is_loopback() { Access::Loopback } else { Access::Everybody };
         let (listening, listens) = channel();
         let refused = listening.clone();
         let thread = spawn(move || {
             let told = |at, stop, waker| drop(listening.send(Ok((at, stop, waker))));
             if let Err(error) = serve(Metrics(live), access, asked, told) {
-                // Once it listens nobody waits for an error any more: the run goes on without it.
+                // After it has begun to listen, nobody waits for errors; the run continues without it.
                 let _ = refused.send(Err(error));
             }
         })
@@ -62,8 +62,8 @@ impl Exposed {
         }
     }
 
-    /// Lines with its address and its readers. Even with `--quiet` they contain what cannot be
-    /// known otherwise: the chosen port, and a warning if others can read it.
+    /// Messages with its address and its possible readers. With `--quiet`, only what the user cannot know otherwise:
+    /// the chosen port, and a warning if others can read the page.
     pub fn announced(&self, quiet: bool) -> Vec<String> {
         let mut lines = Vec::new();
         if !quiet || self.asked.port() == 0 {
@@ -91,7 +91,7 @@ impl Drop for Exposed {
     }
 }
 
-/// The one page that there is.
+/// The only page of the server.
 struct Metrics(LiveState);
 
 impl Pages for Metrics {

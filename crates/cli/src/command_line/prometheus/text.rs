@@ -1,12 +1,12 @@
-//! The text of a scrape: the live state, by the names that monitors keep. It counts
-//! nothing itself, and chunks are never called tokens.
+//! The text of a scrape: the live state under stable metric names. It counts nothing itself, and never calls chunks
+//! tokens.
 
 use inferometer_http::prometheus::{Exposition, Kind};
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_net::process_cpu_time;
 use inferometer_run::{LivePass, LiveState, RunStarted, Snapshot, Totals};
 
-/// The text now. The live state is locked while totals are copied, and not while they are written.
+/// The current text. The live state is locked while totals are copied, but not while the text is written.
 pub(super) fn of(live: &LiveState) -> String {
     let mut out = Exposition::default();
     let totals = live.look(|state| {
@@ -19,7 +19,7 @@ pub(super) fn of(live: &LiveState) -> String {
     out.finish()
 }
 
-/// What is measured, and how far it is.
+/// The run, its target, and its progress.
 fn about(out: &mut Exposition, state: &Snapshot) {
     if let Some(run) = &state.run {
         run_info(out, run);
@@ -139,7 +139,7 @@ fn latencies(out: &mut Exposition, totals: &Totals) {
     }
 }
 
-/// What the instrument goes through: of passes that are over, and of its process until now.
+/// The load on this program itself: from completed passes, and from the process until now.
 fn instrument(out: &mut Exposition, totals: &Totals) {
     let process = &totals.process;
     let seconds = |us: u64| us as f64 / 1e6;
@@ -189,7 +189,7 @@ fn instrument(out: &mut Exposition, totals: &Totals) {
     }
 }
 
-/// `VmRSS` of a process's status.
+/// The value of `VmRSS` in a process's status, in bytes.
 fn resident_bytes(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
@@ -260,7 +260,7 @@ mod tests {
             let count = last.name.replace("_bucket", "_count");
             assert_eq!(last.value, value(&text, &count), "{count}");
         }
-        // The first of them took 20 ms, the last 39 ms.
+        // The shortest TTFT is 20 ms, the longest 39 ms.
         let at = |le: &str| {
             let is_it = |bucket: &&Metric<'_>| {
                 bucket.name == "inferometer_time_to_first_token_seconds_bucket"
@@ -296,7 +296,7 @@ mod tests {
         let events = live_state();
         let process = Process { stalls: 2, stalled_us: 30_000, ..Process::default() };
         events.emit(Event::PassStopped(Some(&process)));
-        // Of a pass that is taken over nothing was sent.
+        // For a pass copied from an earlier run, nothing was sent.
         events.emit(Event::Record(&record(3)));
         let summary = PassFold::new(&saturated(1, 1).plan).finish();
         let resumed = PassEnded { label: "", summary: &summary, resumed: true };

@@ -1,4 +1,4 @@
-//! A view as widgets: a pure function of it and of the size of the terminal.
+//! Draws a view as widgets. This is a pure function of the view and of the size of the terminal.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -8,12 +8,12 @@ use ratatui::widgets::{Block, Gauge, Paragraph, Sparkline, Wrap};
 
 use super::view::{Spread, View};
 
-/// Colours that can be told apart by colour-blind readers; every picture has its name too.
+/// Colours that colour-blind readers can distinguish. Every chart also has a title.
 const THROUGHPUT: Color = Color::Cyan;
 const SPREADS: [Color; 2] = [Color::Yellow, Color::Magenta];
 const BAD: Color = Color::LightRed;
 
-/// Draws a view, and the last lines for people, on the whole of a frame.
+/// Draws a view, and the last messages, on the whole frame.
 pub fn draw(frame: &mut Frame<'_>, view: &View, lines: &[String]) {
     let rows = Layout::vertical([
         Constraint::Length(1),
@@ -79,7 +79,7 @@ fn draw_rate(frame: &mut Frame<'_>, view: &View, area: Rect) {
     let room = usize::from(Block::bordered().inner(area).width);
     let ends = [format!("{:.0} s ago", room as f64 * view.period_s), "now".to_owned()];
     let shown = &view.rates[view.rates.len().saturating_sub(room)..];
-    // What is not there yet is left free, so that the latest stands at the right end.
+    // Fill missing values with zeros on the left, so that the latest value is at the right end.
     let rates: Vec<u64> =
         std::iter::repeat_n(0, room - shown.len()).chain(shown.iter().copied()).collect();
     let line = Sparkline::default()
@@ -91,7 +91,7 @@ fn draw_rate(frame: &mut Frame<'_>, view: &View, area: Rect) {
 
 fn draw_spread(frame: &mut Frame<'_>, spread: &Spread, area: Rect, colour: Color) {
     let block = on_axis(Block::bordered().title(spread.title.as_str()), &spread.ends);
-    // As wide as the frame, whose corners name the ends.
+    // Stretch the columns to the width of the frame, whose corners state the ends of the axis.
     let (room, columns) = (usize::from(block.inner(area).width), &spread.columns);
     let stretched: Vec<u64> =
         (0..room).filter_map(|at| columns.get(at * columns.len() / room)).copied().collect();
@@ -99,7 +99,7 @@ fn draw_spread(frame: &mut Frame<'_>, spread: &Spread, area: Rect, colour: Color
     frame.render_widget(line, area);
 }
 
-/// Names the ends of the horizontal axis at the lower edge.
+/// Writes the ends of the horizontal axis at the bottom of the block.
 fn on_axis<'a>(block: Block<'a>, [from, to]: &'a [String; 2]) -> Block<'a> {
     block
         .title_bottom(Line::from(from.as_str()).left_aligned())

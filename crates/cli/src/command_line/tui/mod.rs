@@ -1,6 +1,5 @@
-//! `run --tui`: shows the run in progress on the full terminal. It shows the live state that every
-//! run keeps, and measures nothing. The terminal is given back however the run ends: at its end, on
-//! signals, and on panics.
+//! `run --tui`: shows the run in progress in a full-screen view of the terminal. It reads the live state that every run
+//! has, and measures nothing. The terminal is always restored: at the end of the run, on signals, and on panics.
 
 mod draw;
 mod view;
@@ -27,22 +26,22 @@ use crate::command_line::exit::Failure;
 use crate::command_line::{console, interrupt};
 use view::Watcher;
 
-/// How often it is drawn.
+/// The interval at which it is redrawn.
 const REDRAW: Duration = Duration::from_millis(250);
 
-/// Whether the terminal is ours now.
+/// Whether the full-screen view is active.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// The terminal while it is ours; ends with this value.
+/// The active full-screen view; dropping this value ends it.
 pub struct Screen {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Whether a whole terminal is there to be drawn on.
+/// Checks that a terminal is available for the full-screen view.
 ///
 /// # Errors
-/// What is missing.
+/// A message that names what is not a terminal.
 pub fn check() -> Result<(), Failure> {
     for (what, is_terminal) in
         [("standard error", stderr().is_terminal()), ("standard input", stdin().is_terminal())]
@@ -58,10 +57,10 @@ pub fn check() -> Result<(), Failure> {
 }
 
 impl Screen {
-    /// Takes the terminal and shows the live state on it.
+    /// Switches the terminal to the full-screen view and shows the live state.
     ///
     /// # Errors
-    /// When the terminal cannot be taken.
+    /// If the terminal cannot be switched.
     pub fn open(live: LiveState) -> Result<Self, Failure> {
         check()?;
         give_back_on_panics();
@@ -96,17 +95,17 @@ impl Drop for Screen {
     }
 }
 
-/// Gives the terminal back, if it is ours, and prints the lines that waited.
+/// Restores the terminal, if the full-screen view is active, and prints the lines that were held back.
 pub fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
-        // Nothing can be done about a terminal that is gone.
+        // Errors are ignored, because a closed terminal cannot be restored.
         let _ = execute!(stderr(), LeaveAlternateScreen, Show);
         let _ = disable_raw_mode();
         console::release();
     }
 }
 
-/// What a panic says is read on the terminal as it was.
+/// Restores the terminal on a panic, so that its message can be read.
 fn give_back_on_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -118,7 +117,7 @@ fn give_back_on_panics() {
     });
 }
 
-/// Draws until it is told to stop, or the terminal is gone.
+/// Draws until it is stopped, or until the terminal is closed.
 fn show(mut terminal: Terminal<CrosstermBackend<Stderr>>, live: &LiveState, stop: &AtomicBool) {
     let mut watcher = Watcher::default();
     while !stop.load(Ordering::Relaxed) && TAKEN.load(Ordering::SeqCst) {
@@ -139,7 +138,7 @@ fn show(mut terminal: Terminal<CrosstermBackend<Stderr>>, live: &LiveState, stop
     }
 }
 
-/// `q`, and Ctrl-C, which is no signal while the terminal gives single keys.
+/// Whether a key stops the run: `q`, or Ctrl-C, which sends no signal in raw mode.
 fn asks_to_stop(event: &Event) -> bool {
     let Event::Key(key) = event else { return false };
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);

@@ -1,5 +1,5 @@
-//! What is shown of a run at one instant: texts and heights, from its live state and from what was
-//! shown before. It draws nothing.
+//! The content of the full-screen view at one instant: texts and values for charts, from the live state and from
+//! earlier readings. It draws nothing.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -15,40 +15,39 @@ use inferometer_stats::histogram::Histogram;
 
 use crate::command_line::progress::spoken;
 
-/// Rates that are kept for the picture over time.
+/// The number of rates that are kept for the chart over time.
 const KEPT: usize = 400;
-/// Looks that a rate is taken over.
+/// The number of readings over which a rate is computed.
 const OVER: usize = 8;
-/// Columns of a distribution.
+/// The number of columns of a distribution.
 const COLUMNS: u32 = 36;
 
-/// What is shown.
+/// The content of the view.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
-    /// What is measured.
+    /// The title of the run.
     pub title: String,
-    /// Which pass goes on, from 1, and how many there are at most.
+    /// The number of the current pass, from 1, and the maximum number of passes.
     pub passes: (usize, usize),
-    /// About how long the run still takes, where that is known.
+    /// The approximate remaining time of the run, if known.
     pub left: Option<String>,
-    /// The pass in progress.
+    /// The label of the current pass.
     pub label: String,
-    /// Its share that is done, and how that reads.
+    /// The completed share of the pass, and a text for it.
     pub done: (f64, String),
-    /// Chunks with output per second now, and before: the last is the latest. How many tokens they
-    /// hold is known when their request is over.
+    /// Output chunks per second, the latest last. The number of tokens in a chunk is known only after its request.
     pub rates: Vec<u64>,
-    /// Seconds from one of these to the next.
+    /// The time between two of these rates, in seconds.
     pub period_s: f64,
-    /// Output tokens per second, of requests that are over.
+    /// Output tokens per second of completed requests.
     pub tokens_per_s: Option<f64>,
     /// Requests in flight.
     pub in_flight: u64,
-    /// How latencies are spread.
+    /// The distributions of latencies.
     pub spreads: Vec<Spread>,
-    /// What failed, by outcome.
+    /// The number of failures for each outcome.
     pub failed: Vec<String>,
-    /// What the server and the cards say.
+    /// Metrics of the server and of the cards.
     pub metrics: Vec<String>,
 }
 
@@ -57,13 +56,13 @@ pub struct View {
 pub struct Spread {
     /// Its name and percentiles.
     pub title: String,
-    /// How many values lie in each column of a logarithmic axis.
+    /// The number of values in each column of a logarithmic axis.
     pub columns: Vec<u64>,
-    /// Where that axis begins and ends, with the unit; empty without values.
+    /// The first and the last value of that axis, with the unit; empty without values.
     pub ends: [String; 2],
 }
 
-/// Looks again and again, and keeps what rates are made of.
+/// Reads the live state repeatedly, and stores what rates are computed from.
 #[derive(Default)]
 pub struct Watcher {
     label: String,
@@ -72,7 +71,7 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// What is to be shown now, `period` after the look before.
+    /// Returns the current view, `period` after the previous reading.
     pub fn look(&mut self, state: &Snapshot, period: Duration) -> View {
         let line = |text: &str| visible::line(text).into_owned();
         let title = state.run.as_ref().map(|run| line(&run.title)).unwrap_or_default();
@@ -118,7 +117,7 @@ impl Watcher {
     }
 }
 
-/// How much of a pass is done, and what is left of it.
+/// The completed share of a pass, and a text for it.
 fn done(pass: &LivePass, counts: LiveCounts, now: Nanos) -> (f64, String) {
     let elapsed = now.since(pass.began);
     let Some(all) = pass.begin.plan.requests() else {
@@ -130,11 +129,11 @@ fn done(pass: &LivePass, counts: LiveCounts, now: Nanos) -> (f64, String) {
     (share, format!("{}/{all} requests{left}", counts.over()))
 }
 
-/// The axis of a distribution is at most so many times as long as its beginning: tokens of one read have gaps
-/// of zero, which a logarithmic axis does not reach.
+/// The maximum ratio between the ends of a distribution's axis. Tokens that arrive in one read have gaps of zero, which
+/// a logarithmic axis cannot show.
 const WIDEST: f64 = 1e4;
 
-/// A distribution from its first percentile to its longest.
+/// A distribution from its first percentile to its maximum.
 fn spread(name: &str, spans: &Histogram) -> Spread {
     if spans.count() == 0 {
         return Spread { title: format!("{name}: none yet"), ..Spread::default() };
@@ -148,7 +147,7 @@ fn spread(name: &str, spans: &Histogram) -> Spread {
         Ok(span) => spans.count_up_to(span),
         Err(_) => 0,
     };
-    // What is below the axis stands in its first column.
+    // Values below the axis are counted in its first column.
     let below = |at: u32| if at == 0 { 0 } else { up_to(at) };
     let columns = (0..COLUMNS).map(|at| up_to(at + 1).saturating_sub(below(at)));
     let ends = [from, to].map(|end| format!("{} ms", ms(Duration::from_secs_f64(end))));

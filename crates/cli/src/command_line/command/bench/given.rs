@@ -1,4 +1,4 @@
-//! The flags of `vllm bench serve` as they were given, read by its table. They mean nothing yet.
+//! Parses the flags of `vllm bench serve` according to the table of its flags. It does not interpret them.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};
 
 use crate::other_tools::vllm::{Answer, FLAGS, Flag, Values};
 
-/// The values of each flag that was given, by its name with its dashes; those of a switch are none.
+/// The values of each given flag, by its name with dashes; empty for switches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Given(BTreeMap<&'static str, Vec<String>>);
 
@@ -24,7 +24,7 @@ impl Given {
     }
 }
 
-/// As argparse reads it: of a flag that is there twice the last one counts.
+/// Like argparse, it uses the last value if a flag is given twice.
 fn argument(flag: &'static Flag) -> Arg {
     let argument = Arg::new(flag.id).long(flag.id).overrides_with(flag.id);
     let argument = match flag.underscored == flag.id {

@@ -1,4 +1,4 @@
-//! The load by the flags of `vllm bench serve`, as keys of a plan.
+//! Translates the load flags of `vllm bench serve` into keys of a plan.
 
 use std::fmt::Write as _;
 
@@ -6,31 +6,31 @@ use serde_json::{Map, Value, json};
 
 use super::reader::Reader;
 
-/// The arrivals that were asked for.
+/// The requested arrivals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arrivals {
     /// Requests per second; infinite: all at once.
     pub rate: f64,
-    /// Their shape.
+    /// The gamma shape of the gaps; 1 is Poisson.
     pub burstiness: f64,
-    /// The most in flight.
+    /// The maximum number of requests in flight.
     pub most_in_flight: Option<u32>,
-    /// A rate that changes.
+    /// A changing rate.
     pub ramp: Option<Ramp>,
 }
 
-/// A rate that rises from request to request.
+/// A rate that changes from request to request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ramp {
     /// `linear` or `exponential`.
     pub strategy: String,
     /// Requests per second of the first request.
     pub from: f64,
-    /// Of the last one.
+    /// Requests per second of the last request.
     pub to: f64,
 }
 
-/// Reads what was asked for.
+/// Reads the flags for arrivals.
 pub fn arrivals(reader: &mut Reader<'_>) -> Arrivals {
     let is_rate = "a rate; give requests per second, or `inf` for all at once";
     let rate = reader.number("--request-rate", is_rate, |rate: &f64| *rate > 0.0);
@@ -76,7 +76,7 @@ fn ramp(reader: &mut Reader<'_>) -> Option<Ramp> {
     Some(Ramp { strategy: strategy.to_owned(), from, to })
 }
 
-/// The keys of the load of so many requests.
+/// The plan's keys for the load of this many requests.
 pub fn keys(arrivals: &Arrivals, requests: u32, keys: &mut Map<String, Value>) {
     let mut put = |key: &str, value: Value| drop(keys.insert(key.to_owned(), value));
     match (&arrivals.ramp, arrivals.most_in_flight) {
@@ -85,7 +85,7 @@ pub fn keys(arrivals: &Arrivals, requests: u32, keys: &mut Map<String, Value>) {
         }
         (Some(ramp), _) => {
             put("rate", json!([stages(ramp, requests)]));
-            // vLLM draws the gaps of a ramp and leaves them as they are.
+            // vLLM does not scale the random gaps of a ramp.
             put("scale", false.into());
         }
         (None, _) => put("rate", json!([arrivals.rate.to_string()])),
@@ -99,18 +99,19 @@ pub fn keys(arrivals: &Arrivals, requests: u32, keys: &mut Map<String, Value>) {
     }
 }
 
-/// Stages between which the rate of an exponential ramp is drawn as a line.
+/// The number of linear stages that approximate an exponential ramp.
 const PARTS: u32 = 32;
 
-/// vLLM's ramp, written as stages of time. vLLM computes the rate from the number of the request,
-/// i of N, and not from the time:
+/// vLLM's ramp as stages over time. vLLM computes the rate from the index i of the request, of N, and not from the
+/// time:
 ///
-/// - `linear`: from + (to - from) * i / N. As requests come faster, the rate rises faster: over time
-///   this ramp is exponential, and one exponential stage is exactly the same.
-/// - `exponential`: from * (to / from)^(i / N). No stage has this form. It becomes `PARTS` straight
-///   stages with equal numbers of requests.
+/// - `linear`: from + (to - from) * i / N. With more requests per second, the index grows faster. Over time, this ramp
+/// is
+///   exponential, so one exponential stage is exactly equal.
+/// - `exponential`: from * (to / from)^(i / N). No stage has this form, so it becomes `PARTS` linear stages with equal
+///   numbers of requests.
 ///
-/// A last stage holds the final rate until all requests were sent.
+/// A last stage keeps the final rate until all requests have been sent.
 fn stages(ramp: &Ramp, requests: u32) -> String {
     let (from, to) = (ramp.from, ramp.to);
     let count = f64::from(requests);
@@ -126,7 +127,8 @@ fn stages(ramp: &Ramp, requests: u32) -> String {
             let _ = write!(text, "{seconds}s@{begin}..{end}+");
         }
     }
-    // What is drawn late is still sent: ten times as long as all requests take at this rate.
+    // Random gaps can be longer than average. So this stage has ten times the length that all requests need at this
+    // rate.
     let _ = write!(text, "{}s@{to}", 10.0 * (count + 10.0) / to);
     text
 }
@@ -135,7 +137,7 @@ fn stages(ramp: &Ramp, requests: u32) -> String {
 mod tests {
     use super::*;
 
-    /// Requests that a ramp brings in the stages before its last one, and how long they take.
+    /// The number of requests that a ramp sends in the stages before its last one, and their total duration.
     fn area(text: &str) -> (f64, f64) {
         let stages: Vec<&str> = text.split('+').collect();
         let of = |stage: &&str| -> (f64, f64) {
@@ -157,7 +159,7 @@ mod tests {
         all.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 
-    /// Seconds that vLLM's own schedule takes on average: a gap of 1 / rate for each request.
+    /// The mean duration of vLLM's own schedule in seconds: a gap of 1 / rate for each request.
     fn of_vllm(ramp: &Ramp, requests: u32) -> f64 {
         let last = f64::from(requests - 1);
         let rate = |index: u32| {

@@ -1,5 +1,4 @@
-//! What is done with the results by the flags of `vllm bench serve`: which figures are printed, and the
-//! file that is written.
+//! Handles the results by the flags of `vllm bench serve`: which figures are printed, and the result file.
 
 use std::fs;
 use std::io::Write as _;
@@ -27,13 +26,13 @@ pub struct Outcome {
     requests: u32,
     metadata: Vec<(String, String)>,
     file: File,
-    /// Whether progress is drawn.
+    /// Whether progress is shown.
     pub progress: bool,
-    /// Whether nothing is measured.
+    /// Whether this is a dry run.
     pub dry_run: bool,
 }
 
-/// The result file.
+/// The settings of the result file.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct File {
     save: bool,
@@ -43,7 +42,7 @@ struct File {
     name: Option<String>,
 }
 
-/// Fields of a result file that are left out unless it is detailed.
+/// Fields of a result file that only a detailed file has.
 const DETAILS: [&str; 7] =
     ["input_lens", "output_lens", "start_times", "ttfts", "itls", "generated_texts", "errors"];
 
@@ -84,7 +83,7 @@ impl Outcome {
         }
     }
 
-    /// The key of the goodput, for the report.
+    /// The plan's key for the goodput of the report.
     pub fn goodput_key(&self) -> Option<(String, Value)> {
         let limits = self.selection.goodput.iter().map(|(metric, limit)| {
             let name = if *metric == ServingMetric::E2el { "e2e" } else { metric.key() };
@@ -94,7 +93,7 @@ impl Outcome {
         (!text.is_empty()).then(|| ("goodput".to_owned(), text.into()))
     }
 
-    /// The pass as its table and its file show it.
+    /// The settings that the table and the result file of the pass need.
     pub fn seen(&self) -> Seen<'_> {
         Seen {
             selection: &self.selection,
@@ -107,8 +106,8 @@ impl Outcome {
     /// Creates the folder of the file, so that a write error is reported before anything is sent.
     ///
     /// # Errors
-    /// When the folder cannot be made, when the folder that the file's name says is not there, and when
-    /// the name cannot be that of a file.
+    /// If the folder cannot be created, the folder in the file's name does not exist, or the name cannot be that of a
+    /// file.
     pub fn prepare(&self) -> Result<(), Failure> {
         if !self.is_saved() {
             return Ok(());
@@ -120,7 +119,7 @@ impl Outcome {
             })?;
         }
         if self.file.name.is_none() {
-            // The date is that of the run, and the model may be the server's: neither changes the folder.
+            // The name may contain the run's date and the server's model, but these do not change the folder.
             return match &self.label {
                 Some(label) if label.contains('/') => Err(Failure::usage(format!(
                     "--label: `{label}` is in the name of the result file and cannot have a `/`; \
@@ -158,10 +157,10 @@ impl Outcome {
         self.file.save || self.file.append
     }
 
-    /// Writes the result file, and says where; nothing where none was asked for.
+    /// Writes the result file and returns its path; None if no file was requested.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn save(&self, file: Value, summary: &Summary) -> Result<Option<PathBuf>, Failure> {
         if !self.is_saved() {
             return Ok(None);
@@ -179,7 +178,7 @@ impl Outcome {
         Ok(Some(path))
     }
 
-    /// Adds the settings as vLLM has them.
+    /// Adds the settings in vLLM's format.
     fn describe(&self, fields: &mut Map<String, Value>) {
         let number = |name| fields.get(name).and_then(Value::as_f64);
         let input = number("total_input_tokens").zip(number("duration"));
@@ -189,7 +188,7 @@ impl Outcome {
         put("backend", json!(self.backend));
         put("endpoint_type", json!(self.backend));
         put("num_prompts", json!(self.requests));
-        // No prompt is left out for its length.
+        // No prompt is left out because of its length.
         put("max_model_len", Value::Null);
         put("input_throughput", json!(input_per_s));
         if let Some(label) = &self.label {
@@ -214,7 +213,7 @@ impl Outcome {
         }
     }
 
-    /// Where the file goes: the name that vLLM gives it, or the one that was given.
+    /// The path of the file: the given name, or vLLM's default name.
     fn path(&self, served: &str, date: &str) -> PathBuf {
         let model = self.model.as_deref().unwrap_or(served);
         let model = model.rsplit('/').next().unwrap_or(model);
@@ -233,14 +232,14 @@ impl Outcome {
     }
 }
 
-/// One document a line, as vLLM appends them.
+/// Appends the document as a line, as vLLM does.
 fn append(path: &Path, text: &mut str) -> std::io::Result<()> {
     let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
     let line = if file.metadata()?.len() > 0 { format!("\n{text}") } else { text.to_owned() };
     file.write_all(line.as_bytes())
 }
 
-/// Which figures are printed.
+/// The figures that are printed.
 fn selection(reader: &mut Reader<'_>, arrivals: &Arrivals) -> ServingSelection {
     let mut metrics = Vec::new();
     let asked = reader.text("--percentile-metrics").unwrap_or("ttft,tpot,itl");
@@ -254,7 +253,7 @@ fn selection(reader: &mut Reader<'_>, arrivals: &Arrivals) -> ServingSelection {
             }
         }
     }
-    // vLLM has these where requests can wait, and where they arrive at a rate.
+    // vLLM has these metrics only if requests can wait, or if they also arrive at a rate.
     let (waits, arrive) = (arrivals.most_in_flight.is_some(), arrivals.rate.is_finite());
     metrics.retain(|metric| match metric {
         ServingMetric::ClientQueueTime => waits,
@@ -273,7 +272,7 @@ fn selection(reader: &mut Reader<'_>, arrivals: &Arrivals) -> ServingSelection {
     }
     let all_arrive_at_start = arrivals.rate.is_infinite() && arrivals.ramp.is_none();
     let goodput = goodput(reader);
-    // When the pass begins is known when it has been played.
+    // The start of the pass is known only after the pass.
     let steady_state = steady_state(reader, arrivals);
     ServingSelection {
         metrics,
@@ -285,7 +284,7 @@ fn selection(reader: &mut Reader<'_>, arrivals: &Arrivals) -> ServingSelection {
     }
 }
 
-/// The steady state is that of a limit of requests in flight that is always reached.
+/// The window of the steady state, for a limit of requests in flight at an infinite rate: the limit is then reached.
 fn steady_state(reader: &mut Reader<'_>, arrivals: &Arrivals) -> Option<SteadyStateWindow> {
     let is_share = "a number above 0 and at most 1";
     let threshold = reader

@@ -1,16 +1,16 @@
-//! Reads the values of flags, and collects what is wrong with them and what users should know.
+//! Reads the values of flags, and collects mistakes in them and notes for users.
 
 use std::fmt::Display;
 use std::str::FromStr;
 
 use super::given::Given;
 
-/// Flags, with what was found wrong so far.
+/// The flags, with the mistakes and notes so far.
 pub struct Reader<'a> {
     given: &'a Given,
-    /// What is wrong, each with its flag.
+    /// The mistakes, each with its flag.
     pub mistakes: Vec<String>,
-    /// What is not as in vLLM.
+    /// Differences from vLLM.
     pub notes: Vec<String>,
 }
 
@@ -19,7 +19,7 @@ impl<'a> Reader<'a> {
         Self { given, mistakes: Vec::new(), notes: Vec::new() }
     }
 
-    /// The flags that it reads.
+    /// The given flags.
     pub fn given(&self) -> &'a Given {
         self.given
     }
@@ -39,7 +39,7 @@ impl<'a> Reader<'a> {
         self.given.values(flag)
     }
 
-    /// The value as a number, where it is one that is taken.
+    /// The value as a number; a mistake is recorded if it is not an accepted number.
     pub fn number<T: FromStr>(
         &mut self,
         flag: &str,
@@ -56,18 +56,18 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A whole number from 1 on.
+    /// A whole number of at least 1.
     pub fn count(&mut self, flag: &str) -> Option<u32> {
         self.number(flag, "a whole number from 1 on", |count| *count > 0)
     }
 
-    /// Pairs of the form `KEY=VALUE`, or with another sign between.
+    /// Pairs of the form `KEY=VALUE`, with `sign` between key and value.
     pub fn pairs(&mut self, flag: &str, sign: char) -> Vec<(&'a str, &'a str)> {
         let mut pairs = Vec::new();
         for text in self.many(flag).unwrap_or_default() {
             match text.split_once(sign) {
                 Some((key, value)) => pairs.push((key.trim(), value.trim())),
-                // What has no sign may be a key: it is not repeated.
+                // The value may be an API key, so the message does not repeat it.
                 None => self.mistake(flag, format!("a value is not KEY{sign}VALUE")),
             }
         }

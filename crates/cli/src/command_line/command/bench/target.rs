@@ -1,11 +1,11 @@
-//! The server and how it is spoken to, by the flags of `vllm bench serve`, as keys of a plan.
+//! Translates the server flags of `vllm bench serve` into keys of a plan.
 
 use serde_json::{Map, Value, json};
 
 use super::given::Given;
 use super::reader::Reader;
 
-/// A backend of theirs, the dialect of ours, and where requests go.
+/// The names of a vLLM backend, the dialect of this program, and the request path.
 struct Backend {
     names: &'static [&'static str],
     dialect: &'static str,
@@ -28,15 +28,15 @@ pub fn is_chat(backend: &str) -> bool {
     backend == "openai-chat"
 }
 
-/// Where `vllm bench serve` looks for a server.
+/// The default server of `vllm bench serve`.
 pub const DEFAULT: &str = "http://127.0.0.1:8000";
 
-/// Whether a flag says where the server is.
+/// Whether a flag names the server.
 pub fn is_named(given: &Given) -> bool {
     ["--base-url", "--host", "--port"].iter().any(|flag| given.values(flag).is_some())
 }
 
-/// The keys of the target; `otherwise` is its address where no flag names one.
+/// The keys of the target; `otherwise` is its address if no flag names one.
 pub fn keys(reader: &mut Reader<'_>, keys: &mut Map<String, Value>, otherwise: Option<&str>) {
     let named = url(reader);
     let url = match otherwise.filter(|_| !is_named(reader.given())) {
@@ -116,7 +116,7 @@ fn dialect(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     }
 }
 
-/// The model that requests name.
+/// The model name in requests.
 fn model(reader: &mut Reader<'_>) -> Option<String> {
     match reader.many("--lora-modules") {
         Some([one]) => return Some(one.clone()),
@@ -132,7 +132,7 @@ fn model(reader: &mut Reader<'_>) -> Option<String> {
     model.map(str::to_owned)
 }
 
-/// Fields of the body and how outputs are chosen.
+/// The fields of the request body, and the sampling parameters.
 pub fn sampling(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     let mut body = Map::new();
     for (flag, field) in [

@@ -1,4 +1,4 @@
-//! What each flag changes: every one that is the same or near has a row that says so.
+//! Tests the effect of each flag: every flag with the answer `same` or `near` has a row here.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ fn without_a_flag_it_is_the_load_of_vllm_bench_serve() {
     assert_eq!(Value::from(keys("")), expected);
 }
 
-/// A flag, what else is given, the flag with its value, and what the plan has then.
+/// A flag, other required flags, the flag with its value, and the expected keys of the plan.
 const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("--model", "", "--model a/b", r#"{"model": "a/b"}"#),
     ("--served-model-name", "--model a/b", "--served-model-name c", r#"{"model": "c"}"#),
@@ -242,7 +242,7 @@ fn each_flag_changes_the_plan_as_it_changes_the_load_of_vllm() {
     }
 }
 
-/// A flag, what else is given, and the flag with its value: it changes what is printed or saved.
+/// A flag, other required flags, and the flag with its value; it changes what is printed or saved.
 const OUTCOMES: &[(&str, &str, &str)] = &[
     ("--percentile-metrics", "", "--percentile-metrics ttft,e2el"),
     ("--metric-percentiles", "", "--metric-percentiles 50,99.9"),
@@ -269,7 +269,7 @@ fn the_other_flags_change_what_is_printed_or_saved() {
     }
 }
 
-/// Flags that are required beside others, that silence a refusal, or that say what is so anyway.
+/// Flags that other flags require, that prevent an error, or that state a default.
 const NEEDED: [&str; 4] = [
     "--skip-chat-template",
     "--timed-trace-chunk-hash-size",
@@ -369,7 +369,7 @@ fn what_cannot_be_measured_is_refused_in_words() {
         let told = refused(arguments);
         assert!(told.contains(words), "{arguments}: {told}");
     }
-    // A header without a sign may be a key.
+    // A header without a sign may be an API key.
     assert!(!refused("--header sk-secret").contains("sk-secret"));
 }
 

@@ -1,5 +1,4 @@
-//! The flags of `vllm bench serve` as keys of a plan, and what is done with the results. A pure
-//! function: nothing is asked, read or sent.
+//! Translates the flags of `vllm bench serve` into keys of a plan and the handling of results. A pure function.
 
 use serde_json::{Map, Value};
 
@@ -11,21 +10,21 @@ use super::target as server;
 use super::workload::{self, DataSet};
 use crate::other_tools::vllm::{Answer, Flag};
 
-/// What the flags ask for.
+/// The translated flags.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Translated {
     /// The keys of a plan.
     pub keys: Map<String, Value>,
-    /// What is done with the results.
+    /// The handling of the results.
     pub outcome: Outcome,
-    /// What is not as in vLLM, for users to read.
+    /// Differences from vLLM, as notes for users.
     pub notes: Vec<String>,
 }
 
-/// Requests, where no number was given.
+/// The default number of requests.
 const REQUESTS: u32 = 1_000;
 
-/// Translates the flags. `target` is the server where none of them names one.
+/// Translates the flags. `target` is the server if no flag names one.
 ///
 /// # Errors
 /// Every mistake, with its flag.
@@ -65,7 +64,7 @@ pub fn translate(given: &Given, target: Option<&str>) -> Result<Translated, Vec<
     }
 }
 
-/// Refuses a flag, or says what is not as in vLLM.
+/// Rejects a flag, or notes a difference from vLLM.
 fn judge(reader: &mut Reader<'_>, flag: &Flag, values: &[String], dataset: DataSet) {
     let other = flag.dataset.filter(|name| *name != dataset.name());
     match flag.answer {

@@ -1,11 +1,11 @@
-//! The data set by the flags of `vllm bench serve`, as keys of a plan.
+//! Translates the data set flags of `vllm bench serve` into keys of a plan.
 
 use serde_json::{Map, Value, json};
 
 use super::reader::Reader;
 use super::target::{backend, is_chat};
 
-/// A data set of theirs that is read here.
+/// The data sets of vLLM that are supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataSet {
     Random,
@@ -16,7 +16,7 @@ pub enum DataSet {
 }
 
 impl DataSet {
-    /// The data set that was named; `Random` where it is none of these, with a mistake.
+    /// The named data set. If it is not supported, records a mistake and returns `Random`.
     pub fn of(reader: &mut Reader<'_>) -> Self {
         let why = match reader.text("--dataset-name").unwrap_or("random") {
             "random" => return Self::Random,
@@ -49,7 +49,7 @@ impl DataSet {
         Self::Random
     }
 
-    /// The name that vLLM gives it.
+    /// Its name in vLLM.
     pub fn name(self) -> &'static str {
         match self {
             Self::Random => "random",
@@ -60,14 +60,13 @@ impl DataSet {
         }
     }
 
-    /// Whether the data set says when requests arrive.
+    /// Whether the data set states when requests arrive.
     pub fn is_self_timed(self, reader: &Reader<'_>) -> bool {
         self == Self::TimedTrace && !reader.has("--no-self-timed")
     }
 }
 
-/// The keys of the workload. Takes the number of requests that is asked for, and gives the number that
-/// a pass sends.
+/// Adds the keys of the workload. Takes the requested number of requests, and returns the number that a pass sends.
 pub fn keys(
     reader: &mut Reader<'_>,
     dataset: DataSet,
@@ -88,7 +87,7 @@ pub fn keys(
     }
     let is_endless = matches!(dataset, DataSet::Random | DataSet::TimedTrace);
     own.insert("ignore_eos".to_owned(), (is_endless || reader.has("--ignore-eos")).into());
-    // Of prefixes it follows from the prompts per group.
+    // With prefix repetition, the number of requests follows from the prompts per prefix.
     if dataset != DataSet::PrefixRepetition {
         own.insert("requests".to_owned(), requests.into());
     }
@@ -119,7 +118,7 @@ fn path(reader: &mut Reader<'_>, dataset: DataSet, keys: &mut Map<String, Value>
     }
 }
 
-/// A length: the general flag wins, as in vLLM.
+/// A length; the general flag has precedence, as in vLLM.
 fn length(reader: &mut Reader<'_>, general: &str, own: &str, default: u32) -> u32 {
     let own = reader.count(own);
     reader.count(general).or(own).unwrap_or(default)
@@ -157,7 +156,7 @@ fn random(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     }
 }
 
-/// The shares by which input and output lengths vary: one number, or an object with both.
+/// The shares by which input and output lengths vary, from one number or an object with both.
 fn range_ratio(reader: &mut Reader<'_>) -> (f64, f64) {
     let Some(text) = reader.text("--random-range-ratio") else { return (0.0, 0.0) };
     let both = match serde_json::from_str(text) {
@@ -192,8 +191,8 @@ fn sharegpt(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     }
 }
 
-/// A column that no row has: all rows then take the output length of the flag, as in vLLM, and a
-/// finding says that `output_tokens` of the file is not used.
+/// A column that no row has. All rows then have the output length of the flag, as in vLLM, and a finding states that
+/// `output_tokens` of the file is not used.
 const NO_COLUMN: &str = "output_tokens=(none)";
 
 fn custom(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
@@ -225,7 +224,7 @@ fn custom(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     }
 }
 
-/// Gives the number of requests that are sent: as many of each prefix.
+/// Returns the number of requests that are sent, which is a multiple of the number of prefixes.
 fn prefixes(reader: &mut Reader<'_>, requests: u32, keys: &mut Map<String, Value>) -> u32 {
     put(keys, "workload", "prefix");
     unused(reader, "--input-len");
@@ -270,7 +269,7 @@ fn trace(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     }
 }
 
-/// A flag that this data set does not listen to.
+/// Notes that a flag has no effect with this data set.
 fn unused(reader: &mut Reader<'_>, flag: &str) {
     if reader.has(flag) {
         reader.note(flag, "has no effect with this data set, as in vLLM");

@@ -1,4 +1,4 @@
-//! The cards that the embedded engine knows.
+//! The built-in cards of the embedded engine.
 
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ pub fn cards(names: &[String]) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// What stands behind predictions on a card.
+/// What predictions on a card are based on.
 fn known(card: &Card) -> String {
     let fitted = profiles().iter().filter(|it| it.card == card.name && !it.provenance.is_empty());
     let fitted: Vec<String> =

@@ -1,4 +1,4 @@
-//! How servers can be spoken to.
+//! The supported APIs of servers.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Every finding that a run can have, with what it means and what to do.
+//! Every possible finding of a run, with its meaning and advice.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use inferometer_model::finding::{Code, Severity, code};
 use super::named;
 use crate::command_line::exit::Failure;
 
-/// The table of findings, or the entries that are named, as text.
+/// The table of findings, or the named entries, as text.
 pub fn findings(names: &[String]) -> Result<String, Failure> {
     let wanted = named("findings", code::ALL, |code| code.name, names)?;
     Ok(wanted.into_iter().map(entry).collect())

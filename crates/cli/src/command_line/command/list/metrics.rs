@@ -9,7 +9,7 @@ use inferometer_metrics::{Direction, Origin, definitions};
 use super::named;
 use crate::command_line::exit::Failure;
 
-/// The definitions as text: of names, those; without, also the definitions of logs and of other tools.
+/// The definitions as text. Without names, it also has the definitions of logs and of other tools.
 pub fn metrics(names: &[String]) -> Result<String, Failure> {
     let mut text = String::new();
     for definition in named("metrics", definitions(), |it| it.name, names)? {

@@ -1,4 +1,4 @@
-//! `list`: what the program knows by name, and what each name stands for.
+//! `list`: prints built-in names and their definitions.
 
 mod cards;
 mod dialects;
@@ -65,7 +65,7 @@ pub fn list(arguments: &ListArgs) -> Result<(), Failure> {
     })
 }
 
-/// What can be listed, one to a line.
+/// What can be listed, one per line.
 fn overview() -> String {
     let values = What::value_variants().iter().filter_map(What::to_possible_value);
     let line = |value: PossibleValue| {
@@ -75,8 +75,8 @@ fn overview() -> String {
     values.map(line).collect()
 }
 
-/// The same arguments, with `list` before what were commands of their own before there was `list`:
-/// `inferometer metrics`.
+/// Inserts `list` before a first argument that can be listed, because `inferometer metrics` and others were separate
+/// commands before.
 pub fn with_list(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let first = arguments.get(1).and_then(|word| word.to_str());
     if first.is_some_and(|word| What::from_str(word, false).is_ok()) {
@@ -85,7 +85,7 @@ pub fn with_list(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// Those of `all` that are named, in the order of their names; all where none is.
+/// The named entries of `all`, in the order of `names`; without names, all entries.
 fn named<T>(
     what: &str,
     all: impl IntoIterator<Item = T>,

@@ -1,4 +1,4 @@
-//! The models that the embedded engine knows by name.
+//! The built-in models of the embedded engine.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use inferometer_engine::{Engine, EngineConfig};
 use super::named;
 use crate::command_line::exit::Failure;
 
-/// The models as text, one to a line.
+/// The models as text, one per line.
 pub fn models(names: &[String]) -> Result<String, Failure> {
     let mut text = line("MODEL", "PARAMETERS", "DEFAULT PROFILE", "CALIBRATED ON");
     for model in named("models", all_models(), |it| &it.name, names)? {
@@ -35,7 +35,7 @@ fn parameters(model: &ModelSpec) -> f64 {
     model.linear_parameters() + embeddings * model.head_parameters()
 }
 
-/// What measured rows say of a model under its profile.
+/// The measured rows that calibrate a model under its profile.
 fn calibrated(model: &ModelSpec) -> &'static str {
     let Ok(config) = EngineConfig::of_model(&model.name) else { return "no profile" };
     if config.profile.provenance.iter().any(|known| known.table == model.name) {

@@ -7,7 +7,7 @@ use crate::scenario;
 use super::named;
 use crate::command_line::exit::Failure;
 
-/// As text.
+/// The scenarios as text.
 pub fn scenarios(names: &[String]) -> Result<String, Failure> {
     let mut text = String::new();
     for scenario in named("scenarios", scenario::scenarios(), |it| &it.name, names)? {

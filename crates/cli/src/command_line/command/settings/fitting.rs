@@ -1,9 +1,9 @@
-//! Which settings fit a run. A setting is made once for many runs: if a run has no use for it or
-//! contradicts it, the setting is left out. A flag or a key of a plan is refused in the same case.
+//! Determines which settings fit a run. A setting is made once for many runs. If a run does not need it or contradicts
+//! it, the setting is ignored. A flag or a key of a plan is rejected in the same case.
 
 use serde_json::Value;
 
-/// Settings for the connection to a server; the embedded engine has no use for them.
+/// Settings for the connection to a server; the embedded engine does not use them.
 const OF_SERVERS: [&str; 10] = [
     "endpoint",
     "header",
@@ -22,11 +22,11 @@ const OF_TLS: [&str; 4] = ["ca_cert", "insecure", "client_cert", "client_key"];
 const OF_EACH_TARGET: [&str; 3] = ["endpoint", "header", "metrics_url"];
 /// Settings that only the embedded engine has.
 const OF_EMBEDDED: [&str; 3] = ["profile", "speed", "noise"];
-/// Settings that choose the loads: a run with one of them ignores the others.
+/// Settings that select the loads: if a run has one of them, the others are ignored.
 const LOADS: [&str; 5] = ["passes", "concurrency", "rate", "stages", "replay"];
 
-/// Why a setting is left out of a run with the keys `given` so far; absent if the setting fits. The
-/// setting `target` must be checked before the other settings.
+/// Why a setting does not fit a run with the keys `given` so far; None if it fits. The setting `target` must be checked
+/// before the other settings.
 pub(super) fn misfit<'a>(
     key: &str,
     given: &impl Fn(&str) -> Option<&'a Value>,

@@ -1,6 +1,6 @@
-//! Settings: what variables of the environment and the user's file say where neither a flag nor the plan
-//! file does. A flag comes first, then the plan file, the variable `INFEROMETER_NAME` of a flag `--name`,
-//! the user's file, and `OPENAI_BASE_URL` for the target; what nobody says has its default.
+//! Settings: values from environment variables and from the user's file, for keys that neither a flag nor the plan file
+//! gives. The precedence is: flag, plan file, variable `INFEROMETER_NAME` of a flag `--name`, user's file, and
+//! `OPENAI_BASE_URL` for the target. Other keys have their defaults.
 
 mod fitting;
 mod origins;
@@ -20,51 +20,51 @@ use crate::plan_file;
 
 pub use origins::Origins;
 
-/// The variable in which other programs find the address of a service.
+/// The variable in which other programs expect the address of a service.
 pub const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
 
-/// The target that leaves out the one of the settings.
+/// The value of `target` that selects the embedded engine and ignores the target in the settings.
 const EMBEDDED: &str = "embedded";
 
 /// Keys of plans that a flag `--no-KEY` switches off.
 const SWITCHED_OFF: [&str; 3] = ["ignore_eos", "server_metrics", "stream"];
 
-/// What a run that goes on takes of the settings: where its results are and how its server is reached. The
-/// rest is in its own plan.
+/// The settings that apply to a resumed run: the location of its results, and how its server is reached. Everything
+/// else is in its own plan.
 const OF_RESUMED: [&str; 5] = ["store", "out", "header", "proxy", "api_key_env"];
 
-/// A key of a plan with its value, and who says so.
+/// A key of a plan with its value, and the origin of the value.
 struct Setting {
     key: String,
     value: Value,
     origin: String,
 }
 
-/// What the environment and the user's file say, the first of equal keys first.
+/// All settings. If a key occurs several times, the first one has precedence.
 #[derive(Default)]
 pub struct Settings {
     keys: Vec<Setting>,
-    /// Flags that are no keys of a plan.
+    /// Flags that are not keys of a plan.
     switches: Vec<RunArgs>,
     /// Flags that a variable switches off, by their names with underscores.
     off: Vec<String>,
-    /// Variables that have the name of no flag.
+    /// Warnings about variables that do not match a flag.
     warnings: Vec<String>,
 }
 
-/// The keys of a run with the settings in their places.
+/// The keys of a run after applying the settings.
 pub struct Applied {
-    /// The keys, to be laid over those of the plan file.
+    /// The keys, which override those of the plan file.
     pub keys: Map<String, Value>,
-    /// Who says what.
+    /// The origin of each key.
     pub origins: Origins,
 }
 
 impl Settings {
-    /// Reads them.
+    /// Reads the settings.
     ///
     /// # Errors
-    /// When a variable or the file holds what a flag would not take.
+    /// If a variable or the file has a value that a flag would reject.
     pub fn read() -> Result<Self, Failure> {
         let mut settings = Self::default();
         variables::add(&mut settings)?;
@@ -87,7 +87,7 @@ impl Settings {
         self.keys.iter().find(|setting| setting.key == key).map(|setting| &setting.value)
     }
 
-    /// Flags with what may be a key, as words of a command line: they are not printed.
+    /// Flags whose values may be secrets, as words of a command line. These values must not be printed.
     pub fn secret_words(&self) -> Vec<String> {
         let words = |flag: &str, key: &str| -> Vec<String> {
             let texts: Vec<String> = match self.value(key) {
@@ -102,22 +102,22 @@ impl Settings {
         [words("--header", "header"), words("--api-key-env", "api_key_env")].concat()
     }
 
-    /// The address of the server, and who says it; none where it is the embedded engine.
+    /// The address of the server, and the origin of this setting; None for the embedded engine.
     pub fn target(&self) -> Option<(&str, &str)> {
         let setting = self.keys.iter().find(|setting| setting.key == "target")?;
         let url = setting.value.as_str().filter(|url| *url != EMBEDDED)?;
         Some((url, &setting.origin))
     }
 
-    /// The name of the store, if they say it.
+    /// The path of the store, if it is set.
     pub fn store(&self) -> Option<&str> {
         self.value("store")?.as_str()
     }
 
-    /// Adds the store, where neither the keys nor the plan file name one.
+    /// Adds the store to the keys, if neither the keys nor the plan file have one.
     ///
     /// # Errors
-    /// When the plan file cannot be read.
+    /// If the plan file cannot be read.
     pub fn add_store(
         &self,
         plan: Option<&Path>,
@@ -130,17 +130,17 @@ impl Settings {
         Ok(())
     }
 
-    /// Arguments with the flags that are no keys of a plan, as the settings say.
+    /// Fills in the flags that are not keys of a plan from the settings.
     pub fn switched(&self, mut arguments: RunArgs) -> RunArgs {
         self.switches.iter().for_each(|lower| arguments.switch(lower));
         arguments
     }
 
-    /// Adds each setting that fits the run and that neither a flag nor the plan file gives, and tells the
-    /// user. `earlier`: the plan of a run that goes on.
+    /// Adds each setting that fits the run and that neither a flag nor the plan file gives, and tells the user.
+    /// `earlier`: the plan of a run that is resumed.
     ///
     /// # Errors
-    /// When the plan file cannot be read.
+    /// If the plan file cannot be read.
     pub fn apply(
         &self,
         plan: Option<&Path>,
@@ -160,9 +160,9 @@ impl Settings {
         };
         let (mut told, resumes) = (Vec::new(), arguments.resume.is_some());
         let mut left_out = Vec::new();
-        // A certificate and its key belong together.
+        // A certificate and its key must be used together.
         let has_certificate = is_given("client_cert", &keys);
-        // The target first: which of the others fit depends on it.
+        // The target comes first, because it determines which other settings fit.
         let (targets, others): (Vec<_>, Vec<_>) =
             self.keys.iter().partition(|setting| setting.key == "target");
         for Setting { key, value, origin } in targets.into_iter().chain(others) {
@@ -187,13 +187,13 @@ impl Settings {
             keys.insert(key.clone(), value.clone());
         }
         if wants_embedded || is_embedded(&keys) {
-            // An absent target is the embedded engine.
+            // Without a target, the embedded engine is measured.
             keys.insert("target".to_owned(), Value::Null);
         }
         if !arguments.quiet {
             self.warnings.iter().for_each(|warning| tell(warning));
             tell_of(&told);
-            // A dry run says it in the plan.
+            // A dry run shows this in the plan.
             let lines = left_out.iter().filter(|_| !arguments.dry_run);
             lines.for_each(|line| tell(line));
         }
@@ -224,13 +224,13 @@ fn tell_of(settings: &[(&String, &Value, &String)]) {
     }
 }
 
-/// The flags of `run`, from nothing but these words.
+/// Parses the flags of `run` from these words only.
 fn parsed(words: &[String]) -> Result<RunArgs, String> {
     let command = run_command();
     let argv = std::iter::once("run".to_owned()).chain(words.iter().cloned());
     let matches = command.try_get_matches_from(argv);
     matches.and_then(|matches| RunArgs::from_arg_matches(&matches)).map_err(|error| {
-        // The value may be a secret; clap repeats it in quotation marks.
+        // The value may be a secret, and clap repeats it in quotation marks.
         let text = error.to_string();
         let line = text.lines().next().unwrap_or_default();
         let why = line.rsplit("': ").next().filter(|why| *why != line);

@@ -1,20 +1,20 @@
-//! Where the values of a plan come from, for `--dry-run`.
+//! The origins of a plan's values, for `--dry-run`.
 
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-/// Who says which key.
+/// The origin of each key.
 #[derive(Default)]
 pub struct Origins {
-    /// Keys and who says them, in order.
+    /// Keys with their origins, in order.
     said: Vec<(String, String)>,
-    /// Settings that do not fit the run, who says them, and why not.
+    /// Settings that do not fit the run, with their origins and the reasons.
     unused: Vec<(String, String, &'static str)>,
 }
 
 impl Origins {
-    /// Those of a plan file and of flags over it.
+    /// The origins of the keys in a plan file, and in flags that override it.
     pub(super) fn of(
         plan: Option<&Path>,
         of_file: &Map<String, Value>,
@@ -31,17 +31,17 @@ impl Origins {
         origins
     }
 
-    /// A setting that is used.
+    /// Adds a setting that is used.
     pub(super) fn add(&mut self, key: &str, origin: &str) {
         self.said.push((key.to_owned(), origin.to_owned()));
     }
 
-    /// A setting that is not.
+    /// Adds a setting that is not used.
     pub(super) fn unused(&mut self, key: &str, origin: &str, why: &'static str) {
         self.unused.push((key.to_owned(), origin.to_owned(), why));
     }
 
-    /// A shown plan with them: comments behind a plan file, keys of a JSON document.
+    /// Adds the origins to a printed plan: as comments after a plan file, or as keys of a JSON document.
     pub fn shown_with(&self, plan: String) -> String {
         if let Ok(Value::Object(mut document)) = serde_json::from_str(&plan) {
             let said = self.said.iter().map(|(key, origin)| (key.clone(), json!(origin)));

@@ -1,5 +1,5 @@
-//! Settings by the user's own file, in TOML: the keys of a plan file that are flags of `run`, and its other
-//! flags as `quiet = true`.
+//! Settings from the user's file, in TOML: keys of a plan file that are flags of `run`, and other flags, such as
+//! `quiet = true`.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::plan_file;
 /// The variable that names the file.
 const VARIABLE: &str = "INFEROMETER_CONFIG";
 
-/// Adds what the file says, if there is one.
+/// Adds the settings of the file, if it exists.
 pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
     let Some(path) = path()? else { return Ok(()) };
     let origin = path.display().to_string();
@@ -75,13 +75,13 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
     if mistakes.is_empty() { Ok(()) } else { Err(Failure::Usage(mistakes)) }
 }
 
-/// Whether a flag takes a file or a folder.
+/// Whether the value of a flag is a file or a folder.
 fn holds_path(flag: &Arg) -> bool {
     let names = flag.get_value_names().unwrap_or_default();
     names.iter().any(|name| ["FILE", "PATH", "DIR"].iter().any(|word| name.contains(word)))
 }
 
-/// A path with the user's folder for `~`, as a shell writes it.
+/// Replaces `~` at the start of a path by the user's home folder, as a shell does.
 fn expanded(value: Value, home: Option<&str>) -> Result<Value, String> {
     let Some(path) = value.as_str().and_then(|text| text.strip_prefix('~')) else {
         return Ok(value);
@@ -95,7 +95,7 @@ fn expanded(value: Value, home: Option<&str>) -> Result<Value, String> {
     }
 }
 
-/// A flag that is no key of a plan, as an argument; absent where it is switched off.
+/// A flag that is not a key of a plan, as an argument; None if it is switched off.
 fn switch(key: &str, value: &Value) -> Result<Option<String>, String> {
     let long = key.replace('_', "-");
     match value {
@@ -107,7 +107,7 @@ fn switch(key: &str, value: &Value) -> Result<Option<String>, String> {
     }
 }
 
-/// The user's file. One that is named has to be there.
+/// The path of the user's file. A file named by the variable must exist.
 fn path() -> Result<Option<PathBuf>, Failure> {
     let value = |name| variable(name).filter(|value| !value.is_empty());
     if let Some(named) = value(VARIABLE) {

@@ -1,5 +1,4 @@
-//! Settings by variables of the environment: `INFEROMETER_STORE` is `--store`, and so on for each flag of
-//! `run`.
+//! Settings from environment variables: `INFEROMETER_STORE` is `--store`, and so on for each flag of `run`.
 
 use inferometer_model::suggest::did_you_mean;
 use inferometer_model::visible;
@@ -7,10 +6,10 @@ use inferometer_model::visible;
 use super::{SWITCHED_OFF, Settings, parsed, run_command};
 use crate::command_line::exit::Failure;
 
-/// What our variables begin with.
+/// The prefix of this program's variables.
 pub(super) const PREFIX: &str = "INFEROMETER_";
 
-/// Variables of ours that are no flags of `run`: other commands, tests and this module read them.
+/// Variables of this program that are not flags of `run`; other commands, tests and this module read them.
 const OTHERS: [&str; 11] = [
     "CONFIG",
     "CACHE",
@@ -25,7 +24,7 @@ const OTHERS: [&str; 11] = [
     "JOB",
 ];
 
-/// Adds what the variables say, and a warning for each that has the name of no flag.
+/// Adds the settings of the variables, and a warning for each variable that does not match a flag.
 pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
     let mut variables: Vec<(String, String)> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
@@ -62,7 +61,7 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
             (false, "1" | "true" | "yes" | "on") => format!("--{long}"),
             (false, "0" | "false" | "no" | "off") => {
                 let key = key.to_lowercase();
-                // `INFEROMETER_NO_STREAM=false` is the opposite of `--no-stream`: it switches the key `stream` on.
+                // `INFEROMETER_NO_STREAM=false` is the opposite of `--no-stream`, so it switches the key `stream` on.
                 if let Some(on) = key.strip_prefix("no_").filter(|on| SWITCHED_OFF.contains(on)) {
                     settings.add(on, true.into(), name);
                 }
