@@ -1,7 +1,9 @@
-//! Fits the profiles of today's engines to the runs in `data/rows/current/calibration.csv` and writes them,
-//! with the errors reached and those of each set and each card under a fit without it.
+//! Fits the profiles of current engines to the runs in `data/rows/current/calibration.csv` and writes them, with
+//! their errors. Also writes the errors of fits without each set and without half of the runs. Prints the errors
+//! of fits without each card.
 //!
-//! Run in the crate's folder: `cargo run --release --example fit_current`. It takes some minutes.
+//! Run in the crate's folder: `cargo run --release --example fit_current`. It takes some minutes. The argument
+//! `quick` skips all fits without some of the runs.
 
 use std::error::Error;
 use std::fs;
@@ -15,8 +17,8 @@ use inferometer_engine::profile::{Profile, StepConstants, profile};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// The profiles, each with what is expected of its constants before the fit: round numbers. The factor of
-/// products of the PCIe card is that of a card that may draw half of the power.
+/// The profiles, each with round numbers for its constants before the fit. The PCIe card has a lower factor of
+/// matrix products, because it may draw only half of the power.
 const STARTS: [(&str, Start); 6] = [
     ("vllm-0.23-h100-sxm", Start { step: 100.0, sequence: 10.0, front: 10_000.0, products: 0.93 }),
     ("vllm-0.11-h100-sxm", Start { step: 800.0, sequence: 20.0, front: 10_000.0, products: 0.93 }),
@@ -29,7 +31,7 @@ const STARTS: [(&str, Start); 6] = [
     ),
 ];
 
-/// Requests of the run at 2 per second, whose single steps were measured.
+/// The number of requests of the run at 2 requests/s. The durations of its single steps were measured.
 const REQUESTS_OF_STEPS: u32 = 1212;
 
 struct Start {
@@ -87,7 +89,7 @@ impl Rows {
     fn fit(&self, starts: &[Profile], keep: &dyn Fn(usize) -> bool) -> Outcome<FittedRuns> {
         let kept: Vec<MeasuredRun> =
             (0..self.runs.len()).filter(|&at| keep(at)).map(|at| self.runs[at].clone()).collect();
-        // The run that the steps are of: it is left out with them.
+        // The run that the measured steps belong to. If it is left out, the steps are left out too.
         let is_of_steps = |run: &MeasuredRun| {
             run.set == "resid-h100-qwen14b-rate" && run.pass.requests() == Some(REQUESTS_OF_STEPS)
         };
@@ -121,7 +123,7 @@ fn main() -> Outcome<()> {
         let mut outs: Vec<Vec<usize>> =
             sets.iter().map(|set| places(&rows.runs, |run| run.set == *set)).collect();
         let groups = replicates(&rows.runs);
-        // Every second group.
+        // Each half consists of every second group.
         outs.extend(
             (0..2).map(|half| groups.iter().skip(half).step_by(2).flatten().copied().collect()),
         );
@@ -172,10 +174,10 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// Errors of runs with their places.
+/// The errors of runs, each with the index of the run.
 type Missed = Vec<(usize, RunError)>;
 
-/// Errors of the runs that are left out of a fit, of each list of runs; two fits at a time.
+/// For each list of runs in `outs`, fits without these runs and returns their errors. Two fits run in parallel.
 fn without_each(rows: &Rows, starts: &[Profile], outs: &[Vec<usize>]) -> Outcome<Vec<Missed>> {
     let without = |out: &Vec<usize>| -> Result<Missed, String> {
         let why = |error: Box<dyn Error>| error.to_string();
@@ -214,7 +216,7 @@ fn distinct<'a>(
     all
 }
 
-/// Four significant digits: what the rows determine, and files that people read.
+/// Rounds constants to four significant digits. The rows do not determine more, and the files are easier to read.
 fn rounded(profile: &mut Profile) {
     for knob in &inferometer_engine::fit::runs::KNOBS {
         let value = knob.get(profile);

@@ -1,5 +1,5 @@
-//! Fits the embedded profiles to the rows in `data/rows` and writes them, with the errors reached
-//! and those on rows that were left out.
+//! Fits the embedded profiles to the rows in `data/rows` and writes them, with their errors on these rows and
+//! on rows that were left out of a fit.
 //!
 //! Run in the crate's folder: `cargo run --release --example fit_profiles`. It takes seconds.
 
@@ -18,7 +18,7 @@ use inferometer_engine::profile::{
 };
 use inferometer_engine::{EngineConfig, Weights};
 
-/// Requests of the passes, as documented for the tables.
+/// The numbers of requests of the saturated and the one-by-one pass, as documented for the tables.
 const REQUESTS: (u32, u32) = (399, 10);
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -41,7 +41,7 @@ fn told(what: &str, errors: &[RowError]) -> ColumnErrors {
     percent
 }
 
-/// Notes how the profile does on a table, and prints it row by row.
+/// Returns the provenance of the profile for a table, with its errors, and prints the errors of each row.
 fn held_against(profile: &Profile, table: &MeasuredTable, role: Role) -> Outcome<Provenance> {
     let found = errors(profile, table)?;
     let name = table.config.model.name.clone();
@@ -71,7 +71,7 @@ fn held_against(profile: &Profile, table: &MeasuredTable, role: Role) -> Outcome
     })
 }
 
-/// Fits the constants of a profile to tables and notes how that does.
+/// Fits the named constants of a profile to tables, and adds the provenance of each table with its errors.
 fn fitted(
     parent: &Profile,
     tables: &[MeasuredTable],
@@ -95,7 +95,7 @@ fn fitted(
     Ok(profile)
 }
 
-/// Rounds constants to six digits, so that files are readable and nothing depends on the rest.
+/// Rounds constants to six significant digits, so that files are readable and results do not depend on the rest.
 fn rounded(mut profile: Profile) -> Outcome<Profile> {
     for parameter in &PARAMETERS {
         let value: f64 = format!("{:.5e}", (parameter.get)(&profile)).parse()?;
@@ -109,13 +109,13 @@ fn write(profile: &Profile) -> Outcome<()> {
     Ok(fs::write(format!("data/profiles/{}.toml", profile.name), text)?)
 }
 
-/// Where the search of the constants of four V100 starts.
+/// The values of [`V100_CONSTANTS`] at which the search starts.
 const V100_ROUND: [f64; 2] = [7000.0, 0.3];
-/// Keys and values that are read again out of its cache of 6 MB, as the share of its bandwidth that
-/// this reaches: assumed, since its log cannot tell it from the host's time.
+/// The speed at which the V100 reads keys and values again from its cache of 6 MB, as a share of its memory
+/// bandwidth. This is an assumption, because the log does not distinguish it from the host's time.
 const V100_REREAD: f64 = 0.5;
 
-/// Fits the profile of the V100 to its log, and holds it against the serving run of the same page.
+/// Fits the profile of the V100 to its log, and compares it with the serving run of the same page.
 fn v100() -> Outcome<Profile> {
     let mut start = profile("v100-32g-x4-vllm-0.2")?;
     start.provenance.clear();
@@ -212,7 +212,7 @@ fn main() -> Outcome<()> {
         constants_of(Weights::Awq),
         Role::FittedKernel,
     )?;
-    // What another version changes: each table with what differs in the other's.
+    // The effect of another version: the errors of each table with the version properties of the other profile.
     let as_newer = with_version_of(&older, &newer);
     older.provenance[0].other_version = signed(&errors(&as_newer, &of_older)?);
     let as_older = with_version_of(&newer, &older);

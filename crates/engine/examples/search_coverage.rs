@@ -1,9 +1,9 @@
-//! How often the interval of a search holds the truth, how wide it is and how far off its estimate, on
-//! four engines with noise in virtual time. Prints a line for each objective; conformance/search/ has
-//! the last results.
+//! Measures how often the interval of a search contains the true value, how wide it is, and the error of the
+//! estimate, on four engines with noise in virtual time. Prints a line for each objective. `conformance/search`
+//! has the last results.
 //!
-//! `cargo run --example search_coverage -- [SEEDS [WORDS [MAX_REQUESTS [FIRST_SEED]]]]`: the cases whose
-//! names hold WORDS.
+//! Usage: `cargo run --example search_coverage -- [SEEDS [WORDS [MAX_REQUESTS [FIRST_SEED]]]]`. Runs only the
+//! cases whose names contain WORDS.
 
 #[path = "../tests/support/search.rs"]
 mod support;
@@ -17,11 +17,11 @@ struct Machine {
     model: &'static str,
     lengths: (u32, u32),
     noise: &'static str,
-    /// The rates between which all edges lie.
+    /// The range of rates, in requests/s, that contains the true values of all objectives.
     rates: (f64, f64),
-    /// The same of numbers in flight.
+    /// The same range for numbers of requests in flight.
     in_flight: (u32, u32),
-    /// Objectives, each with the share that must meet it where it is on requests.
+    /// The objectives: name, text, and whether the search is over numbers in flight instead of rates.
     objectives: [(&'static str, &'static str, bool); 8],
 }
 
@@ -80,7 +80,7 @@ const MACHINES: [Machine; 4] = [
             ("mean", "e2e_mean<1100ms", false),
         ],
     },
-    // Latencies hardly rise before the server can do no more.
+    // Latencies hardly rise until the server reaches its capacity.
     Machine {
         name: "cliff",
         model: "llama-3-8b",
@@ -101,8 +101,10 @@ const MACHINES: [Machine; 4] = [
     },
 ];
 
-/// Requests by which the truth is made at each load, and the factor from one load to the next.
+/// The number of requests from which the true ratio at each rate is computed. A third of it is used for numbers in
+/// flight.
 const REQUESTS: u64 = 300_000;
+/// The factor from one rate to the next.
 const STEP: f64 = 1.02;
 
 fn main() {

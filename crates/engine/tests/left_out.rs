@@ -1,5 +1,5 @@
-//! The errors that the profiles state of rows that were left out of a fit are those that a fit
-//! without them has today.
+//! Tests that the errors that profiles state for rows left out of a fit are the errors of a new fit without
+//! these rows.
 
 use inferometer_engine::fit::{
     MeasuredTable, Outputs, TGI_CONSTANTS, V100_CONSTANTS, block_error_percent, constants_of,
@@ -10,8 +10,8 @@ use inferometer_engine::fit::{
 use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, SignedErrors, profile};
 use inferometer_engine::{EngineConfig, Weights};
 
-/// Percent by which they may differ: fits end a little apart where floating point, or the constants
-/// that a search began with, do.
+/// The allowed difference of errors, in percentage points. Fits differ slightly with floating point and with the
+/// constants at which a search begins.
 const TOLERANCE: f64 = 0.1;
 
 fn table(model: &str, text: &str, outputs: Outputs) -> MeasuredTable {
@@ -74,7 +74,7 @@ fn assert_signed(place: &str, found: &SignedErrors, stated: &SignedErrors) {
     }
 }
 
-/// Holds the errors without the rows of each length against those that a profile states.
+/// Compares the errors of fits without the rows of each length with the errors that a profile states.
 fn lengths_left_out(name: &str, tables: &[MeasuredTable], constants: &[&str]) {
     let profile = profile(name).expect("a known profile");
     let start = round_start(&profile, constants);
@@ -126,14 +126,14 @@ fn tables_under_constants_of_other_weights_or_of_another_version_have_the_errors
     assert_signed(model, &signed(&found), &stated(&older, model).other_version);
 }
 
-/// Eight to ten of ten rows lie in a range that nine of ten are expected in.
+/// Asserts that at least 80 % of the rows are in their ranges, which are expected to contain 90 %.
 fn assert_nine_of_ten(profile: &Profile, table: &MeasuredTable) {
     let found = score(profile, table).expect("rows that run");
     assert_eq!(found.uncalibrated, 0, "{found:?}");
     for inside in [found.throughput, found.latency] {
         assert!(10 * inside >= 8 * found.rows, "{found:?}");
     }
-    // Not by ranges that hold anything.
+    // The ranges must not be so wide that they contain any value.
     assert!(found.range_pct.is_some_and(|range| range.iter().all(|it| *it < 30.0)), "{found:?}");
 }
 
@@ -152,8 +152,8 @@ fn nine_of_ten_rows_of_a_model_that_was_left_out_lie_in_the_range_that_is_stated
         };
         let fitted = knowing(fit(&start, std::slice::from_ref(other), constants).expect("a fit"));
         assert_nine_of_ten(&without_model(&fitted, &left.config.model.name), left);
-        // The same of a kind of weights of which one table of another model is all that there is, under
-        // constants of one table of another kind.
+        // The same with less knowledge: one table of another model with these weights, and constants that
+        // were fitted to one table of other weights.
         let fitted = knowing(of_gptq.clone());
         assert_nine_of_ten(&knowing_one_table(&fitted, &other.config.model.name), left);
     }

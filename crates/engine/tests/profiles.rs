@@ -1,4 +1,5 @@
-//! The embedded profiles do as well on their rows as they state, by the way that a user predicts.
+//! Tests that the errors of the embedded profiles on their rows are those that they state. Predictions are made
+//! in the same way as for users.
 
 use inferometer_engine::confidence::{MeasuredOn, confidence};
 use inferometer_engine::fit::{
@@ -11,7 +12,7 @@ use inferometer_engine::profile::{
 use inferometer_engine::{EngineConfig, model, table_with_mean_output};
 use inferometer_model::cell::CellPlan;
 
-/// The profiles of engines of 2023; those of today are compared with their rows in `tests/current`.
+/// The profiles of engines of 2023. `tests/current` tests those of current engines.
 fn profiles() -> impl Iterator<Item = &'static Profile> {
     all_profiles().iter().filter(|profile| profile.steps.is_none())
 }
@@ -31,7 +32,7 @@ fn rows(engine: &str, table: &str) -> Vec<MeasuredRow> {
     parse_rows(text, table, outputs).expect("rows that parse")
 }
 
-/// The errors that a profile has now.
+/// Computes the errors of a profile.
 fn found(profile: &Profile, provenance: &Provenance) -> ColumnErrors {
     match (provenance.table.as_str(), provenance.role) {
         ("sus-chat-34b", _) => {
@@ -113,8 +114,7 @@ fn no_row_that_a_profile_was_fitted_on_is_called_uncalibrated() {
     }
 }
 
-/// The lengths of the rows of a table, the limit that each was made under, where that is known, and
-/// the requests in flight.
+/// Returns the lengths of each row of a table, its `max_model_len` if that is known, and the requests in flight.
 fn loads(profile: &Profile, provenance: &Provenance) -> Vec<(CellPlan, Option<u32>, u32)> {
     if provenance.table == "sus-chat-34b" {
         let text = include_str!("../data/rows/sus-chat-34b-v100.csv");
@@ -137,7 +137,7 @@ fn the_profiles_predict_what_they_were_fitted_on_within_a_few_percent() {
             let place = format!("{} on {}", profile.name, provenance.table);
             let (throughput, latency) = match (profile.engine.as_str(), profile.cards) {
                 ("tgi", _) => (4.0, 8.0),
-                // Of its page, a serving run was not fitted on.
+                // The serving run of the same page, on which nothing was fitted.
                 (_, 4) if provenance.role == Role::HeldOut => (10.0, 0.0),
                 (_, 4) => (3.0, 0.0),
                 _ => (2.0, 1.5),

@@ -1,4 +1,4 @@
-//! What must hold of the engine whatever is asked of it.
+//! Properties of the engine that must hold for any requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -14,14 +14,14 @@ use inferometer_model::cell::CellPlan;
 use inferometer_model::time::Nanos;
 use proptest::prelude::*;
 
-/// An engine with few blocks, so that sequences are evicted.
+/// An engine with few KV blocks, so that sequences are preempted.
 fn small_engine(max_num_seqs: u32) -> Engine {
     let mut config = EngineConfig::of_model("qwen-14b").expect("a known model");
     config.max_num_seqs = Some(max_num_seqs);
     with_few_blocks(config)
 }
 
-/// The same of vLLM since 0.8, with steps of few tokens.
+/// The same for vLLM since 0.8, with a small token budget for each step.
 fn small_engine_of_today(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engine {
     let mut config = EngineConfig::of_model("qwen-14b").expect("a known model");
     config.profile = profile("a100-40g-vllm-0.32").expect("a known profile");
@@ -31,12 +31,12 @@ fn small_engine_of_today(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engi
     with_few_blocks(config)
 }
 
-/// The same with costs of today and a further step that is scheduled while one runs.
+/// The same with the costs of a current engine, which schedules the next step while one runs.
 fn small_engine_ahead(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engine {
     let mut config = EngineConfig::of_model("qwen-14b").expect("a known model");
     config.profile = profile("vllm-0.23-h100-sxm").expect("a known profile");
     let steps = config.profile.steps.as_mut().expect("a profile of today");
-    // Requests are handed to the scheduler as they come.
+    // Requests reach the scheduler without delay.
     (steps.front_us, steps.front_service_us) = (0.0, 0.0);
     config.max_num_seqs = Some(max_num_seqs);
     config.max_num_batched_tokens = Some(max_num_batched_tokens);
@@ -47,7 +47,7 @@ fn small_engine_ahead(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engine 
 fn with_few_blocks(mut config: EngineConfig) -> Engine {
     let mut low = 0.0;
     let mut high = 0.9;
-    // The least memory that the engine starts with, and a little more: about 60 blocks.
+    // A little more than the smallest memory that the engine starts with: about 60 blocks.
     for _ in 0..40 {
         config.gpu_memory_utilization = Some((low + high) / 2.0);
         match Engine::new(config.clone()).map(|engine| engine.stats().kv_blocks_total) {
@@ -76,10 +76,10 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
     prop::collection::vec(action, 1..40)
 }
 
-/// Follows an engine from outside and holds every step against what was asked of it.
+/// Observes an engine from outside and checks every step against the requests.
 struct Witness {
     engine: Engine,
-    /// Requests in the engine: prompt, output asked for, output so far.
+    /// Requests in the engine: prompt tokens, requested output tokens, output tokens so far.
     open: BTreeMap<RequestId, (u32, u32, u32)>,
     started: BTreeSet<RequestId>,
     ended: u64,
@@ -97,7 +97,7 @@ impl Witness {
         match action {
             Action::Add { prompt, output, family } => {
                 let id = RequestId(self.added);
-                // Prompts of a family begin alike, as far as the shorter goes.
+                // Two prompts of a family have a common prefix: the whole shorter prompt.
                 let tokens: Vec<u32> = (0..prompt).map(|at| at * 4 + family).collect();
                 let lengths = Lengths::from((prompt, output));
                 let block_hashes = block_hashes(&tokens, 16);
@@ -151,7 +151,7 @@ impl Witness {
         Some(step)
     }
 
-    /// A request gets its first token only when all that came before it have theirs or are gone.
+    /// A request gets its first token only after all earlier requests have theirs or have left.
     fn first_come_first_served(&mut self, id: RequestId) {
         self.started.insert(id);
         let earlier = self.open.range(..id).map(|(id, _)| id);
@@ -251,7 +251,7 @@ fn a_prompt_above_the_limit_is_ignored_at_no_cost() {
     assert_eq!(engine.step(), None);
 }
 
-/// What [`simulate`] does, one step after the other.
+/// Does the same as [`simulate`], but executes every single step.
 fn stepped(engine: &mut Engine, arrivals: &[(u64, u32, u32)]) -> Vec<VirtualRecord> {
     let mut now = Nanos::ZERO;
     let mut records: Vec<VirtualRecord> = Vec::new();
@@ -358,7 +358,7 @@ fn an_idle_engine_waits_for_the_next_arrival() {
     let records = simulate(&mut chatglm(), &mut load, &mut std::iter::repeat((128, 4)));
     assert!(records[0].ended < records[1].due);
     assert_eq!(records[1].due, Nanos(3_000_000_000_000));
-    // The third comes while the second's prompt is computed, and takes part in the next step.
+    // The third request arrives during the prompt step of the second, and takes part in the next step.
     assert!(records[2].first_token > records[1].first_token);
     assert!(records[2].first_token < Some(records[1].ended));
 }

@@ -1,5 +1,5 @@
-//! Searches of the embedded engine with noise in virtual time: how often the interval holds the truth.
-//! `examples/search_coverage.rs` counts over more seeds and engines.
+//! Searches on the embedded engine with noise, in virtual time. Tests how often the interval contains the true
+//! value. `examples/search_coverage.rs` counts with more seeds and engines.
 
 #[path = "support/search.rs"]
 mod support;
@@ -40,7 +40,7 @@ fn each_search_of_an_engine_with_noise_answers_and_its_interval_holds_what_very_
             let estimate = found.estimate(0).expect("a load was met, so there is an answer");
             near += u64::from((estimate / truth).ln().abs() < 0.1);
         }
-        // 95 of 100 are promised.
+        // The intervals have a confidence of 95 %.
         assert!(held * 100 >= 93 * SEEDS, "{objective}: {held} of {SEEDS} hold {truth}");
         assert!(near * 10 >= 9 * SEEDS, "{objective}: {near} of {SEEDS} near {truth}");
         assert!(narrow * 10 >= 9 * SEEDS, "{objective}: {narrow} of {SEEDS} are narrow");

@@ -1,5 +1,6 @@
-//! Sweeps of the embedded engine with noise in virtual time: how often the intervals hold the truth; and how
-//! often growth of the number in flight is claimed of a server that keeps up, and of one that does not.
+//! Sweeps on the embedded engine with noise, in virtual time. Tests how often the intervals contain the true
+//! value. Also tests how often growth of the number of requests in flight is reported, for a server that keeps
+//! up and for one that does not.
 
 #[path = "support/search.rs"]
 #[expect(dead_code, reason = "the searches beside it use the rest")]
@@ -18,7 +19,7 @@ use support::Server;
 
 fn server(whole: bool) -> Server {
     let noise = Some(Noise::parse("step=0.05").expect("noise"));
-    // Few at once, so that the server is soon saturated.
+    // A small limit of sequences, so that a low load saturates the server.
     let mut config =
         EngineConfig { noise, ..EngineConfig::of_model("chatglm3-6b").expect("a model") };
     config.max_num_seqs = Some(32);
@@ -39,7 +40,7 @@ fn plan(by: Over) -> SweepPlan {
     }
 }
 
-/// Requests of a load whose outputs have 8 to 56 tokens: of one length they would run in step.
+/// Simulates requests with outputs of 8 to 56 tokens. With equal lengths, all requests would end together.
 fn play(
     server: &Server,
     noise: &mut Option<NoiseState>,
@@ -53,7 +54,7 @@ fn play(
     server.play_lengths(noise, (load, requests, seed), &mut lengths.into_iter())
 }
 
-/// Sweeps a server; a seed makes its arrivals and its noise.
+/// Runs a sweep on a server. The seed determines the arrivals and the noise.
 fn sweep(by: Over, seed: u64) -> Sweep {
     let (mut sweep, mut noise) = (Sweep::new(&plan(by)), None);
     while let Some(asked) = sweep.next() {
@@ -70,7 +71,7 @@ fn sweep(by: Over, seed: u64) -> Sweep {
     sweep
 }
 
-/// Requests per second with so many in flight, by a very long run.
+/// Returns the requests/s with `in_flight` requests in flight, from a very long run.
 fn throughput(in_flight: f64) -> f64 {
     let played = play(&server(true).seeded(1 << 40), &mut None, in_flight, 60_000, 7);
     let counted = &played[2_000..58_000];
@@ -78,7 +79,7 @@ fn throughput(in_flight: f64) -> f64 {
     in_flight * counted.len() as f64 / counted.iter().map(stay).sum::<f64>()
 }
 
-/// Requests that end per second where more come than can end, by a very long run.
+/// Returns the completed requests/s at a rate above capacity, from a very long run.
 fn capacity(rate: f64) -> f64 {
     let played = play(&server(false).seeded(1 << 40), &mut None, rate, 60_000, 7);
     let mut ends: Vec<_> = played.iter().map(|one| one.ended.expect("an end")).collect();
@@ -107,7 +108,7 @@ fn the_intervals_of_saturation_and_knee_hold_what_very_long_runs_show() {
             saturated += u64::from(low <= most && most <= high);
             let Some(at) = sweep.knee() else { continue };
             let truth = if by == Over::Rate { 0.95 * most } else { knee };
-            // Whole numbers: the knee lies above the load before.
+            // Numbers in flight are whole: round the bounds of the knee up.
             let up = |load: f64| if by == Over::Rate { load } else { (load - 1e-6).ceil() };
             bent += u64::from(at.low.is_none_or(|low| up(low) <= truth) && truth <= up(at.high));
         }

@@ -1,16 +1,17 @@
-//! The text of a failed request in result files that have one free field for an error. What
-//! `export` writes there, `import` reads back.
+//! The error text of a failed request, for result files that have one text field for an error.
+//! `export` writes this text and `import` reads it.
 
 use inferometer_model::outcome::{Outcome, Phase};
 
-/// Returns the text of a failure: the outcome as JSON, then the detail on the next line.
+/// Returns the text of a failure: the outcome as JSON, then the detail, if any, from the next line.
 pub(crate) fn to_text(outcome: Outcome, detail: Option<&str>) -> String {
     let outcome = serde_json::to_string(&outcome).expect("invariant: outcomes are plain data");
     detail.map_or(outcome.clone(), |detail| format!("{outcome}\n{detail}"))
 }
 
-/// Returns the outcome of a failed request and the rest of its text. The outcome is exact if the
-/// text is ours, an HTTP reason phrase or a known exception; otherwise it is `malformed`.
+/// Returns the outcome of a failed request and its detail. For a text of [`to_text`], both are as they were
+/// written. An HTTP reason phrase or a known Python exception gives its outcome; any other text gives
+/// [`Outcome::Malformed`]. In these cases the detail is the whole text.
 pub(crate) fn from_text(text: &str) -> (Outcome, &str) {
     let text = text.trim();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
@@ -37,7 +38,7 @@ pub(crate) fn from_text(text: &str) -> (Outcome, &str) {
     (outcome, text)
 }
 
-/// Reason phrases of HTTP status lines with which servers refuse requests (RFC 9110, section 15).
+/// HTTP status codes and reason phrases of responses that reject a request (RFC 9110, section 15).
 const PHRASES: [(u16, &str); 14] = [
     (400, "Bad Request"),
     (401, "Unauthorized"),

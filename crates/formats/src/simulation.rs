@@ -1,14 +1,14 @@
-//! The mark of a simulated server in result files of other tools: text of their free field `label`.
-//! `export` writes it and `import` reads it.
+//! How result files of other tools state that the server was simulated: a text in their field `label`,
+//! which may contain any text. `export` writes it and `import` reads it.
 
 use inferometer_model::target::Target;
 
 const SIMULATED: &str = "simulated";
 const AT_SPEED: &str = "simulated at speed ";
-/// The target's fact that gives the speed relative to real time.
+/// The key in [`Target::facts`] of the simulation's speed relative to real time.
 const SPEED: &str = "speed";
 
-/// The label of a file; `None` if a real server was measured.
+/// Returns the label of a result file; `None` if a real server was measured.
 pub(crate) fn label(target: &Target) -> Option<String> {
     target.simulated.then(|| {
         match target.facts.get(SPEED).filter(|speed| speed.parse() != Ok(1.0)) {
@@ -18,7 +18,7 @@ pub(crate) fn label(target: &Target) -> Option<String> {
     })
 }
 
-/// Marks the target as simulated if the label says so.
+/// Marks the target as simulated if the label says so, and adds the speed that the label states.
 pub(crate) fn read(label: Option<&str>, target: &mut Target) {
     let Some(label) = label else { return };
     let speed = label.strip_prefix(AT_SPEED);

@@ -1,4 +1,4 @@
-//! Bundles that are whole come back as they were; of all others each is told by what is wrong with it.
+//! Tests that a complete bundle is read as it was written, and that any other file is rejected with its reason.
 
 #![expect(clippy::unwrap_used, reason = "what a test prepares must work")]
 
@@ -48,7 +48,7 @@ fn zipped(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// An entry of an archive, as a stranger may write it.
+/// An entry of an archive, as an untrusted source may write it.
 struct Entry {
     path: String,
     kind: EntryType,
@@ -69,7 +69,7 @@ fn of_kind(name: &str, kind: EntryType) -> Entry {
     Entry { kind, ..file(name, "") }
 }
 
-/// The checksums of files, and the files.
+/// The entry of the checksum list, followed by the entries.
 fn with_sums(entries: Vec<Entry>) -> Vec<Entry> {
     let line = |entry: &Entry| {
         let name = entry.path.strip_prefix("inferometer-bundle/").unwrap_or(&entry.path);
@@ -83,7 +83,7 @@ fn archive(entries: &[Entry]) -> Vec<u8> {
     let mut builder = Builder::new(Vec::new());
     for Entry { path, kind, size, bytes } in entries {
         let mut header = Header::new_ustar();
-        // Past the checks of the library that writes archives.
+        // The name is written directly, because the library would reject invalid names.
         header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
         header.set_entry_type(*kind);
         header.set_size(*size);
@@ -107,7 +107,7 @@ fn a_bundle_comes_back_as_it_was_and_the_same_parts_make_the_same_bytes() {
     let mut log = Vec::new();
     copy(bytes.as_slice(), LIMITS, (name, sum), &mut log).unwrap();
     assert_eq!(log, [7; 3_000]);
-    // One that is exchanged between the two readings is told.
+    // A file that is replaced between `open` and `copy` is detected.
     let other = Sum { sha256: "0".repeat(64), ..sum.clone() };
     assert!(copy(bytes.as_slice(), LIMITS, (name, &other), &mut Vec::new()).is_err());
     assert!(opened.sum("runs/b/records.log").is_err());
@@ -126,7 +126,7 @@ fn a_bundle_that_is_cut_anywhere_or_altered_anywhere_is_never_taken_for_another(
     for at in 0..bytes.len() {
         let mut altered = bytes.clone();
         altered[at] ^= 0x41;
-        // A few bytes of the compression say nothing of the content, such as its date.
+        // A few bytes of the gzip header, such as its date, do not affect the content.
         if let Ok(other) = read(&altered) {
             assert_eq!(other.manifest, opened.manifest, "{at}");
             assert_eq!(
@@ -216,7 +216,7 @@ fn every_bundle_that_is_none_is_told_by_what_is_wrong_with_it() {
 
 #[test]
 fn what_unpacks_to_far_more_than_its_size_is_refused_without_being_unpacked() {
-    // Zeros: a thousand times smaller when they are packed.
+    // Zeros are compressed by a factor of about a thousand.
     let mut zeros = with_sums(vec![file(MANIFEST, manifest())]);
     zeros.push(file("runs/a/records.log", vec![0; 3 << 20]));
     let bytes = archive(&zeros);
@@ -224,7 +224,7 @@ fn what_unpacks_to_far_more_than_its_size_is_refused_without_being_unpacked() {
     assert!(limits.unpacked >= (64 << 20) && limits.unpacked < (70 << 20), "{limits:?}");
     let error = open(bytes.as_slice(), LIMITS).unwrap_err().to_string();
     assert!(error.contains("is too large"), "{error}");
-    // A bundle of this size may hold a hundred times as much, and no more.
+    // A bundle may unpack to 64 MiB plus a hundred times its size, and not more.
     let mut more = with_sums(vec![file(MANIFEST, manifest())]);
     more.push(file("runs/a/records.log", vec![0; 80 << 20]));
     let bytes = archive(&more);

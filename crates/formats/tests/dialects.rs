@@ -1,8 +1,8 @@
-//! What other tools would have printed of a log of four requests, every figure computed by hand.
+//! Tests what other tools would have printed for four requests. All expected figures were computed by hand.
 //!
-//! Milliseconds. Each was picked when it was sent, but for A, which was sent at 2.
+//! Times are in milliseconds. Each request was picked when it was sent, except A, which was sent at 2.
 //!
-//! | | picked | chunks (tokens) | usage | ended | asked | came |
+//! | | picked | chunks (tokens) | usage | ended | requested output | actual output |
 //! |---|---|---|---|---|---|---|
 //! | A | 0 | empty at 100, text at 150 (3) and 200 (2) | at 230 | 230 | 8 | 5 |
 //! | B | 10 | text at 60 | at 60 | 60 | 1 | 1 |
@@ -109,7 +109,7 @@ fn vllm_counts_from_the_pick_and_takes_an_empty_chunk_for_the_first_token() {
             ("request_throughput", 7.5),
             ("output_throughput", 22.5),
             ("total_token_throughput", 97.5),
-            // A's three chunks, B's one and D's three fall into one second.
+            // A's three chunks, B's one and D's three arrive in one second.
             ("max_output_tokens_per_s", 7.0),
             ("max_concurrent_requests", 3.0),
             // 100, 50, 100.
@@ -124,7 +124,7 @@ fn vllm_counts_from_the_pick_and_takes_an_empty_chunk_for_the_first_token() {
             ("mean_itl_ms", 35.0),
             ("median_itl_ms", 40.0),
             ("p99_itl_ms", 50.0),
-            // 200, 50, 140: usage does not stretch A.
+            // 200, 50, 140: the usage event does not make A longer.
             ("mean_e2el_ms", 130.0),
             ("median_e2el_ms", 140.0),
             ("p99_e2el_ms", 198.8),
@@ -185,7 +185,7 @@ fn sglang_spreads_a_gap_over_the_tokens_of_its_chunk_on_its_native_protocol() {
         rate: Some(2.5),
         duration_s: Some(0.5),
     });
-    // A's 50 over two tokens: 25, 25; D's 10 and 30.
+    // A's gap of 50 is spread over two tokens: 25, 25. D's gaps are 10 and 30.
     assert_eq!(native.value("mean_itl_ms"), Some(22.5));
     assert_eq!(native.value("max_itl_ms"), Some(30.0));
     assert_eq!(native.value("request_throughput"), Some(6.0));
@@ -210,13 +210,13 @@ fn guidellm_has_the_wait_in_its_tpot_and_weighs_requests_by_their_tokens() {
             ("time_to_first_token_ms.p95", 150.0),
             ("time_to_first_token_ms.min", 50.0),
             ("time_to_first_token_ms.std_dev", (5_000.0_f64 / 3.0).sqrt()),
-            // (200 - 150) / 4 with a weight of 4, and (170 - 130) / 2 with one of 2; B has none.
+            // (200 - 150) / 4 with weight 4, and (170 - 130) / 2 with weight 2; B has no value.
             ("inter_token_latency_ms.mean", 15.0),
             ("inter_token_latency_ms.median", 12.5),
             ("inter_token_latency_ms.p95", 20.0),
             ("inter_token_latency_ms.min", 12.5),
             ("inter_token_latency_ms.std_dev", 12.5_f64.sqrt()),
-            // 200 / 5, 50 / 1, 140 / 3 with weights of 5, 1, 3.
+            // 200 / 5, 50 / 1, 140 / 3 with weights 5, 1, 3.
             ("time_per_output_token_ms.mean", 390.0 / 9.0),
             ("time_per_output_token_ms.median", 40.0),
             ("requests_per_second", 7.5),
@@ -239,7 +239,7 @@ fn aiperf_calls_tpot_inter_token_latency_and_gaps_inter_chunk_latency() {
             ("time_to_first_output_token.max", 150.0),
             ("request_latency.avg", 130.0),
             ("request_latency.p90", 188.0),
-            // A: 50 over 5 - 1; D: 40 over 3 - 1. A's first chunk has 3 tokens, which count with the flag.
+            // A: 50 / (5 - 1); D: 40 / (3 - 1). With the flag, the 3 tokens of A's first chunk count: 50 / (5 - 3).
             ("inter_token_latency.avg", 16.25),
             ("inter_token_latency.min", 12.5),
             ("inter_token_latency.max", 20.0),
@@ -250,7 +250,7 @@ fn aiperf_calls_tpot_inter_token_latency_and_gaps_inter_chunk_latency() {
             ("output_token_throughput_per_user.avg", 65.0),
             ("output_sequence_length.avg", 3.0),
             ("input_sequence_length.avg", 10.0),
-            // From 0 to A's last content at 200: C, which failed, ended at 400 and does not count.
+            // From 0 to A's last content at 200. C ended at 400, but it failed and does not count.
             ("output_token_throughput.avg", 45.0),
             ("request_throughput.avg", 15.0),
             ("request_count.avg", 3.0),
@@ -270,7 +270,7 @@ fn inference_perf_has_nothing_between_tokens_of_one_chunk() {
             ("request_latency.mean", 0.14),
             ("normalized_time_per_output_token.mean", (0.046 + 0.05 + 0.14 / 3.0) / 3.0),
             ("time_per_output_token.mean", 0.01625),
-            // Of A and D: B's one token has no time after it.
+            // Of A and D only: B has one token, and the tool needs more than one.
             ("time_to_first_token.mean", 0.125),
             ("time_to_first_token.p90", 0.145),
             // A: 0, 0, 50, 0; D: 10, 30.
@@ -291,7 +291,7 @@ fn inference_perf_has_nothing_between_tokens_of_one_chunk() {
 fn inference_perf_prints_milliseconds_where_its_files_have_seconds() {
     let text = printed(tool("inference-perf")).text();
     let line = text.lines().find(|line| line.starts_with("inter_token_latency")).unwrap();
-    // Mean, least, p10, median of 0, 0, 50, 0, 10, 30.
+    // Mean, minimum, p10 and median of 0, 0, 50, 0, 10, 30.
     let shown: Vec<&str> = line.split_whitespace().skip(1).take(4).collect();
     assert_eq!(shown, ["15.00", "0.00", "0.00", "5.00"], "{line}");
     assert!(text.contains("successes.latency, ms (s in files)"), "{text}");

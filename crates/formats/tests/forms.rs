@@ -1,4 +1,4 @@
-//! Records computed by hand become rows, and rows become what other programs read.
+//! Tests the rows of records that were computed by hand, and the exported files of such rows.
 
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,7 @@ fn pass() -> Rc<PassSource> {
     Rc::new(PassSource::new(Rc::new(run), cell, 2, &PassPlan::Saturated { requests: 2 }))
 }
 
-/// Due at 1 ms, sent at 2 ms, three tokens at 12, 22 and 32 ms.
+/// A request that is due at 1 ms and sent at 2 ms, with three tokens at 12, 22 and 32 ms.
 fn complete() -> Record {
     let read = |ms: u64| Read {
         kernel: Some(Nanos(ms * MS)),
@@ -140,7 +140,7 @@ fn a_request_has_a_row_for_each_of_its_events() {
     assert_eq!(EventRow::of(RequestRow::new(pass(), failed())).count(), 0);
 }
 
-/// What a form wrote; shared, because the form owns its writer.
+/// The bytes that a form wrote. They are shared, because the form owns its writer.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 
@@ -161,7 +161,7 @@ impl Written {
     }
 }
 
-/// A table with each kind of column.
+/// The fields of a table with a column of each kind.
 fn small() -> Vec<Field> {
     let field = |name: &'static str, kind, presence| Field {
         name: name.into(),

@@ -1,5 +1,5 @@
-//! Published pages as runs: what they are of, what their figures say against one another, and the
-//! way back.
+//! Tests the import of published pages: the targets of the runs, the findings about contradicting figures,
+//! and the printed table of an imported run.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::published_tables;
@@ -86,7 +86,7 @@ fn an_imported_table_is_printed_again_byte_for_byte_in_its_rows() {
     for text in [CHATGLM, QWEN, BAICHUAN, MISTRAL, SUS_CHAT] {
         let tables = published_tables(text).unwrap();
         for (summary, of) in runs(text).iter().zip(&tables) {
-            // Through the form in which the store keeps it.
+            // The store keeps the summary as JSON.
             let kept: Summary =
                 serde_json::from_str(&serde_json::to_string(summary).unwrap()).unwrap();
             let printed = table::markdown(&[kept]);
@@ -126,7 +126,7 @@ fn figures_that_contradict_one_another_are_findings_with_their_evidence() {
     assert!(latencies.contains("512 x 512: 0.201 for 0.500"), "{latencies}");
 }
 
-/// A page with one table of these columns and rows.
+/// A page with one table with these columns and rows.
 fn latencies(columns: &str, rows: &[&str]) -> String {
     let names = columns.replace("token", "Average latency per token (ms)");
     let names = names.replace("output", "Average latency per output token (ms)");
@@ -149,17 +149,17 @@ fn more_tokens_in_less_time_are_phantoms_whatever_ended_the_outputs() {
     {
         assert!(told.contains(evidence), "{told}");
     }
-    // Per token of prompt and output alone: 5.22 x 2176 for 16.57 x 1152.
+    // With only the latency per token of prompt and output: 5.22 x 2176 for 16.57 x 1152.
     let told = phantom("token", &["128 | 1024 | 16.57", "128 | 2048 | 5.22"]).unwrap();
     assert!(told.contains("11.36 s for 2048 output tokens, 19.09 s for 1024"), "{told}");
-    // A limit of 2,048 that cuts two rows is told by latency per token alone too.
+    // A limit of 2,048 that cuts two rows is also found from the latency per token alone.
     let cut =
         ["1024 | 1024 | 13.00", "1024 | 2048 | 8.67", "512 | 1024 | 17.33", "512 | 2048 | 15.60"];
     let told = phantom("token", &cut).unwrap();
     assert!(told.contains("plus output reached 2048 tokens, but 2 rows"), "{told}");
-    // Nearly all of the time is the prompt's: the output hardly counts, and nothing is wrong.
+    // The prompt takes nearly all of the time, so the output length has little effect and nothing is wrong.
     assert_eq!(phantom("output", &["2048 | 16 | 600.0", "2048 | 32 | 310.0"]), None);
-    // One disturbed row makes the next look short, by less than a phantom does.
+    // One disturbed row makes the next row look too fast, but by less than phantom tokens would.
     assert_eq!(
         phantom("output", &["1024 | 128 | 19.50", "1024 | 512 | 27.38", "1024 | 1024 | 19.08"]),
         None
@@ -224,7 +224,7 @@ fn a_file_in_no_known_form_is_refused_with_what_was_found() {
     }
 }
 
-/// A page with one table of these rows.
+/// A page with one table with these rows.
 fn page(rows: &str) -> String {
     format!(
         "# m\n## H100\n## vllm 0.9.1\n\n\
@@ -247,7 +247,7 @@ fn a_throughput_that_stands_twice_to_the_last_digit_is_told() {
 
 #[test]
 fn columns_may_differ_by_what_their_decimals_leave_open_and_no_more() {
-    // 0.03 may be anything from 0.025 to 0.035: 2048 tokens each are 51.2 to 71.7 tokens/s.
+    // 0.03 is any value from 0.025 to 0.035. With 2048 tokens each, this is 51.2 to 71.7 tokens/s.
     for (row, codes_expected) in [
         ("| 128 | 2048 | 0.03 | 71.09 |\n", &[][..]),
         ("| 128 | 2048 | 0.03 | 51.30 |\n", &[]),
@@ -288,7 +288,7 @@ fn lengths_as_large_as_they_can_be_written_are_lengths() {
     assert_eq!(runs(&page)[0].cells[0].output_length, 4_000_000_000);
 }
 
-/// A page with the six lines below a command, of 500 requests in 420.17 s.
+/// A page with the six lines of the script below a command.
 fn six_lines(command: &str, total: &str) -> String {
     six_lines_of(command, total, "1.19")
 }

@@ -1,4 +1,4 @@
-//! The steady state of `bench serve` against a file of the Rust version of `vllm bench serve`.
+//! Compares the steady-state figures with a result file of the Rust version of `vllm bench serve`.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ const FILE: &str = "vllm-rs-steady-state.json";
 
 fn near(found: Option<f64>, expected: f64) {
     let found = found.expect("a figure");
-    // Instants are kept in ticks of 100 ns.
+    // Instants are rounded to 100 ns.
     assert!((found - expected).abs() < 2e-4 * expected.max(1.0), "{found} for {expected}");
 }
 
@@ -39,7 +39,7 @@ fn the_steady_state_is_that_of_the_rust_version_of_vllm_bench() {
             None => assert_eq!(&ours["window"][name], expected, "{name}"),
         }
     }
-    // Where instants are rounded to 100 ns, a chunk more or less comes before the end of the window.
+    // Because instants are rounded to 100 ns, one chunk may move into or out of the window.
     let one_chunk = 1.001 / theirs["window"]["duration_s"].as_f64().unwrap();
     for (name, expected) in theirs.as_object().unwrap() {
         let (found, expected) = (ours[name].as_f64(), expected.as_f64());
@@ -57,6 +57,6 @@ fn the_steady_state_is_that_of_the_rust_version_of_vllm_bench() {
     );
     let short = SteadyStateWindow { shortest_s: Some(0.5), ..window };
     assert_eq!(of(short)["window"]["warning"], Value::Null);
-    // As many are never in flight.
+    // The number of requests in flight never reaches this threshold.
     assert_eq!(of(SteadyStateWindow { most_in_flight: 9, ..window }), Value::Null);
 }

@@ -1,5 +1,5 @@
-//! Result files of real tools, each made against the embedded engine (llama-bench's: as its own
-//! documentation has them), as runs.
+//! Tests the import of result files of real tools. The tools measured the embedded engine. The files of
+//! llama-bench come from its documentation.
 
 use inferometer_metrics::{e2e, itl, tpot, ttft};
 use std::fs;
@@ -35,7 +35,7 @@ fn pass(summary: &Summary) -> &PassSummary {
 
 fn near(found: Option<f64>, expected: f64) {
     let found = found.expect("a figure");
-    // Instants are kept in ticks of 100 ns.
+    // Instants are rounded to 100 ns.
     assert!((found - expected).abs() < 2e-4 * expected.max(1.0), "{found} for {expected}");
 }
 
@@ -88,7 +88,7 @@ fn vllm_bench_without_requests_keeps_what_it_states() {
     assert_eq!(summary.cells[0].input_length, 0, "433 tokens of 6 prompts are of no one length");
 }
 
-/// What is exported, once it was imported and exported again.
+/// Imports an exported file and exports it again.
 fn again(file: &Value) -> Value {
     let text = file.to_string();
     let Import { mut summary, records } =
@@ -110,7 +110,7 @@ fn an_export_that_is_imported_is_exported_the_same() {
     let source: Value = serde_json::from_slice(&fixture("vllm-detailed.json")).unwrap();
     let waited = |file: &Value, at: usize| file["queue_times"][at].as_f64().unwrap();
     for request in 0..4 {
-        // The first one too: what was due before it was picked is due after the origin.
+        // This includes the first request, because the origin is the earliest due time.
         let (ours, theirs) = (waited(&file, request), waited(&source, request));
         assert!((ours - theirs).abs() < 2e-7, "{ours} {theirs}");
     }
@@ -133,7 +133,7 @@ fn an_export_that_is_imported_is_exported_the_same() {
 fn a_selection_says_which_figures_there_are_and_from_when_they_count() {
     use inferometer_formats::dialect::{ServingMetric, ServingSelection};
     let Import { summary, mut records } = only("vllm-detailed.json");
-    // Due when they were picked, as in a closed loop: what waited is known from the begin alone.
+    // Requests are due when they were picked, as in a closed loop. Their wait then counts from `begin` only.
     records[0].records.iter_mut().for_each(|record| record.due = record.picked.unwrap());
     let records = &records[0].records;
     let all = exported(&summary, records);
@@ -208,7 +208,7 @@ fn sglang_writes_numbers_that_json_does_not_have_and_its_e2e_is_not_ours() {
     assert!((stated.numbers["mean_e2e_latency_ms"] - 136.898).abs() < 1e-3);
     let detailed = only("sglang-detailed.jsonl").summary;
     assert_eq!(pass(&detailed).latencies.get(&ttft::FROM_SENT).map(|d| d.n), Some(4));
-    // Nobody saw its requests: how many were in flight at most is not known, and not 0.
+    // The file has no requests, so the maximum number in flight is not known; it is not 0.
     assert_eq!(one.peak_concurrency, None);
     assert_eq!(pass(&only("vllm-detailed.json").summary).peak_concurrency, Some(2));
     let two = [fixture("sglang.jsonl"), fixture("sglang-detailed.jsonl")].concat();
@@ -341,7 +341,7 @@ fn zeros_without_words_are_a_request_that_failed_and_far_starts_cost_nothing() {
 fn requests_without_start_times_have_the_figures_of_each_and_none_of_the_course() {
     let whole = only("vllm-detailed.json").summary;
     let mut file: Value = serde_json::from_slice(&fixture("vllm-detailed.json")).unwrap();
-    // As versions before 0.10 write it.
+    // Versions before 0.10 do not write these lists.
     for later in ["start_times", "queue_times", "latencies"] {
         file.as_object_mut().unwrap().remove(later);
     }
@@ -364,7 +364,7 @@ fn requests_without_start_times_have_the_figures_of_each_and_none_of_the_course(
     let told = summary.findings.iter().find(|f| f.code == "imported_no_start_times").unwrap();
     assert!(told.message.contains("0.10"), "{}", told.message);
     assert!(!summary.findings.iter().any(|f| f.code == "imported_no_requests"));
-    // A list that is too short is still told.
+    // A list that is too short is still reported.
     file["itls"].as_array_mut().unwrap().pop();
     let error = import("old.json", file.to_string().as_bytes()).unwrap_err().to_string();
     assert!(error.contains("`itls` has 3"), "{error}");

@@ -1,7 +1,8 @@
-//! How long prompts take to make, and how much memory: `make_prompts [COUNT] [LENGTH] [TOKENIZER]
-//! [text|ids] [check]`, by default 100,000 text prompts of 1,024 tokens by the embedded tokenizer.
-//! Prints seconds, misses and the peak of memory; with `check` it encodes every prompt once more,
-//! and says how many have another number of tokens. It sends nothing.
+//! Measures the time and the memory that it takes to make prompts:
+//! `make_prompts [COUNT] [LENGTH] [TOKENIZER] [text|ids] [check]`. By default it makes 100,000 text
+//! prompts of 1,024 tokens with the embedded tokenizer. It prints the time in seconds, the number of
+//! prompts with another length, and the peak of memory. With `check` it encodes every text again, and
+//! prints how many have another number of tokens. It sends nothing.
 
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! Makes `assets/tokenizer.json` from the texts of `corpus/`: byte-level BPE, 6,144 tokens.
 //!
-//! `cargo run --release -p inferometer-workload --example train_tokenizer`. The result depends on
-//! nothing but the texts and this file.
+//! Run it with `cargo run --release -p inferometer-workload --example train_tokenizer`. The result
+//! depends only on the texts and this file.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ use tokenizers::{SplitDelimiterBehavior, Tokenizer};
 
 const VOCABULARY: usize = 6_144;
 
-/// Words with the space before them, digits one to three at a time, marks, white space. It has no
-/// look-around, so it runs in linear time.
+/// Splits text into words with the space before them, one to three digits, other characters such as
+/// punctuation, and single white space. The pattern has no look-around, so it runs in linear time.
 const PATTERN: &str = r" ?\p{L}+| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s";
 
 fn main() -> tokenizers::Result<()> {

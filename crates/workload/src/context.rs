@@ -1,5 +1,4 @@
-//! What all prompts of a run have in common: tokenizer, seed, form. Prompts themselves are made by the
-//! workloads.
+//! What all prompts of a run have in common: tokenizer, seed and form. The workloads make the prompts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +16,8 @@ pub struct PromptContext {
     pub tokenizer: Arc<dyn Tokenizer>,
     /// The seed of every random choice.
     pub seed: u64,
-    /// A text that goes into every random stream, so that each run has prompts of its own.
+    /// A text that goes into the random streams of words and of the order of text blocks, so that each
+    /// run has different prompts. Lengths, groups and the choice of conversations do not depend on it.
     pub salt: String,
     /// The form in which prompts are sent.
     pub form: PromptForm,
@@ -35,13 +35,13 @@ impl PromptContext {
         Self { tokenizer, seed, salt, form, reserve: 0, made }
     }
 
-    /// The number of prompts made so far; it can be read while prompts are made.
+    /// The counter of the prompts made so far. It can be read while prompts are made.
     pub fn made(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.made)
     }
 
-    /// Calls `make` for each index from `0` to `count - 1` on several threads, and returns the prompts
-    /// in the order of their indexes.
+    /// Calls `make` for each index from `0` to `count - 1`, on several threads if there are enough.
+    /// Returns the prompts in the order of their indexes.
     ///
     /// # Errors
     /// The error of the lowest index for which `make` failed.
@@ -57,7 +57,7 @@ impl PromptContext {
         })
     }
 
-    /// The tokens of the prompt itself: `input_length` less the tokens that the server adds.
+    /// The number of tokens of the prompt itself: `input_length` minus the tokens that the server adds.
     ///
     /// # Errors
     /// If that leaves no tokens for the prompt.

@@ -1,5 +1,5 @@
-//! The files of data sets: only regular ones, of a limited size, and no row of them so large that it
-//! would take much memory once it is parsed. It knows no format.
+//! Opens the files of data sets. They must be regular files of at most [`MAX_FILE_BYTES`]. A row that
+//! would take too much memory after parsing is an error. Formats are not known here.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -12,15 +12,15 @@ use inferometer_net::file;
 
 use crate::error::WorkloadError;
 
-/// The largest file of a data set, in bytes: ShareGPT's is 673 MB.
+/// The largest file of a data set, in bytes (1 GiB). That of ShareGPT has 673 MB.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
-/// The largest row of a file, in bytes; counting its tokens takes about forty times as much
+/// The largest row of a file, in bytes (8 MiB). Counting its tokens takes about forty times as much
 /// memory.
 pub const MAX_ROW_BYTES: usize = 8 << 20;
-/// Memory that one row may take once it is parsed, in bytes.
+/// The most memory that one row may take after parsing, in bytes (256 MiB).
 const MAX_PARSED_BYTES: usize = 256 << 20;
 
-/// Bytes read at a time.
+/// The number of bytes that are read at a time.
 const CHUNK: usize = 1 << 20;
 
 /// What ends a row.
@@ -32,7 +32,8 @@ pub(crate) enum RowEnd {
     Told,
 }
 
-/// Opens a file whose rows are read one after the other.
+/// Opens a file whose rows are read one after the other. A row above the limits is an error of the
+/// reader.
 ///
 /// # Errors
 /// When it is no regular file, too large, or cannot be opened.
@@ -52,7 +53,7 @@ pub fn check(path: &Path) -> Result<(), WorkloadError> {
     if path.is_dir() { Ok(()) } else { open_file(path).map(drop) }
 }
 
-/// Opens a file whose format does not read it row by row from the start (Parquet).
+/// Opens a regular file of at most [`MAX_FILE_BYTES`]. Its rows are not limited.
 ///
 /// # Errors
 /// As [`open`].
@@ -87,12 +88,13 @@ pub(crate) struct DataSetReader {
     pub meter: RowMeter,
 }
 
-/// The bytes of the current row as far as it was read, and those that it takes once it is parsed.
+/// Measures the current row: the bytes read so far, and an upper bound of the memory that they take after
+/// parsing. Clones share their numbers.
 #[derive(Clone, Default)]
 pub(crate) struct RowMeter(Rc<Cell<(usize, usize)>>);
 
 impl RowMeter {
-    /// The next row begins.
+    /// Notes that the next row begins.
     pub fn next_row(&self) {
         self.0.set((0, 0));
     }
@@ -103,7 +105,7 @@ impl RowMeter {
         self.0.set((read + bytes.len(), parsed + parsed_bytes(bytes)));
     }
 
-    /// Why the current row is too large, if it is.
+    /// The reason why the current row is too large; `None` if it is not.
     fn too_large(&self) -> Option<String> {
         let (read, parsed) = self.0.get();
         let (most_read, most_parsed) = (MAX_ROW_BYTES >> 20, MAX_PARSED_BYTES >> 20);
@@ -117,7 +119,8 @@ impl RowMeter {
     }
 }
 
-/// Fails where a row takes too much memory.
+/// A file that returns an error if the current row is too large. A row that begins and ends within one
+/// read of [`CHUNK`] bytes is not measured.
 pub(crate) struct RowLimit {
     inner: File,
     row_end: RowEnd,
@@ -152,7 +155,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.jsonl");
         let mut file = File::create(&path).unwrap();
-        // As one row it would take too much; as many it does not.
+        // As one row this text would take too much memory; as many rows it does not.
         for _ in 0..16 {
             file.write_all(&[b"{\"a\":[1,2]}\n".repeat(4_096), vec![b' '; 1 << 20]].concat())
                 .unwrap();

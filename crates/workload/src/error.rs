@@ -1,5 +1,5 @@
-//! Errors of this crate: why requests cannot be made. A prompt of an inexact length is no error, but
-//! a [`crate::Note`].
+//! Errors of this crate: why requests cannot be made. A prompt of an inexact length is not an error but a
+//! [`crate::Note`].
 
 use std::path::{Path, PathBuf};
 
@@ -28,15 +28,15 @@ pub enum WorkloadError {
         /// The first names in it.
         found: String,
     },
-    /// A file that cannot be read.
+    /// A tokenizer file that cannot be read.
     #[error("tokenizer: cannot read {}: {reason}", path.display())]
     UnreadableTokenizer {
         /// The file.
         path: PathBuf,
-        /// The message of the operating system.
+        /// Why it cannot be read.
         reason: String,
     },
-    /// A file that holds something else.
+    /// A file that is not a tokenizer.
     #[error(
         "tokenizer: {} is not a Hugging Face tokenizer.json: {reason}", path.display()
     )]
@@ -46,7 +46,7 @@ pub enum WorkloadError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A tokenizer that the hub, or its cache, did not give.
+    /// A tokenizer that is not in the hub's cache and cannot be downloaded.
     #[error(
         "tokenizer: cannot get tokenizer.json of `{id}`: {reason} (cache: {}; hub: {endpoint}); \
          download it on another machine and give its path, set HF_ENDPOINT to a mirror or HF_HOME \
@@ -58,15 +58,15 @@ pub enum WorkloadError {
         id: String,
         /// The hub's cache folder.
         cache: PathBuf,
-        /// The hub's address, or why it was not asked.
+        /// The hub's address, or why the hub was not contacted.
         endpoint: String,
         /// What failed.
         reason: String,
     },
-    /// A tokenizer that failed at work.
+    /// A tokenizer that failed to encode or decode.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
-    /// A vocabulary of which no prompt can be made.
+    /// A vocabulary with too few plain words to make prompts.
     #[error(
         "tokenizer {tokenizer}: only {found} of its tokens are words that are unchanged by \
             decoding and encoding, but prompts need {needed}; use another tokenizer"
@@ -79,7 +79,7 @@ pub enum WorkloadError {
         /// How many are needed.
         needed: usize,
     },
-    /// Nothing is left of the input length for the prompt.
+    /// An input length that leaves no tokens for the prompt itself.
     #[error(
         "input length {input_length}: tokens added by the server and the shared prefix already \
             have {reserve} tokens; give a length above {reserve}"
@@ -87,18 +87,18 @@ pub enum WorkloadError {
     NothingLeft {
         /// The length asked for.
         input_length: u32,
-        /// Tokens that the server adds, and those of a shared beginning.
+        /// The number of tokens that the server adds, plus those of a shared prefix.
         reserve: u32,
     },
-    /// A data set that cannot be opened or read.
+    /// A data set that cannot be opened or read, or is too large, or has the wrong format.
     #[error("data set {}: {reason}", path.display())]
     UnreadableDataSet {
         /// The file.
         path: PathBuf,
-        /// The message of the operating system.
+        /// Why it cannot be used.
         reason: String,
     },
-    /// A data set that is not JSON, or not an array.
+    /// A data set that is not valid JSON, or has another structure than expected.
     #[error("data set {}: row {row}, line {line}, column {column}: {reason}", path.display())]
     MalformedDataSet {
         /// The file.
@@ -120,20 +120,20 @@ pub enum WorkloadError {
     NotATrace {
         /// The file.
         path: PathBuf,
-        /// What was found, and what a trace has.
+        /// What was found, and what the first line of a trace has.
         reason: String,
     },
-    /// A data set of which no row can be used.
+    /// A data set without a usable row.
     #[error("data set {}: none of its {rows} rows can be used; {why}", path.display())]
     EmptyDataSet {
         /// The file.
         path: PathBuf,
-        /// Rows read.
+        /// The number of its rows.
         rows: u64,
-        /// The first reasons.
+        /// Why they cannot be used.
         why: String,
     },
-    /// A trace that is scaled to more requests than can be held.
+    /// A trace that is scaled to more requests than are allowed.
     #[error(
         "data set {}: --trace-scale {scale} makes more than {most} requests from {rows} rows; give \
             a smaller --trace-scale, or a shorter --trace-window", path.display()
@@ -141,14 +141,14 @@ pub enum WorkloadError {
     TooMuchOfATrace {
         /// The file.
         path: PathBuf,
-        /// Its rows within the window.
+        /// The number of its rows within the window.
         rows: u64,
         /// The factor asked for.
         scale: String,
-        /// The most requests that are made.
+        /// The most requests that are allowed.
         most: u32,
     },
-    /// A pass that a file of requests does not have.
+    /// A pass of which a file of requests has too few requests, or none.
     #[error(
         "data set {}: {wanted} are requested, but it has {found}; leave out lengths, loads and \
             counts, which the file defines", path.display()
@@ -158,10 +158,10 @@ pub enum WorkloadError {
         path: PathBuf,
         /// What was asked for.
         wanted: String,
-        /// How many it has.
+        /// How many requests it has for the pass.
         found: usize,
     },
-    /// A data set without a first turn of the length asked for.
+    /// A ShareGPT file without a first turn of the requested length.
     #[error(
         "data set {}: none of its {conversations} conversations has a first turn of \
          {input_length} to {most} tokens (the longest has {longest}); use another input length \
@@ -177,7 +177,7 @@ pub enum WorkloadError {
         /// The longest first turn, in tokens.
         longest: u32,
     },
-    /// No conversation of a data set is within the limits of the serving run.
+    /// A data set without a conversation within the limits of the serving run.
     #[error(
         "data set {}: none of its {conversations} conversations has a prompt and an answer of {} \
          tokens or more, a prompt of at most {} and both together at most {}; change min_tokens, \
@@ -208,7 +208,7 @@ pub enum WorkloadError {
         /// The number of characters of a block.
         block: usize,
     },
-    /// A data set that a plan names and the cache does not hold.
+    /// A data set that a plan names, and that is not in the cache.
     #[error(
         "data set {name}: {} does not exist; download it with `inferometer fetch {name}`, or give \
             the path of the file", path.display()
@@ -219,7 +219,7 @@ pub enum WorkloadError {
         /// Where it would be.
         path: PathBuf,
     },
-    /// A data set that may not be downloaded.
+    /// A data set that is not in the cache and must not be downloaded.
     #[error(
         "data set {name}: {} does not exist, and HF_HUB_OFFLINE forbids downloads; copy the file \
             there from {address}, or unset the variable", path.display()
@@ -246,10 +246,10 @@ pub enum WorkloadError {
         address: String,
         /// What failed.
         reason: String,
-        /// Where it is stored.
+        /// Where the file would be stored.
         destination: PathBuf,
     },
-    /// A data set that is not what it should be.
+    /// A file of a data set whose checksum is not the expected one.
     #[error(
         "data set {name}: {} has the checksum {found} instead of {expected}: it is another \
             version, or damaged; remove it to download it again, or give the file itself with \
@@ -261,9 +261,9 @@ pub enum WorkloadError {
         name: &'static str,
         /// The file.
         path: PathBuf,
-        /// What was expected.
+        /// The expected SHA-256.
         expected: String,
-        /// What was found.
+        /// The SHA-256 of the file.
         found: String,
     },
     /// A file that cannot be written.

@@ -1,7 +1,10 @@
-//! Prompts of an exact number of tokens. To decode tokens and to encode the text again may give
-//! another number of tokens, so the text is counted, corrected and counted again, a bounded number
-//! of times. The result states the tokens that were counted, which may still not be the number
-//! asked for; [`inexact`] notes that.
+//! Prompts of an exact number of tokens. Decoding tokens and encoding the text again may give another
+//! number of tokens. So the text is counted, corrected and counted again, at most [`TRIES`] times. A
+//! prompt states its counted tokens, which may still not be the requested number; [`inexact`] makes a
+//! note of that.
+//!
+//! A tag is a sequence of seeded words at the beginning of a prompt. It makes prompts differ within their
+//! first KV block.
 
 use inferometer_model::cell::CellPlan;
 use inferometer_model::request::{Prompt, Request};
@@ -16,17 +19,17 @@ use crate::parallel;
 use crate::scope::PromptForm;
 use crate::tokenizer::is_han;
 
-/// Largest number of attempts at one prompt.
+/// The most attempts at one prompt.
 const TRIES: u32 = 32;
 
-/// Attempts that correct the length only; later ones also replace words.
+/// The number of first attempts that correct only the length; later ones also replace a word.
 const PLAIN_TRIES: u32 = 4;
 
-/// Random bits of a tag: among a million prompts, two have the same tag with a probability below
-/// 1e-7.
+/// Random bits of a full tag. Among a million prompts, the probability that any two have the same tag is
+/// below 1e-7.
 const TAG_BITS: u32 = 64;
 
-/// Plain words that a tokenizer must have, so that prompts differ.
+/// The fewest plain words that a tokenizer must have, so that prompts differ.
 const FEWEST_WORDS: usize = 16;
 
 /// A prompt with the number of its tokens.
@@ -34,12 +37,12 @@ const FEWEST_WORDS: usize = 16;
 pub struct SizedPrompt {
     /// The prompt.
     pub prompt: Prompt,
-    /// Its tokens, as the tokenizer counts them.
+    /// The number of its tokens, counted by the tokenizer or exact by construction.
     pub counted: u32,
 }
 
 impl SizedPrompt {
-    /// The request of this prompt; the tokens that the server adds are counted too.
+    /// The request with this prompt. Its count includes the tokens that the server adds.
     pub fn request(self, context: &PromptContext, cell: CellPlan) -> Request {
         Request {
             counted_tokens: Some(self.counted + context.reserve),
@@ -61,13 +64,13 @@ pub fn require_plain_words(tokenizer: &dyn Tokenizer) -> Result<(), WorkloadErro
     Ok(())
 }
 
-/// The note that prompts have fewer tokens of their own than a full tag.
+/// A note if prompts with this number of own tokens cannot have a full tag; otherwise `None`.
 pub fn short_tag(context: &PromptContext, tokens: u32) -> Option<Note> {
     let full = full_tag(context.tokenizer.plain_ids().len());
     (tokens < full).then_some(Note::ShortTag { tokens, full })
 }
 
-/// The note that prompts do not have the length that was asked for, without the reserve.
+/// A note if prompts do not have `length` tokens, without those that the server adds; otherwise `None`.
 pub fn inexact(context: &PromptContext, made: &[SizedPrompt], length: u32) -> Option<Note> {
     let off = || made.iter().map(|made| made.counted).filter(|counted| *counted != length);
     let farthest = off().max_by_key(|counted| counted.abs_diff(length))?;
@@ -78,7 +81,7 @@ pub fn inexact(context: &PromptContext, made: &[SizedPrompt], length: u32) -> Op
     })
 }
 
-/// An endless sequence of seeded words of a tokenizer.
+/// An endless sequence of a tokenizer's plain words, drawn from a random stream.
 pub struct Words<'a> {
     tokenizer: &'a dyn Tokenizer,
     rng: ChaCha8Rng,
@@ -110,7 +113,8 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Tokens of a full tag, which has [`TAG_BITS`] random bits, for a number of plain ids.
+/// The number of tokens of a full tag, which has at least [`TAG_BITS`] random bits. `plain_ids` is the
+/// number of plain ids to draw from.
 pub fn full_tag(plain_ids: usize) -> u32 {
     // Integers only: the last digit of a logarithm may differ between machines.
     let (mut tags, mut tokens) = (1_u128, 0);
@@ -121,7 +125,7 @@ pub fn full_tag(plain_ids: usize) -> u32 {
     tokens
 }
 
-/// Tokens of the tag of a prompt of `length` tokens: at most half of the prompt.
+/// The number of tokens of the tag in a prompt of `length` tokens: at most half of the prompt.
 pub fn tag_of(length: u32, plain_ids: usize) -> u32 {
     full_tag(plain_ids).min(length / 2)
 }
@@ -135,13 +139,13 @@ pub fn words(
     text_after(tokenizer, words, length, "", &[])
 }
 
-/// One in so many texts is counted if the tokenizer is known to keep words apart.
+/// If the tokenizer is known to keep words apart, one of this many texts is counted as a check.
 const COUNTED_ONE_IN: usize = 256;
 
-/// Makes `count` texts, each joined from the words of `positions` if the tokenizer has them as text.
-/// If the tokenizer keeps words apart, so that n words are n tokens, only one text in 256 is counted
-/// as a check; otherwise, or if the check fails, every text is. A text that does not have its length
-/// is made by `search`, which counts and corrects.
+/// Makes `count` texts. If the tokenizer has its words as text, each text is joined from the words at its
+/// `positions`. If the tokenizer also keeps words apart, n words are n tokens, and only one text in 256
+/// is counted as a check. Otherwise, or if the check fails, every text is counted. `search` makes a text
+/// whose count is wrong, and all texts if the tokenizer has no words as text; it counts and corrects.
 pub fn texts(
     context: &PromptContext,
     count: usize,
@@ -176,7 +180,7 @@ pub fn texts(
     })
 }
 
-/// The text of these words, if it has one token for each.
+/// The text of these words; `None` if it does not have one token for each word.
 fn composed(
     tokenizer: &dyn Tokenizer,
     plain: &PlainWords,
@@ -187,7 +191,7 @@ fn composed(
     Ok(holds.then_some(SizedPrompt { prompt: Prompt::Text(text), counted }))
 }
 
-/// The text `head`, then words; `length` tokens together.
+/// A prompt of `length` tokens: the text `head`, then words.
 pub fn words_behind(
     tokenizer: &dyn Tokenizer,
     words: &mut Words,
@@ -197,8 +201,8 @@ pub fn words_behind(
     text_after(tokenizer, words, length, head, &[])
 }
 
-/// A prompt of the plain ids at these positions. If their text has another number of tokens, words
-/// are replaced by others from `words`.
+/// A prompt of the plain ids at these positions. If their text has another number of tokens, further
+/// words from `words` replace some of them.
 pub fn at_positions(
     tokenizer: &dyn Tokenizer,
     words: &mut Words,
@@ -226,8 +230,8 @@ pub fn at_positions(
     text_after(tokenizer, words, counted, "", &ids())
 }
 
-/// A tag of `tag` words, then as many tokens of `body` as fit, then further words if a cut at a whole
-/// character left room; `length` tokens together.
+/// A prompt of `length` tokens: a tag of `tag` words, a line break, then as many tokens of `body` as fit.
+/// If the end of `body` is cut at a whole character and tokens are missing, words follow.
 pub fn tagged(
     tokenizer: &dyn Tokenizer,
     words: &mut Words,
@@ -242,7 +246,8 @@ pub fn tagged(
     text_after(tokenizer, words, length, &head, &body[..body.len().min((length - tag) as usize)])
 }
 
-/// `head`, then the text of a prefix of `body`, then words; `length` tokens together.
+/// A prompt of `length` tokens: `head`, then the text of a prefix of `body`, then words. If no attempt
+/// has the exact length, the result is the nearest one.
 fn text_after(
     tokenizer: &dyn Tokenizer,
     words: &mut Words,
@@ -264,7 +269,7 @@ fn text_after(
         if counted == length {
             break;
         }
-        // If two words are one token together, another word separates them.
+        // Two neighbouring words may form one token together, so the last word is replaced.
         if attempt >= PLAIN_TRIES && filler.pop().is_some() {
             filler.push(words.draw());
         }
@@ -294,7 +299,8 @@ fn joined(
     }
     if !filler.is_empty() {
         let words = tokenizer.decode(filler)?;
-        // Some tokenizers drop the space before the first word; Chinese characters have none.
+        // Some tokenizers drop the space before the first word when they decode. Chinese characters have
+        // none.
         let is_separate = words.starts_with(|first: char| first == ' ' || is_han(first));
         if !text.is_empty() && !is_separate {
             text.push(' ');

@@ -1,9 +1,10 @@
-//! Where prompts come from: random words, data sets, traces, conversations; and the tokenizers that
-//! count and make them.
+//! Where prompts come from: random words, data sets, traces and conversations. Also the tokenizers that
+//! count tokens and make prompts.
 //!
-//! [`OpenWorkload::requests`] makes the requests of one pass: the same ones for the same plan, seed,
-//! salt and scope, on every machine and with any number of threads. Nothing here sends a request,
-//! reads a clock or draws from another random stream than [`inferometer_stats::seed`].
+//! [`OpenWorkload::requests`] makes the requests of one pass. The same plan, tokenizer, seed, salt and
+//! scope give the same requests, on every machine and with any number of threads. All random choices come
+//! from [`inferometer_stats::seed`]. No request is sent to the measured server. Only [`fetch`] and
+//! [`tokenizer::hub`] use the network.
 
 pub mod error;
 

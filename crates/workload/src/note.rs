@@ -1,52 +1,54 @@
-//! How the prompts of a pass may differ from what was asked for. A note is never an error: requests
-//! are sent, and the report says what differs.
+//! How the prompts of a pass may differ from what the plan asks for. A note is never an error: the
+//! requests are sent, and the report states the difference.
 
 use std::fmt;
 
-/// How the prompts of a pass differ from what was asked for.
+/// How the prompts of a pass differ from what the plan asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// Prompts whose length is not the one that was asked for.
+    /// Prompts that do not have the requested length.
     Inexact {
         /// How many.
         prompts: u64,
-        /// The length asked for.
+        /// The requested length, in tokens.
         asked: u32,
-        /// The length that differs most from it.
+        /// The counted length that differs most from it, in tokens.
         farthest: u32,
     },
-    /// Prompts too short for a full tag, so that some may repeat within the run.
+    /// Prompts that are too short for a full tag. Some may repeat within the run.
     ShortTag {
-        /// Tokens of the tag that they have.
+        /// The tokens of their tag.
         tokens: u32,
-        /// Tokens of a full tag.
+        /// The tokens of a full tag.
         full: u32,
     },
-    /// Prompts that use a conversation again: behind the tag they repeat an earlier prompt.
+    /// Prompts that use a conversation again. Without their tag, if they have one, they repeat an earlier
+    /// prompt.
     Reused {
         /// How many.
         prompts: u64,
-        /// Conversations of the length that was asked for.
+        /// The number of conversations that have the requested length.
         available: u64,
     },
-    /// Prompts whose rows the run has sent before.
+    /// Prompts whose rows were sent earlier in the run.
     RowsAgain {
         /// How many.
         prompts: u64,
-        /// Rows that can be used.
+        /// The number of usable rows.
         rows: u64,
     },
-    /// Blocks that overlap an earlier block of the run. No two blocks begin at the same character.
+    /// Blocks that may overlap an earlier block of the run. With blocks of n characters, no two begin at
+    /// the same character in the first n rounds through the corpus.
     Overlapping {
         /// How many.
         prompts: u64,
-        /// Blocks of that size that do not overlap.
+        /// The number of blocks of that size that do not overlap.
         available: u64,
     },
 }
 
 impl Note {
-    /// Whether it depends on the prompts of earlier passes.
+    /// Whether the note depends on the prompts of earlier passes.
     pub fn depends_on_earlier(&self) -> bool {
         match self {
             Self::Reused { .. } | Self::RowsAgain { .. } | Self::Overlapping { .. } => true,
@@ -54,7 +56,8 @@ impl Note {
         }
     }
 
-    /// Adds the note of a chunk to those of the chunks before it; notes of one kind are merged.
+    /// Adds the note of a chunk to those of the chunks before it. Notes of inexact lengths become one
+    /// note, and so do notes of short tags. Of equal notes, one is kept.
     pub fn add_to(self, notes: &mut Vec<Self>) {
         for note in notes.iter_mut() {
             match (&mut *note, &self) {

@@ -1,5 +1,5 @@
-//! Runs a function for many indices on several threads. Results are in order of the index and do
-//! not depend on the number of threads.
+//! Runs a function for many indices on several threads. The results are in the order of the indices and
+//! do not depend on the number of threads.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -8,8 +8,8 @@ use std::thread;
 use inferometer_model::tokenizer::Tokenizer;
 use inferometer_net::thread::spawn_scoped;
 
-/// Returns `work(0)` to `work(count - 1)`, or the error of the lowest index that failed. Uses as many
-/// threads as the tokenizer serves at once.
+/// Returns the results of `work(0)` to `work(count - 1)`, or the error of the lowest index that failed.
+/// Uses as many threads as the tokenizer can serve at the same time, by default one per processor.
 pub fn in_order<T, E>(
     tokenizer: &dyn Tokenizer,
     count: usize,
@@ -34,7 +34,7 @@ where
     T: Send,
     E: Send,
 {
-    // A thread costs more than a handful of prompts.
+    // Starting a thread takes longer than making a few prompts.
     let threads = threads.min(count / 8).max(1);
     if threads == 1 {
         return (0..count).map(work).collect();
@@ -50,7 +50,7 @@ where
             .into_iter()
             .map(|(part, handle)| match handle {
                 Ok(handle) => handle.join().unwrap_or_else(|panic| resume_unwind(panic)),
-                // The system gives no more threads: this one does it.
+                // The system could not start the thread, so this thread does its part.
                 Err(_) => part_of(part),
             })
             .collect()

@@ -1,9 +1,9 @@
 //! The workload `random`: seeded words of the vocabulary.
 //!
-//! The words of each prompt come from a random stream of its own, labelled with the salt of the
-//! run, the pass and the index. So the salt changes the first token, and prompts differ within their
-//! first KV block. A prompt shorter than a full tag (about six tokens) has fewer bits to differ in:
-//! prompts of one or two tokens do repeat.
+//! Each prompt has its own random stream of words, labelled with the salt of the run, the pass and the
+//! index. So a new salt changes prompts from the first token on, and prompts differ within their first KV
+//! block. A prompt shorter than a full tag (about six tokens) has fewer random bits: prompts of one or
+//! two tokens do repeat.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The list of workloads: which definition opens the workload of a plan. A further workload is a
-//! file with its definition, and a line of [`definition`].
+//! The list of workloads: which definition opens the workload of a plan. To add a workload, add a file
+//! with its definition, and an arm in [`definition`].
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn definition(plan: &WorkloadPlan) -> Box<dyn WorkloadDefinition + '_> {
     }
 }
 
-/// A workload, opened, with the context of its prompts: it makes the requests of a run.
+/// An opened workload with the context of its prompts. It makes the requests of a run.
 #[derive(Clone)]
 pub struct OpenWorkload {
     workload: Arc<dyn Workload>,
@@ -46,7 +46,7 @@ pub struct OpenWorkload {
 }
 
 impl OpenWorkload {
-    /// Opens the workload of a plan: text prompts, with nothing reserved.
+    /// Opens the workload of a plan. Its prompts are text, and no tokens are reserved for the server.
     ///
     /// # Errors
     /// If the data set cannot be used, or the tokenizer has too few plain words.
@@ -61,8 +61,8 @@ impl OpenWorkload {
         Ok(Self { workload: definition(plan).open(&context)?, context })
     }
 
-    /// The same context with the workload `random`: for requests beside the measurement, which no
-    /// data set provides.
+    /// The workload `random` with the same context. It makes requests outside of the measurement, for
+    /// which a data set may have no prompts.
     pub fn random_words(&self) -> Self {
         Self { workload: Arc::new(RandomWords), context: self.context.clone() }
     }
@@ -96,8 +96,8 @@ impl OpenWorkload {
     }
 }
 
-/// Completes the passes of a plan with what they take from the data set of its workload: the
-/// instants of a trace or of rows, the turns of conversations.
+/// Completes the passes of a plan with what they take from the data set of its workload: the arrival
+/// times of a trace or of rows, the turns and think times of conversations.
 ///
 /// # Errors
 /// If the data set cannot be used.

@@ -1,5 +1,5 @@
-//! The workload `replay`, and the file that it reads. `--dump-workload` writes one line per request
-//! that was sent, after a first line with the settings; `--workload replay` sends the same requests,
+//! The workload `replay`, and the file that it reads. `--dump-workload` writes a first line with the
+//! settings, then one line for each request that was sent. `--workload replay` sends the same requests,
 //! byte for byte and with the same `workload_hash`. HTTP headers and API keys are never in the file.
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ use crate::workload::{
 /// The version of the format.
 pub const SCHEMA: &str = "inferometer.workload/1";
 
-/// Requests that are sent outside of measured passes; they are random words.
+/// The scopes of requests that are sent outside of measured passes; they are random words.
 const UNMEASURED: [&str; 2] = ["warm-up", "check"];
 
 /// Keys of a plan that determine how requests are sent. Lengths, passes, counts, seed and salt are
@@ -64,12 +64,12 @@ pub struct DumpHeader {
     pub schema: String,
     /// Lengths of the grid, loads, counts, sampling, seed and salt.
     pub plan: Map<String, Value>,
-    /// Whether a pass sent at recorded instants: its requests are then due at their `due_ns`.
+    /// Whether a pass sent its requests at recorded arrival times. They are then due at their `due_ns`.
     #[serde(default)]
     pub recorded: bool,
 }
 
-/// A key of the grid, and the length of a cell that belongs to it.
+/// A key of the grid, and the function that returns the matching length of a cell.
 type Axis = (&'static str, fn(&CellPlan) -> u32);
 
 impl DumpHeader {
@@ -94,18 +94,18 @@ impl DumpHeader {
             ("output_lengths", |cell| cell.output_length),
         ];
         for (key, length) in axes {
-            // Without a grid, requests have their own lengths and the key is left out.
+            // Without a grid, requests have lengths of their own, so the key is left out.
             let lengths = axis(length);
             if lengths != [0] {
                 keys.insert(key.to_owned(), lengths.into());
             }
         }
-        // The default passes depend on the workload.
+        // The default passes depend on the workload, so they are written too.
         let named: Vec<&str> = plan.passes.iter().filter_map(name_of).collect();
         if !named.is_empty() {
             keys.insert("passes".to_owned(), named.into());
         }
-        // Its default depends on the workload too.
+        // The default of `ignore_eos` depends on the workload too.
         keys.insert("ignore_eos".to_owned(), plan.sampling.ignore_eos.into());
         keys.insert("salt".to_owned(), salt.into());
         keys.insert("seed".to_owned(), plan.seed.into());
@@ -151,14 +151,14 @@ pub struct DumpLine {
     pub pass: u32,
     /// The repeat, from 1.
     pub repeat: u32,
-    /// The cell of the grid; 0 where requests have lengths of their own.
+    /// The cell of the grid. A length is 0 if requests have lengths of their own.
     pub cell: CellPlan,
     /// The load of the pass: [`PassPlan::prompt_label`].
     pub load: String,
-    /// How its output is chosen and delivered.
+    /// How its output is sampled and delivered.
     pub sampling: Sampling,
-    /// When it is due, in nanoseconds from the start of the pass; absent if it is due after another
-    /// request. Random arrivals are drawn again from the seed; recorded ones are read from here.
+    /// When it is due, in nanoseconds from the start of the pass; `None` if it is due after another
+    /// request. A replay reads recorded arrivals from here; it draws random ones again from the seed.
     pub due_ns: Option<u64>,
     /// The request.
     pub request: Request,
@@ -187,10 +187,11 @@ fn malformed(path: &Path, line: usize, reason: String) -> WorkloadError {
     WorkloadError::MalformedDataSet { path, row, line, column: 1, reason }
 }
 
-/// The instants of the first pass that was sent at recorded ones. Every cell and repeat has the same.
+/// The arrival times of the first pass that has recorded ones. Those of all cells and repeats are the
+/// same.
 ///
 /// # Errors
-/// As [`Replay::open`]; also if a request has no instant.
+/// As [`Replay::open`]; also if a request has no `due_ns`, or they are not in ascending order.
 fn instants(dataset: &str) -> Result<Vec<Nanos>, WorkloadError> {
     let path = Path::new(dataset);
     let mut first_pass = None;
@@ -250,7 +251,7 @@ impl Replay {
     /// Reads the file.
     ///
     /// # Errors
-    /// If it cannot be read, or any line is malformed: without one request it is another workload.
+    /// If it cannot be read, or any line is malformed. Without that request it would be another workload.
     fn open(dataset: &str) -> Result<Self, WorkloadError> {
         let path = Path::new(dataset);
         let mut passes: BTreeMap<_, Vec<Request>> = BTreeMap::new();
@@ -262,7 +263,8 @@ impl Replay {
         Ok(Self { path: path.to_owned(), passes })
     }
 
-    /// Requests outside of measured passes: random words of the length of the cell's requests.
+    /// Requests outside of measured passes: random words, with the lengths of a recorded request of the
+    /// cell.
     fn unmeasured(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
         let Wanted { context, cell, .. } = *wanted;
         let here = self.passes.iter().find(|((name, ..), _)| *name == cell.to_string());

@@ -1,20 +1,20 @@
-//! Which pass prompts are made for, and in which form they are sent.
+//! The pass for which prompts are made, and the form in which they are sent.
 
 use inferometer_stats::seed;
 use rand_chacha::ChaCha8Rng;
 
-/// The pass that prompts are made for. It labels their random streams, so no two scopes of a run
-/// share one, and it says which part of a data set is still unused.
+/// The pass for which prompts are made. It labels their random streams, so two scopes of a run never
+/// share a stream. It also states which part of a data set is still unused.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PromptScope {
-    /// The cell, by a label that no other cell of the run has.
+    /// The label of the cell, unique within the run.
     pub cell: String,
-    /// The pass within the cell, the warm-up included, by a label that no other pass of it has.
+    /// The label of the pass, unique within its cell. A warm-up has a label too.
     pub pass: String,
     /// The repeat of the pass, from 0.
     pub repeat: u32,
-    /// Prompts of the same input length that earlier passes of the run take. A data set is used
-    /// from there on, so that passes do not share its rows.
+    /// The number of prompts of the same input length that earlier passes of the run use. The pass uses a
+    /// data set from this position on, so that passes do not share its rows.
     pub taken: u64,
 }
 

@@ -1,5 +1,5 @@
-//! What a workload is: where the prompts of a run come from. Which workloads there are is listed in
-//! [`crate::registry`], which nothing here depends on.
+//! A workload is the source of the prompts of a run. [`crate::registry`] lists all workloads; nothing
+//! here depends on it.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ pub(crate) trait WorkloadDefinition {
     /// If the data set cannot be used.
     fn open(&self, context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError>;
 
-    /// Writes into the passes of the plan what they take from the data set: the instants of a
-    /// trace, the turns of conversations. This does not depend on the tokenizer.
+    /// Writes into the passes of the plan what they take from the data set: the arrival times of a trace,
+    /// the turns and think times of conversations. This does not depend on the tokenizer.
     ///
     /// # Errors
     /// If the data set cannot be used.
@@ -32,7 +32,7 @@ pub(crate) trait WorkloadDefinition {
     }
 }
 
-/// A plan of core is configured by reference.
+/// The registry passes plans by reference, so a reference must be a definition too.
 impl<D: WorkloadDefinition + ?Sized> WorkloadDefinition for &D {
     fn open(&self, context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
         (**self).open(context)
@@ -43,41 +43,41 @@ impl<D: WorkloadDefinition + ?Sized> WorkloadDefinition for &D {
     }
 }
 
-/// The requests that a pass wants.
+/// The requests that are wanted for a pass.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
-    /// What prompts have in common.
+    /// What all prompts of the run have in common.
     pub context: &'a PromptContext,
-    /// The cell.
+    /// The input length and the output length.
     pub cell: CellPlan,
     /// The pass.
     pub scope: &'a PromptScope,
-    /// How many.
+    /// The number of requests.
     pub count: usize,
 }
 
-/// A source of requests, opened.
+/// An opened workload: a source of requests.
 pub trait Workload: Send + Sync {
-    /// Makes the requests of one pass. They are the same for the same context, cell and
-    /// scope, on any number of threads.
+    /// Makes the requests of one pass. The same context, cell and scope give the same requests, on any
+    /// number of threads.
     ///
     /// # Errors
     /// If they cannot be made.
     fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError>;
 
-    /// One prompt of each form (text, token ids, messages) that is sent as the data set has it. A
-    /// dialect that cannot send one of these forms is refused before the run.
+    /// One example of each form (text, token ids, messages) in which prompts are sent unchanged from the
+    /// data set. Before the run, a dialect that cannot send one of these forms is refused.
     fn verbatim_prompts(&self) -> Vec<&Prompt> {
         Vec::new()
     }
 
-    /// The same requests in chunks, if they can be made while others are sent.
+    /// The requests in chunks; `None` if the workload cannot make them while earlier ones are sent.
     fn chunked(&self) -> Option<&dyn ChunkedRequests> {
         None
     }
 
-    /// The users' turns of the `count` conversations of a pass; `None` if requests do not follow
-    /// one another.
+    /// The users' turns of the `count` conversations of a pass; `None` if the workload has no
+    /// conversations.
     ///
     /// # Errors
     /// If they cannot be made.
@@ -90,7 +90,8 @@ pub trait Workload: Send + Sync {
         Ok(None)
     }
 
-    /// The number of requests that a trace holds; a pass of more plays it again.
+    /// The number of requests of a trace, after its selection and scaling; `None` if the workload has no
+    /// trace. A pass with more requests sends the trace again.
     fn trace_length(&self) -> Option<u64> {
         None
     }
@@ -106,7 +107,8 @@ pub trait ChunkedRequests {
     /// The sum of the input lengths of the first `count` requests, in tokens.
     fn input_tokens(&self, count: usize) -> u64;
 
-    /// Makes `count` requests from index `first` on: those that [`Workload::requests`] has there.
+    /// Makes `count` requests, beginning with index `first`. They are the same as those of
+    /// [`Workload::requests`] at these indexes.
     ///
     /// # Errors
     /// If they cannot be made.
@@ -119,12 +121,12 @@ pub trait ChunkedRequests {
     ) -> Result<RequestBatch, WorkloadError>;
 }
 
-/// Requests, with notes on how they differ from what was asked for.
+/// Requests, and notes on how they differ from what the plan asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestBatch {
-    /// In the order in which they are sent.
+    /// The requests, in the order in which they are sent.
     pub requests: Vec<Request>,
-    /// What differs.
+    /// How they differ.
     pub notes: Vec<Note>,
 }
 
@@ -133,9 +135,10 @@ pub struct RequestBatch {
 pub struct Turn {
     /// The text.
     pub text: String,
-    /// Input tokens that the plan asks for, of this turn alone.
+    /// Input tokens that the plan asks for, without those of earlier turns. A first turn includes the
+    /// tokens that the server adds.
     pub input_tokens: u32,
-    /// The same as counted by the tokenizer.
+    /// The same tokens, as counted by the tokenizer; `None` if its count is not used.
     pub counted_tokens: Option<u32>,
     /// Output tokens that the plan asks for.
     pub output_tokens: u32,
@@ -153,7 +156,7 @@ pub(crate) fn one_of_each_form<'a>(prompts: impl Iterator<Item = &'a Prompt>) ->
     found
 }
 
-/// Writes the instants of a data set into the pass that replays it, if there is one.
+/// Writes the arrival times of the data set into the first pass that replays it, if there is one.
 ///
 /// # Errors
 /// Those of `instants`.

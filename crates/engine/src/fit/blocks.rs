@@ -1,4 +1,4 @@
-//! Calibration on the blocks of a text-block log, of which only tokens per second are compared.
+//! Calibration on the blocks of a text-block log. Only output tokens per second are compared.
 
 use std::collections::BTreeSet;
 
@@ -8,18 +8,18 @@ use crate::error::EngineError;
 use crate::profile::{ColumnErrors, Profile};
 use crate::text_blocks::TextBlock;
 
-/// Logarithmic errors above this weigh less and less. A log leaves out the cost of its failed
-/// requests, so some rows are far off under all constants and must not distort them.
+/// The logarithmic error above which the weight of a row decreases. A log does not include the cost of its
+/// failed requests. So some rows have large errors with any constants, and must not distort the fit.
 const ROBUST: f64 = 0.02;
 
-/// A block of a log, as it was measured.
+/// A measured block of a log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuredBlock {
-    /// Characters of a block of text.
+    /// The characters of each block of text.
     pub block_characters: u32,
-    /// Characters of the requested output.
+    /// The characters of the requested output.
     pub requested_characters: u32,
-    /// The load that it was for the engine.
+    /// The block as a load of the engine.
     pub block: TextBlock,
     /// Output tokens per second.
     pub output_tokens_per_s: f64,
@@ -28,10 +28,10 @@ pub struct MeasuredBlock {
 const HEADER: &str = "block_characters,asked_characters,input_tokens,output_tokens,in_flight,\
                       completed,output_tokens_per_s";
 
-/// Reads blocks as CSV; lines that begin with `#` are notes. `path` is for messages.
+/// Parses blocks from CSV; lines that begin with `#` are ignored. `path` is only used in messages.
 ///
 /// # Errors
-/// When the header is another, or a field is no positive number.
+/// If the header is wrong, or a field is not a positive number.
 pub fn parse_blocks(text: &str, path: &str) -> Result<Vec<MeasuredBlock>, EngineError> {
     let block = |[characters, requested, input, output, in_flight, completed, speed]: [f64; 7]| {
         MeasuredBlock {
@@ -49,10 +49,10 @@ pub fn parse_blocks(text: &str, path: &str) -> Result<Vec<MeasuredBlock>, Engine
     Ok(csv::parse(text, path, HEADER)?.into_iter().map(block).collect())
 }
 
-/// Signed relative errors of the blocks: prediction / measurement - 1.
+/// Returns the signed relative errors of the blocks: prediction / measurement - 1.
 ///
 /// # Errors
-/// When the engine would refuse to start with the configuration.
+/// If the engine cannot start with the configuration.
 pub fn block_errors(
     profile: &Profile,
     config: &EngineConfig,
@@ -66,10 +66,10 @@ pub fn block_errors(
     blocks.iter().map(error).collect()
 }
 
-/// Fits the named constants of a profile to blocks; all others stay as they are.
+/// Fits the named constants of a profile to blocks. All other constants keep their values.
 ///
 /// # Errors
-/// As [`super::fit`].
+/// See [`super::fit`].
 pub fn fit_blocks(
     start: &Profile,
     config: &EngineConfig,
@@ -86,11 +86,11 @@ pub fn fit_blocks(
     })
 }
 
-/// Errors of every block under a fit without the blocks of its block length, then under one without
-/// the blocks of its requested length.
+/// Returns two errors of every block, from fits without the block: first without all blocks of its block
+/// length, then without all blocks of its requested length.
 ///
 /// # Errors
-/// As [`super::fit`].
+/// See [`super::fit`].
 pub fn leave_blocks_out(
     start: &Profile,
     config: &EngineConfig,
@@ -111,7 +111,7 @@ pub fn leave_blocks_out(
     Ok(found)
 }
 
-/// The distribution of absolute errors of the one column, in percent; there must be an error.
+/// Returns the distribution of the absolute errors of output tokens/s, in percent. `errors` must not be empty.
 pub fn block_error_percent(errors: &[f64]) -> ColumnErrors {
     let found = spread_of_errors(errors.iter().copied());
     ColumnErrors::from([("output_tokens_per_s".to_owned(), found)])

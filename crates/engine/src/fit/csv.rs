@@ -1,11 +1,11 @@
-//! Tables of positive numbers as CSV. Lines that begin with `#` are notes.
+//! Tables of positive numbers as CSV. Lines that begin with `#` are ignored.
 
 use crate::error::EngineError;
 
-/// The rows of a table of `N` columns; `path` is for messages.
+/// Parses the rows of a table with `N` columns. `path` is only used in messages.
 ///
 /// # Errors
-/// When the header is another, or a field is no positive number.
+/// If the header is not `header`, or a field is not a positive number.
 pub(super) fn parse<const N: usize>(
     text: &str,
     path: &str,

@@ -1,5 +1,5 @@
-//! Calibration: fits the constants of a profile to measured rows. [`crate::cost`] defines what the
-//! constants mean.
+//! Calibration: fits the constants of a profile to measured rows. [`crate::cost`] defines the meaning of the
+//! constants.
 
 mod blocks;
 mod csv;
@@ -33,59 +33,59 @@ use crate::weights::Weights;
 use inferometer_stats::percentile;
 use solve::least_squares;
 
-/// Requests of the one by one pass where outputs end by themselves.
+/// The number of requests in the one-by-one pass if outputs end by themselves.
 const ENDING_ONE_BY_ONE: u32 = 10;
 
-/// Weight of a ridge that holds the search of a profile's constants to its start: the residual of one
-/// unit on a parameter's axis. Rows scatter by about one percent, so a sixth of a unit weighs as much
-/// as one row: a fortieth of a bandwidth, a third of a time. Without the ridge the fit follows the
-/// scatter of few rows, and errors of left-out rows are up to twice as large.
+/// The weight of the ridge term that keeps the fitted constants near their start: the residual of one unit
+/// on a parameter's axis. Rows scatter by about 1 %, so a sixth of a unit weighs as much as one row. This is
+/// about 1/40 of a bandwidth, or up to 1/3 of a time. Without the ridge, the fit follows the scatter of few
+/// rows, and errors of left-out rows are up to twice as large.
 const TETHER: f64 = 0.06;
-/// The same for the blocks of a log, whose many rows determine few constants.
+/// The same weight for the blocks of a log, where many rows determine few constants.
 const BLOCKS_TETHER: f64 = 0.003;
 
-/// Measured rows of one model, and how they were made.
+/// The measured rows of one model, and how they were measured.
 #[derive(Clone, Debug)]
 pub struct MeasuredTable {
-    /// The model and the engine's arguments; its profile is replaced by the one that is fitted.
+    /// The model and the engine's arguments. The profile in it is ignored: the profile of the fit replaces it.
     pub config: EngineConfig,
     /// The rows.
     pub rows: Vec<MeasuredRow>,
-    /// Requests of the saturated pass.
+    /// The number of requests in the saturated pass.
     pub requests: u32,
 }
 
 impl MeasuredTable {
-    /// The table with only those rows that `keep` says.
+    /// Returns the table with only the rows that `keep` accepts.
     pub fn only(&self, keep: impl Fn(&MeasuredRow) -> bool) -> Self {
         let rows = self.rows.iter().copied().filter(keep).collect();
         Self { config: self.config.clone(), rows, requests: self.requests }
     }
 }
 
-/// Signed relative errors of one row: prediction / measurement - 1.
+/// The signed relative errors of one row: prediction / measurement - 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowError {
-    /// Of the output tokens per second.
+    /// The error of the output tokens per second.
     pub output_tokens_per_s: f64,
-    /// Of the latency per output token.
+    /// The error of the latency per output token.
     pub latency_per_output_token_ms: f64,
 }
 
-/// Compares the predictions of a profile with measured rows.
+/// Returns the errors of a profile's predictions, one for each row of the table.
 ///
 /// # Errors
-/// When a row's configuration is one that the engine would refuse to start with.
+/// If the engine cannot start with the configuration of a row.
 pub fn errors(profile: &Profile, table: &MeasuredTable) -> Result<Vec<RowError>, EngineError> {
     let mut config = table.config.clone();
     config.profile = profile.clone();
     let error = |row: &MeasuredRow| {
         config.max_model_len = Some(row.max_model_len);
-        // Requests that do not end by themselves are all alike.
+        // Requests that do not end by themselves are identical, so one is enough.
         let one_by_one = if row.mean_output.is_some() { ENDING_ONE_BY_ONE } else { 1 };
         let found =
             table_with_mean_output(&config, row.cell, row.mean_output, one_by_one, table.requests)?;
-        // A row without output is as wrong as can be.
+        // A row without output gets the largest possible error.
         let latency_ms = found.latency_per_output_token_ms.unwrap_or(f64::MAX);
         Ok(RowError {
             output_tokens_per_s: found.output_tokens_per_s / row.output_tokens_per_s - 1.0,
@@ -95,14 +95,13 @@ pub fn errors(profile: &Profile, table: &MeasuredTable) -> Result<Vec<RowError>,
     table.rows.iter().map(error).collect()
 }
 
-/// Fits the named constants of a profile to the rows of some tables; all others stay as they are.
+/// Fits the named constants of a profile to the rows of tables. All other constants keep their values.
 ///
-/// Minimises the sum of squared logarithmic errors of throughput and latency, with every constant
-/// within its bounds.
+/// Minimises the sum of squared logarithmic errors of throughput and latency, with every constant within its
+/// bounds. A ridge term keeps the constants near `start`.
 ///
 /// # Errors
-/// When a row's configuration is one that the engine would refuse to start with, or a name is none
-/// of [`PARAMETERS`].
+/// If the engine cannot start with the configuration of a row, or if a name is not in [`PARAMETERS`].
 pub fn fit(
     start: &Profile,
     tables: &[MeasuredTable],
@@ -114,9 +113,9 @@ pub fn fit(
     search(start, names, TETHER, |profile, ridge| residuals(profile, tables, ridge))
 }
 
-/// Searches the named constants for the least sum of squared residuals; all others stay as they are.
-/// `residuals` appends to the residuals of the ridge, whose weight is `tether`, and returns `None`
-/// where the engine cannot start with a profile.
+/// Searches for the named constants with the smallest sum of squared residuals. All other constants keep
+/// their values. `tether` is the weight of the ridge term. `residuals` appends to the residuals of the ridge,
+/// and returns `None` if the engine cannot start with a profile.
 fn search(
     start: &Profile,
     names: &[&str],
@@ -140,7 +139,8 @@ fn search(
     Ok(with(&point))
 }
 
-/// Appends the logarithmic errors of every row; `None` where the engine cannot start with the profile.
+/// Appends the logarithmic errors of every row to `residuals`. Returns `None` if the engine cannot start with
+/// the profile, or if a residual is not finite.
 fn residuals(
     profile: &Profile,
     tables: &[MeasuredTable],
@@ -155,9 +155,9 @@ fn residuals(
     residuals.iter().all(|residual| residual.is_finite()).then_some(residuals)
 }
 
-/// The profile at which the search for the named constants starts: round numbers, so that no constant
-/// of a fit without some rows is taken from these rows. Constants that have no round number start at
-/// their values in `profile`.
+/// Returns the profile at which the search for the named constants starts. It has round numbers, so that a fit
+/// without some rows takes no constant from these rows. Constants without a round number, and constants that
+/// are not named, keep their values in `profile`.
 pub fn round_start(profile: &Profile, names: &[&str]) -> Profile {
     let mut start = profile.clone();
     start.provenance.clear();
@@ -170,7 +170,7 @@ pub fn round_start(profile: &Profile, names: &[&str]) -> Profile {
     start
 }
 
-/// The constants that rows of these weights determine.
+/// Returns the names of the constants that rows of models with these weights determine.
 pub fn constants_of(weights: Weights) -> &'static [&'static str] {
     match weights {
         Weights::Fp16 | Weights::Fp32 | Weights::Fp8 => &SHARED,
@@ -179,15 +179,15 @@ pub fn constants_of(weights: Weights) -> &'static [&'static str] {
     }
 }
 
-/// What differs in TGI from vLLM on the same card: its host, and its kernels' speed on the same
-/// weights.
+/// The constants that differ between TGI and vLLM on the same card: the host's time, and the speed of the
+/// kernels with the same weights.
 pub const TGI_CONSTANTS: [&str; 4] =
     ["step_us", "sequence_layer_head_ns", "awq.bandwidth_efficiency", "awq.dense_efficiency"];
-/// What four V100 take beside the constants of the A100: workers in processes of their own and a
-/// slow link.
+/// The constants that four V100 need in addition to those of the A100, for workers in separate processes and
+/// for a slow link.
 pub const V100_CONSTANTS: [&str; 2] = ["batch_root_us", "link_efficiency"];
 
-/// The constants of sixteen-bit models.
+/// The constants of models with weights of FP16, FP32 or FP8.
 const SHARED: [&str; 8] = [
     "step_us",
     "sequence_layer_head_ns",
@@ -198,7 +198,7 @@ const SHARED: [&str; 8] = [
     "chain_token_ns",
     "activation_bytes_per_token_hidden",
 ];
-/// Where the search starts: near the fit to both sixteen-bit tables, with one or two digits.
+/// The start of the search. The values have one or two digits and are near the fit to both FP16 tables.
 const ROUND: [(&str, f64); 13] = [
     ("step_us", 4000.0),
     ("sequence_layer_head_ns", 150.0),
@@ -214,13 +214,13 @@ const ROUND: [(&str, f64); 13] = [
     ("awq.bandwidth_efficiency", 0.5),
     ("awq.dense_efficiency", 0.15),
 ];
-/// Where it starts elsewhere under TGI, whose step takes little time of the host.
+/// The constants whose start differs for TGI, because its steps take little time of the host.
 const ROUND_TGI: [(&str, f64); 2] = [("step_us", 100.0), ("awq.bandwidth_efficiency", 0.15)];
-/// GPTQ's own.
+/// The constants of GPTQ and SqueezeLLM models.
 const GPTQ: [&str; 3] =
     ["gptq.bandwidth_efficiency", "gptq.dense_efficiency", "gptq.dequantise_efficiency"];
-/// AWQ's own, and what differs between vLLM 0.2.5, under which its table was made, and 0.2.7: the
-/// sampler's share of the host's time, and attention outside of captured graphs.
+/// The constants of AWQ models. The last two differ between vLLM 0.2.5, with which the AWQ table was
+/// measured, and 0.2.7: the sampler's share of the host's time, and attention outside captured graphs.
 const AWQ: [&str; 4] = [
     "awq.bandwidth_efficiency",
     "awq.dense_efficiency",
@@ -228,7 +228,7 @@ const AWQ: [&str; 4] = [
     "kv_reread_efficiency",
 ];
 
-/// The distribution of absolute errors per column, in percent; there must be an error.
+/// Returns the distribution of absolute errors in percent, by column. `errors` must not be empty.
 pub fn error_percent(errors: &[RowError]) -> ColumnErrors {
     let column = |share: fn(&RowError) -> f64| spread_of_errors(errors.iter().map(share));
     ColumnErrors::from([
@@ -237,7 +237,7 @@ pub fn error_percent(errors: &[RowError]) -> ColumnErrors {
     ])
 }
 
-/// The distribution of absolute errors in percent, with two decimals, as they are quoted.
+/// Returns the distribution of absolute errors in percent, rounded to two decimals. There must be an error.
 fn spread_of_errors(errors: impl Iterator<Item = f64>) -> ErrorPercent {
     let mut values: Vec<f64> = errors.map(|error| 100.0 * error.abs()).collect();
     values.sort_by(f64::total_cmp);

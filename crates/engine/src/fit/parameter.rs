@@ -1,19 +1,19 @@
-//! The constants that can be fitted, by name, each between bounds that a card can have.
+//! The constants that can be fitted, by name, each with physically plausible bounds.
 
 use crate::error::EngineError;
 use crate::profile::Profile;
 
-/// A constant of a profile.
+/// A constant of a profile that can be fitted.
 pub struct Parameter {
-    /// Its key in the profile.
+    /// The key in the profile.
     pub name: &'static str,
-    /// The least value.
+    /// The lower bound.
     pub low: f64,
-    /// The greatest value.
+    /// The upper bound.
     pub high: f64,
-    /// Reads it; the lower bound where the profile has no such kernel.
+    /// Returns the value; the lower bound if the profile does not have the kernel.
     pub get: fn(&Profile) -> f64,
-    /// Sets it; does nothing where the profile has no such kernel.
+    /// Sets the value; does nothing if the profile does not have the kernel.
     pub set: fn(&mut Profile, f64),
 }
 
@@ -66,10 +66,10 @@ pub static PARAMETERS: [Parameter; 17] = [
     kernel!(awq, dense_efficiency),
 ];
 
-/// The parameter of a name.
+/// Returns the parameter with this name.
 ///
 /// # Errors
-/// When there is none.
+/// If there is no such parameter.
 pub fn parameter(name: &str) -> Result<&'static Parameter, EngineError> {
     PARAMETERS.iter().find(|parameter| parameter.name == name).ok_or_else(|| {
         let known: Vec<_> = PARAMETERS.iter().map(|parameter| parameter.name).collect();
@@ -82,15 +82,15 @@ pub fn parameter(name: &str) -> Result<&'static Parameter, EngineError> {
 }
 
 impl Parameter {
-    /// The value at a point on the unbounded axis of the search: logistic in the logarithm of the
-    /// value, between the bounds.
+    /// Returns the value at a point on the unbounded axis of the search. The logarithm of the value is a
+    /// logistic function of the point, between the bounds.
     pub(super) fn value_at(&self, x: f64) -> f64 {
         let share = 1.0 / (1.0 + (-x).exp());
         self.low * (self.high / self.low).powf(share)
     }
 
-    /// The point of a value on that axis, at some distance from the bounds, where the search could
-    /// not move.
+    /// Returns the point of a value on that axis. Values near a bound give a point at some distance from it,
+    /// because the search could not move at the bound.
     pub(super) fn axis_of(&self, value: f64) -> f64 {
         let share = (value / self.low).ln() / (self.high / self.low).ln();
         let share = share.clamp(0.02, 0.98);

@@ -1,4 +1,4 @@
-//! Measured rows as CSV: the columns of the published tables, and the limit each row ran under.
+//! Measured rows as CSV: the columns of the published tables, and the `--max-model-len` of each row.
 
 use inferometer_model::cell::CellPlan;
 
@@ -10,33 +10,33 @@ use crate::error::EngineError;
 pub struct MeasuredRow {
     /// Input and output length, in tokens.
     pub cell: CellPlan,
-    /// Saturated: output tokens per second.
+    /// Output tokens per second of the saturated pass.
     pub output_tokens_per_s: f64,
-    /// One by one: latency per output token, in milliseconds.
+    /// Latency per output token of the one-by-one pass, in milliseconds.
     pub latency_per_output_token_ms: f64,
     /// The `--max-model-len` of the server, in tokens.
     pub max_model_len: u32,
-    /// Mean output tokens, where outputs ended by themselves: tokens/s / requests/s.
+    /// Mean output tokens, if outputs ended by themselves: tokens/s / requests/s.
     pub mean_output: Option<f64>,
 }
 
 /// How the outputs of measured rows ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outputs {
-    /// After the requested number of tokens.
+    /// Outputs ended after the requested number of tokens.
     AsAsked,
-    /// At the end of the text; their mean is tokens/s / requests/s.
+    /// Outputs ended at the end of the text; their mean length is tokens/s / requests/s.
     EndByThemselves,
 }
 
 const HEADER: &str = "input_tokens,output_tokens,requests_per_s,output_tokens_per_s,\
                       latency_per_token_ms,latency_per_output_token_ms,max_model_len";
 
-/// Reads rows; lines that begin with `#` are notes. `path` is for messages. `outputs` says whether
-/// they ended by themselves.
+/// Parses rows from CSV; lines that begin with `#` are ignored. `path` is only used in messages. `outputs`
+/// says how the outputs ended.
 ///
 /// # Errors
-/// When the header is another, or a field is no positive number.
+/// If the header is wrong, or a field is not a positive number.
 pub fn parse_rows(
     text: &str,
     path: &str,

@@ -1,26 +1,26 @@
-//! Calibration by few rows: fits three multipliers over the constants of a given profile, since two
-//! rows cannot determine eight constants.
+//! Calibration on few rows: fits three multipliers for the constants of a given profile, because two rows
+//! cannot determine eight constants.
 
 use super::solve::least_squares;
 use super::{MeasuredTable, fit, residuals};
 use crate::error::EngineError;
 use crate::profile::Profile;
 
-/// Weight of the ridge at factors of one: small, so that rows decide wherever they can.
+/// The weight of the ridge term that keeps the factors near 1. It is small, so that the rows decide if they can.
 const TETHER: f64 = 0.003;
-/// The largest factor, either way.
+/// The largest factor; the smallest is 1 / `MOST`.
 const MOST: f64 = 4.0;
-/// The greatest share of a data sheet's speed that any product reaches.
+/// The maximum efficiency: the share of the data sheet's speed or bandwidth that a kernel can reach.
 const SHARE_MOST: f64 = 0.98;
 
-/// Names of the multipliers, in order: the host's time, the memory's bandwidth, the products.
+/// The names of the multipliers, in order: the host's time, the memory bandwidth, the matrix products.
 pub const SCALES: [&str; 3] = ["host", "bandwidth", "products"];
 
-/// Fits one multiplier each for the host's constants, bandwidths and products; all else stays as it
-/// is.
+/// Fits one multiplier each for the host's times, the bandwidths and the matrix products. Returns the scaled
+/// profile and the multipliers in the order of [`SCALES`].
 ///
 /// # Errors
-/// When a row's configuration is one that the engine would refuse to start with.
+/// If the engine cannot start with the configuration of a row.
 pub fn fit_scales(
     start: &Profile,
     tables: &[MeasuredTable],
@@ -36,11 +36,11 @@ pub fn fit_scales(
     Ok((scaled(start, found), found))
 }
 
-/// Fits the named constants of another card than the profile's: multipliers first, then the
-/// constants, starting at what the multipliers make of them.
+/// Fits the named constants for another card than that of the profile. Fits the multipliers first; the
+/// constants then start at their scaled values.
 ///
 /// # Errors
-/// As [`fit`].
+/// See [`fit`].
 pub fn fit_scaled(
     start: &Profile,
     tables: &[MeasuredTable],
@@ -51,7 +51,7 @@ pub fn fit_scaled(
 }
 
 fn factors(point: &[f64]) -> [f64; 3] {
-    // Smooth, and within the largest factor either way.
+    // A smooth function of the point, from 1 / `MOST` to `MOST`.
     std::array::from_fn(|at| MOST.powf((point[at] / MOST.ln()).tanh()))
 }
 

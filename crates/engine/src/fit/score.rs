@@ -1,5 +1,5 @@
-//! How well stated ranges hold: the rows of a model inside of the ranges that a profile gives which has
-//! seen no row of it.
+//! Tests the stated ranges: counts the rows of a model inside the ranges of a profile that was fitted without
+//! rows of this model.
 
 use super::{MeasuredTable, errors};
 use crate::confidence::{Confidence, ErrorColumn, MeasuredOn, confidence};
@@ -7,34 +7,36 @@ use crate::config::EngineConfig;
 use crate::error::EngineError;
 use crate::profile::{Profile, SignedErrors};
 
-/// The rows of a table inside of their ranges.
+/// The number of rows of a table inside their ranges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
-    /// The model.
+    /// The name of the model.
     pub table: String,
-    /// Its rows.
+    /// The number of rows.
     pub rows: usize,
-    /// Rows that are called uncalibrated; the counts below are of the others.
+    /// The number of rows that are called uncalibrated. The following counts are of the other rows.
     pub uncalibrated: usize,
-    /// Rows whose measured throughput is in its range.
+    /// The number of rows whose measured throughput is in its range.
     pub throughput: usize,
-    /// Rows whose measured latency per output token is in its range.
+    /// The number of rows whose measured latency per output token is in its range.
     pub latency: usize,
-    /// How far the ranges of the last row that is calibrated go, in percent of the prediction.
+    /// How far the ranges of throughput and latency extend above the prediction, in percent of the prediction.
+    /// Of the last calibrated row; `None` if there is none.
     pub range_pct: Option<[f64; 2]>,
-    /// What they are of, or why there are none.
+    /// The errors from which the ranges of the last row come, or why it is uncalibrated.
     pub words: String,
 }
 
-/// A profile that knows of no row of a model. Its constants are those of `profile`, which must not have
-/// been fitted on one.
+/// Returns the profile without the provenance of a model. The constants do not change, so they must not have
+/// been fitted on rows of this model.
 pub fn without_model(profile: &Profile, model: &str) -> Profile {
     let mut without = profile.clone();
     without.provenance.retain(|table| table.table != model);
     without
 }
 
-/// A profile that knows of one table of some weights, and of no other model of them that was left out.
+/// Returns the profile with the provenance of the table `of` only, and without the errors of fits that left
+/// this table out.
 pub fn knowing_one_table(profile: &Profile, of: &str) -> Profile {
     let mut without = profile.clone();
     without.provenance.retain(|table| table.table == of);
@@ -44,10 +46,10 @@ pub fn knowing_one_table(profile: &Profile, of: &str) -> Profile {
     without
 }
 
-/// Scores a profile that has not seen the model of a table.
+/// Counts the rows of a table inside the ranges of a profile. The profile must not know the table's model.
 ///
 /// # Errors
-/// When a row's configuration is one that the engine would refuse to start with.
+/// If the engine cannot start with the configuration of a row.
 pub fn score(profile: &Profile, table: &MeasuredTable) -> Result<Score, EngineError> {
     let mut config = EngineConfig { profile: profile.clone(), ..table.config.clone() };
     let mut score = Score {
@@ -69,7 +71,7 @@ pub fn score(profile: &Profile, table: &MeasuredTable) -> Result<Score, EngineEr
             score.words = why;
             continue;
         }
-        // Both as multiples of what was measured.
+        // Prediction and range are multiples of the measured value, which is therefore 1.
         let is_inside = |column: ErrorColumn, error: f64| {
             let [low, high] = found.interval(column, 1.0 + error);
             (low..=high).contains(&1.0)

@@ -1,6 +1,6 @@
-//! The published serving run of SUS-Chat-34B, which no constant is fitted on: 1,000 ShareGPT
-//! requests at 32 per second, many more than the engine can run at once. The data set is not here;
-//! its lengths are made of what is known of them.
+//! The published serving run of SUS-Chat-34B, on which no constant is fitted: 1,000 ShareGPT requests at 32
+//! requests/s, many more than the engine can run at once. The data set is not included. The lengths are
+//! generated from the known facts about it.
 
 use inferometer_load::{Bound, PassPlan, load_model};
 use inferometer_model::time::Nanos;
@@ -13,25 +13,25 @@ use crate::virtual_time::simulate;
 
 const REQUESTS: u32 = 1000;
 const RATE_PER_S: f64 = 32.0;
-/// The page's tokens per second x its total time / its requests.
+/// Mean output tokens: the published tokens/s x total time / requests.
 const MEAN_OUTPUT: f64 = 218.8;
-/// What the script reports for the same filter of the same data set under Llama's tokenizer; the
-/// page states none.
+/// Mean prompt tokens. The page does not state them. The script reports this value for the same filter of the
+/// same data set with Llama's tokenizer.
 const MEAN_PROMPT: f64 = 215.0;
-/// Standard deviations of the logarithms, so that the page's latency per token and per output
-/// token, which weigh short requests, come out with its latency.
+/// Standard deviations of the logarithms of the lengths. They are chosen so that the simulated latency per
+/// token and per output token, which short requests dominate, agree with the page.
 const PROMPT_SIGMA: f64 = 0.95;
 const OUTPUT_SIGMA: f64 = 1.5;
-/// The filter: prompts of 4 to 1,024 tokens, at most 2,048 with the output; answers of the data set
-/// are hardly longer than its longest prompts.
+/// The limits of the script's filter: prompts of 4 to 1,024 tokens, and at most 2,048 tokens with the output.
+/// Few answers of the data set are longer than its longest prompts.
 const PROMPT_RANGE: (f64, f64) = (4.0, 1024.0);
 const OUTPUT_RANGE: (f64, f64) = (4.0, 1024.0);
 const TOTAL_MOST: u32 = 2048;
 
-/// Figures of the run, by the definitions of its script.
+/// The figures of the run, with the definitions of its script.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ServingFigures {
-    /// From the first send to the last end, in seconds.
+    /// The time from the first send to the last end, in seconds.
     pub total_s: f64,
     /// Output tokens per second.
     pub output_tokens_per_s: f64,
@@ -55,7 +55,7 @@ pub const PUBLISHED: ServingFigures = ServingFigures {
 /// Simulates the run.
 ///
 /// # Errors
-/// When the configuration is one that the engine would refuse to start with.
+/// If the engine cannot start with the configuration.
 pub fn serving_run(config: &EngineConfig) -> Result<ServingFigures, EngineError> {
     let mut engine = Engine::new(config.clone())?;
     let pass = PassPlan::open(RATE_PER_S, Bound::requests(REQUESTS));
@@ -79,11 +79,11 @@ pub fn serving_run(config: &EngineConfig) -> Result<ServingFigures, EngineError>
     })
 }
 
-/// Lengths of the requests; the orders of prompts and of outputs are independent of each other.
+/// Returns the lengths of the requests. The order of the prompts and that of the outputs are unrelated.
 fn lengths() -> Vec<Lengths> {
     let prompts = log_normal(MEAN_PROMPT, PROMPT_SIGMA, PROMPT_RANGE);
     let outputs = log_normal(MEAN_OUTPUT, OUTPUT_SIGMA, OUTPUT_RANGE);
-    // Steps without a common divisor with the count visit all.
+    // A step without a common divisor with `REQUESTS` visits every place once.
     let place = |at: u32, step: u32| ((at * step) % REQUESTS) as usize;
     let of = |at: u32| {
         let prompt = prompts[place(at, 617)];
@@ -92,7 +92,7 @@ fn lengths() -> Vec<Lengths> {
     (0..REQUESTS).map(of).collect()
 }
 
-/// Quantiles of a log-normal distribution of this mean, cut to a range.
+/// Returns quantiles of a log-normal distribution that is limited to a range. Their mean is `mean`.
 fn log_normal(mean: f64, sigma: f64, (least, most): (f64, f64)) -> Vec<u32> {
     let quantiles = |location: f64| -> Vec<u32> {
         let at = |at: u32| (f64::from(at) + 0.5) / f64::from(REQUESTS);
@@ -108,7 +108,7 @@ fn log_normal(mean: f64, sigma: f64, (least, most): (f64, f64)) -> Vec<u32> {
     quantiles(high)
 }
 
-/// The normal quantile by Tukey's lambda, within 0.01 of it where lengths are.
+/// The quantile of the normal distribution by Tukey's lambda, with an error below 0.01 in the used range.
 fn normal_quantile(share: f64) -> f64 {
     (share.powf(0.135) - (1.0 - share).powf(0.135)) / 0.1975
 }

@@ -1,17 +1,17 @@
 //! Least squares by the method of Levenberg (1944) and Marquardt (1963), with a numerical Jacobian.
 
-/// The most rounds of the search.
+/// The maximum number of rounds of the search.
 const ROUNDS: u32 = 40;
 /// The search ends when a round lowers the sum of squares by less than this share.
 const SETTLED: f64 = 1e-6;
-/// The step of the numerical Jacobian. Residuals jump a little where a number of KV blocks changes,
-/// so it is not small.
+/// The step of the numerical Jacobian. It is not very small, because residuals jump a little when the number of
+/// KV blocks changes.
 const PROBE: f64 = 0.02;
-/// The search ends when damping reaches this: no step lowers the sum of squares.
+/// The search ends when the damping reaches this value, because then no step lowers the sum of squares.
 const STIFF: f64 = 1e8;
 
-/// A point with a small sum of squared residuals, searched from `start`. `residuals` returns `None`
-/// where it is not defined; it must be defined at `start`.
+/// Returns a point with a small sum of squared residuals. The search begins at `start`. `residuals` returns
+/// `None` if it is not defined at a point; if it is not defined at `start`, the result is `start`.
 pub(super) fn least_squares(
     start: &[f64],
     residuals: impl FnMut(&[f64]) -> Option<Vec<f64>>,
@@ -19,7 +19,7 @@ pub(super) fn least_squares(
     least_squares_until(SETTLED, start, residuals)
 }
 
-/// The same with a share of its own below which a round ends the search.
+/// Like [`least_squares`], but ends when a round lowers the sum of squares by less than the share `settled`.
 pub(super) fn least_squares_until(
     settled: f64,
     start: &[f64],
@@ -50,8 +50,9 @@ pub(super) fn least_squares_until(
     point
 }
 
-/// The diagonal of the inverse of `J^T J` at a point: the variance of each coordinate, of residuals that
-/// have the variance 1. Infinite where a residual depends on none.
+/// Returns the diagonal of the inverse of `J^T J` at a point: the variance of each coordinate if the residuals
+/// have variance 1. It is 1e12 for a coordinate that no residual depends on, and infinite if the residuals are
+/// not defined at the point.
 pub(super) fn inverse_diagonal(
     point: &[f64],
     mut residuals: impl FnMut(&[f64]) -> Option<Vec<f64>>,
@@ -68,7 +69,7 @@ fn squares(residuals: &[f64]) -> f64 {
 
 type Matrix = Vec<Vec<f64>>;
 
-/// `J^T J` and `J^T r`, where J is the change of the residuals with each coordinate.
+/// Returns `J^T J` and `J^T r`, where J is the Jacobian of the residuals r.
 fn linearise(
     point: &[f64],
     here: &[f64],
@@ -85,7 +86,7 @@ fn linearise(
                 (Some(up), Some(down)) => {
                     up.iter().zip(&down).map(|(u, d)| (u - d) / (2.0 * PROBE)).collect()
                 }
-                // At an edge of the domain this coordinate stays.
+                // At an edge of the domain, the search does not move this coordinate.
                 _ => vec![0.0; here.len()],
             }
         })
@@ -95,7 +96,7 @@ fn linearise(
     (normal, columns.iter().map(|column| dot(column, here)).collect())
 }
 
-/// Marquardt's damping: the diagonal is stretched.
+/// Applies Marquardt's damping: multiplies the diagonal by `1 + damping`.
 fn damped(normal: &Matrix, damping: f64) -> Matrix {
     let mut matrix = normal.clone();
     for (axis, row) in matrix.iter_mut().enumerate() {
@@ -104,7 +105,7 @@ fn damped(normal: &Matrix, damping: f64) -> Matrix {
     matrix
 }
 
-/// Solves a symmetric, positive definite system by elimination.
+/// Solves a symmetric, positive definite system of equations by Gaussian elimination.
 fn solve(mut matrix: Matrix, mut right: Vec<f64>) -> Vec<f64> {
     let size = right.len();
     for pivot in 0..size {
@@ -138,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_coordinate_has_the_variance_that_its_residuals_leave() {
-        // Two residuals of slope 3 and 4 on one coordinate, one of slope 2 on the other.
+        // Two residuals depend on the first coordinate, with slopes 3 and 4; one on the second, with slope 2.
         let found =
             inverse_diagonal(&[0.0, 0.0], |p| Some(vec![3.0 * p[0], 4.0 * p[0], 2.0 * p[1]]));
         assert!(

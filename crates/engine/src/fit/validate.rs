@@ -1,4 +1,4 @@
-//! Cross-validation: the errors of a fit on rows that it was not fitted on.
+//! Cross-validation: the errors of a fit on rows that were left out of the fit.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,12 @@ use crate::error::EngineError;
 use crate::profile::{Coverage, Profile, SignedError, SignedErrors};
 use crate::weights::Weights;
 
-/// Errors of every row, by table: under a fit (`fit_to`) without the rows of its input length, then
-/// under one without those of its output length.
+/// Returns two errors of every row, by table, from fits without the row (`fit_to`): one without all rows of
+/// its input length, one without all rows of its output length. If all rows have the same length, the fits
+/// without this length are skipped.
 ///
 /// # Errors
-/// As `fit_to`.
+/// Those of `fit_to`, or if the engine cannot start with the configuration of a row.
 pub fn leave_lengths_out(
     tables: &[MeasuredTable],
     fit_to: impl Fn(&[MeasuredTable]) -> Result<Profile, EngineError>,
@@ -23,7 +24,7 @@ pub fn leave_lengths_out(
     for length_of in [input, output] {
         let rows = tables.iter().flat_map(|table| &table.rows);
         let lengths: BTreeSet<u32> = rows.map(length_of).collect();
-        // A single length cannot be left out.
+        // If there is only one length, a fit without it would have no rows.
         for length in lengths.iter().filter(|_| lengths.len() > 1) {
             let others: Vec<_> =
                 tables.iter().map(|table| table.only(|row| length_of(row) != *length)).collect();
@@ -36,10 +37,10 @@ pub fn leave_lengths_out(
     Ok(found)
 }
 
-/// Errors of the rows of one table under a fit to the others.
+/// Returns the errors of the rows of the table with the index `out`, from a fit to the other tables.
 ///
 /// # Errors
-/// As [`fit`].
+/// See [`fit`].
 pub fn leave_table_out(
     start: &Profile,
     tables: &[MeasuredTable],
@@ -51,11 +52,11 @@ pub fn leave_table_out(
     errors(&fit(start, &others, names)?, &left)
 }
 
-/// Errors of the rows of sixteen-bit tables under a fit to one table of other weights alone, from which
-/// the constants that all models share are then taken.
+/// Returns the errors of the rows of `tables`, which have FP16 weights, from a fit to one table of quantised
+/// weights only. All shared constants come from that fit.
 ///
 /// # Errors
-/// As [`fit`].
+/// See [`fit`].
 pub fn leave_weights_out(
     profile: &Profile,
     quantised: &MeasuredTable,
@@ -65,10 +66,10 @@ pub fn leave_weights_out(
     tables.iter().map(|table| errors(&fitted, table)).collect()
 }
 
-/// All constants from one table of quantised weights alone.
+/// Fits all constants, the shared ones and those of the kernel, to one table of quantised weights only.
 ///
 /// # Errors
-/// As [`fit`].
+/// See [`fit`].
 pub fn fit_to_other_weights(
     profile: &Profile,
     quantised: &MeasuredTable,
@@ -78,12 +79,13 @@ pub fn fit_to_other_weights(
     fit(&round_start(profile, &names), std::slice::from_ref(quantised), &names)
 }
 
-/// [`Profile::with_version_of`]
+/// See [`Profile::with_version_of`].
 pub fn with_version_of(profile: &Profile, other: &Profile) -> Profile {
     profile.with_version_of(other)
 }
 
-/// Bias and scatter of errors by column, as logarithms in percent with two decimals; there must be two.
+/// Returns the bias and the scatter of the errors by column: the mean and the standard deviation of their
+/// logarithms, in percent, rounded to two decimals. There must be at least two errors.
 pub fn signed(errors: &[RowError]) -> SignedErrors {
     let column = |of: fn(&RowError) -> f64| {
         let values: Vec<f64> = errors.iter().map(|error| 100.0 * of(error).ln_1p()).collect();
@@ -103,14 +105,14 @@ pub fn signed(errors: &[RowError]) -> SignedErrors {
     ])
 }
 
-/// The ranges that the rows of a table cover; there must be a row.
+/// Returns the ranges of lengths and sequences that the rows of a table cover. There must be a row.
 ///
 /// # Errors
-/// When a row's configuration is one that the engine would refuse to start with.
+/// If the engine cannot start with the configuration of a row.
 pub fn coverage(profile: &Profile, table: &MeasuredTable) -> Result<Coverage, EngineError> {
     let mut config = EngineConfig { profile: profile.clone(), ..table.config.clone() };
-    // The number of requests that were sent at once, with which a prediction is compared: how many of
-    // them fit into memory follows from the lengths.
+    // The number of requests that were in the engine at once, up to the limit of the engine. How many of them
+    // fit into memory is not considered, because it follows from the lengths.
     let mut most = 1;
     for row in &table.rows {
         config.max_model_len = Some(row.max_model_len);

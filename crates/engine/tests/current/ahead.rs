@@ -1,4 +1,4 @@
-//! An engine that schedules a step ahead, and its front end, in virtual time.
+//! Tests an engine that schedules one step ahead, and its front end, in virtual time.
 
 use inferometer_engine::profile::profile;
 use inferometer_engine::{Engine, EngineConfig, simulate};
@@ -14,7 +14,7 @@ fn what_arrives_during_a_step_of_an_engine_that_schedules_ahead_waits_for_one_mo
         steps.asynchronous = Some(ahead);
         let front_ns = (steps.front_us * 1e3) as u64;
         let mut engine = Engine::new(config).expect("an engine");
-        // One decodes when the other comes; a second request 300 ms later.
+        // The second request arrives after 300 ms, while the first decodes.
         let due = [Nanos(0), Nanos(300_000_000)].into_iter();
         let mut lengths = [(100, 100), (1000, 2)].into_iter();
         let load = &mut Open::new(due, Bound::requests(2));
@@ -22,7 +22,7 @@ fn what_arrives_during_a_step_of_an_engine_that_schedules_ahead_waits_for_one_mo
         let first = found[1].first_token.expect("a token").since(found[1].sent);
         (first.as_nanos() as u64 - front_ns) as f64 / 1e6
     };
-    // The rest of a step of 11 ms and the prompt of 41 ms, and a whole step more.
+    // The wait is the rest of a step of 11 ms and the prompt step of 41 ms; scheduled ahead, one step more.
     let (alone, ahead) = (waits(false), waits(true));
     assert!((40.0..54.0).contains(&alone), "{alone}");
     assert!((9.0..13.0).contains(&(ahead - alone)), "{ahead} {alone}");
@@ -40,7 +40,7 @@ fn a_front_end_takes_requests_one_after_the_other() {
     let found = simulate(&mut engine, load, &mut lengths);
     let first: Vec<f64> =
         found.iter().map(|it| it.first_token.expect("a token").ms_after(it.sent)).collect();
-    // Each comes through 200 ms after the one before, to an idle engine.
+    // Each request leaves the front end 200 ms after the previous one, and finds an idle engine.
     assert!((10.0..40.0).contains(&first[0]), "{first:?}");
     for (one, next) in first.iter().zip(&first[1..]) {
         assert!((next - one - 200.0).abs() < 0.001, "{first:?}");

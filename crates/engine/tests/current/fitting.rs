@@ -1,9 +1,11 @@
-//! The fit finds constants again that runs were made with, and keeps those that runs do not speak of.
+//! Tests that a fit finds the constants that the runs were simulated with, and keeps those that the runs do not
+//! determine.
 
 use inferometer_engine::fit::runs::{MeasuredRun, fit_runs, parse_runs, play_run};
 use inferometer_engine::profile::{Profile, StepConstants, profile};
 
-/// Two runs of a model, one of few in flight and one of many, under constants that are changed.
+/// Simulates two runs of a model with changed constants, one with few and one with many requests in flight. Returns
+/// the profile without the changes, and the runs.
 fn made(change: impl Fn(&mut StepConstants)) -> (Profile, Vec<MeasuredRun>) {
     let start = Profile { provenance: Vec::new(), ..profile("vllm-0.11-h100-sxm").expect("known") };
     let text = "engine,card,model,max_in_flight,rate,arrival,requests,input_length,output_length,\
@@ -31,12 +33,12 @@ fn two_runs_determine_what_they_depend_on_and_leave_the_rest() {
         fitted.constants.iter().find(|constant| constant.name == name).expect("a constant")
     };
     for (name, factor) in [("products_factor", 0.8), ("front_us", 2.0)] {
-        // Most of the way: what is known beforehand holds it back a little.
+        // The prior keeps the constant a little below the full change.
         let way = (of(name).value / of(name).prior).ln() / f64::ln(factor);
         assert!((0.7..1.3).contains(&way), "{name}: {way}");
         assert!(of(name).remaining < 0.7, "{name}: {}", of(name).remaining);
     }
-    // Sixteen-bit weights on one card say nothing of these.
+    // Runs with 16-bit weights on one card do not determine these.
     for name in ["fp8_factor", "reduction_factor"] {
         assert!((of(name).value / of(name).prior - 1.0).abs() < 1e-9, "{name}");
         assert!(of(name).remaining > 0.95, "{name}: {}", of(name).remaining);

@@ -1,4 +1,5 @@
-//! Runs that nothing was fitted on. A change that makes these errors larger is none for the better.
+//! Tests the errors of runs on which nothing was fitted. A change that makes these errors larger is not an
+//! improvement.
 
 use inferometer_engine::confidence::{Confidence, ErrorColumn, MeasuredOn, confidence};
 use inferometer_engine::fit::runs::{MeasuredRun, RunError, play_run, run_errors};
@@ -20,14 +21,14 @@ fn runs_at_other_rates_are_predicted_within_a_few_percent() {
     for (at, most) in [(1, 2.0), (2, 5.0), (3, 10.0), (4, 2.0)] {
         assert!(median(&resid, at) < most, "figure {at}: {}", median(&resid, at));
     }
-    // Stated as of an SXM card, though its steps are as slow as those of a PCIe card: far off, and said.
+    // The source states an SXM card, but its steps are as slow as those of a PCIe card. The errors are large.
     let other = of_set("gpustack");
     for (at, most) in [(0, 80.0), (1, 60.0)] {
         assert!(median(&other, at) < most, "figure {at}: {}", median(&other, at));
     }
 }
 
-/// What a row is called sure of, as a prediction of the same load is.
+/// Returns the confidence of a row, computed as for a prediction of the same load.
 fn sure_of(run: &MeasuredRun) -> Confidence {
     let resolved = run.config.resolve().expect("a configuration that runs");
     let (input_length, output_length) = run.lengths[0];
@@ -40,7 +41,7 @@ fn sure_of(run: &MeasuredRun) -> Confidence {
     confidence(&resolved, cell, sequences, &MeasuredOn::default())
 }
 
-/// Figures of calibrated rows, not rows: of one without a range of its own nothing is asked.
+/// Counts figures, not rows. A figure without a calibrated range does not count.
 #[test]
 fn of_the_figures_that_have_a_range_as_many_lie_in_it_as_are_said_to() {
     let (mut inside, mut all) = (0, 0);
@@ -49,7 +50,7 @@ fn of_the_figures_that_have_a_range_as_many_lie_in_it_as_are_said_to() {
         let sure = sure_of(run);
         let found = play_run(&run.config.profile, run).expect("a run").values();
         let measured = run.measured.values();
-        // Requests per second of an open load below capacity are those that were sent.
+        // Requests/s is left out: for an open load below capacity, it is the rate of the load.
         for (at, column) in [
             (1, ErrorColumn::Tpot),
             (2, ErrorColumn::TtftP50),
@@ -73,7 +74,8 @@ fn of_the_figures_that_have_a_range_as_many_lie_in_it_as_are_said_to() {
     assert!(all >= 40 && 100 * inside >= 85 * all, "{inside} of {all}: {outside:?}");
 }
 
-/// Rows of another model, thousands of tokens long or hundreds at once, of which no row of the profile speaks.
+/// The rows are of another model, with thousands of tokens or hundreds of requests at once. The profile has no similar
+/// rows.
 #[test]
 fn rows_far_from_all_that_was_fitted_are_called_uncalibrated() {
     for run in test_rows().iter().filter(|run| run.set.starts_with("gpustack")) {

@@ -1,5 +1,5 @@
-//! The profiles of today's engines: their errors on the measured runs that they were fitted to, and on those
-//! that nothing was fitted on, computed again.
+//! Tests of the profiles of current engines. Their errors are computed again, on the measured runs that they were
+//! fitted to, and on runs on which nothing was fitted.
 
 mod ahead;
 mod fitting;
@@ -10,7 +10,7 @@ mod stated;
 use inferometer_engine::EngineError;
 use inferometer_engine::fit::runs::{MeasuredRun, RunError, details, parse_runs};
 
-/// The runs of a file in `data/rows/current`.
+/// Parses the runs of a file in `data/rows/current`.
 fn runs(text: &str) -> Vec<MeasuredRun> {
     let details_of = |name: &str| {
         let text = match name {
@@ -43,7 +43,7 @@ fn test_rows() -> Vec<MeasuredRun> {
     runs(include_str!("../../data/rows/current/test.csv"))
 }
 
-/// The median absolute error of a figure in percent.
+/// Returns the median absolute error of a figure, in percent. `at` is the index of the figure.
 fn median(errors: &[RunError], at: usize) -> f64 {
     let mut column: Vec<f64> =
         errors.iter().filter_map(|e| e[at]).map(|e| 100.0 * e.abs()).collect();

@@ -1,4 +1,5 @@
-//! An engine of one place is a single-server queue, of which utilisation and waiting have closed forms.
+//! An engine that runs one sequence at a time is a single-server queue. Its utilisation and mean waiting time have
+//! closed forms.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,7 +9,7 @@ use inferometer_engine::{Engine, EngineConfig, VirtualRecord, simulate};
 use inferometer_load::{Bound, PassPlan, load_model};
 use inferometer_model::time::Nanos;
 
-/// One sequence at a time, no front end, no step ahead, nothing cached.
+/// An engine with one sequence at a time, without front-end time, step-ahead scheduling and prefix cache.
 fn engine() -> Engine {
     let mut config = EngineConfig::of_model("llama-3.1-8b").expect("a known model");
     config.profile = profile("vllm-0.11-h100-sxm").expect("a known profile");
@@ -19,7 +20,7 @@ fn engine() -> Engine {
     Engine::new(config).expect("an engine")
 }
 
-/// Prompts of these lengths, each answered by one token, at so many per second.
+/// Simulates requests with these prompt lengths and one output token each, with Poisson arrivals.
 fn played(rate_per_s: f64, prompts: &[u32], seed: u64) -> Vec<VirtualRecord> {
     let requests = u32::try_from(prompts.len()).expect("few enough");
     let load = PassPlan::open(rate_per_s, Bound::requests(requests));
@@ -27,7 +28,7 @@ fn played(rate_per_s: f64, prompts: &[u32], seed: u64) -> Vec<VirtualRecord> {
     simulate(&mut engine(), &mut *load_model(&load, seed), &mut lengths)
 }
 
-/// How long a prompt takes alone.
+/// Returns the service times: how long each prompt takes alone, in nanoseconds.
 fn services(prompts: &[u32]) -> Vec<u64> {
     let mut known: HashMap<u32, u64> = HashMap::new();
     let of = |&prompt: &u32| {
@@ -39,7 +40,7 @@ fn services(prompts: &[u32]) -> Vec<u64> {
     prompts.iter().map(of).collect()
 }
 
-/// Lengths of many kinds, each independent of the one before, as the closed form wants them.
+/// Returns varied lengths. Each is independent of the previous one, as the closed form requires.
 fn varied(count: usize) -> Vec<u32> {
     let mut state = DefaultHasher::new();
     let next = |at: usize| {

@@ -1,4 +1,4 @@
-//! The errors that the profiles state are those that they have.
+//! Tests that the profiles have the errors that they state.
 
 use inferometer_engine::EngineConfig;
 use inferometer_engine::confidence::{MeasuredOn, confidence};
@@ -8,7 +8,7 @@ use inferometer_model::cell::CellPlan;
 
 use crate::{calibration, median};
 
-/// Percent by which a stated error may differ from that computed again.
+/// The allowed difference between a stated and a computed error, in percentage points.
 const TOLERANCE: f64 = 0.05;
 
 fn of_today() -> impl Iterator<Item = &'static Profile> {
@@ -46,7 +46,7 @@ fn every_profile_of_today_has_the_errors_that_it_states() {
         }
     }
     assert_eq!(rows, runs.len(), "each row is of one profile");
-    // Times to the first token where the client limits what is in flight are the last.
+    // The last figure is TTFT p50 with a limit of requests in flight.
     for (at, most) in [(0, 1.5), (1, 1.5), (2, 4.0), (3, 20.0), (4, 1.5), (5, 25.0)] {
         assert!(median(&errors, at) < most, "figure {at}: {}", median(&errors, at));
     }
@@ -63,7 +63,7 @@ fn single_steps_take_as_long_as_they_were_measured_to() {
     }
 }
 
-/// Steps of a run that nothing was fitted on.
+/// The steps are of a run on which nothing was fitted.
 #[test]
 fn single_steps_of_another_run_take_as_long_as_they_were_measured_to() {
     let text = include_str!("../../data/rows/current/steps-test.csv");
@@ -86,7 +86,7 @@ fn no_run_that_a_profile_was_fitted_on_is_called_uncalibrated() {
     }
 }
 
-/// As far as the fits without them went: other sets of the same cards, and whole cards by their operations.
+/// Checks the stated errors of runs that were left out of a fit: with half of the runs, and with their whole set.
 #[test]
 fn what_was_left_out_of_a_fit_was_missed_by_no_more_than_is_asked() {
     for profile in of_today() {

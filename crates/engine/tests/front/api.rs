@@ -1,4 +1,4 @@
-//! What requests are answered with, under each engine's interface.
+//! Tests the answers to requests with the API of each engine.
 
 use std::time::Duration;
 

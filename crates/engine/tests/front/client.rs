@@ -1,4 +1,4 @@
-//! A server and clients on the virtual network. Never judges what came.
+//! A server and clients on the virtual network. This module does not check the answers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use serde_json::Value;
 
 use crate::words::Words;
 
-/// What a client does on one connection, and what it hears.
+/// What a client sends on one connection, and what it receives.
 #[derive(Default)]
 pub struct Call {
     pub at: Nanos,
     pub send: Vec<u8>,
-    /// Sends more at this instant.
+    /// Further bytes, and when to send them.
     pub later: Option<(Nanos, Vec<u8>)>,
-    /// Goes away at this instant.
+    /// When the client closes the connection.
     pub leave: Option<Nanos>,
-    /// Responses after which it is content.
+    /// The number of responses after which the call is complete.
     pub expected: usize,
     pub conn: Option<ConnId>,
     pub reads: Vec<(Nanos, Vec<u8>)>,
@@ -41,7 +41,7 @@ struct Client {
     calls: Vec<Call>,
 }
 
-/// No test lasts longer.
+/// The maximum duration of a test in virtual time.
 const DEADLINE: Nanos = Nanos(100_000_000_000);
 
 impl Client {
@@ -51,7 +51,7 @@ impl Client {
             ReadResult::Data(arrived) => {
                 let mut rest = &buffer[..arrived.bytes];
                 call.reads.push((arrived.user, rest.to_vec()));
-                // Cutting into single bytes finds the end of each response, whatever follows it.
+                // Single bytes are parsed, to find the end of each response regardless of what follows it.
                 while !rest.is_empty() {
                     if call.parser.push(&rest[..1], &mut |_| ()).is_err() {
                         break;
@@ -124,7 +124,7 @@ pub fn engine_config() -> EngineConfig {
     EngineConfig::of_model("chatglm3-6b").expect("a known model")
 }
 
-/// A server whose loop wakes late, as on a busy machine.
+/// A server whose event loop wakes up late, as on a busy machine.
 struct Late {
     front: Server<Front>,
     by: Duration,
@@ -139,7 +139,7 @@ impl Actor<VirtualNet> for Late {
     }
 }
 
-/// Plays calls against a fresh server.
+/// Starts a new server and executes the calls.
 pub fn with_front(change: impl FnOnce(&mut FrontConfig), calls: Vec<Call>) -> Vec<Call> {
     with_late_front(Duration::ZERO, change, calls)
 }
@@ -183,7 +183,7 @@ pub fn call(method: &str, path: &str, body: Option<&Value>) -> Call {
     Call { send: bytes(method, path, body), expected: 1, ..Call::default() }
 }
 
-/// The status and the body of the only response.
+/// Returns the status and the body of the only response.
 pub fn response(call: &Call) -> (u16, String) {
     let (mut status, mut body) = (0, Vec::new());
     let mut parser = ResponseParser::new();
@@ -214,7 +214,7 @@ fn sampling(stream: bool) -> Sampling {
     Sampling { temperature: 1.0, ignore_eos: true, stream, extra_body: serde_json::Map::new() }
 }
 
-/// A call as a client of that dialect makes it.
+/// Returns a call with a request in the API dialect `name`.
 pub fn dialect_call(name: &str, stream: bool, output_tokens: u32) -> Call {
     let dialect = dialect(name).expect("a dialect");
     let body = dialect.body(&request(output_tokens), &sampling(stream), "chatglm3-6b");
@@ -224,7 +224,7 @@ pub fn dialect_call(name: &str, stream: bool, output_tokens: u32) -> Call {
     Call { send, expected: 1, ..Call::default() }
 }
 
-/// How a client of that dialect reads what came.
+/// Returns a reader that has parsed the received bytes as a client of the API dialect `name`.
 pub fn read_as(name: &str, stream: bool, call: &Call) -> ResponseReader {
     let dialect = dialect(name).expect("a dialect");
     let prompt = Prompt::Text(PROMPT.to_owned());

@@ -1,4 +1,4 @@
-//! Injected faults, as a client sees them.
+//! Tests how a client sees injected faults.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use inferometer_model::time::Nanos;
 
 use super::client::{Call, dialect_call, read_as, with_front};
 
-/// What a client makes of a fault, with and without a stream.
+/// Returns the outcome that a client determines under a fault, and its call.
 fn under_fault(fault: &str, stream: bool) -> (Outcome, Call) {
     let name = "openai-completions";
     let change = |config: &mut FrontConfig| {

@@ -1,4 +1,4 @@
-//! The HTTP front over in-memory pipes in virtual time: every instant is exact.
+//! Tests the HTTP front end over in-memory connections in virtual time, in which every instant is exact.
 
 mod client;
 #[path = "../../../../fuzz/src/words.rs"]

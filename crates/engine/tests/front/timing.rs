@@ -1,4 +1,4 @@
-//! When answers come, and how requests on a connection wait for each other.
+//! Tests when answers arrive, and how requests on one connection wait for each other.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::client::{
     with_front, with_late_front,
 };
 
-/// When the steps of one lone request of 10 prompt tokens are over.
+/// Returns when each step of a single request with 10 prompt tokens ends.
 fn steps(output_tokens: u32) -> Vec<Nanos> {
     let mut engine = Engine::new(engine_config()).expect("the defaults run");
     engine.add(RequestId(0), (10, output_tokens));
@@ -35,7 +35,8 @@ fn tokens_come_when_their_step_is_over() {
     assert_eq!(instants, steps(5));
 }
 
-/// Requests to an engine whose front end takes time: alone, while the first is on its way, while it decodes.
+/// The engine's front end takes time. The requests arrive alone, while the first is in the front end, and while it
+/// decodes.
 #[test]
 fn a_served_engine_gives_tokens_when_the_same_engine_gives_them_in_virtual_time() {
     for profile in ["vllm-0.23-h100-sxm", "vllm-0.11-h100-sxm"] {

@@ -1,4 +1,4 @@
-//! Searches of the engine in virtual time, as light as they can be, and the truth that they look for.
+//! Fast searches on the engine in virtual time, and the true values that they look for.
 
 use inferometer_analysis::search::{
     NextTrial, Search, Settings, Trial, TrialFold, Watcher, certain_at,
@@ -11,7 +11,8 @@ use inferometer_metrics::{
 use inferometer_plan::search::{Criterion, criteria};
 use inferometer_stats::seed::{below, rng};
 
-/// A server and its workload: prompts and outputs of one length, Poisson arrivals.
+/// A server and its workload: prompts and outputs of fixed lengths. The load is a number of requests in flight if
+/// `whole` is set, otherwise a rate with Poisson arrivals.
 #[derive(Clone)]
 pub struct Server {
     pub config: EngineConfig,
@@ -19,7 +20,7 @@ pub struct Server {
     pub whole: bool,
 }
 
-/// Criteria from text: objectives on the run, and on requests with the share that must meet them.
+/// Parses criteria: objectives of the run, and objectives of requests with the share that must meet them.
 pub fn wanted(slo_text: &str, goodput_text: &str, attainment: f64) -> Vec<Criterion> {
     let slo =
         if slo_text.is_empty() { Vec::new() } else { slo::parse(slo_text).expect("objectives") };
@@ -31,7 +32,7 @@ pub fn wanted(slo_text: &str, goodput_text: &str, attainment: f64) -> Vec<Criter
     criteria(&slo, &goodput, attainment, None).expect("criteria")
 }
 
-/// The settings of a search over rates, or numbers in flight, that nothing is known of beforehand.
+/// The settings of a search without prior knowledge, over numbers in flight if `whole` is set, else over rates.
 pub fn settings(criteria: Vec<Criterion>, whole: bool, max_requests: u64) -> Settings {
     Settings {
         tiers: vec![(0..criteria.len()).collect()],
@@ -50,7 +51,7 @@ pub fn settings(criteria: Vec<Criterion>, whole: bool, max_requests: u64) -> Set
 }
 
 impl Server {
-    /// The pass of a load.
+    /// Returns the pass of a load.
     fn pass(&self, load: f64, requests: u64) -> PassPlan {
         let bound = Bound::requests(requests as u32);
         match self.whole {
@@ -59,7 +60,7 @@ impl Server {
         }
     }
 
-    /// The requests of a load, in virtual time. The noise goes on from pass to pass.
+    /// Simulates the requests of a load in virtual time. The state of the noise continues from pass to pass.
     pub fn play(
         &self,
         noise: &mut Option<NoiseState>,
@@ -89,7 +90,7 @@ impl Server {
         (0..).zip(&found).map(|(index, found)| figures(index, found)).collect()
     }
 
-    /// A trial that ends as soon as it is certain that its load is far beyond the edge.
+    /// Runs a trial. It ends as soon as it is certain that its load is far above the limit.
     pub fn trial(
         &self,
         settings: &Settings,
@@ -106,7 +107,7 @@ impl Server {
         fold.finish()
     }
 
-    /// The same server, with noise of its own for a seed.
+    /// Returns the same server with its own noise for a seed.
     pub fn seeded(&self, seed: u64) -> Self {
         let draw = below(&mut rng(seed, &["noise"]), u64::MAX);
         let noise = self.config.noise.map(|noise| noise.or_seed(draw));
@@ -137,7 +138,7 @@ fn figures(index: u32, found: &VirtualRecord) -> RequestFigures {
     .with(&send_delay::DEFINITION, Some(0.0))
 }
 
-/// Searches a server; a seed makes its arrivals and its noise.
+/// Runs a search on a server. The seed determines the arrivals and the noise.
 pub fn search(server: &Server, settings: Settings, seed: u64) -> Search {
     let server = server.seeded(seed);
     let (mut search, mut noise) = (Search::new(settings), None);
@@ -149,8 +150,8 @@ pub fn search(server: &Server, settings: Settings, seed: u64) -> Search {
     search
 }
 
-/// By how much a criterion is missed in the long run at a load, as a ratio to what is allowed: the
-/// first tenth of very many requests does not count.
+/// Returns how far a load misses a criterion in the long run, as a ratio to what is allowed; above 1 it is missed.
+/// The first tenth and the last hundredth of the requests do not count.
 pub fn ratio(criterion: &Criterion, requests: &[RequestFigures]) -> f64 {
     let settled = &requests[requests.len() / 10..requests.len() - requests.len() / 100];
     let judged = || settled.iter().map(|figures| criterion.judge(figures));
@@ -161,16 +162,16 @@ pub fn ratio(criterion: &Criterion, requests: &[RequestFigures]) -> f64 {
     }
 }
 
-/// Loads from one to another, each by this factor above the one before.
+/// Returns loads from `from` to at most `to`. Each is the previous one times `factor`.
 pub fn steps(from: f64, to: f64, factor: f64) -> Vec<f64> {
     std::iter::successors(Some(from), |load| Some(load * factor))
         .take_while(|load| *load <= to)
         .collect()
 }
 
-/// Where ratios over loads pass 1: ratios are made monotone, then interpolated.
+/// Returns the load at which the ratio crosses 1. The ratios are first made monotone, then interpolated.
 pub fn edge(loads: &[f64], ratios: &[f64]) -> Option<f64> {
-    // Means over neighbours until they rise: all loads have the same weight.
+    // Replaces neighbours by their mean until the ratios rise (isotonic regression with equal weights).
     let mut blocks: Vec<(f64, usize)> = Vec::new();
     for &ratio in ratios {
         let mut block = (ratio, 1);

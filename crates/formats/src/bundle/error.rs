@@ -1,34 +1,34 @@
-//! Why a file is no bundle, or not a whole one.
+//! Errors of reading and writing bundles.
 
 use super::manifest::SCHEMA;
 
 /// Why a bundle cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
-    /// It is another kind of file.
+    /// The file is not a bundle.
     #[error("is not a bundle of inferometer: {0}")]
     NoBundle(String),
-    /// It is of a version that this program does not know.
+    /// The bundle states this format version, which this program does not know.
     #[error(
         "has the bundle format {0:?}, but this program reads {SCHEMA:?}: use a newer inferometer"
     )]
     Version(String),
-    /// It ends before it is whole.
+    /// The bundle is incomplete: it ends too early, or a part is missing.
     #[error("was cut: {0}; copy it again")]
     Cut(String),
-    /// Its bytes are not those that were written.
+    /// The bytes are not those that were written: a checksum or the compressed stream is wrong.
     #[error("is damaged: {0}; copy it again")]
     Damaged(String),
-    /// A part of it has no business in a bundle.
+    /// The file contains something that is not allowed in a bundle, such as a link or an unlisted part.
     #[error("has an unknown part: {0}; nothing of it was used")]
     Foreign(String),
-    /// It is larger, unpacked, than a file of its size can be.
+    /// The unpacked bundle exceeds a limit of size or of the number of parts.
     #[error("is too large: {0}; nothing of it was used")]
     TooLarge(String),
-    /// What it says of itself does not fit together.
+    /// The manifest, the checksum list or a document is invalid, or they contradict each other.
     #[error("{0}")]
     Content(String),
-    /// A part that is to be written into it cannot be read, or it cannot be written.
+    /// A part cannot be read for writing, or the output cannot be written.
     #[error("cannot be written: {0}")]
     Unwritable(std::io::Error),
 }

@@ -1,72 +1,72 @@
-//! What a bundle holds, as the document `manifest.json`.
+//! The document `manifest.json`, which lists the content of a bundle.
 
 use std::collections::BTreeMap;
 
 use inferometer_model::target::{Environment, Target, Tool};
 use serde::{Deserialize, Serialize};
 
-/// The name and version of the document, and so of the bundle.
+/// The name and version of the manifest's format, which is also the bundle's format.
 pub const SCHEMA: &str = "inferometer.bundle/1";
-/// Its name in a bundle.
+/// The name of the manifest in a bundle.
 pub const MANIFEST: &str = "manifest.json";
 
-/// What a bundle holds.
+/// The content of a bundle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Its runs, in the order of time. Several are the repeats of one measurement.
+    /// The runs, in the order of their start. Several runs are repeats of one measurement.
     pub runs: Vec<BundledRun>,
-    /// The files that the runs' requests were made from.
+    /// The files that the plans of the runs name, such as the dataset.
     pub data: Vec<DataFile>,
 }
 
-/// A run in a bundle. Its documents and its log are files of their own.
+/// A run in a bundle. Its documents and its log are separate files in the bundle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BundledRun {
-    /// Its identity in every store.
+    /// The run's identifier, which is the same in every store.
     pub run_id: String,
     /// `measured`, `predicted` or `imported`.
     pub kind: String,
     /// `complete`, `interrupted` or `failed`.
     pub state: String,
-    /// When it began, RFC 3339, UTC.
+    /// When the run began: RFC 3339, UTC.
     pub started_at: String,
-    /// The same in nanoseconds since the Unix epoch.
+    /// When the run began, in nanoseconds since the Unix epoch.
     pub started_unix_ns: i64,
-    /// When it ended.
+    /// When the run ended, in nanoseconds since the Unix epoch; absent if it is not known.
     pub finished_unix_ns: Option<i64>,
-    /// The wall time at the origin of its axis.
+    /// The wall time at the origin of the run's time axis, in nanoseconds since the Unix epoch.
     pub origin_unix_ns: i64,
-    /// The program that made it.
+    /// The program that made the run.
     pub tool: Tool,
     /// SHA-256 over the resolved plan; empty for imported results.
     pub plan_hash: String,
-    /// SHA-256 over the canonical requests; absent where they are not known.
+    /// SHA-256 over the canonical requests; absent if they are not known.
     pub workload_hash: Option<String>,
-    /// SHA-256 over the bodies; absent where they are not known.
+    /// SHA-256 over the request bodies; absent if they are not known.
     pub body_hash: Option<String>,
-    /// The program and the arguments that the run started its server with; empty where it did not.
+    /// The command line of the server that the run started; empty if the run started no server.
     pub server_command: Vec<String>,
     /// The arguments of the server by name, as far as they are known.
     pub server_arguments: BTreeMap<String, String>,
-    /// The server as it stated itself.
+    /// The server, as it described itself.
     pub target: Target,
-    /// Where it was measured.
+    /// The machine and the tools of the measurement.
     pub environment: Environment,
 }
 
-/// A file that requests are made from.
+/// A file that a plan names, such as the dataset or the tokenizer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataFile {
-    /// The key of the plan that names it: `dataset`, `tokenizer`, ...
+    /// The key of the plan whose value names the file: `dataset`, `tokenizer`, ...
     pub key: String,
-    /// What the plan says there.
+    /// The value of this key in the plan.
     pub named: String,
-    /// Its size; absent where the file was not there any more, or is a folder.
+    /// The size in bytes; absent if the path was not a regular file when the bundle was made.
     pub bytes: Option<u64>,
-    /// Its SHA-256; absent as its size is.
+    /// The SHA-256 in hexadecimal digits; absent if the size is absent.
     pub sha256: Option<String>,
-    /// The file in the bundle; absent where the bundle does not hold it.
+    /// The name of the file in the bundle; absent if the bundle does not contain the file.
     pub file: Option<String>,
 }

@@ -1,8 +1,8 @@
-//! A bundle: runs as one file, a tar archive compressed with gzip, which every machine opens without
-//! this program. It holds JSON, run logs, a README, and the checksum of each of its files, first of all.
+//! A bundle: several runs in one tar archive, compressed with gzip. Standard tools open it without this
+//! program. The first file lists the checksums of all others: JSON documents, run logs, a README, data files.
 //!
-//! The same runs make the same bytes. What is read may come from a stranger: names are plain, sizes are
-//! bounded, nothing is unpacked by name. Nothing here opens a file.
+//! The same parts give the same bytes. A bundle may come from an untrusted source. The reader therefore
+//! allows only plain names and limited sizes, and never uses a name as a path. No code here opens a file.
 
 mod error;
 mod manifest;
@@ -16,23 +16,23 @@ pub use name::data_name;
 pub use read::{GZIP, Limits, Opened, copy, open};
 pub use write::{Part, Sum, write};
 
-/// The folder that everything lies in, once the archive is unpacked.
+/// The folder in the archive that contains all files.
 pub const FOLDER: &str = "inferometer-bundle";
-/// The checksums of all other files, as `sha256sum -c` reads them.
+/// The name of the file with the checksums of all other files, in the format of `sha256sum -c`.
 pub const SUMS: &str = "SHA256SUMS";
-/// What a person reads first.
+/// The name of the file that explains the bundle to a person.
 pub const README: &str = "README.md";
 
-/// The run log of a run.
+/// The name of the run log of a run.
 pub const RECORDS: &str = "records.log";
-/// The results of a run.
+/// The name of the results of a run.
 pub const SUMMARY: &str = "summary.json";
-/// The resolved plan of a run.
+/// The name of the resolved plan of a run.
 pub const PLAN: &str = "plan.json";
-/// The plan as a file that measures the same again.
+/// The name of the plan as a file that `inferometer run` accepts to repeat the measurement.
 pub const PLAN_FILE: &str = "plan.toml";
 
-/// The name of a file of a run in a bundle.
+/// Returns the name in a bundle of the file `file` of the run `run`: `runs/RUN/FILE`.
 pub fn of_run(run: &str, file: &str) -> String {
     format!("runs/{run}/{file}")
 }

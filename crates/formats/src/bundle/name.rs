@@ -1,11 +1,11 @@
-//! Names of files in a bundle: plain, relative, in ASCII.
+//! Names of files in a bundle: relative paths of ASCII letters, digits, `.`, `_`, `-` and `/`.
 
-/// The most characters of a name.
+/// The maximum length of a name, in characters.
 const MOST_CHARS: usize = 99;
-/// The most characters of the name of a data file.
+/// The maximum number of characters that are kept of the original name of a data file.
 const MOST_DATA_CHARS: usize = 40;
 
-/// Why a name has no business in a bundle; nothing where it has.
+/// Returns why a name is not allowed in a bundle; `None` if it is allowed.
 pub fn problem(name: &str) -> Option<&'static str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
     if name.is_empty() || name.len() > MOST_CHARS {
@@ -17,12 +17,13 @@ pub fn problem(name: &str) -> Option<&'static str> {
     (!name.chars().all(is_plain)).then_some("its name has characters that no name in a bundle has")
 }
 
-/// The name that a file has in a bundle: its number, and what of its own name is plain.
+/// Returns the name of a data file in a bundle: its number, then the end of its own file name. Characters
+/// that are not allowed become `-`.
 pub fn data_name(number: usize, file: &str) -> String {
     let own = file.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
     let kept: Vec<char> = own.chars().map(plain).collect();
-    // The end tells the format.
+    // The end of the name is kept because it contains the extension.
     let kept: String = kept[kept.len().saturating_sub(MOST_DATA_CHARS)..].iter().collect();
     format!("data/{number}-{kept}")
 }

@@ -1,5 +1,5 @@
-//! Reads a bundle, which may come from a stranger. Every part is named in the checksums, is there once,
-//! is a plain file, and has the bytes that were written; else nothing of it is used.
+//! Reads a bundle, which may come from an untrusted source. Every part must be in the checksum list, must
+//! be there once, must be a regular file, and must match its checksum. Otherwise the bundle is rejected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, ErrorKind, Read, Write};
@@ -11,58 +11,59 @@ use super::manifest::{MANIFEST, Manifest, SCHEMA};
 use super::write::Counted;
 use super::{BundleError, FOLDER, SUMS, Sum, name};
 
-/// What a bundle may take.
+/// The limits on the size of a bundle.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bytes of all parts together, unpacked.
+    /// The maximum size of all parts together, unpacked, in bytes.
     pub unpacked: u64,
-    /// Bytes of all documents together, which are held in memory.
+    /// The maximum size of all JSON documents together, in bytes. They are kept in memory.
     pub documents: u64,
 }
 
-/// The first bytes of a file that is compressed with gzip.
+/// The first bytes of every gzip file.
 pub const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// The most parts.
+/// The maximum number of parts.
 const MOST_PARTS: usize = 10_000;
-/// The most bytes of the checksums.
+/// The maximum size of the checksum list, in bytes.
 const MOST_SUMS_BYTES: u64 = 4 << 20;
-/// A bundle of this size or less, unpacked, may be compressed as well as it likes.
+/// The unpacked size, in bytes, that every bundle may have, however small its file is.
 const ALWAYS_ALLOWED: u64 = 64 << 20;
-/// So many times smaller than its content no bundle is: logs are compressed before, texts by 30.
+/// The maximum compression ratio that is accepted. Real ratios are lower: run logs are already compressed,
+/// and texts become about 30 times smaller.
 const MOST_COMPRESSION: u64 = 100;
 
 impl Limits {
-    /// Those of a bundle of so many bytes.
+    /// Returns the limits for a bundle file of `bytes` bytes, with at most `documents` bytes of JSON documents.
     pub fn of(bytes: u64, documents: u64) -> Self {
         let unpacked = bytes.saturating_mul(MOST_COMPRESSION).saturating_add(ALWAYS_ALLOWED);
         Self { unpacked, documents }
     }
 }
 
-/// A bundle whose every byte was checked.
+/// The content of a bundle that was checked completely.
 #[derive(Clone, Debug)]
 pub struct Opened {
-    /// What it holds.
+    /// The manifest.
     pub manifest: Manifest,
-    /// Its JSON documents, by name.
+    /// The JSON documents, by name.
     documents: BTreeMap<String, Vec<u8>>,
-    /// What every part is.
+    /// The size and the checksum of each part, by name.
     sums: BTreeMap<String, Sum>,
 }
 
 impl Opened {
-    /// A document by its name.
+    /// Returns the bytes of a JSON document by its name.
     ///
     /// # Errors
-    /// When the bundle has none of this name.
+    /// [`BundleError::Cut`] if the bundle has no document of this name.
     pub fn document(&self, name: &str) -> Result<&[u8], BundleError> {
         self.documents.get(name).map(Vec::as_slice).ok_or_else(|| missing(name))
     }
 
-    /// What a part is, by its name.
+    /// Returns the size and the checksum of a part by its name.
     ///
     /// # Errors
-    /// When the bundle has none of this name.
+    /// [`BundleError::Cut`] if the bundle has no part of this name.
     pub fn sum(&self, name: &str) -> Result<&Sum, BundleError> {
         self.sums.get(name).ok_or_else(|| missing(name))
     }
@@ -71,7 +72,7 @@ impl Opened {
 /// Reads a bundle from its first byte to its last, and checks all of it.
 ///
 /// # Errors
-/// As [`BundleError`] says.
+/// See [`BundleError`].
 pub fn open(bundle: impl BufRead, limits: Limits) -> Result<Opened, BundleError> {
     let (mut documents, mut sums) = (BTreeMap::new(), BTreeMap::new());
     let mut left = limits.documents;
@@ -88,7 +89,7 @@ pub fn open(bundle: impl BufRead, limits: Limits) -> Result<Opened, BundleError>
                 let mut bytes = Vec::new();
                 content.read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
                 if name == MANIFEST {
-                    // A newer one may have other parts: its version is what to tell.
+                    // A newer version may have other parts. The error to report is then the version, not the part.
                     version = check_version(&bytes);
                 }
                 documents.insert(name.to_owned(), bytes);
@@ -107,11 +108,11 @@ pub fn open(bundle: impl BufRead, limits: Limits) -> Result<Opened, BundleError>
     Ok(Opened { manifest, documents, sums })
 }
 
-/// Copies one part of a bundle that was opened before. What was copied is checked again: the file may have
-/// changed.
+/// Copies to `to` the part of the name `wanted.0`, from a bundle that [`open`] has checked. The part must still
+/// have the size and the checksum `wanted.1`, because the file may have changed since then.
 ///
 /// # Errors
-/// As [`open`], and what writing fails with, as [`BundleError::Unwritable`].
+/// Those of [`open`]; [`BundleError::Unwritable`] if `to` cannot be written.
 pub fn copy(
     bundle: impl BufRead,
     limits: Limits,
@@ -157,12 +158,14 @@ fn check_version(manifest: &[u8]) -> Result<(), BundleError> {
     }
 }
 
-/// Is given a part by its name, its size and its bytes, of which it may leave some.
+/// A callback that receives the name, the size in bytes and the content of a part. It need not read all of
+/// the content.
 type Visit<'a> = dyn FnMut(&str, u64, &mut dyn Read) -> Result<(), BundleError> + 'a;
-/// Is told what a part is, once it was read.
+/// A callback that receives the name, the size and the checksum of a part after the part was checked.
 type Checked<'a> = dyn FnMut(&str, Sum) + 'a;
 
-/// Goes through all parts but the checksums, and checks each.
+/// Reads and checks every part except the checksum list. Calls `visit` with each part while it is read, and
+/// `checked` after its checksum was found correct.
 fn each_part(
     mut bundle: impl BufRead,
     limits: Limits,
@@ -174,15 +177,15 @@ fn each_part(
         return Err(BundleError::NoBundle("it is not compressed with gzip".to_owned()));
     }
     let unzipped = GzDecoder::new(bundle);
-    // One byte more than is allowed tells that there are more.
+    // The limit of the reader is one byte higher, so that a bundle that is too large can be detected.
     let mut archive = Archive::new(unzipped.take(limits.unpacked.saturating_add(1)));
     let mut sums: Option<BTreeMap<String, String>> = None;
     let mut seen = BTreeSet::new();
     let mut unpacked = 0_u64;
-    // Raw: a header of a long name or a link is an entry like others, and refused as such.
+    // In raw mode, the header of a long name or of a link is a separate entry, which is rejected below.
     for entry in archive.entries().map_err(|error| unreadable(&error))?.raw(true) {
         let mut entry = entry.map_err(|error| match (&sums, error.kind()) {
-            // So the library tells what is no archive at all.
+            // The library reports data that is not an archive with this kind of error.
             (None, ErrorKind::Other) => {
                 BundleError::NoBundle(format!("it holds no archive: {error}"))
             }
@@ -234,7 +237,8 @@ fn each_part(
     }
 }
 
-/// That only padding follows, that the whole was unpacked as it was packed, and that nothing is behind it.
+/// Checks the end of a bundle: at most 1 MiB of zeros follows the last part, the gzip checksum is correct,
+/// and no byte follows the gzip stream.
 fn at_its_end(mut unzipped: GzDecoder<impl BufRead>) -> Result<(), BundleError> {
     let mut rest = Vec::new();
     let most = 1 << 20;
@@ -247,7 +251,7 @@ fn at_its_end(mut unzipped: GzDecoder<impl BufRead>) -> Result<(), BundleError> 
     }
 }
 
-/// The name of a part within the folder of the bundle.
+/// Returns the name of a part relative to the folder [`FOLDER`].
 fn part_name(path: &[u8]) -> Result<String, BundleError> {
     let text = String::from_utf8_lossy(path);
     let own = text.strip_prefix(FOLDER).and_then(|rest| rest.strip_prefix('/'));
@@ -267,7 +271,7 @@ fn kind(of: EntryType) -> &'static str {
     }
 }
 
-/// The checksums by name.
+/// Reads the checksum list. Returns the SHA-256 of each part, in lower case, by the part's name.
 fn read_sums(from: &mut impl Read, size: u64) -> Result<BTreeMap<String, String>, BundleError> {
     if size > MOST_SUMS_BYTES {
         return Err(BundleError::TooLarge(format!("{SUMS} has {size} bytes")));
@@ -303,7 +307,7 @@ fn missing(name: &str) -> BundleError {
     BundleError::Cut(format!("{name} is not in it"))
 }
 
-/// What reading fails with, in terms of the file.
+/// Converts an error of the reader into the error of a bundle.
 fn unreadable(error: &io::Error) -> BundleError {
     match error.kind() {
         ErrorKind::UnexpectedEof => BundleError::Cut("it ends before it is whole".to_owned()),

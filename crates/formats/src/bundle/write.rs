@@ -1,4 +1,4 @@
-//! Writes a bundle: the checksums first, then every part in the order that was given.
+//! Writes a bundle: first the checksum list, then the parts in the given order.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -12,28 +12,28 @@ use super::{BundleError, FOLDER, SUMS};
 
 /// A part of a bundle, whose checksum is known before it is written.
 pub struct Part<'a> {
-    /// Its name in the bundle.
+    /// The name in the bundle.
     pub name: String,
-    /// What it holds.
+    /// The size and the checksum of the content.
     pub sum: Sum,
-    /// Gives its bytes.
+    /// A reader of the content.
     pub content: Box<dyn Read + 'a>,
 }
 
-/// How many bytes there are, and their checksum.
+/// The size and the checksum of a content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sum {
-    /// How many.
+    /// The number of bytes.
     pub bytes: u64,
-    /// Their SHA-256, in hexadecimal digits.
+    /// The SHA-256, in hexadecimal digits.
     pub sha256: String,
 }
 
 impl Sum {
-    /// That of everything that can be read here.
+    /// Reads `content` to its end and returns its size and checksum.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If `content` cannot be read.
     pub fn of(content: impl Read) -> io::Result<Self> {
         let mut counted = Counted::new(content);
         io::copy(&mut counted, &mut io::sink())?;
@@ -42,7 +42,7 @@ impl Sum {
 }
 
 impl Part<'static> {
-    /// A part of bytes in memory.
+    /// Makes a part from bytes in memory.
     pub fn of_bytes(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         let bytes = bytes.into();
         let sum = Sum { bytes: bytes.len() as u64, sha256: sha256_hex(&bytes) };
@@ -50,16 +50,16 @@ impl Part<'static> {
     }
 }
 
-/// Writes a bundle of these parts, and returns what it was written to.
+/// Writes a bundle of the parts to `to`, and returns `to`.
 ///
 /// # Errors
-/// [`BundleError::Unwritable`], also when a part is not what its checksum says: it changed in between.
+/// [`BundleError::Unwritable`] if reading or writing fails, or if a part no longer matches its checksum.
 pub fn write<W: Write>(to: W, parts: Vec<Part<'_>>) -> Result<W, BundleError> {
     written(to, parts).map_err(BundleError::Unwritable)
 }
 
 fn written<W: Write>(to: W, parts: Vec<Part<'_>>) -> io::Result<W> {
-    // No time and no name of a system: the same parts make the same bytes.
+    // No time and no operating system (255 is unknown): the same parts must give the same bytes.
     let zipped = GzBuilder::new().mtime(0).operating_system(255).write(to, Compression::default());
     let mut archive = Builder::new(zipped);
     let mut sums = String::new();
@@ -88,7 +88,7 @@ fn append<W: Write>(archive: &mut Builder<W>, part: Part<'_>) -> io::Result<()> 
     }
 }
 
-/// Counts what is read, and makes its checksum.
+/// A reader that counts the bytes that are read from it and computes their SHA-256.
 pub(super) struct Counted<R> {
     content: R,
     bytes: u64,
@@ -100,7 +100,7 @@ impl<R> Counted<R> {
         Self { content, bytes: 0, hasher: Sha256::new() }
     }
 
-    /// Of what was read so far.
+    /// Returns the size and the checksum of all bytes that were read.
     pub(super) fn sum(self) -> Sum {
         let digest = self.hasher.finalize();
         let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -1,4 +1,4 @@
-//! AIPerf.
+//! The table of AIPerf.
 
 use super::layout::{Line, Printed, section, statistics};
 use super::numbers::Numbers;
@@ -52,7 +52,7 @@ static DEFINITIONS: [Definition; 8] = [
     },
 ];
 
-/// The place of lines behind that of the latency between tokens.
+/// The index in the table directly after the line of the inter-token latency.
 const AFTER_ITL: usize = 6;
 
 struct Times {
@@ -61,7 +61,7 @@ struct Times {
     answer: Option<f64>,
     latency: f64,
     itl: Option<f64>,
-    /// With `--per-chunk-usage`.
+    /// The inter-token latency with `--per-chunk-usage`.
     itl_of_usage: Option<f64>,
     icl: Vec<f64>,
 }
@@ -72,7 +72,7 @@ impl Times {
         let (first, last) = (chunks.first()?, chunks.last()?);
         let icl = gaps(&chunks);
         let after_one = f64::from(stream.output) - 1.0;
-        // A count that leaves no token is not used, as by the tool itself.
+        // A count of zero, or one that leaves no further token, is ignored, as in the tool itself.
         let first_tokens = first.tokens.filter(|tokens| (1..stream.output).contains(tokens));
         let rest = first_tokens.map_or(after_one, |tokens| f64::from(stream.output - tokens));
         let over =
@@ -142,8 +142,8 @@ fn printed(pass: &Pass<'_>) -> Printed {
     Printed { title: "NVIDIA AIPerf".to_owned(), lines, left_out: Vec::new() }
 }
 
-/// From the first pick to the last content, of requests that completed: the tool takes no failed one
-/// into its duration.
+/// Seconds from the first pick to the last chunk with content. Only completed requests count, because the tool
+/// excludes failed requests from its duration.
 fn of_valid(streams: &[Stream<'_>]) -> Option<f64> {
     let picked = streams.iter().map(|stream| stream.start).min()?;
     let last = streams.iter().filter_map(|stream| Some(stream.visible().last()?.at)).max()?;

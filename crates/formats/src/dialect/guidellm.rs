@@ -1,4 +1,4 @@
-//! GuideLLM.
+//! The table of GuideLLM.
 
 use super::layout::{Line, Printed, count, number, section, statistics};
 use super::numbers::{Numbers, Weighted};
@@ -35,7 +35,7 @@ static DEFINITIONS: [Definition; 5] = [
     },
 ];
 
-/// A request's times in seconds, and its output tokens.
+/// The times of a request in seconds, and its number of output tokens.
 struct Times {
     ttft: f64,
     tpot: Option<f64>,

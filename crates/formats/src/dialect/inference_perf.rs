@@ -1,4 +1,4 @@
-//! inference-perf. Its files have seconds, its screen milliseconds.
+//! The table of inference-perf. Its result files state latencies in seconds, its screen in milliseconds.
 
 use super::layout::{Line, Printed, count, number, section, statistics};
 use super::numbers::Numbers;
@@ -79,7 +79,8 @@ fn printed(pass: &Pass<'_>) -> Printed {
     Printed { title: "inference-perf".to_owned(), lines, left_out: Vec::new() }
 }
 
-/// A token that came in one chunk with another took no time; each chunk's first one took the gap.
+/// Returns the times between tokens, in seconds. The first token of each chunk gets the gap before the chunk,
+/// except in the first chunk. Every other token gets zero.
 fn between_tokens(stream: &Stream<'_>) -> Vec<f64> {
     let tokens = tokens_of(stream);
     let inside = |count: usize| std::iter::repeat_n(0.0, count.saturating_sub(1));
@@ -91,7 +92,8 @@ fn between_tokens(stream: &Stream<'_>) -> Vec<f64> {
     all
 }
 
-/// The tokens of each chunk with something to see; of chunks that do not say theirs, an even share.
+/// Returns the number of tokens of each visible chunk. A chunk that does not state its tokens gets an equal
+/// share of the output tokens.
 fn tokens_of(stream: &Stream<'_>) -> Vec<usize> {
     let chunks = stream.visible();
     let even = f64::from(stream.output) / chunks.len().max(1) as f64;
@@ -99,7 +101,7 @@ fn tokens_of(stream: &Stream<'_>) -> Vec<usize> {
     chunks.iter().map(tokens).collect()
 }
 
-/// A latency: seconds, and milliseconds on the screen.
+/// A line of a latency in seconds, which is printed in milliseconds.
 fn in_ms(key: &str, values: &Numbers) -> Line {
     match of_metric(key, values) {
         Line::Statistics { label, key, values, .. } => {

@@ -1,62 +1,63 @@
-//! The table of another tool as data and as text. No figure is computed here.
+//! The table of another tool as data and as text. This module computes no figure.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, json};
 
-/// What a tool would have printed of a pass.
+/// The table that a tool would have printed for a pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Printed {
-    /// The words above it.
+    /// The title above the table.
     pub title: String,
-    /// Its lines.
+    /// The lines of the table.
     pub lines: Vec<Line>,
-    /// Figures that the tool prints and the records do not have, with why.
+    /// Figures that the tool prints but that cannot be computed from the records, each with the reason.
     pub left_out: Vec<&'static str>,
 }
 
-/// A line.
+/// A line of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line {
     /// A heading between lines.
     Section(String),
     /// A figure.
     Figure {
-        /// What it is called on the screen.
+        /// The name on the screen.
         label: String,
-        /// What it is called in the tool's result files.
+        /// The name in the tool's result files.
         key: String,
-        /// Its value.
+        /// The value.
         value: Value,
     },
     /// Statistics of a figure.
     Statistics {
-        /// What it is called on the screen, with its unit.
+        /// The name on the screen, with the unit.
         label: String,
-        /// What it is called in the tool's result files.
+        /// The name in the tool's result files.
         key: String,
-        /// Name and value of each, as in the tool's result files; absent is not available.
+        /// The name and the value of each statistic, as in the tool's result files; `None` is not available.
         values: Vec<(&'static str, Option<f64>)>,
-        /// By how much the tool multiplies them for the screen, where it has another unit there.
+        /// The factor from the unit in the result files to the unit on the screen; 1 if they are the same.
         scale: f64,
     },
 }
 
-/// A value.
+/// The value of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A count.
     Count(u64),
     /// A number, printed with two decimals.
     Number(f64),
-    /// A number, printed with all the digits that it has.
+    /// A number, printed with all of its digits.
     Exact(f64),
-    /// Words.
+    /// A text.
     Words(String),
 }
 
 impl Printed {
-    /// The value of a figure by its key, or of one of its statistics by `key.statistic`.
+    /// Returns the value of a figure by its key, or of a statistic by `key.statistic`. `None` if there is no such
+    /// value, or if it is a text.
     pub fn value(&self, name: &str) -> Option<f64> {
         self.lines.iter().find_map(|line| match line {
             Line::Figure { key, value, .. } if key == name => match value {
@@ -72,7 +73,7 @@ impl Printed {
         })
     }
 
-    /// As an object under the tool's own names.
+    /// Returns the figures as a JSON object with the names of the tool's result files.
     pub fn json(&self) -> serde_json::Value {
         let mut object = Map::new();
         for line in &self.lines {
@@ -98,7 +99,8 @@ impl Printed {
         object.into()
     }
 
-    /// As text: lines of figures as vLLM and SGLang print them, statistics as a table.
+    /// Returns the table as text. Figures are printed one on a line, as vLLM and SGLang do; statistics are printed
+    /// as a table.
     pub fn text(&self) -> String {
         const WIDTH: usize = 50;
         let mut out = format!("{:=^WIDTH$}\n", format!(" {} ", self.title));

@@ -1,9 +1,9 @@
-//! The tables of other benchmarks, computed from our records under their names and by their
-//! definitions ([`definitions`]).
+//! The tables of other benchmarks, computed from our records with the names and the definitions of those
+//! benchmarks ([`definitions`]).
 //!
-//! A request that failed by our outcome counts as failed here, also where the tool would not have
-//! noticed. Figures of different runs are never mixed. A further tool is a file with its formulas
-//! and a line of [`Tool::ALL`].
+//! A request counts as failed if our outcome says so, even if the tool would not have noticed the failure.
+//! Figures of different runs are never mixed. To add a tool, add a module with its formulas and an entry in
+//! [`Tool::ALL`].
 
 mod layout;
 mod numbers;
@@ -27,17 +27,17 @@ pub use tool::{Definition, Pass, Tool};
 pub use vllm::serving_table;
 
 impl Tool {
-    /// Every tool.
+    /// All tools.
     pub const ALL: [Self; 6] =
         [vllm::TOOL, sglang::TOOL, guidellm::TOOL, aiperf::TOOL, inference_perf::TOOL, v02::TOOL];
 
-    /// The tool of a name.
+    /// Returns the tool with this name on the command line.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name == name)
     }
 }
 
-/// The definitions of every tool.
+/// Returns every tool with the definitions of its figures.
 pub fn definitions() -> impl Iterator<Item = (Tool, &'static [Definition])> {
     Tool::ALL.into_iter().map(|tool| (tool, tool.definitions))
 }

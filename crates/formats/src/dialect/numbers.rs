@@ -1,7 +1,7 @@
-//! Statistics as other tools compute them: NumPy's mean, population standard deviation and
-//! percentiles, and GuideLLM's weights and nearest rank.
+//! Statistics as other tools compute them: mean, population standard deviation and percentiles as NumPy does,
+//! and weighted statistics with nearest-rank percentiles as GuideLLM does.
 
-/// Values, sorted.
+/// Values in ascending order. All statistics are 0 if there are no values.
 #[derive(Clone, Debug)]
 pub(crate) struct Numbers(Vec<f64>);
 
@@ -12,7 +12,7 @@ impl Numbers {
         Self(values)
     }
 
-    /// Values in milliseconds, from seconds.
+    /// Converts values from seconds to milliseconds.
     pub fn of_seconds_in_ms(values: impl IntoIterator<Item = f64>) -> Self {
         Self::new(values.into_iter().map(|seconds| seconds * 1e3))
     }
@@ -30,7 +30,7 @@ impl Numbers {
         if self.0.is_empty() { 0.0 } else { self.sum() / self.0.len() as f64 }
     }
 
-    /// The deviation of a population.
+    /// The population standard deviation.
     pub fn std(&self) -> f64 {
         let mean = self.mean();
         let squares = Self(self.0.iter().map(|value| (value - mean).powi(2)).collect());
@@ -45,7 +45,7 @@ impl Numbers {
         self.0.last().copied().unwrap_or(0.0)
     }
 
-    /// Linear interpolation between ranks; `percent` from 0 to 100.
+    /// The percentile with linear interpolation between ranks; `percent` is from 0 to 100.
     pub fn percentile(&self, percent: f64) -> f64 {
         let Some(last) = self.0.len().checked_sub(1) else { return 0.0 };
         let rank = percent / 100.0 * last as f64;
@@ -54,15 +54,16 @@ impl Numbers {
     }
 }
 
-/// Values with weights, as GuideLLM summarises them: sorted, equal values as one, none without weight.
+/// Values with weights, as GuideLLM summarises them: in ascending order, with equal values merged and without
+/// values of zero weight.
 #[derive(Clone, Debug)]
 pub(crate) struct Weighted {
-    /// Values with the share of all weights that each has.
+    /// Each value with its share of the total weight, from 0 to 1.
     shares: Vec<(f64, f64)>,
 }
 
 impl Weighted {
-    /// Values that all count the same.
+    /// Values of equal weight.
     pub fn even(values: impl IntoIterator<Item = f64>) -> Self {
         Self::new(values.into_iter().map(|value| (value, 1.0)))
     }
@@ -87,7 +88,7 @@ impl Weighted {
         self.shares.iter().map(|(value, share)| value * share).sum()
     }
 
-    /// The deviation of a population.
+    /// The population standard deviation.
     pub fn std(&self) -> f64 {
         let mean = self.mean();
         self.shares.iter().map(|(value, share)| (value - mean).powi(2) * share).sum::<f64>().sqrt()
@@ -101,7 +102,8 @@ impl Weighted {
         self.shares.last().map_or(0.0, |(value, _)| *value)
     }
 
-    /// The smallest value that so many percent of the weight do not exceed.
+    /// The nearest-rank percentile: the smallest value such that all values up to it have at least `percent`
+    /// percent of the total weight. `percent` is from 0 to 100.
     pub fn nearest_rank(&self, percent: f64) -> f64 {
         let mut up_to = 0.0;
         let reached = self.shares.iter().find(|(_, share)| {

@@ -1,8 +1,8 @@
-//! Which figures `vllm bench serve` is asked for by its flags. None is computed here.
+//! The figures that the flags of `vllm bench serve` select. This module computes no figure.
 
 use inferometer_model::time::Nanos;
 
-/// A metric of its table, in the order in which it prints them.
+/// A metric in the table of `vllm bench serve`, in the order of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServingMetric {
     /// Time to first token.
@@ -13,14 +13,14 @@ pub enum ServingMetric {
     Itl,
     /// End-to-end latency.
     E2el,
-    /// The wait for a place among the requests in flight.
+    /// The wait in the client until a request in flight ends and makes room.
     ClientQueueTime,
-    /// That wait and the latency.
+    /// That wait plus the end-to-end latency.
     E2elIncludingClientQueue,
 }
 
 impl ServingMetric {
-    /// All of them.
+    /// All metrics, in the order of the table.
     pub const ALL: [Self; 6] = [
         Self::Ttft,
         Self::Tpot,
@@ -30,7 +30,7 @@ impl ServingMetric {
         Self::E2elIncludingClientQueue,
     ];
 
-    /// Its name in flags and in result files.
+    /// The name in flags and in result files.
     pub fn key(self) -> &'static str {
         match self {
             Self::Ttft => "ttft",
@@ -42,7 +42,7 @@ impl ServingMetric {
         }
     }
 
-    /// Its name in lines of the table.
+    /// The name in lines of the table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ttft => "TTFT",
@@ -54,7 +54,7 @@ impl ServingMetric {
         }
     }
 
-    /// The heading above its lines.
+    /// The heading above the lines of the metric.
     pub fn heading(self) -> &'static str {
         match self {
             Self::Ttft => "Time to First Token",
@@ -67,49 +67,50 @@ impl ServingMetric {
     }
 }
 
-/// How the steady state is found: the time from when nearly as many requests are in flight as may be until the
-/// last such time.
+/// How the steady-state window is found. It begins when the number of requests in flight first reaches a
+/// threshold, and ends when the number last falls below the threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SteadyStateWindow {
-    /// The most requests that may be in flight.
+    /// The maximum number of requests in flight.
     pub most_in_flight: u32,
-    /// The share of them, above 0 and at most 1, that is in flight when the window opens.
+    /// The threshold as a share of that maximum, above 0 and at most 1.
     pub threshold: f64,
-    /// A shorter window has a warning, in seconds; absent: 10 s, or a tenth of the pass if that is longer.
+    /// The window length, in seconds, below which a warning is given. If absent: 10 s or a tenth of the duration
+    /// of the pass, whichever is longer.
     pub shortest_s: Option<f64>,
 }
 
 impl SteadyStateWindow {
-    /// What is taken where nothing is said.
+    /// The default threshold.
     pub const THRESHOLD: f64 = 0.95;
 
-    /// The fewest requests in flight in the window.
+    /// The threshold as a number of requests in flight.
     pub(crate) fn fewest(&self) -> u32 {
         (f64::from(self.most_in_flight) * self.threshold).ceil() as u32
     }
 }
 
-/// What is printed and saved.
+/// The figures that are printed and saved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServingSelection {
     /// The metrics.
     pub metrics: Vec<ServingMetric>,
-    /// The percentiles of each, from 0 to 100.
+    /// The percentiles of each metric, from 0 to 100.
     pub percentiles: Vec<f64>,
-    /// Limits in milliseconds, all of which a good request keeps: TTFT, TPOT, E2EL.
+    /// Limits in milliseconds for TTFT, TPOT or E2EL. A request is good if it meets all of them.
     pub goodput: Vec<(ServingMetric, f64)>,
-    /// Whether all requests arrive when the pass begins and wait for a place; else they arrive when
-    /// they are due.
+    /// Whether all requests arrive when the pass begins, and then wait in the client. If not, each request
+    /// arrives when it is due.
     pub all_arrive_at_start: bool,
-    /// When the pass began, from which `vllm bench serve` counts its duration; absent: it counts from
-    /// the first send.
+    /// When the pass began. `vllm bench serve` measures its duration from this instant. If absent, the duration
+    /// is that of the pass itself.
     pub begin: Option<Nanos>,
-    /// How the steady state is found, where it is stated.
+    /// How the steady-state window is found; absent if its figures are not wanted.
     pub steady_state: Option<SteadyStateWindow>,
 }
 
 impl Default for ServingSelection {
-    /// What is known of a pass of which nobody says more: the 99th percentile of four metrics.
+    /// The selection without any flags: TTFT, TPOT, ITL and E2EL, each with the 99th percentile.
     fn default() -> Self {
         use ServingMetric::{E2el, Itl, Tpot, Ttft};
         Self {
@@ -123,7 +124,7 @@ impl Default for ServingSelection {
     }
 }
 
-/// A percentile as in `P99` and `p99.9`.
+/// The number of a percentile as in `P99` and `p99.9`.
 pub(crate) fn percentile_word(percentile: f64) -> String {
     format!("{percentile}")
 }

@@ -1,4 +1,4 @@
-//! SGLang's `bench_serving`.
+//! The table of SGLang's `bench_serving`.
 
 use super::layout::{Printed, Value, count, figure, number, section};
 use super::numbers::Numbers;
@@ -34,7 +34,7 @@ static DEFINITIONS: [Definition; 5] = [
     },
 ];
 
-/// Output tokens: usage, else what was asked for.
+/// Output tokens as the server's usage states them, otherwise as requested.
 fn output(stream: &Stream<'_>) -> u32 {
     stream.record.usage.completion.unwrap_or(stream.record.asked_output)
 }

@@ -1,38 +1,39 @@
-//! A record as other tools see it: the instant of its pick, and its content chunks.
+//! A record as other tools see it: the instant of its pick, and its chunks with output.
 
 use inferometer_model::record::{EventKind, Record};
 use inferometer_model::time::Nanos;
 
-/// A completed request.
+/// A request with at least one chunk of output.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream<'a> {
     pub record: &'a Record,
-    /// Their start: after the semaphore, before connecting.
+    /// The start of the request in other tools: after the wait in the client, before connecting.
     pub start: Nanos,
-    /// Chunks with content of any kind, or with empty content and no role.
+    /// The chunks that contain output of any kind, or empty content without a role. Never empty.
     pub chunks: Vec<Chunk>,
-    /// The last line of the stream, whatever it carries.
+    /// When the last line of the stream arrived, whatever it contained.
     pub last_line: Nanos,
-    /// Output tokens by the record's best source.
+    /// Output tokens from the best source in the record.
     pub output: u32,
-    /// Prompt tokens; 0 where nobody counted them.
+    /// Prompt tokens; 0 if they are not known.
     pub input: u32,
 }
 
-/// A chunk that brings output, perhaps an empty one.
+/// A chunk with output, which may be an empty text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk {
     pub at: Nanos,
-    /// Whether it brings text, reasoning or a tool call.
+    /// Whether the chunk contains text, reasoning or a tool call.
     pub visible: bool,
-    /// Whether it brings an answer, and not its reasoning.
+    /// Whether the chunk contains text of the answer, not reasoning or a tool call.
     pub answer: bool,
-    /// Tokens, where the stream says so.
+    /// The number of tokens, if the stream states it.
     pub tokens: Option<u32>,
 }
 
 impl<'a> Stream<'a> {
-    /// Nothing for a request without a single event: none of the tools counts it as a success.
+    /// Returns `None` for a request that was not sent or that has no chunk of output. None of the tools counts
+    /// such a request as a success.
     pub fn new(record: &'a Record) -> Option<Self> {
         let start = record.picked.or(record.send_start)?;
         let chunks: Vec<Chunk> = record
@@ -51,12 +52,12 @@ impl<'a> Stream<'a> {
         Some(Self { record, start, chunks, last_line, output, input })
     }
 
-    /// Seconds from the start.
+    /// Seconds from [`Self::start`] to `at`.
     pub fn since_start(&self, at: Nanos) -> f64 {
         at.seconds_after(self.start)
     }
 
-    /// Chunks with something to see.
+    /// The chunks that contain text, reasoning or a tool call.
     pub fn visible(&self) -> Vec<Chunk> {
         self.chunks.iter().copied().filter(|chunk| chunk.visible).collect()
     }

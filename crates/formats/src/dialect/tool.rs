@@ -1,29 +1,29 @@
-//! What a benchmark of another project is made of: its name, its definitions and its table. Which
-//! ones there are is not known here.
+//! The description of a benchmark of another project: its name, its definitions and its table. The benchmarks
+//! themselves are in other modules.
 
 use inferometer_model::record::Record;
 
 use super::layout::Printed;
 use super::stream::Stream;
 
-/// [`Tool::origin`] of tools that count from the pick.
+/// [`Tool::origin`] of tools that measure latencies from the pick.
 pub(super) const FROM_PICK: &str =
     "counted from the pick: after waiting for its turn, before connecting";
 
 /// A benchmark of another project.
 #[derive(Clone, Copy, Debug)]
 pub struct Tool {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// The instant from which its latencies count.
+    /// The instant from which the tool measures latencies, in words.
     pub origin: &'static str,
-    /// How it defines its figures.
+    /// How the tool defines its figures.
     pub definitions: &'static [Definition],
     pub(super) printed: fn(&Pass<'_>) -> Printed,
 }
 
 impl Tool {
-    /// What it would have printed of a pass.
+    /// Returns the table that the tool would have printed for a pass.
     pub fn printed(self, pass: &Pass<'_>) -> Printed {
         (self.printed)(pass)
     }
@@ -34,9 +34,9 @@ impl Tool {
 pub struct Definition {
     /// The name that the tool gives it.
     pub name: &'static str,
-    /// Its unit there.
+    /// The unit that the tool uses.
     pub unit: &'static str,
-    /// How it is computed.
+    /// How the tool computes it.
     pub formula: &'static str,
 }
 
@@ -45,25 +45,26 @@ pub struct Definition {
 pub struct Pass<'a> {
     /// The records of all of its requests.
     pub records: &'a [Record],
-    /// The dialect in which the server was addressed.
+    /// The API dialect of the requests.
     pub dialect: &'a str,
-    /// The limit of requests in flight, if it is one number.
+    /// The limit of requests in flight, if it is constant.
     pub concurrency: Option<u32>,
-    /// The request rate in requests/s, if it is one finite number.
+    /// The request rate in requests/s, if it is constant and finite.
     pub rate: Option<f64>,
-    /// The duration that the tool would have measured, in seconds; if absent, it is taken from the
-    /// first pick to the last end.
+    /// The duration that the tool would have measured, in seconds. If absent, it is computed from the records;
+    /// most tools count from the first pick to the last end.
     pub duration_s: Option<f64>,
 }
 
 impl<'a> Pass<'a> {
-    /// The requests that completed.
+    /// The completed requests that have output.
     pub(super) fn completed(&self) -> Vec<Stream<'a>> {
         let complete = self.records.iter().filter(|record| record.outcome.is_complete());
         complete.filter_map(Stream::new).collect()
     }
 
-    /// Seconds from the first pick to the last end of any request that was begun.
+    /// Returns [`Self::duration_s`], otherwise the seconds from the first pick to the last end of any request.
+    /// `None` if this is not positive.
     pub(super) fn duration(&self) -> Option<f64> {
         let picked = self.records.iter().filter_map(|record| record.picked.or(record.send_start));
         let ended = self.records.iter().filter_map(|record| record.ended);

@@ -1,5 +1,5 @@
-//! vLLM 0.2's `benchmark_serving.py`: six lines. It takes the lengths that were asked for as those
-//! that came.
+//! The six lines of vLLM 0.2's `benchmark_serving.py`. This script uses the requested lengths instead of the
+//! actual ones.
 
 use inferometer_analysis::serving_run::{FIELDS, ServingRunFold};
 use inferometer_metrics::Timeline;

@@ -1,4 +1,4 @@
-//! `vllm bench serve`.
+//! The table of `vllm bench serve`.
 
 mod steady_state;
 
@@ -44,7 +44,7 @@ static DEFINITIONS: [Definition; 6] = [
     },
 ];
 
-/// A request as its file has it, in seconds.
+/// A request as the tool's result file states it. Times are in seconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub start: f64,
@@ -53,12 +53,12 @@ pub(crate) struct Request {
     pub latency: f64,
     pub output: u32,
     pub input: u32,
-    /// The wait for a place in flight.
+    /// The wait in the client before the start.
     pub queued: f64,
 }
 
-/// Seconds from the arrival of a request to its start. A request arrives when it is due, or with all
-/// others when the pass begins.
+/// Returns the seconds from the arrival of a request to its start, at least 0. A request arrives when it is
+/// due; with `selection.all_arrive_at_start`, it arrives when the pass begins.
 pub(crate) fn queued(start: Nanos, due: Nanos, selection: &ServingSelection) -> f64 {
     let arrived = selection.begin.filter(|_| selection.all_arrive_at_start).unwrap_or(due);
     start.seconds_after(arrived).max(0.0)
@@ -82,7 +82,7 @@ impl Request {
         (self.output > 1).then(|| (self.latency - self.ttft) / f64::from(self.output - 1))
     }
 
-    /// Whether it keeps all limits. A request of one token has a TPOT of 0 for this.
+    /// Whether the request meets all limits. The TPOT of a request with one token counts as 0.
     fn is_good(&self, limits: &[(ServingMetric, f64)]) -> bool {
         limits.iter().all(|(metric, limit_ms)| {
             let seconds = match metric {
@@ -95,7 +95,7 @@ impl Request {
     }
 }
 
-/// Good requests per second, where limits were given.
+/// Returns the good requests per second; `None` if the selection has no limits.
 pub(crate) fn goodput(
     requests: &[Request],
     selection: &ServingSelection,
@@ -105,13 +105,14 @@ pub(crate) fn goodput(
     (!selection.goodput.is_empty()).then(|| good as f64 / duration_s)
 }
 
-/// Seconds from the begin of the pass, where it is known, to the end of its last request.
+/// Returns the seconds from the beginning of the pass to the end of its last request. `None` if the beginning
+/// is not known.
 pub(crate) fn since_begin_s(records: &[Record], selection: &ServingSelection) -> Option<f64> {
     let ended = records.iter().filter_map(|record| record.ended).max()?;
     Some(ended.seconds_after(selection.begin?)).filter(|seconds| *seconds > 0.0)
 }
 
-/// The figures of completed requests.
+/// The figures of completed requests. Latencies are in milliseconds.
 pub(crate) struct Figures {
     pub ttft: Numbers,
     pub tpot: Numbers,
@@ -159,11 +160,12 @@ impl Figures {
     }
 }
 
-/// Chunks and requests in the fullest second.
+/// Returns the maximum number of chunks that arrive in one second, and the maximum number of requests that are
+/// in flight in one second. Seconds are counted from the first start.
 fn peaks(requests: &[Request]) -> (f64, u64) {
     let first = requests.iter().map(|request| request.start).fold(f64::INFINITY, f64::min);
     let second = |at: f64| (at - first).max(0.0) as u64;
-    // Seconds in which something happened: there may be any number of others.
+    // Only seconds with events have an entry, so that a long pass does not need much memory.
     let mut chunks: BTreeMap<u64, u64> = BTreeMap::new();
     let mut changes: BTreeMap<u64, i64> = BTreeMap::new();
     for request in requests {
@@ -189,7 +191,7 @@ fn printed(pass: &Pass<'_>) -> Printed {
     serving_table(pass, &ServingSelection::default())
 }
 
-/// The table with the figures that were asked for.
+/// Returns the table of a pass with the selected figures.
 pub fn serving_table(pass: &Pass<'_>, selection: &ServingSelection) -> Printed {
     let completed = pass.completed();
     let requests: Vec<Request> =

@@ -1,4 +1,4 @@
-//! Errors of exports. A message says what failed; the caller, who knows the path, adds it.
+//! Errors of exports. A message says what failed. The caller adds the path.
 
 /// Why an export cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -19,13 +19,13 @@ pub enum ExportError {
         /// What does not match.
         what: String,
     },
-    /// The run does not have what is to be exported.
+    /// The run does not contain the data to export; the text says which.
     #[error("{0}")]
     Missing(String),
 }
 
 impl ExportError {
-    /// Whether the reader closed the pipe, which is not a failure.
+    /// Whether the reader of the output closed the pipe. Callers do not treat this as a failure.
     pub fn is_closed_pipe(&self) -> bool {
         let closed = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
         matches!(self, Self::Io(error) if closed(error))

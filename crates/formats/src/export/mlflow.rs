@@ -1,10 +1,10 @@
-//! MLflow's file store: a folder of experiments, each a folder of runs, each a folder of small
-//! files, as `mlflow ui --backend-store-uri DIR` and MLflow's client read them. Nothing here depends
-//! on what is measured.
+//! Writes MLflow's file store, which `mlflow ui --backend-store-uri DIR` and MLflow's client read. It is a
+//! folder of experiments; an experiment is a folder of runs; a run is a folder of small files. This module
+//! does not depend on the metrics that are exported.
 //!
-//! The layout is that of `mlflow.store.tracking.file_store`: a `meta.yaml` for each experiment and
-//! run; `params/KEY` and `tags/KEY` with the value, `metrics/KEY` with a line `TIME VALUE STEP` for
-//! each value; a slash in a key is a folder.
+//! The layout is that of `mlflow.store.tracking.file_store`. Each experiment and each run has a `meta.yaml`.
+//! The files `params/KEY` and `tags/KEY` contain the value. The file `metrics/KEY` has one line
+//! `TIME VALUE STEP` for each value. A slash in a key separates folders.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -12,7 +12,7 @@ use std::{fs, io};
 use inferometer_model::request::sha256_hex;
 use serde_json::json;
 
-/// The longest value of a parameter that MLflow takes, in characters.
+/// The maximum length of a parameter's value in MLflow, in characters.
 const MAX_PARAM_CHARS: usize = 6_000;
 
 /// The status of a run, by MLflow's numbers.
@@ -31,41 +31,42 @@ pub enum Status {
 /// One value of a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
-    /// Its name; a slash makes a group.
+    /// The name of the metric; MLflow groups metrics by the text before a slash.
     pub key: String,
     /// The value.
     pub value: f64,
-    /// Which of several values of this name it is.
+    /// The step: the index of this value among the values of the same name.
     pub step: u32,
 }
 
-/// A run as MLflow has it.
+/// A run in the form of MLflow.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The experiment that it is one of.
+    /// The name of the experiment that the run belongs to.
     pub experiment: String,
-    /// The name that is shown; the run's id is its hash.
+    /// The displayed name. The run's id is a hash of it.
     pub name: String,
-    /// When it began, in milliseconds since the Unix epoch.
+    /// When the run began, in milliseconds since the Unix epoch.
     pub started_unix_ms: i64,
-    /// When it ended.
+    /// When the run ended, in milliseconds since the Unix epoch; absent if it is not known.
     pub ended_unix_ms: Option<i64>,
-    /// How it ended.
+    /// The status of the run.
     pub status: Status,
-    /// The settings.
+    /// The settings, as pairs of key and value. A value longer than 6,000 characters is cut.
     pub params: Vec<(String, String)>,
-    /// Tags.
+    /// The tags, as pairs of key and value.
     pub tags: Vec<(String, String)>,
     /// The results.
     pub metrics: Vec<Metric>,
 }
 
 impl Run {
-    /// Writes the run into a file store and returns its folder. The store is created if there is none;
-    /// an earlier export of the same run is replaced. `artifacts` writes the run's files.
+    /// Writes the run into the file store `store` and returns the folder of the run. Creates the store if it does
+    /// not exist. Replaces an earlier export of the same run. `artifacts` receives a folder and writes the run's
+    /// files into it.
     ///
     /// # Errors
-    /// If something cannot be written.
+    /// If a file or folder cannot be written, or if `artifacts` fails.
     pub fn write<E: From<io::Error>>(
         &self,
         store: &Path,
@@ -98,7 +99,8 @@ impl Run {
         Ok(folder)
     }
 
-    /// The id of the experiment: the one that the store has for this name, else a hash of the name.
+    /// Returns the id of the experiment. If the store has no experiment of this name, creates one; its id is a
+    /// hash of the name.
     fn experiment(&self, store: &Path) -> io::Result<String> {
         let name_line = format!("name: {}", json!(self.experiment));
         let plain_line = format!("name: {}", self.experiment);
@@ -141,7 +143,7 @@ impl Run {
         )
     }
 
-    /// Each metric with a line for each of its values.
+    /// Returns the name of each metric and the text of its file, which has one line for each value.
     fn histories(&self) -> Vec<(String, String)> {
         let at = self.ended_unix_ms.unwrap_or(self.started_unix_ms);
         let mut histories: Vec<(String, String)> = Vec::new();
@@ -156,7 +158,8 @@ impl Run {
     }
 }
 
-/// A text as part of a key: MLflow allows letters, digits, `_`, `-` and `.`.
+/// Returns the text as part of a key. A key may contain ASCII letters, digits, `_`, `-` and `.`; every
+/// sequence of other characters becomes one `_`.
 pub fn part(text: &str) -> String {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let words = text.split(|c| !is_allowed(c)).filter(|word| !word.is_empty());
@@ -178,7 +181,7 @@ fn remove(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// A value cut to the length that MLflow allows, with an ellipsis if it is cut.
+/// Cuts a value to [`MAX_PARAM_CHARS`] characters. A value that was cut ends with an ellipsis.
 fn cut(value: &str) -> String {
     match value.char_indices().nth(MAX_PARAM_CHARS - 1) {
         Some((end, _)) if value.chars().count() > MAX_PARAM_CHARS => format!("{}…", &value[..end]),
@@ -186,7 +189,7 @@ fn cut(value: &str) -> String {
     }
 }
 
-/// A path as a `file:` address.
+/// Returns an absolute path as a `file://` URI.
 fn uri(path: &Path) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
     let encode = |byte: u8| {

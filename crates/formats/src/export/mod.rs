@@ -1,13 +1,13 @@
 //! Exports: records and results for other programs.
 //!
-//! A [`table`] lists the columns of a row, what each means and how it is taken from a record. A
-//! [`form`] writes rows as CSV, JSON Lines, one JSON document or Parquet, and keeps none of them in
-//! memory beyond a Parquet row group. [`schema`] makes the JSON schemas from the same columns.
-//! [`mlflow`] writes runs as an MLflow file store, [`vllm_bench()`] a pass as a result file of
-//! `vllm bench serve`.
+//! A [`table`] lists the columns of a row, with their meaning and how they are computed from a record. A
+//! [`form`] writes rows as CSV, JSON Lines, one JSON document or Parquet. Only Parquet keeps rows in
+//! memory, at most one row group. [`schema`] makes the JSON schemas from the same columns. [`mlflow`]
+//! writes runs as an MLflow file store. [`vllm_bench()`] makes a result file of `vllm bench serve` from a
+//! pass.
 //!
-//! Figures are those that [`inferometer_metrics`] defines, never rounded; only `vllm_bench`
-//! computes by the definitions of that tool.
+//! Figures follow the definitions of [`inferometer_metrics`] and are never rounded. Only `vllm_bench` uses
+//! the definitions of `vllm bench serve`.
 
 mod error;
 mod value;

@@ -1,12 +1,12 @@
-//! JSON schemas of the tables, made from their columns. A test compares them with the files of the
-//! repository's `schema/` folder.
+//! JSON schemas of the tables, made from their columns. A test compares them with the files in the
+//! repository's folder `schema/`.
 
 use serde_json::{Map, Value as Json, json};
 
 use crate::export::value::{Field, Kind, Presence};
 
-/// The schema of a table: of the document with all its rows, and in `$defs/row` of one row, which
-/// is what a line of JSON Lines is.
+/// Returns the JSON schema of a table: of the JSON document with all rows. `$defs/row` is the schema of one
+/// row, and so of one line of JSON Lines.
 pub fn of(schema: &str, about: &str, fields: &[Field]) -> Json {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -7,9 +7,9 @@ use std::borrow::Cow;
 pub enum Kind {
     /// Text, UTF-8.
     Text,
-    /// A whole number of 64 bits with sign.
+    /// A signed 64-bit integer.
     Integer,
-    /// A floating-point number of 64 bits.
+    /// A 64-bit floating-point number, always finite.
     Number,
     /// True or false.
     Flag,
@@ -19,7 +19,7 @@ inferometer_model::names!(Kind {
     Text => "text", Integer => "integer", Number => "number", Flag => "flag",
 });
 
-/// Whether every row has a value of a field.
+/// Whether every row has a value for a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Presence {
     /// Every row has one.
@@ -31,13 +31,13 @@ pub enum Presence {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name, the unit last: `ttft_ms`.
+    /// The name, which ends with the unit: `ttft_ms`.
     pub name: Cow<'static, str>,
-    /// What its values are.
+    /// The type of the values.
     pub kind: Kind,
-    /// Whether every row has one.
+    /// Whether every row has a value.
     pub presence: Presence,
-    /// What it means, in a sentence.
+    /// The meaning, in one sentence.
     pub about: Cow<'static, str>,
 }
 
@@ -46,28 +46,28 @@ pub struct Field {
 pub enum Value<'a> {
     /// No value.
     Absent,
-    /// Of a field of [`Kind::Text`].
+    /// A value of a field of [`Kind::Text`].
     Text(&'a str),
-    /// Of a field of [`Kind::Integer`].
+    /// A value of a field of [`Kind::Integer`].
     Integer(i64),
-    /// Of a field of [`Kind::Number`].
+    /// A value of a field of [`Kind::Number`].
     Number(f64),
-    /// Of a field of [`Kind::Flag`].
+    /// A value of a field of [`Kind::Flag`].
     Flag(bool),
 }
 
 impl<'a> Value<'a> {
-    /// Text, where there is one.
+    /// Makes a text; `None` gives [`Value::Absent`].
     pub fn text(value: Option<&'a str>) -> Self {
         value.map_or(Self::Absent, Self::Text)
     }
 
-    /// A whole number, where there is one.
+    /// Makes an integer; `None` gives [`Value::Absent`].
     pub fn integer(value: Option<impl Into<i64>>) -> Self {
         value.map_or(Self::Absent, |value| Self::Integer(value.into()))
     }
 
-    /// A number, where there is one and it is finite.
+    /// Makes a number; `None` and a number that is not finite give [`Value::Absent`].
     pub fn number(value: Option<f64>) -> Self {
         value.filter(|value| value.is_finite()).map_or(Self::Absent, Self::Number)
     }

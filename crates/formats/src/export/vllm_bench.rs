@@ -1,5 +1,6 @@
-//! A pass as the result file of `vllm bench serve`, with its requests. It has the same fields, so
-//! programs that read theirs read ours. A file that is imported and exported again is the same.
+//! Exports a pass as a result file of `vllm bench serve`, with its requests. The file has the same fields as
+//! the original, so programs that read the original can read it. An exported file does not change when it is
+//! imported and exported again.
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
@@ -12,10 +13,11 @@ use crate::dialect::{Numbers, ServingMetric, ServingSelection, Stream, percentil
 use crate::export::error::ExportError;
 use crate::{failure, simulation};
 
-/// Makes the file of a pass; passes are numbered from 0 in the order of the summary's cells.
+/// Returns the result file of the pass number `pass`. Passes are numbered from 0 in the order of the summary's
+/// cells. `records` are the records of this pass.
 ///
 /// # Errors
-/// [`ExportError::Missing`] if there is no such pass, or it has no records or no duration.
+/// [`ExportError::Missing`] if there is no such pass, or if it has no records or no duration.
 pub fn vllm_bench(
     summary: &Summary,
     pass: usize,
@@ -41,7 +43,7 @@ pub fn vllm_bench(
     Ok(file.into())
 }
 
-/// The settings.
+/// Returns the fields that state the settings.
 fn head(summary: &Summary, pass: &PassSummary, burstiness: f64) -> Map<String, Value> {
     let imported = summary.imported.as_ref();
     let measured = imported.and_then(|imported| imported.measured_at.clone());
@@ -71,7 +73,7 @@ fn head(summary: &Summary, pass: &PassSummary, burstiness: f64) -> Map<String, V
     fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
 }
 
-/// The limit of requests in flight, if the load model has one.
+/// Returns the limit of requests in flight, if the load model has one.
 fn in_flight(pass: &PassSummary) -> Option<u32> {
     use inferometer_load::PassKind;
     match pass.kind {
@@ -80,7 +82,7 @@ fn in_flight(pass: &PassSummary) -> Option<u32> {
     }
 }
 
-/// The results.
+/// Returns the fields with the results. `duration` is in seconds.
 fn figures(
     summary: &Summary,
     number: usize,
@@ -119,7 +121,7 @@ fn figures(
         ("latencies", each(&|row| of(row, &|request| json!(request.latency), json!(0.0)))),
         ("start_times", each(&|row| json!(row.start))),
         ("queue_times", each(&|row| json!(row.queued))),
-        // Answers are not stored.
+        // The texts of answers are not stored.
         ("generated_texts", each(&|_| json!(""))),
         ("errors", each(&|row| json!(row.error))),
         ("max_output_tokens_per_s", json!(figures.peak_tokens_per_s)),
@@ -152,7 +154,8 @@ fn statistics(name: &str, values: &Numbers, percentiles: &[f64]) -> Vec<(String,
     found
 }
 
-/// One request of the lists. Its start counts from the first start of the pass.
+/// One request in the lists of the file. `start` and `queued` are in seconds; `start` counts from the first
+/// start in the pass.
 struct Row {
     start: f64,
     queued: f64,

@@ -1,4 +1,4 @@
-//! The errors of imports. Values and their texts only.
+//! The errors of imports.
 
 /// Why a file of results cannot be imported.
 #[derive(Debug, thiserror::Error)]
@@ -8,7 +8,7 @@ pub enum ImportError {
     Unknown {
         /// The file's name without its folder.
         file: String,
-        /// What the file is instead, as the rest of a sentence: `is no UTF-8 text`.
+        /// Why the format is not recognised, as the end of a sentence: `is not UTF-8 text (byte 7)`.
         what: String,
         /// The names of the formats that can be recognised.
         known: String,

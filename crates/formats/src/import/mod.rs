@@ -1,8 +1,8 @@
 //! Imports: published tables, logs and the result files of other tools, as runs of the store.
 //!
-//! A figure of another tool goes where ours stands if both have the same definition. Otherwise it
-//! is kept under the name that the tool gives it ([`inferometer_analysis::imported::Stated`]). Nothing
-//! here opens a file, reads a clock or asks a server.
+//! A figure of another tool is stored as our figure if both have the same definition. Otherwise it is stored
+//! under the tool's own name ([`inferometer_analysis::imported::Stated`]). No code here opens a file, reads
+//! a clock or connects to a server.
 
 mod error;
 mod source;

@@ -30,7 +30,7 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Import>, ImportError> {
     Ok(runs)
 }
 
-/// The headings of the file under which the run stands.
+/// Returns the headings in the file above the run.
 fn section(run: &Import) -> Vec<String> {
     run.summary.imported.as_ref().map_or_else(Vec::new, |imported| imported.section.clone())
 }
@@ -84,8 +84,8 @@ fn documents(text: &str) -> Result<Vec<Value>, String> {
         .collect()
 }
 
-/// Puts `NaN`, `Infinity` and `-Infinity` in quotes: Python writes them, and JSON does not have them.
-/// Inside of JSON strings they stay as they are.
+/// Puts `NaN`, `Infinity` and `-Infinity` in quotes, because Python writes them but JSON does not allow them.
+/// Text inside JSON strings is not changed.
 fn quote_python_numbers(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut rest, mut in_string, mut escaped) = (text, false, false);

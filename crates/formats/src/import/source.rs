@@ -1,4 +1,4 @@
-//! The source of an import, and a run as it goes into the store.
+//! The source of an import, and an imported run in the form that the store takes.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::imported::Imported;
@@ -15,29 +15,29 @@ use crate::import::error::ImportError;
 /// The file that is imported.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    /// Its name, without a folder.
+    /// The file's name without its folder.
     pub file: String,
-    /// SHA-256 of its bytes.
+    /// SHA-256 of the file's bytes, in hexadecimal digits.
     pub sha256: String,
 }
 
-/// One run of a file: its results, and the records of its requests where the file has them.
+/// One run of a file: its results, and the records of its requests if the file contains them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Import {
     /// The results. The importer sets the run id, the start and the program version.
     pub summary: Summary,
-    /// The load of each pass of the summary with its records, of which there may be none; empty where the
-    /// file states no load.
+    /// The load and the records of each pass of the summary; the records of a pass may be empty. The list itself
+    /// is empty for formats that never contain requests, such as published tables.
     pub records: Vec<PassRecords>,
 }
 
-/// The requests of one pass.
+/// The load and the records of one pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PassRecords {
     /// The load model, as far as the file states it.
     pub plan: PassPlan,
-    /// The records, in the order of their indices; none where the file does not have them, or not their
-    /// instants.
+    /// The records, in the order of their indices. Empty if the file does not contain requests, or does not
+    /// state when they were sent.
     pub records: Vec<Record>,
 }
 
@@ -46,12 +46,12 @@ impl Source {
         Self { file: file.to_owned(), sha256: sha256_hex(bytes) }
     }
 
-    /// The error of a part of this file that does not conform to its format.
+    /// Returns the error for a part of this file that does not conform to its format.
     pub(crate) fn malformed(&self, format: &'static str, what: String) -> ImportError {
         ImportError::Malformed { file: self.file.clone(), format, what }
     }
 
-    /// The origin of the results of this file.
+    /// Returns the description of this file as the source of results.
     pub(crate) fn imported(&self, format: &str) -> Imported {
         Imported {
             format: format.to_owned(),
@@ -62,7 +62,7 @@ impl Source {
     }
 }
 
-/// The summary of a run that this program did not measure.
+/// Returns the summary of a run that this program did not measure.
 pub(crate) fn summary(
     imported: Imported,
     target: Target,

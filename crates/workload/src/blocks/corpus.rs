@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::data_set::{self, MAX_FILE_BYTES};
 use crate::error::WorkloadError;
 
-/// Chinese texts in the public domain; `corpus/README.md` says which.
+/// Chinese texts in the public domain; `corpus/README.md` lists them.
 const SHIPPED_ZH: [&str; 4] = [
     include_str!("../../corpus/lunyu.txt"),
     include_str!("../../corpus/daodejing.txt"),
@@ -202,7 +202,7 @@ impl Documents {
         for (row, line) in (1..).zip(text.lines()) {
             match row_text(line) {
                 Ok(Some(text)) => self.add(&text),
-                // An empty line is no row.
+                // An empty line is not a row.
                 Ok(None) => {}
                 Err(reason) => {
                     self.left_out.add(reason, || format!("{}, row {row}", path.display()));

@@ -1,9 +1,9 @@
-//! The workload `blocks`: a corpus cut into blocks of n characters, each in a template that asks for
-//! a text of about m characters. Lengths are characters, never bytes.
+//! The workload `blocks`: a corpus is cut into blocks of n characters. Each block is put into a template
+//! that asks for a text of about m characters. Lengths are in characters, never in bytes.
 //!
-//! The order of the blocks depends on the seed and on the salt of the run. Until the corpus is used
-//! up, no two blocks of a run share a character; after that no two begin at the same character, so
-//! that a prefix cache never holds a block.
+//! The order of the blocks depends on the seed and on the salt of the run. Until the corpus is used up,
+//! no two blocks of a run share a character. In the n - 1 rounds after that, no two begin at the same
+//! character, so that a prefix cache never contains a whole block.
 
 mod corpus;
 mod order;
@@ -40,7 +40,7 @@ impl WorkloadDefinition for Definition<'_> {
     }
 }
 
-/// The workload, opened.
+/// The opened workload.
 struct TextBlocks {
     name: String,
     corpus: Corpus,
@@ -75,9 +75,9 @@ impl TextBlocks {
     }
 }
 
-/// The largest number of output tokens of a request: four times the characters asked for plus 256,
-/// and at most 4,096, which a server with a context of 8,192 tokens has left for the longest prompts
-/// of the published results.
+/// The default limit of output tokens of a request: four times the requested characters plus 256, at most
+/// 4,096. With a context of 8,192 tokens, a server has this number left for the longest prompts of the
+/// published results.
 fn budget(wanted_chars: u32) -> u32 {
     wanted_chars.saturating_mul(4).saturating_add(256).min(4_096)
 }

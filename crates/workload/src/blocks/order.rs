@@ -1,16 +1,16 @@
-//! The order in which the blocks of a corpus are used, as positions. No text is read.
+//! The order in which the blocks of a corpus are used, as positions. The text is not read here.
 
 use inferometer_stats::seed;
 
 /// The order of the blocks of one size, for a whole run.
 ///
-/// A round cuts the corpus, closed to a ring, into as many blocks as fit, from an offset that the
-/// seed and the salt choose, and shuffles them. Each further round cuts at other characters: within
-/// the first `block` rounds no two blocks begin at the same character.
+/// A round treats the corpus as a ring and cuts it into as many blocks as fit. The first cut is at an
+/// offset that depends on the seed and the salt, and the blocks are shuffled. Each further round cuts at
+/// other characters: within the first `block` rounds, no two blocks begin at the same character.
 pub(crate) struct BlockOrder<'a> {
-    /// Characters of the corpus, at least `block`.
+    /// The number of characters of the corpus, at least `block`.
     pub chars: usize,
-    /// Characters of a block.
+    /// The number of characters of a block, at least 1.
     pub block: usize,
     /// The plan's seed.
     pub seed: u64,
@@ -19,12 +19,13 @@ pub(crate) struct BlockOrder<'a> {
 }
 
 impl BlockOrder<'_> {
-    /// Blocks of a round.
+    /// The number of blocks in a round.
     pub fn per_round(&self) -> u64 {
         (self.chars / self.block) as u64
     }
 
-    /// The first characters of `count` blocks after the first `taken`.
+    /// The positions, in characters, at which `count` blocks begin, after the first `taken` blocks of the
+    /// run.
     pub fn starts(&self, taken: u64, count: usize) -> Vec<usize> {
         let per_round = self.per_round();
         let mut starts = Vec::with_capacity(count);
@@ -40,12 +41,13 @@ impl BlockOrder<'_> {
         starts
     }
 
-    /// The number of those blocks that overlap an earlier block of the run.
+    /// The number of these blocks that may overlap an earlier block of the run: all after the first
+    /// round.
     pub fn overlapping(&self, taken: u64, count: usize) -> u64 {
         (taken + count as u64).saturating_sub(self.per_round().max(taken))
     }
 
-    /// The blocks of a round, shuffled.
+    /// The indices of the blocks of a round, shuffled.
     fn order(&self, round: u64) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.per_round() as usize).collect();
         let mut rng = self.rng(&["order", &round.to_string()]);
@@ -61,8 +63,8 @@ impl BlockOrder<'_> {
         (origin + offset + block * self.block) % self.chars
     }
 
-    /// The characters by which the cuts move from round to round. It has no divisor in common with
-    /// the block size, so that the cuts return only after `block` rounds.
+    /// The number of characters by which the cuts move from round to round. It has no common divisor with
+    /// the block size, so the cuts are the same again only after `block` rounds.
     fn stride(&self) -> usize {
         let golden = (self.block * 618 / 1_000).max(1);
         (golden..).find(|&stride| gcd(stride, self.block) == 1).unwrap_or(1)

@@ -1,5 +1,5 @@
-//! Conversations during a pass: each turn is sent with all turns and answers before it, the server's
-//! answers unchanged. When a turn is due is not decided here.
+//! Conversations during a pass. Each turn is sent with all turns and answers before it; the server's
+//! answers are unchanged. The time at which a turn is due is not determined here.
 
 use inferometer_model::record::Record;
 use inferometer_model::request::{Message, Prompt, Request, message};
@@ -10,9 +10,9 @@ use crate::workload::Turn;
 /// How earlier turns and answers become part of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum History {
-    /// As messages of users and assistants.
+    /// As messages of the user and the assistant.
     Messages,
-    /// As one text, with a line for each turn and each answer.
+    /// As one text: each answer directly follows its turn, and each later turn begins on a new line.
     Text,
 }
 
@@ -24,13 +24,14 @@ enum Transcript {
 
 struct Conversation {
     turns: Vec<Turn>,
-    /// Turns that were sent, or will never be.
+    /// The number of turns that were sent or will never be sent.
     used: usize,
     transcript: Transcript,
 }
 
 impl Conversation {
-    /// The request of the next turn, after `answer`.
+    /// The request of the next turn. `answer` is the answer to the turn before it; for a first turn it is
+    /// ignored.
     fn next(&mut self, answer: &str) -> Request {
         let turn = &self.turns[self.used];
         let prompt = match &mut self.transcript {
@@ -57,7 +58,7 @@ impl Conversation {
     /// The request of a turn with this prompt.
     fn request(&self, prompt: Prompt, number: usize) -> Request {
         let turn = &self.turns[number];
-        // A later turn contains the server's answers, so its length is not known beforehand.
+        // A later prompt contains the server's answers, so its length is not known beforehand.
         let (input, counted) =
             if number == 0 { (turn.input_tokens, turn.counted_tokens) } else { (0, None) };
         Request {
@@ -83,7 +84,7 @@ pub struct Dialogue {
 }
 
 impl Dialogue {
-    /// Conversations with these turns of their users, at least one each.
+    /// Conversations with these turns of their users, at least one turn each.
     pub fn new(turns: Vec<Vec<Turn>>, history: History) -> Self {
         let transcript = || match history {
             History::Messages => Transcript::Messages(Vec::new()),

@@ -1,9 +1,10 @@
-//! The workload `conversation`: several turns each, of seeded words or from a ShareGPT file. The
-//! users' turns are made before the pass; [`Dialogue`] adds the server's answers while it runs.
+//! The workload `conversation`: conversations of several turns, of seeded words or from a ShareGPT file.
+//! The users' turns are made before the pass; [`Dialogue`] adds the server's answers while it runs.
 //!
-//! The words of a turn come from a random stream labelled with salt, scope, conversation and turn. A
-//! first turn from a file has a tag of such words in front, so that no conversation hits another's
-//! entries of a prefix cache. Later turns hit those of their own conversation, as in practice.
+//! The words of a turn come from a random stream that is labelled with the salt, the scope, the
+//! conversation and the turn. A first turn from a file begins with a tag of such words, so that a
+//! conversation never hits the prefix-cache entries of another one. Later turns hit those of their own
+//! conversation, as in practice.
 
 mod dialogue;
 mod sharegpt;
@@ -47,7 +48,7 @@ impl WorkloadDefinition for ConversationPlan {
 /// The workload `conversation`.
 struct Conversations {
     plan: ConversationPlan,
-    /// The file's conversations, if turns come from a file.
+    /// The file's conversations; `None` if turns are seeded words.
     file: Option<ConversationFile>,
 }
 
@@ -99,7 +100,7 @@ impl Conversations {
         let of: [&str; 7] =
             ["turn", &context.salt, &scope.cell, &scope.pass, repeat, conversation, turn];
         let mut words = Words::new(tokenizer, seed::rng(context.seed, &of));
-        // The tokens that the server adds are counted in the first turn.
+        // The tokens that the server adds are counted only in the first turn.
         let reserve = if at == 0 { context.reserve } else { 0 };
         let Some(file) = &self.file else {
             let (input, output) = (plan.input.unwrap_or(1), plan.output.unwrap_or(1));
@@ -129,7 +130,7 @@ impl Conversations {
 }
 
 impl Workload for Conversations {
-    /// First turns only, which is what a warm-up sends.
+    /// Makes first turns only, which is what a warm-up sends.
     fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
         let Wanted { context, scope, count, .. } = *wanted;
         let turn = |number: usize| -> Result<Request, WorkloadError> {

@@ -1,6 +1,6 @@
 //! A seeded sample of the conversations of a ShareGPT file, an array of
-//! `{conversations: [{from, value}, ...]}`, read one row at a time. Rows that cannot be used are
-//! counted by reason.
+//! `{conversations: [{from, value}, ...]}`. The file is read one row at a time. Unusable rows are counted
+//! by reason.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -15,13 +15,13 @@ use crate::data_set::{self, DataSetReader, RowEnd, RowMeter};
 use crate::error::WorkloadError;
 use crate::sharegpt::{Rejected, RowReason, each_row};
 
-/// A question and its answer.
+/// The text of a human turn and its answer.
 type Exchange = (Box<str>, Box<str>);
 
 /// A sample of the conversations of a file.
 pub struct ConversationFile {
     path: PathBuf,
-    /// In the order of their random keys.
+    /// The sampled conversations, in the order of their random keys.
     conversations: Vec<Vec<Exchange>>,
     needed: usize,
     usable: u64,
@@ -32,13 +32,13 @@ impl ConversationFile {
     /// A sample of at most `count` conversations of a file.
     ///
     /// # Errors
-    /// When it cannot be read, is no JSON array, or none of its rows can be used.
+    /// When it cannot be read, is not a JSON array, or none of its rows can be used.
     pub fn load(path: &Path, seed: u64, count: usize) -> Result<Self, WorkloadError> {
         let DataSetReader { reader, meter } = data_set::open(path, RowEnd::Told)?;
         Self::read(reader, &meter, path, seed, count)
     }
 
-    /// As [`ConversationFile::load`], of what a file holds; `path` names it in errors.
+    /// As [`ConversationFile::load`], but reads from `reader`. `path` is only used in errors.
     fn read(
         reader: impl Read,
         meter: &RowMeter,
@@ -46,8 +46,8 @@ impl ConversationFile {
         seed: u64,
         count: usize,
     ) -> Result<Self, WorkloadError> {
-        // The rows with the smallest random keys are the sample: one pass over the file, and no more
-        // than the sample in memory.
+        // The sample is the rows with the smallest random keys. So the file is read once, and only the
+        // sample is in memory.
         let mut sample: BTreeMap<u64, Vec<Exchange>> = BTreeMap::new();
         let mut keys = seed::rng(seed, &["conversation", "sample"]);
         let mut rejected = Rejected::default();
@@ -77,8 +77,8 @@ impl ConversationFile {
         Ok(Self { path: path.to_owned(), conversations, needed: count, usable, rejected })
     }
 
-    /// The questions and answers of a conversation, at least one. After the last conversation of the
-    /// sample the first follows again.
+    /// The human turns and answers of a conversation, at least one pair. After the last conversation of
+    /// the sample the first one follows.
     pub fn conversation(&self, number: u32) -> &[Exchange] {
         &self.conversations[number as usize % self.conversations.len()]
     }
@@ -113,7 +113,7 @@ impl ConversationFile {
     }
 }
 
-/// The questions of a row with their answers, up to the first that has none.
+/// The human turns of a row with their answers, up to the first one that is empty or has no answer.
 fn exchanges(row: &Value) -> Result<Vec<Exchange>, RowReason> {
     let row = row.as_object().ok_or(RowReason::NotAnObject)?;
     let listed = row.get("conversations").and_then(Value::as_array);

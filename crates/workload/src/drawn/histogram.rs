@@ -1,4 +1,4 @@
-//! Histograms of lengths: a file with a line for each length, or range of lengths, and its weight.
+//! Histograms of lengths. The file has a line for each length, or range of lengths, with its weight.
 //! Within a range all lengths are equally likely. A line that cannot be read is an error.
 
 use std::path::Path;
@@ -13,7 +13,8 @@ use crate::error::WorkloadError;
 /// Lengths with their weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
-    /// Smallest and largest length of a bin, and its cumulative share of the weights.
+    /// For each bin: its smallest length, its largest length, and the share of the weights up to and
+    /// including it.
     bins: Vec<(u32, u32, f64)>,
 }
 
@@ -40,7 +41,7 @@ impl Histogram {
     /// Reads a file.
     ///
     /// # Errors
-    /// When it cannot be read, or is no histogram.
+    /// When it cannot be read, or is not a histogram.
     pub fn open(file: &str) -> Result<Self, WorkloadError> {
         let path = Path::new(file);
         let text = file::read_text(path, MAX_SETTINGS_BYTES);
@@ -52,7 +53,7 @@ impl Histogram {
     /// space or a tab separates length and weight.
     ///
     /// # Errors
-    /// The first line that is not a length and a weight.
+    /// The first line that is not a length and a weight, or [`HistogramError::Empty`].
     pub fn parse(text: &str) -> Result<Self, HistogramError> {
         let mut bins = Vec::new();
         let mut total = 0.0;
@@ -75,7 +76,7 @@ impl Histogram {
         Ok(Self { bins })
     }
 
-    /// Draws a length.
+    /// Draws a length, in tokens.
     pub fn draw(&self, rng: &mut impl RngCore) -> u32 {
         let share = unit(rng);
         let at = self.bins.partition_point(|&(_, _, up_to)| up_to <= share);

@@ -1,5 +1,5 @@
-//! The input or output length of one request: around the grid's length, or drawn from a distribution
-//! or a histogram.
+//! The input or output length of one request: around the grid's length, or drawn from a distribution or a
+//! histogram.
 
 use inferometer_load::distribution::Distribution;
 use inferometer_plan::Lengths;
@@ -29,7 +29,7 @@ enum Source {
 }
 
 impl LengthSampler {
-    /// Opens the source of the lengths; reads the file if it is a histogram.
+    /// Opens the source of the lengths, and reads the file of a histogram.
     pub fn open(lengths: &Lengths, axis: Axis) -> Result<Self, WorkloadError> {
         let source = match lengths {
             Lengths::Around { ratio } => Source::Around { ratio: *ratio },
@@ -39,7 +39,8 @@ impl LengthSampler {
         Ok(Self { axis, source })
     }
 
-    /// Draws the length of the `index`-th request of a scope, at least 1; `around` is the grid's length.
+    /// Draws the length of the `index`-th request of a scope, in tokens. `around` is the grid's length.
+    /// The result is at least 1, but with the ratio 0 it is always `around`.
     pub fn draw(&self, around: u32, seed: u64, scope: &PromptScope, index: usize) -> u32 {
         let axis = match self.axis {
             Axis::Input => "input length",
@@ -49,8 +50,8 @@ impl LengthSampler {
         let mut rng = seed::rng(seed, &[axis, &scope.cell, &scope.pass, &repeat, &index]);
         match &self.source {
             Source::Around { ratio: 0.0 } => around,
-            // As `vllm bench serve` does it: from the floor of L (1 - r) to the ceiling of
-            // L (1 + r). SGLang's --random-range-ratio draws from L r to L instead.
+            // As in `vllm bench serve`: from the floor of L (1 - r) to the ceiling of L (1 + r). In
+            // SGLang, `--random-range-ratio` draws from L r to L instead.
             Source::Around { ratio } => {
                 let least = (f64::from(around) * (1.0 - ratio)).floor();
                 let most = (f64::from(around) * (1.0 + ratio)).ceil();

@@ -1,6 +1,6 @@
-//! Seeded words with random lengths or shared prefixes: `random` with lengths that are drawn, and
-//! `prefix`. Lengths, groups and words have separate random streams, so that a change of one leaves
-//! the others as they are.
+//! Seeded words with random lengths or shared prefixes: the workload `random` with lengths that are
+//! drawn, and the workload `prefix`. Lengths, groups and words have separate random streams, so a change
+//! of one leaves the others unchanged.
 
 mod histogram;
 mod lengths;
@@ -39,7 +39,8 @@ impl WorkloadDefinition for DrawnPlan {
 impl Workload for Drawn {
     fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
         let Wanted { context, cell, scope, count } = *wanted;
-        // The drawn length is that of the words behind the prefix: one token at least.
+        // The drawn length does not include the prefix. A prompt has at least one token after the prefix
+        // and the tokens that the server adds.
         let least = self.prefix_length + context.reserve + 1;
         let around = cell.input_length.saturating_sub(self.prefix_length);
         let shapes = (0..count).map(|index| {

@@ -1,7 +1,6 @@
-//! The workload `prefix`: groups of prompts that share a prefix, as with system prompts and
-//! documents. Every pass has groups of its own, so its prompts find nothing in the prefix cache at
-//! first: the first request of a group is `cold`, the others are `warm`; a request without a group
-//! is `unshared`.
+//! The workload `prefix`: groups of prompts that share a prefix, such as a system prompt or a document.
+//! Every pass has new prefixes, which are not in the prefix cache at first. So the first request of a
+//! group is `cold` and the others are `warm`. A request without a group is `unshared`.
 
 use std::sync::Arc;
 
@@ -26,7 +25,7 @@ impl WorkloadDefinition for PrefixPlan {
 }
 
 impl PrefixGroups {
-    /// The group of each request; `None` if it shares no prefix.
+    /// The group of each request; `None` for a request that shares no prefix.
     fn assign(&self, seed: u64, scope: &PromptScope, count: usize) -> Vec<Option<u32>> {
         let Self(PrefixPlan { groups, zipf, warm_share, .. }) = *self;
         let stream = |what: &str, index: usize| {
@@ -62,7 +61,7 @@ impl PrefixGroups {
     }
 }
 
-/// Cumulative shares of the groups: the share of the k-th is proportional to k^-zipf.
+/// The cumulative shares of the groups. The share of group k is proportional to k^-zipf.
 fn zipf_shares(groups: u32, zipf: f64) -> Vec<f64> {
     let weights = (1..=groups).map(|rank| portable::pow(f64::from(rank), -zipf));
     let mut up_to: Vec<f64> = weights

@@ -1,4 +1,4 @@
-//! Requests of seeded words behind shared prefixes, each with its own length.
+//! Requests of seeded words after shared prefixes, each with its own length.
 
 use inferometer_model::request::{Prompt, Request};
 use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
@@ -14,13 +14,13 @@ use crate::workload::RequestBatch;
 
 /// The lengths, the group and the class of one request.
 pub struct Shape {
-    /// Input tokens, with those of the prefix and those that the server adds.
+    /// Input tokens, including those of the prefix and those that the server adds.
     pub input: u32,
     /// Output tokens.
     pub output: u32,
-    /// The group whose prefix it has, if any.
+    /// The group whose prefix it has; `None` for no prefix.
     pub group: Option<u32>,
-    /// Its class.
+    /// The class of the request, for the report.
     pub class: Option<&'static str>,
 }
 
@@ -32,7 +32,7 @@ struct SharedPrefix {
 }
 
 impl SharedPrefix {
-    /// The prefix of a group. Groups of different scopes have different ones.
+    /// The prefix of a group, of `length` tokens. Groups of different scopes have different prefixes.
     fn new(
         context: &PromptContext,
         scope: &PromptScope,
@@ -49,8 +49,8 @@ impl SharedPrefix {
     }
 }
 
-/// Makes the requests of these shapes. A prompt is the `prefix_length` tokens of its group's prefix,
-/// then words of its own; without a group it has words of its own only.
+/// Makes the requests of these shapes. A prompt consists of the `prefix_length` tokens of its group's
+/// prefix and then of its own words. Without a group, it has only words of its own.
 pub fn requests(
     context: &PromptContext,
     scope: &PromptScope,
@@ -117,7 +117,7 @@ fn prompts(
     Ok(fit::texts(context, shapes.len(), positions, search)?)
 }
 
-/// The note that prompts do not have the length that was drawn for them.
+/// A note if prompts do not have the length that was drawn for them; otherwise `None`.
 fn inexact(context: &PromptContext, made: &[SizedPrompt], shapes: &[Shape]) -> Option<Note> {
     let off = || {
         let counted = made.iter().map(|made| made.counted + context.reserve);

@@ -1,5 +1,5 @@
-//! The data sets that can be fetched by name, with their addresses and checksums. Nothing is
-//! downloaded here.
+//! The data sets that can be fetched by name, with their addresses and checksums. This module downloads
+//! nothing.
 
 use std::fmt;
 
@@ -14,23 +14,23 @@ pub struct DataSet {
     pub workload: &'static str,
     /// Where it is downloaded from.
     pub origin: Origin,
-    /// SHA-256 of the file; if it is not known, that of the first download is recorded.
+    /// The SHA-256 of the file; `None` if it is not known. Then that of the first download is recorded.
     pub sha256: Option<&'static str>,
 }
 
 /// Where a data set is downloaded from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A repository of data on the Hugging Face hub.
+    /// A data set repository on the Hugging Face hub.
     Hub {
         /// `org/name`.
         repository: &'static str,
-        /// Commit.
+        /// The commit.
         revision: &'static str,
-        /// File within it.
+        /// The path of the file in the repository.
         file: &'static str,
     },
-    /// Anywhere else on the web, without `https://`.
+    /// Any other place on the web: the address without `https://`.
     Web(&'static str),
 }
 
@@ -66,7 +66,7 @@ const fn trace(
     DataSet { name, what, workload: "trace", origin: Origin::Web(address), sha256 }
 }
 
-/// Every data set.
+/// All data sets.
 pub static DATA_SETS: [DataSet; 13] = [
     DataSet {
         name: "sharegpt",
@@ -162,7 +162,7 @@ pub static DATA_SETS: [DataSet; 13] = [
     ),
 ];
 
-/// The data set of a name.
+/// The data set with this name, if there is one.
 pub fn data_set(name: &str) -> Option<&'static DataSet> {
     DATA_SETS.iter().find(|data_set| data_set.name == name)
 }

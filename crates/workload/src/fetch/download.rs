@@ -1,5 +1,5 @@
-//! A download into a temporary file beside its destination, with its checksum. An incomplete or
-//! rejected file is removed.
+//! Downloads a file into a temporary file beside its destination, and computes its checksum. An
+//! incomplete or rejected file is removed.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
@@ -15,17 +15,17 @@ use inferometer_plan::spec::shown_address;
 
 use crate::error::WorkloadError;
 
-/// Limit of the time to connect, and of the time without data.
+/// The longest time to connect, to wait for the response, and to wait for further data.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// A download of which fewer bytes come within [`TIMEOUT`] is given up.
+/// The fewest bytes (64 KiB) that must arrive within [`TIMEOUT`]; a slower download is stopped.
 const SLOWEST: u64 = 64 << 10;
-/// Bytes read at a time.
+/// The number of bytes that are read at a time.
 const CHUNK: usize = 1 << 16;
 
-/// A complete download in its temporary file.
+/// A download in its temporary file, which is removed on drop.
 pub(super) struct Part {
     path: PathBuf,
-    /// Its checksum.
+    /// SHA-256 in hexadecimal digits; empty until the download is complete.
     pub sha256: String,
 }
 
@@ -38,12 +38,13 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // After `move_to` there is no such file.
+        // After `move_to` the file no longer exists, so the error is ignored.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Downloads into a temporary file beside `destination`.
+/// Downloads into a temporary file beside `destination`. Calls `progress` with the bytes so far and, if
+/// the server states it, their total.
 pub(super) fn to_part(
     name: &'static str,
     address: &str,
@@ -53,7 +54,7 @@ pub(super) fn to_part(
 ) -> Result<Part, WorkloadError> {
     let failed = |reason: String| WorkloadError::Download {
         name,
-        // A mirror's address may hold a password.
+        // A mirror's address may contain a password.
         address: shown_address(address),
         reason,
         destination: destination.to_owned(),
@@ -105,7 +106,7 @@ pub(super) fn to_part(
     Ok(part)
 }
 
-/// How far a download has come within the current [`TIMEOUT`].
+/// When the current interval of [`TIMEOUT`] began, and how many bytes had arrived by then.
 struct Progress {
     since: Nanos,
     bytes: u64,
@@ -116,7 +117,7 @@ impl Progress {
         Self { since: monotonic_now(), bytes: 0 }
     }
 
-    /// Why a download that has come to `bytes` is given up, if it is.
+    /// The reason to stop a download that has `bytes` bytes by `now`; `None` if it is fast enough.
     fn too_slow(&mut self, bytes: u64, now: Nanos) -> Option<String> {
         if now.since(self.since) < TIMEOUT {
             return None;
@@ -132,8 +133,8 @@ impl Progress {
     }
 }
 
-/// The chunks of a body; an empty one marks the end. They are read on another thread, because a read
-/// has no time limit; a thread that is blocked in a read ends with the process.
+/// The chunks of a body; an empty one marks the end. Another thread reads them, because a read has no
+/// time limit. A thread that is blocked in a read ends with the process.
 fn chunks_of(
     mut body: impl Read + Send + 'static,
 ) -> std::io::Result<Receiver<std::io::Result<Vec<u8>>>> {
@@ -151,7 +152,7 @@ fn chunks_of(
     Ok(receiver)
 }
 
-/// The checksum of a file.
+/// The SHA-256 of a file, in hexadecimal digits.
 pub(super) fn checksum(path: &Path) -> Result<String, WorkloadError> {
     let unreadable = |error: std::io::Error| WorkloadError::unreadable(path, error);
     let mut file = File::open(path).map_err(unreadable)?;

@@ -1,6 +1,6 @@
-//! Data sets by name, downloaded from the hub or the web into a cache and verified by checksum. A
-//! file that is in the cache is not downloaded again, no download is retried, and the network is not
-//! used if `HF_HUB_OFFLINE` is set.
+//! Data sets by name. They are downloaded from the hub or the web into a cache, and verified by checksum.
+//! A file in the cache is not downloaded again, and no download is retried. If `HF_HUB_OFFLINE` is set,
+//! the network is not used.
 
 mod catalogue;
 mod download;
@@ -15,21 +15,22 @@ use crate::tokenizer::hub::{HubAccess, HubConfig};
 
 pub use catalogue::{DATA_SETS, DataSet, Origin, data_set};
 
-/// The cache of data sets, and the servers that they are downloaded from.
+/// The cache of data sets, and the servers from which they are downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchConfig {
-    /// The folder that holds a folder for each data set.
+    /// The folder that contains a folder for each data set.
     pub cache: PathBuf,
-    /// A mirror of the data sets that are not on the hub, by original host:
-    /// `MIRROR/raw.githubusercontent.com/...`.
+    /// The address of a mirror of the data sets that are not on the hub. The original host is part of the
+    /// path: `MIRROR/raw.githubusercontent.com/...`.
     pub mirror: Option<String>,
-    /// The hub, or its mirror.
+    /// The hub or its mirror.
     pub hub: HubConfig,
 }
 
 impl FetchConfig {
-    /// The configuration of the environment: `INFEROMETER_CACHE`, else `XDG_CACHE_HOME`;
-    /// `INFEROMETER_MIRROR`; for the hub the variables that all Hugging Face tools read.
+    /// Reads the configuration from environment variables. The cache is `INFEROMETER_CACHE`, else
+    /// `inferometer` in `XDG_CACHE_HOME` or `~/.cache`. The mirror is `INFEROMETER_MIRROR`. The hub has
+    /// the variables that all Hugging Face tools read.
     pub fn from_env() -> Self {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let home = || std::env::home_dir().unwrap_or_default().join(".cache");
@@ -47,7 +48,7 @@ impl FetchConfig {
         self.cache.join(data_set.name).join(data_set.file())
     }
 
-    /// The address that a data set is downloaded from.
+    /// The address from which a data set is downloaded.
     pub fn address(&self, data_set: &DataSet) -> String {
         match data_set.origin {
             Origin::Hub { repository, revision, file } => {
@@ -66,7 +67,7 @@ impl FetchConfig {
 pub struct Fetched {
     /// The file.
     pub path: PathBuf,
-    /// Its checksum.
+    /// Its SHA-256 in hexadecimal digits.
     pub sha256: String,
     /// What the checksum was compared with.
     pub checked: Checked,
@@ -85,11 +86,11 @@ pub enum Checked {
     First,
 }
 
-/// Returns a data set's file in the cache, downloaded if necessary. `progress` is called with the
+/// Returns a data set's file in the cache, and downloads it first if necessary. Calls `progress` with the
 /// bytes so far and, if the server states it, their total.
 ///
 /// # Errors
-/// If it cannot be downloaded, or its checksum is not the expected one.
+/// If it cannot be downloaded or written, or its checksum is not the expected one.
 pub fn fetch(
     data_set: &DataSet,
     config: &FetchConfig,
@@ -126,7 +127,7 @@ pub fn fetch(
     Ok(Fetched { path, sha256, checked, is_new: true })
 }
 
-/// Returns the checksum if it is the expected one.
+/// Returns the checksum if it is the expected one, or if none is expected.
 fn verify(
     data_set: &DataSet,
     path: &Path,
@@ -161,10 +162,11 @@ pub(crate) fn data_file(name: &str) -> Result<PathBuf, WorkloadError> {
     local(name, &FetchConfig::from_env())
 }
 
-/// The file that a plan names: the file at that path, else the data set of that name in the cache.
+/// The file that a plan names: the file at that path if it exists, else the data set of that name in the
+/// cache. Another name is returned unchanged, as a path.
 ///
 /// # Errors
-/// When it is the name of a data set that was not fetched.
+/// When it is the name of a data set that is not in the cache.
 pub fn local(name: &str, config: &FetchConfig) -> Result<PathBuf, WorkloadError> {
     let file = PathBuf::from(name);
     let Some(data_set) = data_set(name).filter(|_| !file.exists()) else { return Ok(file) };

@@ -1,5 +1,5 @@
-//! Rows from CSV (RFC 4180): a quoted field may hold commas, line breaks and doubled quotes. The
-//! first record names the columns; every value is text, and an empty one is absent.
+//! Rows from CSV (RFC 4180): a quoted field may contain commas, line breaks and doubled quotes. The first
+//! record names the columns. Every value is text; an empty value counts as absent.
 
 use csv::{ReaderBuilder, StringRecord, Terminator};
 use inferometer_plan::RowsPlan;
@@ -26,7 +26,7 @@ pub fn read(text: &str, plan: &RowsPlan) -> Loaded {
     loaded
 }
 
-/// The fields of a row by the name of their column.
+/// The fields of a row, by the names of their columns.
 fn by_name(names: &[String], fields: Vec<String>) -> Result<Map<String, Value>, RowReason> {
     if fields.len() != names.len() {
         return Err(RowReason::Fields);
@@ -35,7 +35,7 @@ fn by_name(names: &[String], fields: Vec<String>) -> Result<Map<String, Value>, 
     Ok(filled.map(|(name, field)| (name.trim().to_owned(), Value::String(field))).collect())
 }
 
-/// The records of a text, each with the number of its first line, without empty lines.
+/// The records of a text that are not empty lines, each with the number of its first line, from 1.
 fn records(text: &str) -> impl Iterator<Item = (u64, Result<Vec<String>, RowReason>)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = ReaderBuilder::new()
@@ -65,9 +65,9 @@ fn records(text: &str) -> impl Iterator<Item = (u64, Result<Vec<String>, RowReas
     })
 }
 
-/// The fields of a record, without carriage returns outside of quotes. `None` if the quotes of a
-/// field do not end where the field ends, which the reader accepts: `written` is then not the record
-/// as it would be written.
+/// The fields of a record, without carriage returns outside of quotes. `None` if the quotes of a field do
+/// not end where the field ends. The CSV reader accepts such a record, so its fields are compared with
+/// its text, `written`.
 fn fields(record: &StringRecord, written: &str) -> Option<Vec<String>> {
     let mut rest = written.strip_suffix('\n').unwrap_or(written);
     let field = |field: &str| {

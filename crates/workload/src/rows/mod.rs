@@ -1,11 +1,11 @@
-//! The workloads `jsonl`, `csv` and `parquet`: the user's own rows, each with a prompt, messages or
-//! token ids, an output length, and fields of the request's body (a LoRA adapter by `model`,
-//! structured output, sampling).
+//! The workloads `jsonl`, `csv` and `parquet`: the user's own rows. Each has a prompt, messages or token
+//! ids, an output length, and fields of the request's body (such as a LoRA adapter in `model`, structured
+//! output, sampling).
 //!
-//! Rows are sent unchanged in the file's order: nothing is cut, and no tag is added. Each pass
-//! continues where the one before it ended. After the last row the first follows again, with a note.
-//! Rows that are replayed at their own instants are sorted by time, and each such pass sends all of
-//! them; a warm-up takes some from the end.
+//! Rows are sent unchanged in the file's order: nothing is cut, and no tag is added. Each pass continues
+//! with the row after the last one of the pass before. After the last row of the file the first one
+//! follows, with a note. If rows are replayed at their own arrival times, they are sorted by time, and
+//! each such pass begins with the first row; a warm-up takes its rows from the end.
 
 mod csv;
 mod parquet;
@@ -46,10 +46,10 @@ impl WorkloadDefinition for RowsPlan {
     }
 }
 
-/// The workload, opened.
+/// The opened workload.
 struct Rows {
     loaded: Loaded,
-    /// Whether rows are replayed at their own instants.
+    /// Whether rows are replayed at their own arrival times.
     timed: bool,
 }
 
@@ -92,7 +92,7 @@ impl Rows {
         Ok(Self { loaded, timed: plan.timed })
     }
 
-    /// When each row is due, counted from the first.
+    /// When each row is due, as an offset from the first.
     fn offsets(&self) -> impl Iterator<Item = Nanos> + '_ {
         let first = self.loaded.rows.first().map_or(0, |row| row.at_ns);
         self.loaded.rows.iter().map(move |row| Nanos(row.at_ns.abs_diff(first)))
@@ -109,7 +109,7 @@ impl Rows {
                 counts.sum::<Result<u32, _>>()?
             }
         } + context.reserve;
-        // The tokens that the chat template adds between messages are not known.
+        // The number of tokens that the chat template adds between messages is not known.
         let is_whole = !matches!(prompt, Prompt::Messages(_));
         Ok(Request {
             counted_tokens: is_whole.then_some(tokens),
@@ -119,7 +119,7 @@ impl Rows {
     }
 }
 
-/// The texts of a message: its content, or the text parts of it.
+/// The texts of a message: its content, or the text parts of its content.
 fn texts(message: &Message) -> Vec<&str> {
     match message.get("content") {
         Some(Value::String(text)) => vec![text],
@@ -134,7 +134,7 @@ impl Workload for Rows {
     fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
         let Wanted { context, scope, count, .. } = *wanted;
         let rows = self.loaded.rows.len();
-        // A replay starts at the first row, as its instants do.
+        // A replay begins with the first row, because its arrival times do.
         let taken = if self.timed { 0 } else { scope.taken };
         let from_the_end = self.timed && scope.pass == "warm-up";
         let requests = context.make(count, |index| {

@@ -1,6 +1,6 @@
-//! Rows from Parquet, as the fields that a line of JSON would have. Only the columns that are used are
-//! read. Values keep their type: a row with a value of the wrong type is left out, and no value is
-//! converted.
+//! Rows from Parquet, as the fields that a line of JSON would have. Only columns that the plan may use
+//! are read. Values keep their type, but timestamps become decimal seconds as text, and dates, times and
+//! decimals become text. A row with a value of the wrong type is left out.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -23,7 +23,7 @@ use crate::error::WorkloadError;
 /// Reads a file.
 ///
 /// # Errors
-/// If it is not Parquet, has no column for a prompt, or cannot be decoded.
+/// If it is not Parquet, has no column for a prompt, is too large, or cannot be decoded.
 pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
     let unreadable = |reason: String| WorkloadError::unreadable(path, reason);
     let file = data_set::open_file(path)?;
@@ -41,7 +41,7 @@ pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
     for (number, row) in rows.enumerate() {
         let number = number as u64 + 1;
         let row = row.map_err(|error| unreadable(format!("row {number}: {}", message(&error))))?;
-        // Few bytes of a file may stand for many rows of a large text.
+        // A few compressed bytes may contain many rows with large texts.
         kept_bytes += kept(&row);
         if kept_bytes > MAX_FILE_BYTES {
             let most = MAX_FILE_BYTES >> 20;
@@ -53,8 +53,8 @@ pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
     Ok(loaded)
 }
 
-/// Holds the numbers of rows that a file states against each other: rows beyond the smallest would be left
-/// out in silence, and none can be made of what is not there.
+/// Checks that the file, its row groups and their columns state the same numbers of rows. If they did
+/// not, the decoder could leave out rows without an error. Also refuses negative positions and sizes.
 fn check_counts(metadata: &ParquetMetaData) -> Result<(), String> {
     let stated = metadata.file_metadata().num_rows();
     let groups = metadata.row_groups();
@@ -64,7 +64,7 @@ fn check_counts(metadata: &ParquetMetaData) -> Result<(), String> {
     }
     for (number, group) in (1..).zip(groups) {
         let rows = group.num_rows();
-        // The decoder takes where a column begins and how long it is as they are stated.
+        // The decoder does not check these positions and sizes.
         let is_nowhere = |column: &&ColumnChunkMetaData| {
             let begins = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
             begins < 0 || column.data_page_offset() < 0 || column.compressed_size() < 0
@@ -74,7 +74,7 @@ fn check_counts(metadata: &ParquetMetaData) -> Result<(), String> {
             return Err(format!("has a negative position for the column {name}"));
         }
         let differs = |column: &&ColumnChunkMetaData| {
-            // A column of lists has a value for each item.
+            // A column of lists has one value per item, not per row.
             column.column_descr().max_rep_level() == 0 && column.num_values() != rows
         };
         if let Some(column) = group.columns().iter().find(differs) {
@@ -87,7 +87,8 @@ fn check_counts(metadata: &ParquetMetaData) -> Result<(), String> {
     Ok(())
 }
 
-/// The schema of the columns that are used, and the names of the others.
+/// The schema of the columns that the plan may use, and the names of the others. An error if there is no
+/// column for a prompt, a compression is not supported, or the used columns are too large.
 fn columns(
     reader: &SerializedFileReader<File>,
     plan: &RowsPlan,
@@ -142,7 +143,7 @@ fn columns(
     Ok((projection, others.iter().map(|column| column.name().to_owned()).collect()))
 }
 
-/// Columns of instants in nanoseconds, which the decoder returns as plain integers.
+/// The names of the columns of timestamps in nanoseconds, which the decoder returns as plain integers.
 fn nanoseconds(schema: &Type) -> BTreeSet<String> {
     let is_ns = |column: &&Arc<Type>| {
         let logical = column.get_basic_info().logical_type_ref();
@@ -168,13 +169,13 @@ fn is_known(compression: Compression) -> bool {
     matches!(compression, Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::ZSTD(_))
 }
 
-/// The decoder's message, without its prefix.
+/// The decoder's message, without its fixed prefix.
 fn message(error: &ParquetError) -> String {
     let text = error.to_string();
     text.strip_prefix("Parquet error: ").unwrap_or(&text).to_owned()
 }
 
-/// Bytes of the texts of a row.
+/// The estimated memory of a row, in bytes: that of its texts, and 64 for each other field.
 fn kept(row: &Row) -> u64 {
     let bytes = row.get_column_iter().map(|(_, field)| match field {
         Field::Str(text) => text.len(),
@@ -184,7 +185,7 @@ fn kept(row: &Row) -> u64 {
     bytes.sum::<usize>() as u64
 }
 
-/// The fields of a row, or of a struct in it, without those that are null: in a column of structs
+/// The fields of a row, or of a struct in it. Fields that are null are left out: in a column of structs,
 /// every row has every field.
 fn fields(row: &Row) -> Result<Map<String, Value>, RowReason> {
     let mut fields = Map::new();
@@ -197,7 +198,8 @@ fn fields(row: &Row) -> Result<Map<String, Value>, RowReason> {
     Ok(fields)
 }
 
-/// The value of a field. NaN becomes null, as tables write a missing number so.
+/// The value of a field. NaN, which table programs write for a missing number, becomes null; so does
+/// infinity.
 fn value(field: &Field) -> Result<Value, RowReason> {
     let real = |number: f64| Number::from_f64(number).map_or(Value::Null, Value::Number);
     Ok(match field {
@@ -212,11 +214,11 @@ fn value(field: &Field) -> Result<Value, RowReason> {
         Field::UInt(value) => (*value).into(),
         Field::ULong(value) => (*value).into(),
         Field::Float16(value) => real(f64::from(value.to_f32())),
-        // The shortest decimal of the 32-bit float, as it was written: 0.7, not 0.699999988.
+        // The shortest decimal of the 32-bit float, as it was written: 0.7 and not 0.699999988.
         Field::Float(value) => real(value.to_string().parse().unwrap_or(f64::NAN)),
         Field::Double(value) => real(*value),
         Field::Str(text) => text.clone().into(),
-        // Some writers do not mark text as text.
+        // Some writers store text without marking it as text.
         Field::Bytes(bytes) => {
             std::str::from_utf8(bytes.data()).map_err(|_| RowReason::NotText)?.into()
         }
@@ -240,7 +242,8 @@ fn value(field: &Field) -> Result<Value, RowReason> {
     })
 }
 
-/// A count of `unit`ths of a second as decimal text in seconds, which is exact.
+/// Converts a count of 1/`unit` seconds to seconds as decimal text, which is exact. `unit` is a power of
+/// ten.
 fn seconds(count: i64, unit: i64) -> String {
     let digits = unit.ilog10() as usize;
     let sign = if count < 0 { "-" } else { "" };

@@ -1,5 +1,5 @@
-//! What is made of the columns of a row, and why a row cannot be used. Rows that cannot be used are
-//! counted by reason, with the line of the first.
+//! How the columns of a row become parts of a request, and why a row cannot be used. Unusable rows are
+//! counted by reason, with the line or row number of the first one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use inferometer_model::calendar::seconds_or_date;
 
-/// Fields of the request's body that may be columns; other fields go into the column `body`.
+/// Fields of the request's body that may be columns. Other fields can be given in the column `body`.
 const BODY_FIELDS: [&str; 22] = [
     "model",
     "temperature",
@@ -36,7 +36,7 @@ const BODY_FIELDS: [&str; 22] = [
     "ignore_eos",
 ];
 
-/// Those that are text, even if it looks like JSON.
+/// Body fields that stay text, even if the text looks like JSON.
 const TEXTS: [&str; 3] = ["model", "guided_regex", "guided_grammar"];
 
 /// The column of a row's instant.
@@ -61,7 +61,7 @@ pub struct Row {
     pub output_tokens: u32,
     /// Fields of the request's body.
     pub body: Map<String, Value>,
-    /// When it arrived, in nanoseconds from any origin; 0 if rows are not replayed.
+    /// When it arrived, in nanoseconds from an arbitrary origin; 0 if rows are not replayed.
     pub at_ns: i64,
 }
 
@@ -77,10 +77,10 @@ pub enum RowReason {
     /// A CSV row with another number of fields than the header.
     #[error("a different number of fields than the first line")]
     Fields,
-    /// A value that holds bytes that are no UTF-8 text.
+    /// A value with bytes that are not UTF-8 text.
     #[error("bytes that are not text, in a used column")]
     NotText,
-    /// A prompt of another type.
+    /// A prompt that is neither text nor a list.
     #[error("a prompt that is neither text nor a list")]
     NotAPrompt,
     /// No prompt, messages or token ids.
@@ -92,10 +92,10 @@ pub enum RowReason {
     /// A prompt without text.
     #[error("an empty prompt")]
     EmptyPrompt,
-    /// Messages of another type.
+    /// Messages that are not a list of objects with a role.
     #[error("messages that are not a list of objects with a `role`")]
     NotMessages,
-    /// Token ids of another type.
+    /// Token ids that are not a list of integers from 0 to 2^32 - 1.
     #[error("token ids that are not a list of whole numbers")]
     NotTokenIds,
     /// No output length in the row, and no default.
@@ -110,7 +110,7 @@ pub enum RowReason {
     /// An instant that cannot be read.
     #[error("a timestamp that is neither seconds nor a date and a time")]
     NotAnInstant,
-    /// A row that is too large.
+    /// A CSV record of more than 8 MiB.
     #[error("more than 8 MiB")]
     TooLarge,
     /// A body that is not an object.
@@ -121,9 +121,9 @@ pub enum RowReason {
 /// Rows that are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// For each reason the number of rows, and the line or row of the first, from 1.
+    /// For each reason: the number of rows, and the line or row number of the first one, from 1.
     pub by_reason: BTreeMap<RowReason, (u64, u64)>,
-    /// Whether rows are numbered instead of lines, as in a file that has no lines.
+    /// Whether the numbers are those of rows and not of lines, because the file has no lines.
     pub in_rows: bool,
 }
 
@@ -153,17 +153,18 @@ impl fmt::Display for LeftOut {
 /// The contents of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
-    /// The rows that can be used, in the file's order.
+    /// The usable rows, in the file's order; after sorting, in the order of their instants.
     pub rows: Vec<Row>,
     /// The rows that cannot be used.
     pub left_out: LeftOut,
     /// Columns that are not used.
     pub unused: BTreeSet<String>,
-    /// Rows whose instant is before that of an earlier row of the file.
+    /// The number of rows whose instant is before that of an earlier row of the file. It is counted when
+    /// rows are sorted.
     pub out_of_order: u64,
 }
 
-/// The names of the columns that are used.
+/// The names of all columns that a plan may use.
 pub fn used_columns(plan: &RowsPlan) -> BTreeSet<&str> {
     let is_read = |field: &str| plan.timed || field != TIMESTAMP;
     let fields = NAMES.iter().filter(|(field, _)| is_read(field));
@@ -171,7 +172,7 @@ pub fn used_columns(plan: &RowsPlan) -> BTreeSet<&str> {
     fields.chain(BODY_FIELDS).collect()
 }
 
-/// The column names that are tried for a field, in order.
+/// The column names that are tried for a field, in order: the one of the plan, else the usual ones.
 pub fn columns_of<'a>(field: &str, plan: &'a RowsPlan) -> Vec<&'a str> {
     let usual = NAMES.iter().find(|(known, _)| *known == field).map(|(_, names)| *names);
     let named = plan.columns.get(field).map(|name| vec![name.as_str()]);
@@ -179,7 +180,7 @@ pub fn columns_of<'a>(field: &str, plan: &'a RowsPlan) -> Vec<&'a str> {
 }
 
 impl Loaded {
-    /// Sorts rows by their instant; rows of the same instant stay in the file's order.
+    /// Sorts rows by their instant. Rows with the same instant stay in the file's order.
     pub(super) fn sort(&mut self) {
         let mut latest = i64::MIN;
         for row in &self.rows {
@@ -189,7 +190,8 @@ impl Loaded {
         self.rows.sort_by_key(|row| row.at_ns);
     }
 
-    /// Adds a row; `number` is its line or row in the file.
+    /// Adds a row, or counts the reason why it cannot be used. `number` is its line or row number in the
+    /// file.
     pub(super) fn add(
         &mut self,
         number: u64,
@@ -239,8 +241,8 @@ impl Loaded {
     }
 }
 
-/// Parses the text of a column as JSON where the file format cannot express the value: in CSV, which
-/// has only text, any value; in Parquet objects and arrays.
+/// Parses the text of a column as JSON if the file format cannot store the value otherwise: in CSV, which
+/// has only text, any value; in Parquet, objects and arrays. Other text stays text.
 fn structured(value: Value, format: RowsFormat) -> Value {
     let Value::String(text) = &value else { return value };
     let read = || serde_json::from_str::<Value>(text).ok();
@@ -252,7 +254,7 @@ fn structured(value: Value, format: RowsFormat) -> Value {
     found.unwrap_or(value)
 }
 
-/// An instant: seconds, or a date and a time of day.
+/// Parses an instant: a number of seconds, or a date and a time of day. Returns nanoseconds.
 fn instant(value: &Value) -> Result<i64, RowReason> {
     let found = match value {
         Value::Number(seconds) => seconds_or_date(&seconds.to_string()),
@@ -262,7 +264,8 @@ fn instant(value: &Value) -> Result<i64, RowReason> {
     found.ok_or(RowReason::NotAnInstant)
 }
 
-/// A positive integer. Tables write `3.0` if other values of the column are missing.
+/// Parses an integer from 1 to 2^32 - 1. Table programs write `3.0` if other values of the column are
+/// missing.
 fn whole(value: &Value) -> Option<u32> {
     let real = || value.as_f64().filter(|real| real.fract() == 0.0 && *real > 0.0);
     let count = value.as_u64().or_else(|| real().map(|real| real as u64));

@@ -1,8 +1,9 @@
-//! The workload `sharegpt` with input lengths: first human turns of [L, 1.5 L) tokens, cut to L.
+//! The workload `sharegpt` with input lengths: first human turns of at least L and fewer than 1.5 L
+//! tokens, cut to L.
 //!
-//! In front of each is a tag of seeded words that depends on the salt of the run, so that no two
-//! prompts share their first KV block, even if a conversation is used again. A tag is about six
-//! tokens, and at most half of the prompt; a prompt of one token has none.
+//! Each prompt begins with a tag of seeded words that depends on the salt of the run. So no two prompts
+//! share their first KV block, even if a conversation is used again. A tag is about six tokens, and at
+//! most half of the prompt; a prompt of one token has none.
 
 use std::sync::Arc;
 
@@ -33,11 +34,11 @@ impl WorkloadDefinition for Cut<'_> {
     }
 }
 
-/// The workload, opened.
+/// The opened workload.
 struct CutTurns(ConversationPool<Box<str>, u32>);
 
 impl CutTurns {
-    /// A first turn behind its tag, cut to `length` tokens together.
+    /// A prompt of `length` tokens: a tag, then the beginning of the conversation's first turn.
     fn cut(
         &self,
         context: &PromptContext,

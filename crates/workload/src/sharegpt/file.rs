@@ -1,5 +1,5 @@
-//! Reads a ShareGPT file, one row in memory at a time, and keeps only the turns that are used. Rows
-//! that cannot be used are counted by reason.
+//! Reads a ShareGPT file with one row in memory at a time, and keeps only the turns that are used.
+//! Unusable rows are counted by reason.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -14,23 +14,23 @@ use serde_json::Value;
 use crate::data_set::{self, DataSetReader, RowEnd, RowMeter};
 use crate::error::WorkloadError;
 
-/// Rows that are listed with their number among the rejected ones.
+/// The most rejected rows that are listed with their number.
 const NAMED_ROWS: usize = 20;
 
-/// The first turn and the one after it.
+/// The first turn (the prompt) and the second turn (the answer).
 pub(super) type TurnPair = (Box<str>, Box<str>);
 
-/// The contents of a file: of each conversation the first human turn, or `T`.
+/// The contents of a file. `T` is what is kept of each conversation, by default the first human turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded<T = Box<str>> {
-    /// The conversations that can be used, in the file's order.
+    /// The usable conversations, in the file's order.
     pub conversations: Vec<T>,
     /// The rows that cannot be used.
     pub rejected: Rejected,
 }
 
 impl<T> Loaded<T> {
-    /// The finding that rows are left out, and why.
+    /// The finding that rows are left out, and why; empty if none is.
     pub(super) fn findings(&self) -> Vec<Finding> {
         let total = self.rejected.total();
         let message = format!(
@@ -48,7 +48,7 @@ impl<T> Loaded<T> {
 pub struct Rejected {
     /// Their number, by reason.
     pub by_reason: BTreeMap<RowReason, u64>,
-    /// The first of them.
+    /// The first of them, at most 20.
     pub first: Vec<RowProblem>,
 }
 
@@ -90,7 +90,7 @@ pub struct RowProblem {
 /// Why a row cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum RowReason {
-    /// It is no JSON object.
+    /// It is not a JSON object.
     #[error("not an object")]
     NotAnObject,
     /// It has no array `conversations`.
@@ -99,7 +99,8 @@ pub enum RowReason {
     /// A turn without the texts `from` and `value`.
     #[error("a turn without the texts `from` and `value`")]
     BrokenTurn,
-    /// Fewer than two turns, system turns not counted.
+    /// Too few turns. Depending on the workload: fewer than two turns, fewer than two besides system
+    /// turns, or no human turn with an answer.
     #[error("fewer than two turns")]
     TooFewTurns,
     /// No turn of `human` or `user`.
@@ -113,13 +114,13 @@ pub enum RowReason {
 /// Reads a file.
 ///
 /// # Errors
-/// When it cannot be read, is no JSON array, or none of its rows can be used.
+/// When it cannot be read, is not a JSON array, or none of its rows can be used.
 pub fn load(path: &Path) -> Result<Loaded, WorkloadError> {
     let DataSetReader { reader, meter } = data_set::open(path, RowEnd::Told)?;
     read_rows(reader, &meter, path, |row| first_human_turn(row).map(Into::into))
 }
 
-/// Reads the first two turns of each conversation, whoever they are from, as vLLM's scripts do.
+/// Reads the first two turns of each conversation, whoever wrote them, as vLLM's scripts do.
 ///
 /// # Errors
 /// As [`load`].
@@ -128,7 +129,7 @@ pub(super) fn load_pairs(path: &Path) -> Result<Loaded<TurnPair>, WorkloadError>
     read_rows(reader, &meter, path, first_two_turns)
 }
 
-/// Reads what a file holds; `path` names it in errors.
+/// Reads the contents of a file. `path` is only used in errors.
 ///
 /// # Errors
 /// As [`load`].
@@ -160,7 +161,7 @@ fn read_rows<T>(
 /// Calls `see` for each row of an array, with its number from 1. Returns the number of rows.
 ///
 /// # Errors
-/// When what is read is no JSON array.
+/// When the reader fails, or its content is not a JSON array.
 pub(crate) fn each_row(
     reader: impl Read,
     meter: &RowMeter,
@@ -191,7 +192,7 @@ fn wrong(path: &Path, rows_read: u64, error: &serde_json::Error) -> WorkloadErro
     WorkloadError::MalformedDataSet { path, row, line, column, reason }
 }
 
-/// Visits the array of rows: counts them and passes each to `see`.
+/// Visits the array of rows: counts the rows and passes each to `see`.
 struct Rows<'a, See> {
     row: &'a Cell<u64>,
     see: See,

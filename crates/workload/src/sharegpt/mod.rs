@@ -1,5 +1,5 @@
-//! ShareGPT files: an array of `{id, conversations: [{from, value}, ...]}`. Two workloads use the
-//! first turns of conversations: `cut` to the input lengths of the plan, or `whole`.
+//! ShareGPT files: an array of `{id, conversations: [{from, value}, ...]}`. Two workloads use the first
+//! turns of conversations: `cut` cuts them to the input lengths of the plan, `whole` does not.
 
 mod cut;
 mod file;

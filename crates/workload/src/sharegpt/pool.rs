@@ -1,5 +1,5 @@
-//! Selects the conversations of a pass. They are used in one seeded order for the whole run, so that
-//! passes share none as long as there are enough. Lengths are counted only as far as needed, and once.
+//! Selects the conversations of a pass. The whole run uses them in one seeded order, so passes share none
+//! while there are enough. Each length is counted at most once, and only if it is needed.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,7 @@ use crate::context::PromptContext;
 use crate::note::Note;
 use crate::parallel;
 
-/// Conversations whose lengths are counted at a time.
+/// The number of conversations whose lengths are counted at a time.
 const BLOCK: usize = 1_024;
 
 /// The conversations of a file in a seeded order. `T` is what is kept of a conversation, `L` its
@@ -23,23 +23,24 @@ pub(super) struct ConversationPool<T, L> {
     tokenizer: Arc<dyn Tokenizer>,
     measure: fn(&dyn Tokenizer, &T) -> Result<L, TokenizerError>,
     order: Vec<usize>,
-    /// In the file's order, as far as they are known.
+    /// The lengths that were counted so far, in the file's order.
     lengths: Vec<OnceLock<L>>,
 }
 
 /// The conversations of one pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Picked {
-    /// One for each prompt, by its position among the usable conversations of the file.
+    /// The conversation of each prompt, by its position among the usable conversations of the file.
     pub conversations: Vec<usize>,
-    /// Prompts whose conversation an earlier prompt of the run had.
+    /// The number of prompts whose conversation an earlier prompt of the run had.
     reused: u64,
-    /// Conversations that fit; all of them if some are reused.
+    /// The number of fitting conversations that were found. If some are reused, these are all of the
+    /// file.
     available: u64,
 }
 
 impl Picked {
-    /// The note that conversations are used again.
+    /// A note if conversations are used again; otherwise `None`.
     pub fn note(&self) -> Option<Note> {
         let Self { reused: prompts, available, .. } = *self;
         (prompts > 0).then_some(Note::Reused { prompts, available })
@@ -69,7 +70,7 @@ impl<T: Sync, L: Copy + Ord + Send + Sync> ConversationPool<T, L> {
         &self.loaded.conversations[at]
     }
 
-    /// The tokens of a conversation.
+    /// The length or lengths of a conversation in tokens, counted if not yet known.
     pub fn length(&self, at: usize) -> Result<L, TokenizerError> {
         let known = &self.lengths[at];
         if let Some(length) = known.get() {
@@ -84,8 +85,8 @@ impl<T: Sync, L: Copy + Ord + Send + Sync> ConversationPool<T, L> {
         self.lengths.iter().filter_map(OnceLock::get).max().copied()
     }
 
-    /// Selects conversations whose length fits, for `count` prompts after the first `taken`. After
-    /// the last one that fits the first follows again. `None` if none fits.
+    /// Selects conversations whose length fits, for `count` prompts after the first `taken` prompts of
+    /// the run. After the last fitting conversation the first one follows. `None` if none fits.
     ///
     /// # Errors
     /// If the tokenizer fails.

@@ -1,6 +1,7 @@
-//! The workload `sharegpt` without input lengths, which is the serving run of vLLM's scripts: first
-//! turns uncut, each with the length of its answer as output length. Prompts have no tag, so they are
-//! equal to those of the scripts, and a prefix cache may hold them from an earlier run.
+//! The workload `sharegpt` without input lengths, which is the serving run of vLLM's scripts. First turns
+//! are not cut. The output length is that of the recorded answer, unless the plan has one for all
+//! requests. Prompts have no tag, so that they are the same as those of the scripts. A prefix cache may
+//! contain them from an earlier run.
 
 use std::sync::Arc;
 
@@ -33,9 +34,9 @@ impl WorkloadDefinition for Whole<'_> {
     }
 }
 
-/// The workload, opened.
+/// The opened workload.
 struct WholeTurns {
-    /// With the tokens of both turns.
+    /// Each conversation has the tokens of its prompt and of its answer as lengths.
     pool: ConversationPool<TurnPair, (u32, u32)>,
     limits: ServingLimits,
 }

@@ -1,7 +1,7 @@
-//! The tokenizer within the binary, so that nothing needs the network: byte-level BPE for English and
+//! The tokenizer inside the binary, so that no network is needed. It is a byte-level BPE for English and
 //! Chinese, trained by `examples/train_tokenizer.rs` on `corpus/`.
 //!
-//! It makes prompts. It never counts the output of a model with another tokenizer.
+//! It makes prompts. It is not used to count the output of a model that has another tokenizer.
 
 use std::sync::{Arc, LazyLock};
 
@@ -15,7 +15,7 @@ static EMBEDDED: LazyLock<Arc<HfTokenizer>> = LazyLock::new(|| {
     Arc::new(tokenizer.expect("invariant: the embedded tokenizer is one"))
 });
 
-/// The binary's own tokenizer, named `embedded`.
+/// The tokenizer inside the binary, named `embedded`.
 pub fn embedded() -> Arc<dyn Tokenizer> {
     EMBEDDED.clone()
 }

@@ -1,5 +1,5 @@
-//! Hugging Face tokenizers, from a `tokenizer.json`. They never add special tokens, truncate or pad:
-//! what a server adds is reserved separately.
+//! Hugging Face tokenizers, from a `tokenizer.json`. They never add special tokens, truncate or pad.
+//! Prompts leave room for the tokens that a server adds.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -12,23 +12,23 @@ use sha2::{Digest, Sha256};
 use super::{plain, word_texts};
 use crate::error::WorkloadError;
 
-/// The largest `tokenizer.json` that is read, in bytes; known ones have up to 34 MB.
+/// The largest `tokenizer.json` that is read, in bytes (64 MiB); known ones have up to 34 MB.
 const MAX_TOKENIZER_BYTES: usize = 64 << 20;
 
 /// A Hugging Face tokenizer.
 pub struct HfTokenizer {
     name: String,
-    /// Of the file that it was read from.
+    /// SHA-256 of the file that it was read from, in hexadecimal digits.
     sha256: Option<String>,
     inner: tokenizers::Tokenizer,
-    /// Which ids the vocabulary has, by id.
+    /// For each id, whether the vocabulary has it.
     known: Vec<bool>,
     plain: OnceLock<Vec<u32>>,
     words: OnceLock<Option<PlainWords>>,
 }
 
 impl HfTokenizer {
-    /// The tokenizer of a `tokenizer.json`, or of a folder that holds one.
+    /// Reads the tokenizer of a `tokenizer.json`, or of a folder that contains one.
     ///
     /// # Errors
     /// When there is no such file, or it is not a tokenizer.
@@ -43,7 +43,7 @@ impl HfTokenizer {
         Ok(Self { sha256: Some(digest.iter().map(|byte| format!("{byte:02x}")).collect()), ..read })
     }
 
-    /// The tokenizer of the bytes of a `tokenizer.json`. The error is the reason.
+    /// Parses the bytes of a `tokenizer.json`. The error is a message with the reason.
     pub(super) fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self, String> {
         let mut inner = tokenizers::Tokenizer::from_bytes(bytes).map_err(|e| e.to_string())?;
         inner.with_truncation(None).map_err(|error| error.to_string())?;
@@ -116,7 +116,7 @@ impl Tokenizer for HfTokenizer {
     }
 
     fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError> {
-        // The library drops ids that it does not know.
+        // The library drops unknown ids without an error.
         if let Some(id) = ids.iter().find(|id| !self.known.get(**id as usize).is_some_and(|k| *k)) {
             return Err(self.error(format!("token id {id} is not in the vocabulary")));
         }

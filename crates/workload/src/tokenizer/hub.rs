@@ -1,5 +1,5 @@
-//! Finds a tokenizer by hub id: in the cache that all Hugging Face tools share, else by a download
-//! into it. Nothing is downloaded if `HF_HUB_OFFLINE` is set; no download is retried.
+//! Finds a tokenizer by hub id: in the cache that all Hugging Face tools share, else by a download into
+//! this cache. Nothing is downloaded if `HF_HUB_OFFLINE` is set. No download is retried.
 
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
@@ -14,7 +14,7 @@ use inferometer_plan::spec::shown_address;
 use crate::error::WorkloadError;
 
 const FILE: &str = "tokenizer.json";
-/// Longest time for a download: tokenizers have up to 34 MB.
+/// The longest time for a download (five minutes): tokenizers have up to 34 MB.
 const DEADLINE: Duration = Duration::from_secs(300);
 
 /// Where the hub is and where its files are kept.
@@ -22,15 +22,15 @@ const DEADLINE: Duration = Duration::from_secs(300);
 pub struct HubConfig {
     /// The hub's address, or a mirror's, without a final slash.
     pub endpoint: String,
-    /// The cache: it holds `models--org--name/snapshots/...`.
+    /// The cache, which contains `models--org--name/snapshots/...`.
     pub cache: PathBuf,
-    /// Whether the hub may be asked.
+    /// Whether the hub may be contacted.
     pub access: HubAccess,
-    /// The token for repositories that need one; by default the one beside the cache.
+    /// The access token for repositories that need one; `None`: the one that is stored beside the cache.
     pub token: Option<String>,
 }
 
-/// Whether the hub may be asked.
+/// Whether the hub may be contacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HubAccess {
     /// Files that are not in the cache are downloaded.
@@ -40,8 +40,8 @@ pub enum HubAccess {
 }
 
 impl HubConfig {
-    /// The configuration of the environment: `HF_ENDPOINT`, `HF_HUB_CACHE`, `HF_HOME`, `XDG_CACHE_HOME`,
-    /// `HF_HUB_OFFLINE`, `HF_TOKEN`, as the Python library reads them.
+    /// Reads the configuration from `HF_ENDPOINT`, `HF_HUB_CACHE`, `HF_HOME`, `XDG_CACHE_HOME`,
+    /// `HF_HUB_OFFLINE` and `HF_TOKEN`, as the Python library does.
     pub fn from_env() -> Self {
         Self::from_variables(&|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
     }
@@ -81,10 +81,10 @@ pub fn is_id(text: &str) -> bool {
     text.split_once('/').is_some_and(|(org, name)| part(org) && part(name)) && !is_file
 }
 
-/// The path of the `tokenizer.json` of a hub id, in the cache.
+/// The path of the `tokenizer.json` of a hub id in the cache. It is downloaded if necessary.
 ///
 /// # Errors
-/// When the cache does not have it and the hub does not give it.
+/// When it is not in the cache and cannot be downloaded.
 pub fn fetch(id: &str, config: &HubConfig) -> Result<PathBuf, WorkloadError> {
     let error = |endpoint: &str, reason: String| WorkloadError::Hub {
         id: id.to_owned(),
@@ -114,20 +114,20 @@ pub fn fetch(id: &str, config: &HubConfig) -> Result<PathBuf, WorkloadError> {
             .map_err(|failure| failure.to_string())
     };
     within(DEADLINE, download).map_err(|reason| {
-        // A mirror's address may hold a password.
+        // A mirror's address may contain a password.
         let shown = shown_address(&config.endpoint);
         error(&shown, reason.replace(&config.endpoint, &shown))
     })
 }
 
-/// What a download comes to, which has no deadline of its own. Its thread ends with the process if it
-/// never comes to anything.
+/// Runs a download on another thread and waits for its result, at most until the deadline: the download
+/// itself has no time limit. If it never ends, its thread ends with the process.
 fn within<T: Send + 'static>(
     deadline: Duration,
     download: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
     let (sender, receiver) = channel();
-    // Nobody may wait any more.
+    // After the deadline nobody receives the result, so a failed send is ignored.
     spawn(move || drop(sender.send(download()))).map_err(|error| error.to_string())?;
     match receiver.recv_timeout(deadline) {
         Ok(outcome) => outcome,

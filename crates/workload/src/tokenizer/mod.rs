@@ -1,5 +1,5 @@
-//! Tokenizers: from a file, from the Hugging Face hub, or the one within the binary. The one that
-//! asks a server's `/tokenize` is in the load generator.
+//! Tokenizers from a file, from the Hugging Face hub, or inside the binary. The one that uses the
+//! `/tokenize` endpoint of a server is in the crate `inferometer_drive`.
 
 mod embedded;
 mod hf;
@@ -22,7 +22,7 @@ use hub::HubConfig;
 /// Loads the tokenizer that a user names: an existing file or folder, else a hub id `org/name`.
 ///
 /// # Errors
-/// If the path does not exist or holds no tokenizer, or the hub does not have it.
+/// If the path does not exist or contains no tokenizer, or the hub's tokenizer cannot be found or read.
 pub fn load(spec: &str) -> Result<Arc<dyn Tokenizer>, WorkloadError> {
     load_with(spec, &HubConfig::from_env())
 }

@@ -1,15 +1,15 @@
 //! Selects the tokens for random prompts: words whose ids stay the same when a sequence of them is
-//! decoded and encoded again. Tokenizers mark words differently (a leading space, `▁`, or `##` on
-//! parts of words), so they are recognised by behaviour, never by the spelling of a token.
+//! decoded and encoded again. Tokenizers mark words differently (a leading space, `▁`, or `##` on parts
+//! of words). So words are recognised by how they decode, never by the spelling of a token.
 
 use inferometer_stats::seed;
 
-/// Largest number of words: enough for prompts to differ, few enough to be found within a second.
+/// The most words: enough for prompts to differ, and few enough to be found within a second.
 const MOST: usize = 16_384;
 
-/// With fewer words than this, Chinese characters are used too. They are avoided otherwise: without
-/// spaces between them they merge with their neighbours into other tokens, and long texts without
-/// spaces take a tokenizer the longest.
+/// With fewer words than this, Chinese characters are used too. Otherwise they are avoided: without
+/// spaces between them, they merge with their neighbours into other tokens. Long texts without spaces are
+/// also the slowest to tokenize.
 const FEW: usize = 1_024;
 
 /// A tokenizer as two functions, which return `None` on failure.
@@ -18,10 +18,12 @@ pub struct Behaviour<'a> {
     pub encode: &'a dyn Fn(&str) -> Option<Vec<u32>>,
 }
 
-/// Selects the plain ids, sorted: at most 16,384, drawn uniformly from `ids`.
+/// Selects the plain ids, drawn uniformly from `ids`, and returns them sorted: at most 16,384 words, or
+/// fewer than 1,024 words and up to 16,384 Chinese characters.
 ///
 /// A plain id decodes to a word with a space before it (or, if there are few such ids, to one Chinese
-/// character). It stays the same if it is decoded and encoded twice in a row, or between other words.
+/// character). Its id stays the same if it is decoded and encoded twice in a row, and between two copies
+/// of another word.
 pub fn select(mut ids: Vec<u32>, tokenizer: &Behaviour) -> Vec<u32> {
     shuffle(&mut ids);
     let matching = |is: &dyn Fn(u32) -> bool| -> Vec<u32> {
@@ -49,7 +51,8 @@ impl Behaviour<'_> {
         (self.decode)(ids).and_then(|text| (self.encode)(&text)).is_some_and(|again| again == ids)
     }
 
-    /// Whether a token twice in a row is text of two words.
+    /// Whether a token decodes to a word of letters, and twice in a row to this word twice with a space
+    /// between.
     pub(super) fn is_word(&self, id: u32) -> bool {
         self.once_and_twice(id).is_some_and(|(alone, twice)| {
             let word = alone.strip_prefix(' ').unwrap_or(&alone);
@@ -76,7 +79,8 @@ pub fn is_han(character: char) -> bool {
     matches!(character, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}')
 }
 
-/// Shuffles ids, as their order may follow the frequency of words; the same on every machine.
+/// Shuffles ids, because their order may follow the frequency of words. The result is the same on every
+/// machine.
 fn shuffle(ids: &mut [u32]) {
     let mut rng = seed::rng(0, &["plain ids"]);
     for last in (1..ids.len()).rev() {
@@ -88,7 +92,8 @@ fn shuffle(ids: &mut [u32]) {
 mod tests {
     use super::*;
 
-    /// A vocabulary by position; the longest token that fits is taken first.
+    /// The plain tokens of a vocabulary whose ids are positions. Encoding takes the longest token that
+    /// fits.
     fn selected(vocabulary: &[&str]) -> Vec<String> {
         let decode = |ids: &[u32]| Some(ids.iter().map(|id| vocabulary[*id as usize]).collect());
         let encode = |mut text: &str| {
@@ -108,9 +113,10 @@ mod tests {
 
     #[test]
     fn only_whole_words_that_come_back_are_plain() {
-        // No space before it, a number, a mark, a space alone; a word that doubles into another
-        // token; two characters at once, and one that doubles into another token. Of two tokens
-        // with the same text, the one that encoding gives is plain.
+        // In `others`: a word without a space before it, a number, a mark, a single space; a word that
+        // forms another token when doubled; two characters in one token, and one character that forms
+        // another token when doubled. Of two tokens with the same text, only the one that encoding
+        // returns is plain.
         let others = ["word", " 7", ".", " ", " so", " so so", " two", "中国", "人", "人人"];
         let plain = [" two", " good", " naïve", "中", " 国"];
         let all: Vec<&str> = others.into_iter().chain(plain).collect();

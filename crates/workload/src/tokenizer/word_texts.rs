@@ -1,17 +1,17 @@
-//! Decides whether a tokenizer keeps words apart. If it does, a text of n plain words has n tokens
-//! and need not be encoded to be counted, which is most of the cost of making prompts.
+//! Decides whether a tokenizer keeps words apart. If it does, a text of n plain words has n tokens. It
+//! then need not be encoded to be counted; encoding is most of the cost of making prompts.
 //!
-//! The argument: a token that covers the end of one word and the beginning of the next contains a
-//! letter followed by a space. If the vocabulary has no such token, no model (BPE, Unigram,
-//! WordPiece) can join two words, whatever its merges are, and each word is encoded as it is alone.
-//! The pre-tokenizer might still look across a space; that is tested with texts that hold every word
-//! in several orders. Such a test alone would not be enough.
+//! A token that covers the end of one word and the beginning of the next contains a letter followed by a
+//! space. If the vocabulary has no such token, no model (BPE, Unigram, WordPiece) can join two words,
+//! whatever its merges are. Each word is then encoded as it is alone. The pre-tokenizer might still look
+//! across a space, so texts with all words in several orders are tested too. Such a test alone would not
+//! be enough.
 
 use inferometer_model::tokenizer::PlainWords;
 
 use super::plain::Behaviour;
 
-/// Further step sizes through the words, besides 1 forwards and backwards, so that each word follows
+/// Further step sizes through the list of words, besides 1 forwards and backwards. So each word follows
 /// several others.
 const STEPS: [usize; 2] = [7, 1_009];
 
@@ -27,7 +27,7 @@ pub fn plain_words(
     }
     let mut words = PlainWords { apart: true, ..PlainWords::default() };
     for id in plain {
-        // No space separates one Chinese character from the next.
+        // Chinese characters have no space between them, so they are not kept apart.
         if !tokenizer.is_word(*id) {
             return None;
         }
@@ -47,8 +47,8 @@ pub fn plain_words(
     steps.all(holds).then_some(words)
 }
 
-/// Whether the text of a token has a space after a letter. A replacement character counts as a
-/// letter, as it stands for a part of a character.
+/// Whether the text of a token has a space after a letter. A replacement character counts as a letter,
+/// because it stands for a part of a character.
 fn joins_words(token: &str) -> bool {
     let may_be_letter = |c: char| c.is_alphabetic() || c == '\u{fffd}';
     let next = token.chars().skip(1);
@@ -59,7 +59,7 @@ fn joins_words(token: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The words, and what else a vocabulary may hold.
+    /// The words (the first three), and other tokens that a vocabulary may have.
     const VOCABULARY: [&str; 10] =
         [" one", " two", " three", "?", "   ", "\n ", ". ", "one two", "ne ", "\u{fffd} t"];
 

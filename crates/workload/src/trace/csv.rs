@@ -9,17 +9,19 @@ use inferometer_plan::TraceFormat;
 use super::row::{ParsedRow, RowReason, trimmed};
 use inferometer_model::calendar::seconds_or_date;
 
-/// The names of the three columns, as each format spells them.
+/// The names of the three columns in each format.
 const NAMES: [(TraceFormat, [&str; 3]); 3] = [
     (TraceFormat::Azure, ["TIMESTAMP", "ContextTokens", "GeneratedTokens"]),
     (TraceFormat::Burstgpt, ["Timestamp", "Request tokens", "Response tokens"]),
     (TraceFormat::Plain, ["timestamp", "input_tokens", "output_tokens"]),
 ];
 
-/// Reads the rows of a file whose first line is `first`; `rest` is what follows it.
+/// Reads the rows of a file. `first` is its first line, `rest` the lines after it. Without a `format`,
+/// the names of the columns decide.
 ///
 /// # Errors
-/// If the first line is neither a known header nor a row of a plain trace.
+/// If the first line is neither the header of a known format (or of `format`), nor a row of a plain
+/// trace.
 pub fn rows<'a>(
     first: String,
     rest: impl BufRead + 'a,
@@ -47,7 +49,7 @@ pub fn rows<'a>(
     }))
 }
 
-/// The error of a line that cannot be read, as [`BufRead::read_line`] has it.
+/// The error of a line that cannot be read, with the same message as that of [`BufRead::read_line`].
 fn as_io(error: csv::Error) -> io::Error {
     match error.into_kind() {
         ErrorKind::Io(error) => error,
@@ -55,7 +57,7 @@ fn as_io(error: csv::Error) -> io::Error {
     }
 }
 
-/// Which columns hold the three fields.
+/// Which columns hold the instant, the input tokens and the output tokens.
 #[derive(Debug)]
 struct Columns {
     names: [&'static str; 3],
@@ -65,7 +67,8 @@ struct Columns {
 }
 
 impl Columns {
-    /// The columns by the first line, and whether it is a header, which a plain trace may lack.
+    /// Finds the columns from the first line. Also returns whether that line is a header, which a plain
+    /// trace may lack.
     fn of(first: &str, format: Option<TraceFormat>) -> Result<(Self, bool), String> {
         let fields: Vec<&str> = first.split(',').map(bare).collect();
         let index = |name: &str| fields.iter().position(|field| field.eq_ignore_ascii_case(name));

@@ -1,4 +1,4 @@
-//! Reads the file of a trace. Its format follows from the first line, unless the plan names it.
+//! Reads the file of a trace. The first line determines its format, unless the plan names it.
 
 use std::io::{self, BufRead};
 use std::path::Path;
@@ -10,15 +10,15 @@ use super::{csv, json};
 use crate::data_set::{self, RowEnd};
 use crate::error::WorkloadError;
 
-/// The rows of a file in its order, as far as each can be parsed.
+/// The rows of a file in order, each as parsed, or the reason why it cannot be used.
 type ParsedRows<'a> = Box<dyn Iterator<Item = io::Result<Result<ParsedRow, RowReason>>> + 'a>;
 
 impl Rows {
-    /// Reads a file; without a `format` the first line decides. Rows with more than `max_tokens` input
-    /// and output tokens together are left out.
+    /// Reads a file. Without a `format`, the first line decides. Rows with more than `max_tokens` tokens,
+    /// input and output together, are left out.
     ///
     /// # Errors
-    /// If it cannot be read, its format is not known, or none of its rows can be used.
+    /// If the file cannot be read, its format is not known, or none of its rows can be used.
     pub fn load(
         path: &Path,
         format: Option<TraceFormat>,

@@ -1,5 +1,5 @@
-//! Parses traces that have one JSON object per line: Mooncake's (instants in milliseconds, hashes of
-//! prompt blocks) and plain ones (instants in seconds, or dates). It checks no values: `row` does.
+//! Parses traces with one JSON object per line: Mooncake's (instants in milliseconds, hashes of prompt
+//! blocks) and plain ones (instants in seconds, or dates). The ranges of the values are checked in `row`.
 
 use std::io::{self, BufRead};
 
@@ -45,7 +45,7 @@ const PLAIN: [&str; 3] = ["timestamp", "input_tokens", "output_tokens"];
 const HASHES: &str = "hash_ids";
 
 impl Keys {
-    /// The keys of the format that the first line has.
+    /// Finds the format whose keys the first line has. Returns an error message if there is none.
     fn of(first: &str, format: Option<TraceFormat>) -> Result<Self, String> {
         let fields: Map<String, Value> =
             serde_json::from_str(first).map_err(|error| format!("its first line: {error}"))?;

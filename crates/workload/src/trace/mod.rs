@@ -1,7 +1,8 @@
-//! The workload `trace`: production traffic, as its arrivals, input and output lengths and, in some
-//! traces, which prompts share a prefix. A trace holds no text; prompts are seeded words.
+//! The workload `trace`: production traffic, with its arrival times and its input and output lengths.
+//! Some traces also state which prompts share a prefix. A trace contains no text, so prompts are seeded
+//! words.
 //!
-//! `file` reads the rows, `timeline` selects and scales them, `prompts` makes the requests.
+//! The module `file` reads the rows, `timeline` selects and scales them, `prompts` makes the requests.
 
 mod csv;
 mod file;

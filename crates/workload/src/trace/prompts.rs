@@ -1,5 +1,5 @@
-//! The requests of a trace: seeded words of each row's length. Equal hashes become equal blocks of
-//! tokens, so that a prefix cache has the same hits as in production.
+//! The requests of a trace: seeded words, with the length of each row. Equal hashes become equal blocks
+//! of tokens, so that prompts share the same prefixes as in production.
 
 use std::sync::Arc;
 
@@ -23,7 +23,8 @@ use crate::workload::{
     ChunkedRequests, RequestBatch, Wanted, Workload, WorkloadDefinition, write_instants,
 };
 
-/// Largest number of requests of a scaled trace; their instants alone take a gigabyte.
+/// The most requests of a scaled trace (about 16.8 million). In memory they take about 0.7 GB as
+/// [`Arrival`]s.
 const MOST_REQUESTS: u32 = 1 << 24;
 
 impl WorkloadDefinition for TracePlan {
@@ -45,7 +46,7 @@ struct Trace {
 }
 
 impl Trace {
-    /// Reads the file, and selects what is played.
+    /// Reads the file and selects the rows that are sent.
     fn open(plan: &TracePlan) -> Result<Self, WorkloadError> {
         let path = &fetch::data_file(&plan.dataset)?;
         let rows = Rows::load(path, plan.format, plan.max_tokens)?;
@@ -65,13 +66,13 @@ impl Trace {
         Ok(Self { rows, timeline, most_copies })
     }
 
-    /// When each request is due, counted from the first.
+    /// When each request is due, as an offset from the first.
     fn offsets(&self) -> impl Iterator<Item = Nanos> + '_ {
         self.timeline.arrivals.iter().map(|arrival| arrival.due)
     }
 
-    /// The arrival of a request of a pass. A pass of more requests than the trace has plays it again,
-    /// as another copy of every row.
+    /// The arrival of a request of a pass. If a pass has more requests than the trace, the trace is sent
+    /// again, with a new copy of every row.
     fn arrival(&self, index: u64) -> Arrival {
         let count = self.timeline.arrivals.len() as u64;
         let arrival = self.timeline.arrivals[(index % count) as usize];
@@ -95,14 +96,14 @@ impl Trace {
         positions.extend(words.positions(length - positions.len() as u32));
         let made = fit::at_positions(tokenizer, &mut words, &positions, context.form)?;
         let cell = CellPlan { input_length: row.input, output_length: row.output };
-        // What begins with the same block is what a cache may have.
+        // Requests that begin with the same block share a prefix, so they form a session.
         let first = self.rows.blocks(&row).first();
         let session = first.map(|block| block ^ u64::from(arrival.copy) << 40);
         Ok(Request { session, ..made.request(context, cell) })
     }
 
-    /// The words of a row's blocks, at most `length`, as positions among the plain ids. They depend
-    /// only on the hash, the copy and the scope.
+    /// The words of a row's blocks, at most `length`, as positions among the plain ids. Within a run, the
+    /// words of a block depend only on its hash, the copy and the scope.
     fn block_positions(
         &self,
         context: &PromptContext,
@@ -200,7 +201,7 @@ impl ChunkedRequests for Trace {
     }
 }
 
-/// How prompts differ from what the trace asks for.
+/// Notes on how prompts differ from what the trace asks for.
 fn notes(context: &PromptContext, requests: &[Request], has_blocks: bool) -> Vec<Note> {
     let counted = |request: &Request| request.counted_tokens.unwrap_or(0);
     let off = |request: &Request| counted(request).abs_diff(request.input_tokens);

@@ -1,24 +1,24 @@
-//! The rows of a trace in memory, and why a row cannot be used. Rows that cannot be used are counted
-//! by reason, with the number of the first.
+//! The rows of a trace in memory, and why a row cannot be used. Unusable rows are counted by reason, with
+//! the number of the first one.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use inferometer_plan::spec::MAX_LENGTH;
 
-/// Tokens of a block, of which a Mooncake trace has one hash each.
+/// Tokens of a block. A Mooncake trace has one hash for each block of a prompt.
 pub const BLOCK_TOKENS: u32 = 512;
 
 /// One request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// When it arrived, in nanoseconds from any origin.
+    /// When it arrived, in nanoseconds from an arbitrary origin.
     pub at_ns: i64,
     /// Input tokens.
     pub input: u32,
     /// Output tokens.
     pub output: u32,
-    /// Index and number of its hashes in [`Rows::blocks`].
+    /// Its hashes in `Rows::blocks`: the index of the first one, and their number.
     blocks: (u32, u32),
 }
 
@@ -33,7 +33,8 @@ pub struct Rows {
     pub left_out: LeftOut,
 }
 
-/// Rows that are left out: for each reason their number, and the first of them, from 1.
+/// Rows that are left out: for each reason their number, and the number of the first such row. Rows are
+/// numbered from 1; a header and empty lines are not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut(BTreeMap<RowReason, (u64, u64)>);
 
@@ -66,7 +67,7 @@ pub enum RowReason {
     /// A line that is not a JSON object.
     #[error("no JSON object")]
     NotAnObject,
-    /// A row with another number of fields than the first.
+    /// A row with another number of fields than the first line.
     #[error("a different number of fields than the first row")]
     Fields,
     /// A missing field.
@@ -81,13 +82,13 @@ pub enum RowReason {
     /// A prompt without tokens.
     #[error("a prompt of no tokens")]
     NoInput,
-    /// An answer without tokens, as failed requests have.
+    /// An answer without tokens. Failed requests have none.
     #[error("an answer of no tokens")]
     NoOutput,
-    /// Hashes that are not integers, or not one for each block.
+    /// Hashes that are not integers, or whose number does not match the blocks of the prompt.
     #[error("`hash_ids` are not one number for each {BLOCK_TOKENS} tokens")]
     Blocks,
-    /// An implausible number of tokens.
+    /// A prompt or an answer of more than [`MAX_LENGTH`] tokens, which is not plausible.
     #[error("a prompt or an answer of more than {MAX_LENGTH} tokens")]
     Unbelievable,
     /// More tokens than `--trace-max-tokens` allows.
@@ -95,7 +96,7 @@ pub enum RowReason {
     TooLong,
 }
 
-/// A row as it was parsed, not checked yet.
+/// A parsed row that has not been checked.
 pub(super) struct ParsedRow {
     pub at_ns: i64,
     pub input: u32,
@@ -104,18 +105,20 @@ pub(super) struct ParsedRow {
 }
 
 impl Rows {
-    /// The hashes of a row's blocks, the last of which may be shorter; empty if the trace has none.
+    /// The hashes of a row's blocks; empty if the trace has none. The last block may be shorter than the
+    /// others.
     pub fn blocks(&self, row: &Row) -> &[u64] {
         let (first, count) = row.blocks;
         &self.blocks[first as usize..(first + count) as usize]
     }
 
-    /// Whether the trace has hashes, which tell which prompts share a prefix.
+    /// Whether the trace has hashes, which show which prompts share a prefix.
     pub fn has_blocks(&self) -> bool {
         !self.blocks.is_empty()
     }
 
-    /// Adds a row of at most `max_tokens` input and output tokens.
+    /// Checks a row and adds it. Returns the reason if it cannot be used, for example because it has more
+    /// than `max_tokens` tokens, input and output together.
     pub(super) fn add(&mut self, row: ParsedRow, max_tokens: Option<u32>) -> Result<(), RowReason> {
         let ParsedRow { at_ns, input, output, blocks } = row;
         if input == 0 {
@@ -142,7 +145,8 @@ impl Rows {
     }
 }
 
-/// A line without space around it, and without the byte order mark that spreadsheets write.
+/// A line without the white space around it, and without the byte order mark that spreadsheet programs
+/// write.
 pub(super) fn trimmed(line: &str) -> &str {
     line.trim_start_matches('\u{feff}').trim()
 }

@@ -1,13 +1,13 @@
-//! Which rows of a trace are sent and when: sorted by time, cut to a window, at a scaled rate. A
-//! pure function of the rows.
+//! Which rows of a trace are sent, and when: sorted by time, cut to a window, at a scaled rate. The
+//! result depends only on the rows, the window and the scale.
 //!
-//! **Scale and speed.** `--replay-speed` shortens every gap: a burst of ten minutes becomes one of
-//! five, and the trace ends in half the time. `--trace-scale F` keeps the clock: in every interval it
-//! plays F times the requests that arrived in it. So each interval keeps its share of all requests,
-//! and bursts are as long and, relative to the mean rate, as steep as they were. Request j of the
-//! scaled trace corresponds to position j / F of the recorded one: it has the lengths of the row
-//! there, and an instant between that row and the next. Below a factor of 1, drawing rows at random
-//! would add noise; above it, overlaying shifted copies would flatten the bursts.
+//! **Scale and speed.** `--replay-speed 2` halves every gap: a burst of ten minutes becomes one of five,
+//! and the trace ends in half the time. `--trace-scale F` keeps the clock: every interval has F times the
+//! requests that arrived in it. So each interval keeps its share of all requests, and bursts keep their
+//! length and their height relative to the mean rate. Request j of the scaled trace corresponds to
+//! position j / F of the recorded one: it has the lengths of the row there, and it is due between that
+//! row and the next. Other methods are less exact: for F below 1, drawing rows at random adds noise; for
+//! F above 1, overlaying shifted copies flattens the bursts.
 
 use std::time::Duration;
 
@@ -19,33 +19,33 @@ use super::row::{Row, Rows};
 /// One request of the trace, as sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// From the first selected arrival.
+    /// When it is due, as an offset from the first selected arrival.
     pub due: Nanos,
     /// Its row.
     pub row: Row,
-    /// The number of earlier requests of the same row. Different copies share no prefix, as if they
-    /// were from different services.
+    /// The number of earlier requests that were made from the same row. Different copies share no prefix,
+    /// as if they were from different services.
     pub copy: u32,
 }
 
 /// The requests of a trace, as sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    /// In the order of their time.
+    /// The requests, in the order in which they are due.
     pub arrivals: Vec<Arrival>,
-    /// Rows whose instant is before that of an earlier row of the file.
+    /// The number of rows whose instant is before that of an earlier row of the file.
     pub out_of_order: u64,
-    /// Rows before the window.
+    /// The number of rows before the window.
     pub before: u64,
-    /// Rows from the window's end on.
+    /// The number of rows at or after the window's end.
     pub behind: u64,
-    /// Requests that are due at the same instant as the one before.
+    /// The number of requests that are due at the same instant as the one before.
     pub simultaneous: u64,
 }
 
 impl Timeline {
-    /// The selected requests. A window counts from the time of the first row; if it contains no
-    /// row, nothing is sent.
+    /// The selected requests. A window counts from the time of the earliest row; if it contains no row,
+    /// nothing is sent.
     pub fn of(rows: &Rows, window: TraceWindow, scale: f64) -> Self {
         let mut order: Vec<Row> = rows.rows.clone();
         let mut latest = i64::MIN;
@@ -72,11 +72,11 @@ impl Timeline {
     }
 }
 
-/// Rows in order of time, at `scale` times their rate.
+/// Requests from rows in order of time, at `scale` times their rate.
 fn scaled(rows: &[Row], scale: f64) -> Vec<Arrival> {
     let Some((first, last)) = rows.first().zip(rows.last()) else { return Vec::new() };
     let offset = |row: &Row| row.at_ns.abs_diff(first.at_ns);
-    // The last row gets the mean gap after it, so that its copies are spread like the others.
+    // The gap after the last row is the mean gap, so that its copies are spread like the others.
     let end = offset(last).saturating_add(offset(last) / (rows.len() as u64 - 1).max(1));
     let count = (rows.len() as f64 * scale).round().max(1.0) as usize;
     let mut arrivals: Vec<Arrival> = Vec::with_capacity(count);

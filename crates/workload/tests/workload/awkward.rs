@@ -1,4 +1,4 @@
-//! Tokenizers that make exact prompts hard, or impossible.
+//! Tests with tokenizers for which prompts of an exact length are hard or impossible to make.
 
 use std::sync::Arc;
 
@@ -8,25 +8,25 @@ use inferometer_workload::{Note, OpenWorkload, WorkloadError};
 
 use crate::support::{SHAREGPT, cell, place};
 
-/// Words `w0` to `w99`, each a token, but for what its kind does to them.
+/// A tokenizer with the words `w0` to `w99`, each one token, except as its kind says.
 struct Awkward {
     kind: Kind,
     plain: Vec<u32>,
-    /// What it claims of its words.
+    /// The texts of its words, and whether it claims to keep them apart.
     words: Option<PlainWords>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// Two neighbours that add up to a multiple of five are one token.
+    /// Two neighbours whose sum is a multiple of five are one token.
     Merges,
-    /// Each word that is a multiple of seven is two tokens behind any other.
+    /// Each multiple of seven that follows another word is two tokens.
     Splits,
     /// Every text has an even number of tokens.
     Even,
     /// Encoding fails.
     Fails,
-    /// There are no words to draw.
+    /// There are too few words to draw from.
     Wordless,
 }
 
@@ -36,7 +36,7 @@ impl Awkward {
         Arc::new(Self { kind, plain: (0..words).collect(), words: None })
     }
 
-    /// The same with the text of its words, which it may claim to keep apart.
+    /// The same tokenizer with the texts of its words, which it may claim to keep apart.
     fn writing(kind: Kind, apart: bool) -> Arc<dyn Tokenizer> {
         let plain: Vec<u32> = (0..100).collect();
         let texts: Vec<Box<str>> = plain.iter().map(|id| format!(" w{id}").into()).collect();

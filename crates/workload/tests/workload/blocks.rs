@@ -1,4 +1,4 @@
-//! Text blocks: what is read of a corpus, what is asked, what is said about it.
+//! Tests of text blocks: what is read from a corpus, what is sent, and what is reported.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use inferometer_workload::{Note, PromptForm, WorkloadError, embedded};
 
 use crate::support::{compare_with_golden, place, spec};
 
-/// A folder of texts that the project made for its tests.
+/// A folder of texts that were written for these tests.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/blocks");
 
 fn blocks(corpus: &str, template: &str) -> WorkloadPlan {
@@ -108,7 +108,7 @@ fn rows_and_files_that_are_no_text_are_counted_with_their_places() {
     }
     let spec = spec(&blocks(FOLDER, "continue-en"), "salt");
     assert!(spec.findings()[0].message.contains("corpus: 6"));
-    // Files by name, folders among them, documents apart by an empty line.
+    // Files and folders are in the order of their names; an empty line separates documents.
     let text = corpus.block(0, corpus.chars());
     let expected =
         "# 河\n\n河水清且涟猗。\n\nA row of its own.\n\n第二行。\n\nThe last of them, in a folder.";

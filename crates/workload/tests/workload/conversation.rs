@@ -1,4 +1,4 @@
-//! Conversations: their turns, their words, what is left out of a file.
+//! Tests of conversations: their turns, their words, and which rows of a file are left out.
 
 use inferometer_load::conversation::{ConversationPlan, TurnsFrom};
 use inferometer_load::distribution::Distribution;
@@ -30,7 +30,7 @@ fn of_file(turns: Option<f64>, output: Option<f64>) -> ConversationPlan {
     ConversationPlan { turns, ..random() }
 }
 
-/// The conversations of which golden turns are kept, by name.
+/// The conversations, by name, whose golden turns are kept.
 pub fn conversations() -> [(&'static str, WorkloadPlan); 2] {
     [("random", random()), ("sharegpt", of_file(Some(2.0), None))]
         .map(|(name, plan)| (name, WorkloadPlan::Conversation(plan)))

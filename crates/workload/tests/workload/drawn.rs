@@ -1,4 +1,4 @@
-//! Lengths that vary and beginnings that are shared, as a user of the crate meets them.
+//! Tests of lengths that vary and of shared prefixes, with the public interface of the crate.
 
 use std::collections::HashSet;
 
@@ -10,13 +10,13 @@ use inferometer_workload::{PromptForm, PromptScope, WorkloadError, embedded};
 
 use crate::support::{cell, ids, place, spec};
 
-/// Lengths around the grid's, behind 8 shared tokens.
+/// Lengths around those of the grid, with 8 shared tokens in front.
 pub fn around() -> WorkloadPlan {
     let around = || Lengths::Around { ratio: 0.5 };
     WorkloadPlan::Drawn(DrawnPlan { input: around(), output: around(), prefix_length: 8 })
 }
 
-/// Three groups of 20 tokens, and one request of four in none.
+/// Three groups with prefixes of 20 tokens; about one request in four has no group.
 pub fn groups() -> WorkloadPlan {
     WorkloadPlan::Prefix(PrefixPlan { groups: 3, prefix_length: 20, zipf: 0.5, warm_share: 0.75 })
 }
@@ -107,7 +107,7 @@ fn passes_and_salts_share_no_beginning() {
             beginnings.insert(ids(&embedded(), &built.requests[0])[..8].to_vec());
         }
     }
-    // What was taken before says nothing: it is the same place.
+    // The prompts taken before do not matter, so there are four different scopes and not six.
     assert_eq!(beginnings.len(), 4);
 }
 

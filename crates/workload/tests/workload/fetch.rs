@@ -1,4 +1,4 @@
-//! Fetching from a mirror on this machine: what is downloaded, checked, kept and refused.
+//! Tests of fetching from a mirror on this machine: what is downloaded, checked, kept and refused.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -17,8 +17,7 @@ const TRACE: DataSet = DataSet {
     sha256: None,
 };
 
-/// A server that gives `answers` answers to as many requests, and returns the paths it was asked
-/// for.
+/// A server that answers as many requests as there are `answers`. Its thread returns the requested paths.
 fn mirror(answers: Vec<(u16, &'static str)>) -> (SocketAddr, thread::JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a client on this machine");
     let address = listener.local_addr().expect("a client on this machine");
@@ -72,7 +71,7 @@ fn a_data_set_is_downloaded_once_and_its_checksum_recorded() {
     assert_eq!((first.checked, first.is_new), (Checked::First, true));
     assert_eq!(first.sha256, sha256_hex(b"1,2,3\n"));
     assert_eq!(std::fs::read(&first.path).unwrap(), b"1,2,3\n");
-    // The mirror is gone: what is there is only checked.
+    // The mirror has ended, so the file in the cache can only be checked.
     let again = get(&TRACE, &config).unwrap();
     assert_eq!((again.checked, again.is_new), (Checked::Recorded, false));
     std::fs::write(&first.path, "1,2,4\n").unwrap();

@@ -1,5 +1,5 @@
-//! The first prompts for seed 1, as they are for good: a change here makes runs that were recorded
-//! before impossible to repeat. `UPDATE_FIXTURES=1` writes the files anew.
+//! The first prompts for seed 1, which must never change: a change makes it impossible to repeat earlier
+//! runs. `UPDATE_FIXTURES=1` writes the files again.
 
 use inferometer_model::request::{Prompt, Request};
 use inferometer_plan::WorkloadPlan;

@@ -1,4 +1,4 @@
-//! The prompts of a pass, as a user of the crate meets them.
+//! Tests of the prompts of a pass, with the public interface of the crate.
 
 mod awkward;
 mod blocks;

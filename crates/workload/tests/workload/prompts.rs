@@ -1,4 +1,5 @@
-//! Length, order and difference of prompts, for both sources.
+//! Tests of the length, the order and the difference of prompts, for the workloads `random` and
+//! `sharegpt`.
 
 use std::collections::HashSet;
 
@@ -79,8 +80,8 @@ fn no_two_prompts_of_a_run_share_their_first_block_of_sixteen_tokens() {
                 spec.context.form = form;
                 for place in &places {
                     for request in spec.requests(cell(32), place, 50).unwrap().requests {
-                        // A tag is shorter than a block: six tokens, of which the text may join
-                        // the last to what follows.
+                        // A tag is shorter than a block: it has six tokens. In the text, the last of them
+                        // may merge with the word after it.
                         blocks.insert(ids(&embedded(), &request)[..6].to_vec());
                     }
                 }

@@ -1,4 +1,4 @@
-//! A workload as a file, sent again: the same requests, and so the same hash.
+//! Tests of a workload that is written to a file and sent again: the same requests have the same hash.
 
 use std::path::Path;
 

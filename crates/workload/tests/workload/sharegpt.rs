@@ -1,4 +1,5 @@
-//! The ShareGPT source: what is read, what is dealt, what is said about it.
+//! Tests of the workload `sharegpt`: which rows are read, which conversations are used, and what is
+//! reported.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -23,12 +24,12 @@ fn loaded(text: &str) -> Result<Loaded, WorkloadError> {
     read(text.as_bytes(), Path::new("data.json"))
 }
 
-/// The conversation behind the tag of a text prompt.
+/// The position of the conversation that follows the tag of a text prompt.
 fn source_of(request: &Request) -> usize {
     let Prompt::Text(text) = &request.prompt else { panic!("a text prompt") };
     let (_, body) = text.split_once('\n').expect("a tag stands in front");
     let turns = turns();
-    // What fills the place of a character that was cut is not of the turn.
+    // If a character was cut, other words fill its place at the end, so only the first half is compared.
     let start: String = body.chars().take(body.chars().count() / 2).collect();
     turns.iter().position(|turn| turn.starts_with(&start)).expect("it is one of the turns")
 }
@@ -137,7 +138,7 @@ fn prompts_are_turns_of_the_length_behind_their_tag() {
 
 #[test]
 fn a_cut_inside_a_character_leaves_no_half_of_it() {
-    // The embedded tokenizer has no token for these: each is three or four of them.
+    // The embedded tokenizer has no token for these characters: each is three or four tokens.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data.json");
     let turn = "🧑🚀🇩🇪ꙮ".repeat(2);
@@ -186,7 +187,8 @@ fn places_of_a_run_share_no_conversation_while_there_are_enough() {
     let distinct: HashSet<&usize> = first.iter().chain(&second).collect();
     assert_eq!(distinct.len(), 16);
 
-    // More than there are: the same ones in turn, behind other tags, and said so.
+    // There are fewer conversations than prompts: they repeat in the same order, with other tags and a
+    // note.
     let (all, notes) = of(&place(), 40);
     let available = all.iter().collect::<HashSet<_>>().len();
     assert_eq!(available, 16);

@@ -1,4 +1,4 @@
-//! What the tests of both sources share.
+//! Functions that several test modules use.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use inferometer_model::tokenizer::Tokenizer;
 use inferometer_plan::WorkloadPlan;
 use inferometer_workload::{OpenWorkload, PromptScope, embedded};
 
-/// The ShareGPT file that the project made for its tests.
+/// A ShareGPT file that was written for these tests.
 pub const SHAREGPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sharegpt.json");
 
-/// Both sources.
+/// The workloads `random` and `sharegpt`.
 pub fn sources() -> [WorkloadPlan; 2] {
     [WorkloadPlan::Random, WorkloadPlan::Sharegpt { dataset: SHAREGPT.to_owned() }]
 }
 
-/// A spec by the embedded tokenizer, seed 1.
+/// A workload, opened with the embedded tokenizer and seed 1.
 pub fn spec(plan: &WorkloadPlan, salt: &str) -> OpenWorkload {
     OpenWorkload::open(plan, embedded(), 1, salt).expect("the source opens")
 }
 
-/// A cell of this input length.
+/// A cell with this input length and the output length 8.
 pub fn cell(input_length: u32) -> CellPlan {
     CellPlan { input_length, output_length: 8 }
 }
 
-/// The first pass of a run.
+/// The scope of the first pass of a run.
 pub fn place() -> PromptScope {
     PromptScope::new("0", "one_by_one", 0)
 }
@@ -41,7 +41,8 @@ pub fn ids(tokenizer: &Arc<dyn Tokenizer>, request: &Request) -> Vec<u32> {
     }
 }
 
-/// Compares requests with those of `fixtures/golden-NAME.json`; `UPDATE_FIXTURES=1` writes it.
+/// Compares requests with those of `fixtures/golden-NAME.json`. With `UPDATE_FIXTURES=1` it writes the
+/// file first.
 pub fn compare_with_golden(name: &str, found: &[Request]) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let file = folder.join(format!("golden-{name}.json"));

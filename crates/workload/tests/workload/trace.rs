@@ -1,4 +1,5 @@
-//! Traces of every format: what is read, what is left out, when it is played, what it shares.
+//! Tests of traces of every format: which rows are read or left out, when they are sent, and what prompts
+//! share.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use proptest::prelude::*;
 
 use crate::support::{cell, ids, place, spec};
 
-/// A fixture with its format.
+/// The fixtures with their formats.
 const FILES: [(&str, TraceFormat); 6] = [
     ("mooncake.jsonl", TraceFormat::Mooncake),
     ("azure-2023.csv", TraceFormat::Azure),
@@ -31,11 +32,11 @@ fn plan(name: &str) -> TracePlan {
     TracePlan { dataset: path(name), format, window, scale: 1.0, max_tokens }
 }
 
-/// The traces of which golden prompts are kept, by name.
+/// The traces, by name, whose golden prompts are kept.
 pub fn traces() -> [(String, WorkloadPlan); 6] {
     FILES.map(|(file, _)| {
         let name = match file {
-            // Both files of the plain format have the same name.
+            // Without the extension, both files of the plain format would have the same name.
             "plain.jsonl" => "plain-jsonl",
             other => other.split('.').next().expect("a name"),
         };
@@ -47,7 +48,7 @@ fn read(text: &str) -> Result<Rows, WorkloadError> {
     Rows::read(text.as_bytes(), Path::new("trace"), None, None)
 }
 
-/// Due in milliseconds, input, output.
+/// For each request: when it is due in milliseconds, its input tokens, its output tokens.
 fn played(rows: &Rows, window: TraceWindow, scale: f64) -> Vec<(u64, u32, u32)> {
     let timeline = Timeline::of(rows, window, scale);
     let told = |due: Nanos| due.0 / 1_000_000;
@@ -244,7 +245,7 @@ fn requests_have_the_lengths_of_their_rows_in_either_form() {
     }
 }
 
-/// Tokens that two requests have in common from their start.
+/// The number of tokens that two requests have in common at their beginning.
 fn common(one: &Request, other: &Request) -> usize {
     let (one, other) = (ids(&embedded(), one), ids(&embedded(), other));
     one.iter().zip(&other).take_while(|(one, other)| one == other).count()
@@ -256,7 +257,7 @@ fn equal_hashes_become_equal_blocks_and_others_differ_at_once() {
     for form in [PromptForm::Text, PromptForm::TokenIds] {
         spec.context.form = form;
         let built = spec.requests(cell(0), &place(), 6).unwrap().requests;
-        // Hashes 0 1 2; 0 1 3; none; 0; 0 4; and 0 8, in the order of time.
+        // The hashes of the rows in order of time: 0 1 2; 0 1 3; none; 0; 0 4; 0 8.
         for (other, tokens) in [(1, 1024), (2, 0), (3, 512), (4, 512), (5, 512)] {
             assert_eq!(common(&built[0], &built[other]), tokens, "{form:?} {other}");
         }
@@ -304,7 +305,7 @@ proptest! {
         prop_assert_eq!(due[0], Nanos::ZERO);
         let expected = (seconds.len() as f64 * scale).round().max(1.0) as usize;
         prop_assert_eq!(due.len(), expected);
-        // Every stretch from the start has its share, give or take one request.
+        // Every interval from the start has its share of the requests, up to one request and one row.
         let first = *seconds.iter().min().unwrap();
         for &until in &seconds {
             let of_trace = seconds.iter().filter(|&&second| second < until).count() as f64;

@@ -1,8 +1,8 @@
-//! The constants of today's steps that runs determine, each with what is known of it beforehand.
+//! The constants of the step cost of current engines that can be fitted to runs, each with its prior uncertainty.
 
 use crate::profile::{Profile, StepConstants};
 
-/// What shares a constant.
+/// Which profiles share a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// All profiles of the same card.
@@ -13,15 +13,16 @@ pub enum Scope {
     All,
 }
 
-/// A constant, and how far it is expected from its value before the fit: nine of ten within 1.6 spreads.
+/// A constant that can be fitted, and how far the fit may move it: 90 % are expected within 1.6 spreads of the
+/// value before the fit.
 pub struct Knob {
-    /// Its key in a profile's `steps`.
+    /// The key in a profile's `steps`.
     pub name: &'static str,
-    /// What shares it.
+    /// The profiles that share it.
     pub scope: Scope,
     /// The standard deviation of its logarithm before the fit.
     pub spread: f64,
-    /// Reads and writes it.
+    /// Returns a reference to it, for reading and writing.
     pub of: fn(&mut StepConstants) -> &mut f64,
 }
 
@@ -36,8 +37,8 @@ macro_rules! knob {
     };
 }
 
-/// All constants that are fitted. Factors of a card are expected within the scatter of single operations
-/// between sizes and versions (`data/cards`), times of the host only in their order of magnitude.
+/// All constants that are fitted. The spread of a card's factor is the scatter of single operations between
+/// sizes and versions (`data/cards`). The times of the host are only known in their order of magnitude.
 pub static KNOBS: [Knob; 12] = [
     knob!(bandwidth_factor, Card, 0.04),
     knob!(products_factor, Card, 0.10),
@@ -54,19 +55,19 @@ pub static KNOBS: [Knob; 12] = [
 ];
 
 impl Knob {
-    /// The constant of a profile; 1 where it has no such costs.
+    /// Returns the constant of a profile; 1 if the profile has no `steps`.
     pub fn get(&self, profile: &Profile) -> f64 {
         profile.steps.clone().map_or(1.0, |mut steps| *(self.of)(&mut steps))
     }
 
-    /// Sets it.
+    /// Sets the constant of a profile; does nothing if the profile has no `steps`.
     pub fn set(&self, profile: &mut Profile, value: f64) {
         if let Some(steps) = &mut profile.steps {
             *(self.of)(steps) = value;
         }
     }
 
-    /// What tells the constants of this name apart that are not shared.
+    /// Returns the card, the engine version or `all`. Profiles with the same owner share the constant.
     pub(super) fn owner<'a>(&self, profile: &'a Profile) -> &'a str {
         match self.scope {
             Scope::Card => &profile.card,

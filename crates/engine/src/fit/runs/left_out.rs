@@ -1,4 +1,4 @@
-//! Errors of runs, and the provenance that they give a profile. It fits nothing.
+//! The errors of predicted runs, and the provenance of a profile that is made from them. No code here fits.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::profile::{
     ColumnErrors, Coverage, Profile, Provenance, Role, SignedError, SignedErrors,
 };
 
-/// Signed errors of a run's figures, prediction / measurement - 1, in the order of [`ERROR_NAMES`]; absent where a
-/// figure is, or where the engine had no place for all requests, so that times to the first token are those of its
-/// queue.
+/// The signed errors of a run's figures, prediction / measurement - 1, in the order of [`ERROR_NAMES`]. An error is
+/// absent if the figure is absent. TTFT errors are also absent if the engine could not run all requests at once,
+/// because TTFT then depends on its queue.
 pub type RunError = [Option<f64>; 7];
 
-/// The names of the errors. Times to the first token stand apart where the client limits how many are in flight:
-/// requests then begin where others end, and which of them fall together decides more than the engine does.
+/// The names of the errors. TTFT has its own names if the client limits the requests in flight. A request then starts
+/// when another ends, so TTFT depends more on which requests coincide than on the engine.
 pub const ERROR_NAMES: [&str; 7] = [
     RunFigures::NAMES[0],
     RunFigures::NAMES[1],
@@ -27,10 +27,11 @@ pub const ERROR_NAMES: [&str; 7] = [
     "ttft_p99_limited_ms",
 ];
 
-/// The errors of runs, each under the profile of its engine version and card.
+/// Returns the errors of each run, predicted with the profile of its engine version and card. If `profiles` has no
+/// such profile, the run's own profile is used.
 ///
 /// # Errors
-/// When there is none, or the engine would refuse to start with a run's configuration.
+/// If the engine cannot start with the configuration of a run.
 pub fn run_errors(
     profiles: &[Profile],
     runs: &[MeasuredRun],
@@ -47,7 +48,7 @@ pub fn run_errors(
             let error = found[at].zip(measured[at]).map(|(found, measured)| found / measured - 1.0);
             match name.starts_with("ttft") {
                 true if run.is_full() => {}
-                // The same two, three places further on.
+                // The names of the two TTFT errors of limited loads are three places later.
                 true if run.pass.is_limited() => errors[at + 3] = error,
                 _ => errors[at] = error,
             }
@@ -57,12 +58,13 @@ pub fn run_errors(
     runs.iter().map(error).collect()
 }
 
-/// The distributions of absolute errors in percent, by figure.
+/// Returns the distributions of absolute errors in percent, by figure. Figures without errors are left out.
 pub fn column_errors(errors: &[RunError]) -> ColumnErrors {
     by_column(errors, |errors| Some(spread_of_errors(errors.iter().copied())))
 }
 
-/// Bias and scatter of errors as logarithms in percent, by figure, of those with two or more.
+/// Returns the bias and the scatter of the errors by figure: the mean and the standard deviation of their logarithms,
+/// in percent. Figures with fewer than two errors are left out.
 pub fn signed_errors(errors: &[RunError]) -> SignedErrors {
     by_column(errors, |errors| {
         let values: Vec<f64> = errors.iter().map(|error| 100.0 * error.ln_1p()).collect();
@@ -87,9 +89,10 @@ fn by_column<T>(errors: &[RunError], of: impl Fn(&[f64]) -> Option<T>) -> BTreeM
     ERROR_NAMES.into_iter().enumerate().filter_map(column).collect()
 }
 
-/// What a profile states of its own runs, for each model, weights and number of cards: three kinds of errors and the
-/// ranges that the runs cover. The errors are those of the fit to all runs, of fits without half of the runs, and of
-/// fits without the set of the run. Each kind has one error for each run, or none at all.
+/// Returns the provenance of a profile from its runs, one for each model, weights and number of cards. It has three
+/// kinds of errors and the ranges that the runs cover. The errors come from the fit to all runs, from fits without
+/// half of the runs, and from fits without the set of the run. Each list of errors has one entry for each run, or is
+/// empty.
 pub fn run_provenances(
     runs: &[MeasuredRun],
     [errors, halves, left_out]: [&[RunError]; 3],
@@ -125,7 +128,7 @@ pub fn run_provenances(
     kinds.into_iter().map(provenance).collect()
 }
 
-/// What runs on so many cards cover; there must be one.
+/// Returns the ranges that the runs on `cards` cards cover. There must be a run.
 fn coverage(runs: &[&MeasuredRun], cards: u32) -> Coverage {
     let lengths = || runs.iter().flat_map(|run| run.lengths.iter().copied());
     let range = |of: fn((u32, u32)) -> u32| {
@@ -143,7 +146,8 @@ fn coverage(runs: &[&MeasuredRun], cards: u32) -> Coverage {
     }
 }
 
-/// The places of runs of one model, set, load and lengths: replicates, which are left out of a fit together.
+/// Groups the runs with the same model, weights, set, load and lengths. These are replicates, which are left out of a
+/// fit together. Returns the indices of the runs of each group.
 pub fn replicates(runs: &[MeasuredRun]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, run) in runs.iter().enumerate() {

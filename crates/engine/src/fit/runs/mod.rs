@@ -1,5 +1,6 @@
-//! Calibration of the cost of today's engines on measured runs: rates, closed loops, limits in
-//! flight and lengths that vary. A run is simulated as it was measured, including ramp and tail.
+//! Calibration of the cost model of current engines on measured runs: open loads at a rate, closed loops,
+//! limits of requests in flight, and varying lengths. A run is simulated as it was measured, including its
+//! ramp-up and its tail.
 
 mod knobs;
 mod left_out;
@@ -21,28 +22,28 @@ pub use play::{play_run, step_error};
 pub use read::{Details, details, parse_runs, parse_steps};
 pub use search::{Determined, FittedRuns, fit_runs};
 
-/// A run as it was measured.
+/// A measured run.
 #[derive(Clone, Debug)]
 pub struct MeasuredRun {
-    /// The set of rows that it is of.
+    /// The set of rows that the run belongs to.
     pub set: String,
-    /// The engine, as it is named: `vllm-0.23`.
+    /// The name and version of the engine: `vllm 0.23`.
     pub engine: String,
-    /// The model and the engine's arguments, under the profile of the engine on its card.
+    /// The model, the engine's arguments, and the profile of the engine on its card.
     pub config: EngineConfig,
     /// The load.
     pub pass: PassPlan,
-    /// Requests per second that were offered, where they are stated.
+    /// The offered load in requests per second, if it is stated.
     pub rate: Option<f64>,
-    /// Prompt and output tokens of the requests in their order; the last is of all further ones.
+    /// Prompt and output tokens of the requests, in order. Further requests have the last lengths.
     pub lengths: Vec<(u32, u32)>,
-    /// Tokens at the beginning of each prompt that all prompts share.
+    /// The number of tokens at the beginning of the prompts that all prompts share.
     pub prefix_tokens: u32,
-    /// What was measured.
+    /// The measured figures.
     pub measured: RunFigures,
 }
 
-/// Figures of a run; what was not stated is absent. Times in milliseconds.
+/// The figures of a run. A figure that is not stated is absent. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunFigures {
     /// Completed requests per second, from the first send to the last end.
@@ -51,14 +52,14 @@ pub struct RunFigures {
     pub tpot_p50_ms: Option<f64>,
     /// Median time to the first token.
     pub ttft_p50_ms: Option<f64>,
-    /// Its 99th percentile.
+    /// The 99th percentile of the time to the first token.
     pub ttft_p99_ms: Option<f64>,
     /// Median time to the last token.
     pub e2e_p50_ms: Option<f64>,
 }
 
 impl RunFigures {
-    /// The names of the figures, as errors of them are stated.
+    /// The names of the figures in statements of their errors.
     pub const NAMES: [&str; 5] = [
         "output_tokens_per_s",
         "tpot_ms",
@@ -67,31 +68,30 @@ impl RunFigures {
         "latency_per_output_token_ms",
     ];
 
-    /// The figures in the order of the names: those of a run of fixed lengths have the errors of tokens per
-    /// second, and of the latency per output token.
+    /// Returns the figures in the order of [`Self::NAMES`]. With fixed lengths, requests/s and output tokens/s have
+    /// the same relative error, and so do the E2E latency and the latency per output token.
     pub fn values(&self) -> [Option<f64>; 5] {
         [self.requests_per_s, self.tpot_p50_ms, self.ttft_p50_ms, self.ttft_p99_ms, self.e2e_p50_ms]
     }
 }
 
-/// The duration of a kind of step, as it was measured.
+/// The measured duration of steps of one shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuredStep {
-    /// The step.
+    /// The shape of the steps.
     pub shape: StepShape,
-    /// The median of its durations, in seconds.
+    /// The median duration, in seconds.
     pub seconds: f64,
 }
 
 impl MeasuredRun {
-    /// How the linear layers of its model are stored.
+    /// Returns how the weights of the model's linear layers are stored.
     pub fn weights(&self) -> Weights {
         self.config.weights.unwrap_or(self.config.model.weights)
     }
 
-    /// Whether it asks for more sequences at once than the engine runs, so that times to the first token
-    /// are those of a queue. Open loads without a limit ask for their rate times the time of a request in
-    /// the engine.
+    /// Whether the load needs more sequences at once than the engine runs, so that TTFT depends on the engine's queue.
+    /// An open load without a limit needs its rate times the time of a request in the engine.
     pub fn is_full(&self) -> bool {
         let Ok(slots) = self.config.resolve().map(|resolved| resolved.limits.max_num_seqs) else {
             return false;
@@ -105,12 +105,12 @@ impl MeasuredRun {
         asked > f64::from(slots)
     }
 
-    /// Whether requests wait for one another by the form of the load, in the client or the engine.
+    /// Whether requests wait for each other, either in the client or in the engine.
     pub(crate) fn is_queued(&self) -> bool {
         self.pass.is_limited() || self.is_full()
     }
 
-    /// Seconds that a request holds a place in the engine beside its prompt; 0 where that was not measured.
+    /// Returns the mean seconds that a request decodes in the engine, without its prompt; 0 if TPOT was not measured.
     fn generating_s(&self) -> f64 {
         let outputs: f64 = self.lengths.iter().map(|lengths| f64::from(lengths.1)).sum();
         let tokens = outputs / self.lengths.len().max(1) as f64;

@@ -1,4 +1,4 @@
-//! A measured run, simulated by the engine, and its figures. It compares nothing.
+//! Simulates measured runs with the engine, and computes their figures.
 
 use std::ops::ControlFlow;
 
@@ -14,14 +14,14 @@ use crate::profile::Profile;
 use crate::request::EngineRequest;
 use crate::virtual_time::{VirtualRecord, simulate_with};
 
-/// Runs of so few requests with random arrivals are played with several seeds, and the figures averaged.
+/// Open loads with fewer requests than this are simulated with [`SEEDS`] seeds, and the figures are averaged.
 const FEW_REQUESTS: u32 = 300;
 const SEEDS: u64 = 6;
 
-/// The figures of a run under a profile.
+/// Simulates a run with a profile and returns its figures.
 ///
 /// # Errors
-/// When the engine would refuse to start with the configuration.
+/// If the engine cannot start with the configuration.
 pub fn play_run(profile: &Profile, run: &MeasuredRun) -> Result<RunFigures, EngineError> {
     let config = EngineConfig { profile: profile.clone(), ..run.config.clone() };
     let is_random = matches!(run.pass, inferometer_load::PassPlan::Open { .. });
@@ -56,10 +56,10 @@ pub fn play_run(profile: &Profile, run: &MeasuredRun) -> Result<RunFigures, Engi
     })
 }
 
-/// The logarithm of prediction / measurement of a step.
+/// Returns the logarithm of prediction / measurement of a step.
 ///
 /// # Errors
-/// As [`play_run`].
+/// See [`play_run`].
 pub fn step_error(
     profile: &Profile,
     config: &EngineConfig,
@@ -71,13 +71,13 @@ pub fn step_error(
 }
 
 impl MeasuredRun {
-    /// Its requests for an engine with blocks of so many tokens, without end.
+    /// Returns an endless iterator of the run's requests, for an engine with KV blocks of `block_size` tokens.
     pub fn requests(&self, block_size: u32) -> impl Iterator<Item = EngineRequest> {
         let last = self.lengths.last().copied().unwrap_or((1, 1));
         let lengths = self.lengths.iter().copied().chain(std::iter::repeat(last));
         let shared = u64::from(self.prefix_tokens / block_size);
         lengths.map(move |lengths| {
-            // The same hashes in every request are the same blocks.
+            // Equal hashes in all requests mean that the requests share these blocks.
             EngineRequest { block_hashes: (1..=shared).collect(), ..EngineRequest::from(lengths) }
         })
     }

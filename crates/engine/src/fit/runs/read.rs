@@ -1,4 +1,4 @@
-//! Measured runs as CSV, and what belongs to them. It plays nothing.
+//! Parses measured runs, their details and the durations of single steps.
 
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, OverLimit, PassPlan, Recording};
@@ -16,7 +16,7 @@ use crate::output_lengths::output_lengths;
 use crate::profile::default_profile;
 use crate::weights::Weights;
 
-/// A row of the CSV; its columns are described in `docs/engine-model.md`.
+/// A row of the CSV file. `docs/engine-model.md` describes the columns.
 #[derive(Deserialize)]
 struct Line {
     #[serde(default)]
@@ -47,7 +47,7 @@ struct Line {
 /// The columns that a file may have.
 const COLUMNS: [&str; 25] = [
     "set",
-    // Where the row is from; for people.
+    // The source of the row. These three columns are only for readers of the file.
     "source",
     "commit",
     "note",
@@ -73,10 +73,10 @@ const COLUMNS: [&str; 25] = [
     "ttft_p99_ms",
     "e2e_p50_ms",
 ];
-/// The most requests of a row: each is simulated, several times.
+/// The maximum number of requests of a row, because each request is simulated several times.
 const MOST_REQUESTS: u32 = 1_000_000;
 
-/// When each request of a run was sent, and its lengths.
+/// The send time in seconds and the lengths of each request of a run.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Details {
     #[serde(alias = "arrival_s")]
@@ -92,10 +92,10 @@ enum Outputs {
     Each(Vec<u32>),
 }
 
-/// Reads the details of a run; `path` is for messages.
+/// Parses the details of a run from JSON. `path` is only used in messages.
 ///
 /// # Errors
-/// When they are none, or their lists are not of one length.
+/// If the text is not valid, the lists are empty or of different lengths, or a time is negative.
 pub fn details(text: &str, path: &str) -> Result<Details, EngineError> {
     let malformed = |reason: String| EngineError::Malformed { path: path.to_owned(), reason };
     let found: Details =
@@ -113,11 +113,13 @@ pub fn details(text: &str, path: &str) -> Result<Details, EngineError> {
     Ok(found)
 }
 
-/// Reads runs as CSV; lines that begin with `#` are notes. What rows do not name of model, engine and
-/// card and its arguments is that of `start`. `details_of` gives the details that a row names; `path` is for messages.
+/// Parses runs from CSV; lines that begin with `#` are ignored. A model, engine, card or engine argument that
+/// a row does not name comes from `start`. `details_of` returns the details that a row names. `path` is only
+/// used in messages.
 ///
 /// # Errors
-/// The first row that is none, with its line.
+/// If a column is unknown, if there is no row, or if a row is not valid. The message names the line of the
+/// first such row.
 pub fn parse_runs(
     text: &str,
     path: &str,
@@ -237,7 +239,7 @@ impl Line {
         Ok(())
     }
 
-    /// Refuses what of the load would be ignored.
+    /// Rejects columns of the load that would have no effect, and an unknown `spread`.
     fn check_load(&self) -> Result<(), EngineError> {
         let arrival = self.arrival.as_deref().unwrap_or_default();
         let beside =
@@ -259,7 +261,7 @@ impl Line {
         }
     }
 
-    /// Refuses requests that the engine would refuse.
+    /// Rejects lengths that the engine would reject.
     fn check_length(&self, max_model_len: u32) -> Result<(), EngineError> {
         let length = u64::from(self.input_length) + u64::from(self.output_length);
         if length > u64::from(max_model_len) {
@@ -272,7 +274,8 @@ impl Line {
         Ok(())
     }
 
-    /// The load: the recorded sends, a rate with perhaps a limit in flight, a closed loop, or all at once.
+    /// Returns the load: a replay of recorded send times, a rate with an optional limit of requests in flight, a closed
+    /// loop, or all requests at once.
     fn pass(&self, details: Option<&Details>) -> Result<PassPlan, EngineError> {
         let bound = Bound::requests(self.requests);
         let arrivals = match self.arrival.as_deref() {
@@ -326,7 +329,7 @@ impl Line {
                     output_lengths(f64::from(mean), mean.saturating_mul(8), self.requests)
                 };
                 let inputs: Vec<u32> = of(self.input_length);
-                // In another order than the outputs.
+                // In reverse order, so that long inputs do not always come with long outputs.
                 inputs.into_iter().rev().zip(of(self.output_length)).collect()
             }
             _ => vec![(self.input_length, self.output_length)],
@@ -334,11 +337,11 @@ impl Line {
     }
 }
 
-/// Reads durations of steps as CSV with the columns `sequences`, `context`, `prompts`, `prompt_tokens`,
-/// `step_ms`, `steps`; `path` is for messages.
+/// Parses durations of steps from CSV with the columns `sequences`, `context`, `prompts`, `prompt_tokens`,
+/// `step_ms`, `steps`. `path` is only used in messages.
 ///
 /// # Errors
-/// When a row is none.
+/// If a row is not valid.
 pub fn parse_steps(text: &str, path: &str) -> Result<Vec<MeasuredStep>, EngineError> {
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
     let step = |(decodes, context, prompts, tokens, ms, _): (u32, u64, u32, u32, f64, u32)| {

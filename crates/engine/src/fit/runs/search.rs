@@ -1,4 +1,4 @@
-//! The search for the constants of several profiles at once, which share what their cards and versions share.
+//! Fits the constants of several profiles at once. Profiles of the same card or engine version share constants.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,53 +13,55 @@ use crate::error::EngineError;
 use crate::fit::solve::{inverse_diagonal, least_squares_until};
 use crate::profile::Profile;
 
-/// The residuals of a run, by its number and the bits of its profile's constants.
+/// A cache of the residuals of runs. The key is the number of the run and the bits of its profile's constants.
 type Played = HashMap<(usize, Vec<u64>), Vec<f64>>;
 
-/// One unit of the search's axes in spreads of a constant: its numerical derivatives then span enough for
-/// runs, whose figures jump where a request comes a step sooner.
+/// One unit on an axis of the search, in spreads of the constant. It is large, so that numerical derivatives
+/// cover a wide enough range: the figures of a run jump when a request takes part one step sooner.
 const UNIT: f64 = 10.0;
-/// Logarithmic errors that count as one: replicates of a run differ by 1 to 2 %, times to the first token
-/// and their tails by more.
+/// The logarithmic error of each figure that gives a residual of 1. Replicates of a run differ by 1 to 2 %; TTFT and
+/// its tail differ by more.
 const SCATTER: [f64; 5] = [0.02, 0.015, 0.06, 0.45, 0.02];
-/// Times to the first token of a full engine say little of it: they are those of a queue.
+/// The factor on the scatter of TTFT if requests wait for each other, because TTFT then says little about the engine.
 const QUEUED: f64 = 5.0;
-/// The same of a step, of which many are in a median.
+/// The same for a step. It is smaller, because the measured duration is a median of many steps.
 const STEP_SCATTER: f64 = 0.01;
-/// Errors above so many scatters weigh less and less: a row may be off for a reason that no constant has.
+/// The error, in scatters, above which the weight of an error decreases. A row may be wrong for a reason that no
+/// constant can describe.
 const ROBUST: f64 = 3.0;
-/// The search ends when a round lowers the sum of squares by less than this share: figures of runs jump.
+/// The search ends when a round lowers the sum of squares by less than this share. It is not smaller, because the
+/// figures of runs jump.
 const SETTLED: f64 = 0.01;
-/// Requests at a rate after which the figures of a run hardly change.
+/// The number of requests of an open load after which the figures of a run hardly change.
 const ENOUGH_REQUESTS: u32 = 1000;
 
-/// Spreads of factors of a card whose operations were not measured are so many times those of other cards.
+/// The factor on the spreads of a card's constants if the card's operations were not measured.
 const UNMEASURED: f64 = 2.0;
 
-/// A constant, what shares it, and how well the rows determine it.
+/// A fitted constant, and how well the rows determine it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Determined {
-    /// Its key.
+    /// The key of the constant.
     pub name: &'static str,
-    /// Which card, version or `all` it is of.
+    /// The card, the engine version or `all`: the profiles that share the constant.
     pub owner: String,
-    /// Its value.
+    /// The value after the fit.
     pub value: f64,
-    /// Its value before the fit.
+    /// The value before the fit.
     pub prior: f64,
-    /// Its standard deviation after the fit as a share of that before: near 1, the rows say nothing.
+    /// The standard deviation after the fit divided by that before. Near 1, the rows do not determine the constant.
     pub remaining: f64,
 }
 
 /// Profiles that were fitted to runs.
 pub struct FittedRuns {
-    /// In the order of the starts.
+    /// The profiles, in the order of the starts.
     pub profiles: Vec<Profile>,
-    /// Every constant that a run depends on.
+    /// The constants of all profiles that have runs.
     pub constants: Vec<Determined>,
 }
 
-/// A constant of some profiles.
+/// A constant that the profiles with the indices `profiles` share.
 struct Shared<'a> {
     knob: &'static Knob,
     owner: &'a str,
@@ -68,11 +70,12 @@ struct Shared<'a> {
     profiles: Vec<usize>,
 }
 
-/// Fits the profiles of runs: each run is of the start of its engine version and card. Constants begin at the
-/// values of the starts, and stay near them where the rows do not say more.
+/// Fits profiles to runs and to durations of steps. A run belongs to the profile in `starts` with its engine
+/// version and card. A step has the index of its run. Constants stay near their values in `starts` unless the
+/// rows determine them.
 ///
 /// # Errors
-/// When a run is of no start, or the engine would refuse to start with its configuration.
+/// If no profile in `starts` is that of a run, or if the engine cannot start with the configuration of a run.
 pub fn fit_runs(
     starts: &[Profile],
     runs: &[MeasuredRun],
@@ -98,7 +101,7 @@ pub fn fit_runs(
         let profiles = with(point);
         let mut all: Vec<f64> = point.iter().map(|x| x * UNIT).collect();
         for (number, (run, &place)) in runs.iter().zip(&places).enumerate() {
-            // A run is played again only where a constant of its own profile moved.
+            // A run is simulated again only if a constant of its own profile changed.
             let key = (number, bits(&profiles[place]));
             let known = played.borrow().get(&key).cloned();
             let found = match known {
@@ -128,7 +131,8 @@ pub fn fit_runs(
     Ok(FittedRuns { constants: constants.collect(), profiles })
 }
 
-/// The beginning of a long run at a rate, whose figures are those of the whole unless requests queue.
+/// Shortens a long run of an open load to [`ENOUGH_REQUESTS`]. If requests do not wait for each other, its figures are
+/// those of the whole run; otherwise the run is not shortened.
 fn shortened(run: &MeasuredRun) -> MeasuredRun {
     let mut run = run.clone();
     if run.is_queued() {
@@ -140,7 +144,7 @@ fn shortened(run: &MeasuredRun) -> MeasuredRun {
     run
 }
 
-/// The start that a run is of.
+/// Returns the index of the profile in `starts` that a run belongs to.
 fn place(starts: &[Profile], run: &MeasuredRun) -> Result<usize, EngineError> {
     let own = &run.config.profile;
     let is_own =
@@ -155,14 +159,15 @@ fn place(starts: &[Profile], run: &MeasuredRun) -> Result<usize, EngineError> {
     })
 }
 
-/// By how much wider a factor of a card is expected of which only the data sheet is known.
+/// Returns the factor on a constant's spread: [`UNMEASURED`] for a constant of a card of which only the data sheet is
+/// known, otherwise 1.
 fn widened(knob: &Knob, start: &Profile) -> f64 {
     let is_measured =
         card(&start.card).is_ok_and(|card| card.is_some_and(|card| card.operations.is_some()));
     if knob.scope == Scope::Card && !is_measured { UNMEASURED } else { 1.0 }
 }
 
-/// The constants of the profiles that runs use, each once.
+/// Returns the constants of all profiles that have runs, each once.
 fn shared<'a>(starts: &'a [Profile], used: &dyn Fn(&usize) -> bool) -> Vec<Shared<'a>> {
     let mut all: Vec<Shared<'a>> = Vec::new();
     for knob in &KNOBS {
@@ -179,8 +184,7 @@ fn shared<'a>(starts: &'a [Profile], used: &dyn Fn(&usize) -> bool) -> Vec<Share
             }
         }
     }
-    // A constant that nobody uses in this run goes with its owner all the same, as do the profiles of
-    // the same owner that no run is of.
+    // Profiles without runs also get the constants that they share with profiles that have runs.
     for shared in &mut all {
         for (at, start) in starts.iter().enumerate() {
             if shared.knob.owner(start) == shared.owner && !shared.profiles.contains(&at) {
@@ -195,7 +199,7 @@ fn bits(profile: &Profile) -> Vec<u64> {
     KNOBS.iter().map(|knob| knob.get(profile).to_bits()).collect()
 }
 
-/// Robust errors of a run in scatters; `None` where it does not run.
+/// Returns the robust errors of a run, in scatters; `None` if the engine cannot start with its configuration.
 fn run_residuals(profile: &Profile, run: &MeasuredRun) -> Option<Vec<f64>> {
     let found = play_run(profile, run).ok()?;
     let (found, measured) = (found.values(), run.measured.values());
@@ -207,7 +211,7 @@ fn run_residuals(profile: &Profile, run: &MeasuredRun) -> Option<Vec<f64>> {
     Some((0..SCATTER.len()).filter_map(error).collect())
 }
 
-/// Grows like its square root far out (pseudo-Huber).
+/// The pseudo-Huber residual: close to `error` for small errors, and like its square root for large errors.
 fn robust(error: f64) -> f64 {
     let within = (error / ROBUST).powi(2);
     error.signum() * ROBUST * (2.0 * ((1.0 + within).sqrt() - 1.0)).sqrt()

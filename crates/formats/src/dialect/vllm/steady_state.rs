@@ -1,5 +1,5 @@
-//! The steady state as the Rust version of `vllm bench serve` states it: the time in which nearly the
-//! maximum number of requests is in flight.
+//! The steady state as the Rust version of `vllm bench serve` defines it: the time in which the number of
+//! requests in flight is near its maximum.
 
 use serde_json::{Value as Json, json};
 
@@ -8,10 +8,10 @@ use crate::dialect::layout::{Line, Value, count, figure, number, section};
 use crate::dialect::numbers::Numbers;
 use crate::dialect::selection::SteadyStateWindow;
 
-/// The figures of the window.
+/// The figures of the steady-state window.
 pub(crate) struct SteadyState {
     window: SteadyStateWindow,
-    /// Seconds after the first request was sent.
+    /// The beginning of the window, in seconds after the first start of a request.
     from: f64,
     to: f64,
     peak: u32,
@@ -21,13 +21,13 @@ pub(crate) struct SteadyState {
     warning: Option<String>,
     input_tokens: u64,
     output_tokens: usize,
-    /// Of the requests that started in the window.
+    /// The figures of the requests that started in the window.
     figures: Figures,
 }
 
 impl SteadyState {
-    /// Finds the window in the completed requests of a pass of `duration` seconds; absent if so many
-    /// requests are never in flight.
+    /// Finds the window in the completed requests of a pass of `duration` seconds. `None` if the number of
+    /// requests in flight never reaches the threshold.
     pub(crate) fn of(
         window: SteadyStateWindow,
         requests: &[Request],
@@ -63,13 +63,13 @@ impl SteadyState {
         count / (self.to - self.from)
     }
 
-    /// Requests, input tokens, output tokens and all tokens per second.
+    /// Returns requests/s, input tokens/s, output tokens/s and total tokens/s.
     fn throughputs(&self) -> [f64; 4] {
         let (input, output) = (self.input_tokens as f64, self.output_tokens as f64);
         [self.completed as f64, input, output, input + output].map(|count| self.per_s(count))
     }
 
-    /// The figures as the tool's result file states them.
+    /// Returns the figures as the tool's result file states them.
     pub(crate) fn json(&self, percentiles: &[f64]) -> Json {
         let [requests, input, output, all] = self.throughputs();
         let (ttft, tpot) = (&self.figures.ttft, &self.figures.tpot);
@@ -107,7 +107,7 @@ impl SteadyState {
         })
     }
 
-    /// The figures as lines of the tool's table.
+    /// Returns the figures as lines of the tool's table.
     pub(crate) fn lines(&self, percentiles: &[f64]) -> Vec<Line> {
         let key = |name: &str| format!("steady_state.{name}");
         let words = |label: &str, name: &str, words| figure(label, &key(name), Value::Words(words));
@@ -155,8 +155,8 @@ impl SteadyState {
     }
 }
 
-/// The first and the last instant with at least [`SteadyStateWindow::fewest`] requests in flight, and the
-/// most that are ever in flight.
+/// Returns the first and the last instant with at least [`SteadyStateWindow::fewest`] requests in flight, in
+/// seconds, and the maximum number of requests in flight.
 fn bounds(window: &SteadyStateWindow, requests: &[Request]) -> Option<(f64, f64, u32)> {
     let mut changes: Vec<(f64, bool)> = requests
         .iter()
@@ -185,7 +185,7 @@ fn bounds(window: &SteadyStateWindow, requests: &[Request]) -> Option<(f64, f64,
         .map(|(opens, closes)| (opens, closes, peak))
 }
 
-/// How many chunks of the request arrived in the time from `from` to `to`.
+/// Returns the number of chunks of the request that arrived in the time from `from` to `to`, in seconds.
 fn chunks_in(request: &Request, from: f64, to: f64) -> usize {
     let mut at = request.start + request.ttft;
     let mut within = usize::from((from..to).contains(&at));

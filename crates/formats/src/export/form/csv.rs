@@ -1,5 +1,5 @@
-//! CSV (RFC 4180): a header, then a line for each row, each ended by CRLF. An absent value is an empty
-//! field, an empty text is `""`. The writer of the crate `csv` does not make this difference.
+//! CSV (RFC 4180): a header line, then one line for each row. Lines end with CRLF. An absent value is an
+//! empty field; an empty text is `""`. The crate `csv` cannot write this difference.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use super::{Form, check};
 use crate::export::error::ExportError;
 use crate::export::value::{Field, Value};
 
-/// Writes CSV.
+/// A writer of CSV.
 pub struct Csv<W> {
     out: W,
     fields: Vec<Field>,
@@ -18,10 +18,10 @@ pub struct Csv<W> {
 }
 
 impl<W: Write> Csv<W> {
-    /// Writes the header.
+    /// Makes a writer and writes the header line.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the header cannot be written.
     pub fn new(mut out: W, fields: Vec<Field>) -> Result<Self, ExportError> {
         let mut line = String::new();
         for (at, field) in fields.iter().enumerate() {
@@ -64,7 +64,7 @@ fn separate(line: &mut String, at: usize) {
     }
 }
 
-/// Appends a text, in quotes if it contains a separator or a quote, or if it is empty.
+/// Appends a text. It is quoted if it is empty or contains a comma, a quote or a line break.
 fn quoted(line: &mut String, text: &str) {
     if text.is_empty() || text.contains([',', '"', '\n', '\r']) {
         line.push('"');

@@ -1,5 +1,5 @@
-//! JSON: a document with all rows, or a line for each. Every row has every field; an absent value
-//! is `null`. [`crate::export::schema`] describes both.
+//! JSON: one document with all rows, or JSON Lines with one line for each row. Every row has every field; an
+//! absent value is `null`. [`crate::export::schema`] makes the JSON schemas of both.
 
 use std::io::Write;
 
@@ -9,13 +9,13 @@ use super::{Form, check};
 use crate::export::error::ExportError;
 use crate::export::value::{Field, Value};
 
-/// Writes an object for each row, a line each.
+/// A writer of JSON Lines: one object on one line for each row.
 pub struct JsonLines<W> {
     rows: Rows<W>,
 }
 
 impl<W: Write> JsonLines<W> {
-    /// A writer; nothing is written before the first row.
+    /// Makes a writer. Nothing is written before the first row.
     pub fn new(out: W, fields: Vec<Field>) -> Self {
         Self { rows: Rows { out, fields, count: 0 } }
     }
@@ -32,16 +32,17 @@ impl<W: Write> Form for JsonLines<W> {
     }
 }
 
-/// Writes one document: `schema`, `run_id`, and `rows` with an object for each.
+/// A writer of one JSON document with the keys `schema`, `run_id` and `rows`; `rows` has one object for each
+/// row.
 pub struct Json<W> {
     rows: Rows<W>,
 }
 
 impl<W: Write> Json<W> {
-    /// Writes the document's beginning.
+    /// Makes a writer and writes the beginning of the document.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the beginning cannot be written.
     pub fn new(
         mut out: W,
         fields: Vec<Field>,

@@ -1,4 +1,4 @@
-//! Writers of rows, a file for each form.
+//! Writers of rows, one module for each file format.
 
 mod csv;
 mod json;
@@ -11,22 +11,22 @@ pub use csv::Csv;
 pub use json::{Json, JsonLines};
 pub use parquet::Parquet;
 
-/// Writes one row after another.
+/// A writer of rows in one file format.
 pub trait Form {
-    /// Writes a row: as many values as there are fields, in their order.
+    /// Writes a row. It has one value for each field, in the order of the fields.
     ///
     /// # Errors
-    /// When it does not fit its fields, or cannot be written.
+    /// [`ExportError::Row`] if the values do not match the fields; another error if the row cannot be written.
     fn row(&mut self, values: &[Value<'_>]) -> Result<(), ExportError>;
 
-    /// Writes the end of the file, which is incomplete without it.
+    /// Writes the end of the file. Without this call the file is incomplete.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the end cannot be written.
     fn finish(self: Box<Self>) -> Result<(), ExportError>;
 }
 
-/// Checks that a row has the fields of its table.
+/// Checks that the values of a row match the fields of its table. `row` is the number of the row, from 1.
 fn check(row: u64, fields: &[Field], values: &[Value<'_>]) -> Result<(), ExportError> {
     let wrong = |what: String| Err(ExportError::Row { row, what });
     if fields.len() != values.len() {

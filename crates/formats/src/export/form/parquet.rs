@@ -1,5 +1,5 @@
-//! Parquet, by the low-level writer, without Arrow. Compressed with Zstandard; row groups have a
-//! bounded number of rows, so that memory does not grow with the run.
+//! Parquet, written with the low-level writer, without Arrow, and compressed with Zstandard. The number of
+//! rows in a row group is limited, so that memory use does not grow with the run.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::{Form, check};
 use crate::export::error::ExportError;
 use crate::export::value::{Field, Kind, Presence, Value};
 
-/// Rows of a row group; the last one has fewer.
+/// The number of rows in a row group. The last group may have fewer.
 const GROUP_ROWS: usize = 1 << 16;
 
-/// Writes Parquet.
+/// A writer of Parquet.
 pub struct Parquet<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     fields: Vec<Field>,
@@ -28,10 +28,10 @@ pub struct Parquet<W: Write + Send> {
 }
 
 impl<W: Write + Send> Parquet<W> {
-    /// Writes the beginning of the file. `facts` become its key-value metadata.
+    /// Makes a writer and writes the beginning of the file. `facts` become the key-value metadata of the file.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the columns do not form a Parquet schema, or if the beginning cannot be written.
     pub fn new(out: W, fields: Vec<Field>, facts: &[(&str, &str)]) -> Result<Self, ExportError> {
         let types = fields.iter().map(|field| column_type(field).map(Arc::new));
         let schema = Type::group_type_builder("row")
@@ -98,10 +98,10 @@ fn column_type(field: &Field) -> Result<Type, ExportError> {
     Ok(built)
 }
 
-/// The values of one column of the row group that is being filled.
+/// The values of one column in the row group that is not yet written.
 struct Buffer {
     values: Values,
-    /// 1 where a row has a value, else 0; absent where every row has one.
+    /// The Parquet definition levels: 1 if the row has a value, else 0. `None` if every row must have a value.
     levels: Option<Vec<i16>>,
 }
 
@@ -132,7 +132,7 @@ impl Buffer {
             (Values::Integers(numbers), Value::Integer(number)) => numbers.push(*number),
             (Values::Numbers(numbers), Value::Number(number)) => numbers.push(*number),
             (Values::Flags(flags), Value::Flag(flag)) => flags.push(*flag),
-            // Rows were checked against their fields.
+            // The value is absent. Other values have the right type, because `check` was called before.
             _ => {}
         }
     }
@@ -155,7 +155,7 @@ impl Buffer {
     }
 }
 
-/// Writes the values of the group's next column, and clears them.
+/// Writes the values as the next column of the row group, and clears them.
 fn column<T: DataType, W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     values: &mut Vec<T::T>,

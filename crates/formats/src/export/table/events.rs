@@ -1,4 +1,5 @@
-//! One row for each event of a stream: when it arrived, by which read, and what it brought.
+//! The table of events. It has one row for each event of a stream: when the event arrived, in which socket
+//! read, and what it contained.
 
 use std::rc::Rc;
 
@@ -18,7 +19,7 @@ pub struct EventRow {
 }
 
 impl EventRow {
-    /// The rows of a request, in the order of its events.
+    /// Returns the rows of a request, in the order of its events.
     pub fn of(request: RequestRow) -> impl Iterator<Item = Self> {
         let request = Rc::new(request);
         let events = request.record.events.len();

@@ -1,7 +1,8 @@
-//! Tables: the columns of a row, and how each is taken from a record.
+//! Tables: the columns of a row, and how each is computed from a record.
 //!
-//! To add a column, add its line to the table, or give a metric its `exported`; every form, the schema and the documentation of
-//! columns follow from it. Columns are never renamed, and never change what they mean.
+//! To add a column, add an entry to the table, or set the field `exported` of a metric. Every file format,
+//! the JSON schema and the documentation of columns then include it. Never rename a column or change its
+//! meaning.
 
 mod events;
 mod requests;
@@ -15,7 +16,7 @@ pub use events::{EVENTS, EventRow};
 pub use requests::{REQUESTS, RequestRow};
 pub use source::{PassSource, RunSource};
 
-/// A column of a table of rows `R`.
+/// A column of a table with rows of type `R`.
 pub struct Column<R: 'static> {
     name: &'static str,
     kind: Kind,
@@ -46,22 +47,22 @@ impl<R> Column<R> {
     }
 }
 
-/// The figures of a row, in the order of [`registry::exported`].
+/// Returns the values of the exported metrics of a row, in the order of [`registry::exported`].
 type FiguresOf<R> = fn(&R) -> &[Option<f64>];
 
-/// A table: its name with its version, and its columns in order.
+/// A table: its name and version, and its columns in order.
 pub struct Table<R: 'static> {
-    /// Name and version, as documents state it: `inferometer.requests/1`.
+    /// The name and the version of the table, as exported files state them: `inferometer.requests/1`.
     pub schema: &'static str,
-    /// What a row is, in a sentence.
+    /// What a row is, in one sentence.
     pub about: &'static str,
     columns: &'static [Column<R>],
-    /// The figures of a row by metrics: columns behind the others.
+    /// How the exported metrics of a row are found, if the table has them. Their columns follow the others.
     of_metrics: Option<FiguresOf<R>>,
 }
 
 impl<R> Table<R> {
-    /// The columns, without how they are filled.
+    /// Returns the names, types and meanings of all columns, in order.
     pub fn fields(&self) -> Vec<Field> {
         let field = |column: &Column<R>| Field {
             name: column.name.into(),
@@ -79,7 +80,7 @@ impl<R> Table<R> {
         self.columns.iter().map(field).chain(metrics.into_iter().map(of_metric)).collect()
     }
 
-    /// The values of a row, in the order of the columns.
+    /// Returns the values of a row, in the order of the columns.
     pub fn values<'r>(&self, row: &'r R) -> Vec<Value<'r>> {
         let figures = self.of_metrics.map_or(&[][..], |of| of(row));
         let columns = self.columns.iter().map(|column| (column.get)(row));

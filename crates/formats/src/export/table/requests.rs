@@ -1,5 +1,5 @@
-//! One row for each planned request: its record without the single reads and events, and the figures
-//! computed from it.
+//! The table of requests. It has one row for each planned request: its record without the individual reads
+//! and events, and the figures that are computed from the record.
 
 use std::rc::Rc;
 
@@ -13,12 +13,12 @@ use super::{Column, Table};
 use crate::export::value::Kind::{Flag, Integer, Text};
 use crate::export::value::Value;
 
-/// A request with what follows from its record.
+/// A request with the figures that are computed from its record.
 #[derive(Clone, Debug)]
 pub struct RequestRow {
-    /// Its pass.
+    /// The pass of the request.
     pub pass: Rc<PassSource>,
-    /// Its record.
+    /// The record of the request.
     pub record: Record,
     figures: Figures,
 }
@@ -29,12 +29,12 @@ struct Figures {
     last_token: Option<Nanos>,
     output_tokens: u32,
     tokens_from: Option<TokensFrom>,
-    /// Of the metrics that are exported, in their order.
+    /// The values of the exported metrics, in the order of [`registry::exported`].
     of_metrics: Vec<Option<f64>>,
 }
 
 impl RequestRow {
-    /// The row of a record.
+    /// Computes the row of a record.
     pub fn new(pass: Rc<PassSource>, record: Record) -> Self {
         let timeline = Timeline::new(&record);
         let figures = Figures {
@@ -52,7 +52,7 @@ impl RequestRow {
 }
 
 fn at(instant: Option<Nanos>) -> Value<'static> {
-    // Whole ticks of an axis that ends 292 years after its origin.
+    // An `i64` in nanoseconds covers 292 years after the origin of the axis. A later instant is absent.
     Value::integer(instant.and_then(|at| i64::try_from(at.0).ok()))
 }
 
@@ -63,7 +63,7 @@ fn phase(record: &Record) -> Option<&'static str> {
     }
 }
 
-/// The name of the server of a request, where there are several.
+/// Returns the name of the request's server; `None` if the load has only one server.
 fn server(row: &RequestRow) -> Option<&str> {
     let servers = &row.pass.run.target.servers;
     servers.get(row.record.server? as usize).map(String::as_str)

@@ -1,4 +1,4 @@
-//! The run and the pass of a record, which the record itself does not contain.
+//! Facts about the run and the pass of a record that the record itself does not contain.
 
 use std::rc::Rc;
 
@@ -9,11 +9,11 @@ use inferometer_model::target::Target;
 /// The run of a record.
 #[derive(Clone, Debug)]
 pub struct RunSource {
-    /// Its identity in the store.
+    /// The run's identifier in the store.
     pub run_id: String,
     /// The server.
     pub target: Target,
-    /// Whether no server was measured.
+    /// Whether the figures were predicted by a model, so that no server was measured.
     pub predicted: bool,
     /// The wall time at the origin of the run's axis, in nanoseconds since the Unix epoch.
     pub origin_unix_ns: i64,
@@ -26,16 +26,16 @@ pub struct PassSource {
     pub run: Rc<RunSource>,
     /// The cell of the grid.
     pub cell: CellPlan,
-    /// Which repeat of the cell's passes it is, from 1.
+    /// The number of the repeat of the cell's passes, from 1.
     pub repeat: u32,
-    /// `one_by_one`, `saturated`, `closed`, `open`.
+    /// The kind of the pass: `one_by_one`, `saturated`, `closed` or `open`.
     pub kind: &'static str,
-    /// The load in words, as reports say it.
+    /// The load in words, as in reports.
     pub load: String,
 }
 
 impl PassSource {
-    /// A pass of a run.
+    /// Describes the pass `plan` of a run.
     pub fn new(run: Rc<RunSource>, cell: CellPlan, repeat: u32, plan: &PassPlan) -> Self {
         Self { run, cell, repeat, kind: plan.kind().name(), load: plan.to_string() }
     }

@@ -1,4 +1,4 @@
-//! Columns that contradict one another by more than their rounding allows.
+//! Finds columns that contradict each other by more than their rounding allows.
 
 use inferometer_analysis::table_import::PublishedTable;
 use inferometer_model::cell::CellPlan;
@@ -6,8 +6,8 @@ use inferometer_model::finding::{Finding, code};
 
 use super::{Rounded, listed};
 
-/// Tokens/s divided by requests/s is the mean output length. If it is less than the row's, the model
-/// or a limit ended outputs early; it cannot be more.
+/// Output tokens/s divided by requests/s is the mean output length. If it is less than the row's output length,
+/// outputs ended early, by the model or by a limit. If it is more, the columns contradict each other.
 pub(super) fn throughput(table: &PublishedTable) -> Vec<Finding> {
     let decimals = table.decimals();
     let (mut shorter, mut longer) = (Vec::new(), Vec::new());
@@ -49,8 +49,8 @@ pub(super) fn throughput(table: &PublishedTable) -> Vec<Finding> {
     findings
 }
 
-/// Latency per token divided by latency per output token is output / (input + output) if all
-/// requests have the lengths of the row.
+/// Latency per token divided by latency per output token must be output / (input + output), if all requests
+/// have the lengths of the row.
 pub(super) fn latencies(table: &PublishedTable) -> Vec<Finding> {
     let decimals = table.decimals();
     let mut evidence: Vec<(CellPlan, String)> = Vec::new();

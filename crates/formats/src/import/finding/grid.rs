@@ -1,4 +1,4 @@
-//! Rows that a table lacks, and values that it repeats.
+//! Finds rows that are missing from a table, and values that occur more than once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,11 @@ use inferometer_model::finding::{Finding, code};
 
 use super::listed;
 
-/// Figures with fewer significant digits may be equal by chance.
+/// The number of significant digits from which equal figures are reported. With fewer digits, figures may be
+/// equal by chance.
 const DIGITS_THAT_IDENTIFY: u32 = 5;
 
-/// Rows missing from the full grid of input and output lengths.
+/// Finds rows that are missing from the full grid of input and output lengths.
 pub(super) fn missing(table: &PublishedTable) -> Vec<Finding> {
     let cells: BTreeSet<[u32; 2]> =
         table.rows.iter().map(|row| [row.cell.input_length, row.cell.output_length]).collect();
@@ -23,7 +24,8 @@ pub(super) fn missing(table: &PublishedTable) -> Vec<Finding> {
         .filter(|cell| !cells.contains(cell))
         .map(|[input_length, output_length]| CellPlan { input_length, output_length }.to_string())
         .collect();
-    // Measured lengths, as opposed to lengths that were asked for, make no grid.
+    // If more than a quarter is missing, the lengths are probably measured instead of requested. Measured
+    // lengths do not form a grid.
     if missing.is_empty() || missing.len() * 4 > inputs.len() * outputs.len() {
         return Vec::new();
     }
@@ -40,7 +42,8 @@ pub(super) fn missing(table: &PublishedTable) -> Vec<Finding> {
     )]
 }
 
-/// Throughputs that occur twice with all of their digits: copied by hand, or measured once.
+/// Finds throughputs that are equal in several rows in all digits. They may be copied by mistake, or measured
+/// only once.
 pub(super) fn repeated(table: &PublishedTable) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (at, name) in Columns::NAMES.iter().enumerate().take(2) {

@@ -1,4 +1,4 @@
-//! Contradictions within a text-block log, and between a log and a table of the same page.
+//! Finds contradictions within a text-block log, and between a log and a table of the same page.
 
 use inferometer_analysis::table_import::{LoggedBlock, PublishedTable};
 use inferometer_model::cell::CellPlan;
@@ -6,10 +6,10 @@ use inferometer_model::finding::{Finding, Severity, code};
 
 use super::listed;
 
-/// Relative error of a count that was divided by the duration and multiplied again.
+/// The relative rounding error that is allowed in a count that was divided and multiplied by the duration.
 const ROUNDING: f64 = 1e-6;
 
-/// The findings of a log.
+/// Returns the findings of a log.
 pub(crate) fn of_log(blocks: &[&LoggedBlock]) -> Vec<Finding> {
     let characters = blocks.iter().find_map(|block| {
         let per_request = |rate: &str| Some(block.stated(rate)? / block.requests_per_s);
@@ -35,7 +35,7 @@ fn cell(block: &LoggedBlock) -> CellPlan {
     CellPlan { input_length: block.block_characters, output_length: block.asked_characters }
 }
 
-/// Blocks in which fewer requests completed than were planned.
+/// Returns the finding that in some blocks fewer requests completed than were planned.
 fn lost(blocks: &[&LoggedBlock]) -> Option<Finding> {
     let planned = |block: &LoggedBlock| block.stated("总测试文本块数目").unwrap_or(0.0);
     let mut fewer: Vec<&&LoggedBlock> =
@@ -60,7 +60,7 @@ fn lost(blocks: &[&LoggedBlock]) -> Option<Finding> {
     })
 }
 
-/// Figures that do not follow from one another as they must.
+/// Returns the finding that figures of the log contradict each other.
 fn unequal(blocks: &[&LoggedBlock]) -> Option<Finding> {
     let mut evidence = Vec::new();
     for block in blocks {
@@ -89,7 +89,7 @@ fn unequal(blocks: &[&LoggedBlock]) -> Option<Finding> {
     })
 }
 
-/// The finding that a table's lengths are characters, as a log of the same page shows.
+/// Returns the finding that a table's lengths are characters, if a log of the same page shows this.
 pub(crate) fn of_characters(logged: &[LoggedBlock], table: &PublishedTable) -> Option<Finding> {
     let inputs: Vec<u32> = table.rows.iter().map(|row| row.cell.input_length).collect();
     let block = logged.iter().find(|block| {

@@ -1,4 +1,4 @@
-//! Contradictions among the figures of an import, each as a finding with its evidence. No figure is
+//! Finds contradictions among the figures of an import. Each becomes a finding with its evidence; no figure is
 //! changed.
 
 mod columns;
@@ -12,7 +12,7 @@ use inferometer_model::finding::{Finding, code};
 
 pub(crate) use log::{of_characters, of_log};
 
-/// The findings of a published table.
+/// Returns the findings of a published table.
 pub(crate) fn of_table(table: &PublishedTable) -> Vec<Finding> {
     let phantom = phantom::tokens(table);
     let (throughput, latencies) = (columns::throughput(table), columns::latencies(table));
@@ -20,7 +20,7 @@ pub(crate) fn of_table(table: &PublishedTable) -> Vec<Finding> {
     [phantom, throughput, latencies].into_iter().chain(grid).flatten().collect()
 }
 
-/// The finding that no heading names the engine.
+/// Returns the finding that no heading names the engine, and that `line` names it.
 pub(crate) fn engine_from_prose(line: usize) -> Finding {
     Finding::of(
         code::IMPORTED_ENGINE_FROM_PROSE,
@@ -31,7 +31,7 @@ pub(crate) fn engine_from_prose(line: usize) -> Finding {
     )
 }
 
-/// The finding that vLLM 0.2's script uses the data set's lengths.
+/// Returns the finding that vLLM 0.2's script uses the data set's lengths.
 pub(crate) fn lengths_of_the_data_set() -> Finding {
     Finding::of(
         code::IMPORTED_LENGTHS_OF_DATA_SET,
@@ -41,10 +41,10 @@ pub(crate) fn lengths_of_the_data_set() -> Finding {
     )
 }
 
-/// Rows whose evidence is listed; of the others only the number is given.
+/// The maximum number of rows whose evidence is listed. A text states how many more there are.
 const LISTED_ROWS: usize = 6;
 
-/// `128 x 2048: what; 512 x 2048: what; and 3 more`.
+/// Returns the evidence as text: `128 x 2048: what; 512 x 2048: what; and 3 more`.
 fn listed(evidence: &[(CellPlan, String)]) -> String {
     let spelled = evidence.iter().take(LISTED_ROWS).map(|(cell, what)| format!("{cell}: {what}"));
     let mut parts: Vec<String> = spelled.collect();
@@ -54,7 +54,7 @@ fn listed(evidence: &[(CellPlan, String)]) -> String {
     parts.join("; ")
 }
 
-/// The interval of values that round to a number with so many decimals.
+/// The interval of the values that round to a printed number.
 #[derive(Clone, Copy, Debug)]
 struct Rounded {
     low: f64,
@@ -67,7 +67,7 @@ impl Rounded {
         Self { low: (value - half).max(0.0), high: value + half }
     }
 
-    /// The quotient; its upper end is infinite if the divisor may be zero.
+    /// The quotient. Its upper end is infinite if the divisor may be zero.
     fn over(self, other: Self) -> Self {
         Self { low: self.low / other.high, high: self.high / other.low }
     }

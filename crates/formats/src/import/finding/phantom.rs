@@ -1,5 +1,5 @@
-//! Phantom tokens: outputs ended early, at a limit on the total length or anywhere else, but the
-//! figures divide by the output length that was asked for.
+//! Finds phantom tokens: tokens that the figures count but that were not generated. Outputs ended early, at a
+//! limit on the total length or elsewhere, but the figures divide by the requested output length.
 
 use inferometer_analysis::table_import::{PublishedRow, PublishedTable};
 use inferometer_model::cell::CellPlan;
@@ -7,20 +7,22 @@ use inferometer_model::finding::{Finding, code};
 
 use super::listed;
 
-/// Total lengths at which models stop.
+/// Usual limits on the total length, in tokens of prompt and output.
 const LIMITS: [u32; 6] = [1024, 2048, 4096, 8192, 16384, 32768];
-/// Largest relative difference between a latency and the one that the limit explains.
+/// The maximum relative difference between a latency and the latency that a limit would explain.
 const NEAR: f64 = 0.03;
-/// Rows that must agree, as one may do so by chance.
+/// The minimum number of rows that must agree, because one row may agree by chance.
 const ROWS: usize = 2;
 
-/// Further tokens that take less than this share of the time that those before them took were not
-/// made: a disturbed row among the shorter ones does not explain as much.
+/// If additional tokens take less than this share of the usual time per token, they were not generated. The
+/// share is low, so that a disturbed measurement of a shorter row does not explain the difference.
 const LEAST_SHARE: f64 = 0.25;
 
-/// A decode step does not get faster as the context grows. If the latency per output token falls by
-/// the very factor by which a limit on the total would cut the output, it was divided by tokens that
-/// were never generated. So it was where further tokens take hardly any time, whatever ended them.
+/// Returns the findings about phantom tokens. A decode step does not get faster as the context grows. So there
+/// are two signs of latencies that were divided by tokens that were not generated:
+///
+/// - The latency per output token falls by the factor by which a limit on the total length cuts the output.
+/// - Additional tokens take almost no time, whatever ended the outputs.
 pub(super) fn tokens(table: &PublishedTable) -> Vec<Finding> {
     let explained = LIMITS.iter().find_map(|limit| Some((*limit, at_limit(table, *limit)?)));
     let mut findings = Vec::new();
@@ -42,7 +44,7 @@ pub(super) fn tokens(table: &PublishedTable) -> Vec<Finding> {
     findings
 }
 
-/// Rows, other than those that are `known`, whose further tokens took hardly any time.
+/// Returns the finding about rows whose additional tokens took almost no time. Ignores the rows in `known`.
 fn in_no_time(table: &PublishedTable, known: &[CellPlan]) -> Option<Finding> {
     let mut evidence: Vec<(CellPlan, String)> = Vec::new();
     for row in table.rows.iter().filter(|row| !known.contains(&row.cell)) {
@@ -55,8 +57,8 @@ fn in_no_time(table: &PublishedTable, known: &[CellPlan]) -> Option<Finding> {
         let mut shorter: Vec<&PublishedRow> = shorter.collect();
         shorter.sort_by_key(|other| other.cell.output_length);
         let (Some(before), Some(seconds)) = (shorter.last(), seconds(row)) else { continue };
-        // What the tokens between the shortest output and the one before this took; with no two
-        // shorter rows, only time that does not grow at all is told.
+        // The usual seconds per token, from the shortest output to the longest of the shorter outputs. With
+        // fewer than two shorter rows it is 0, so that only a row without any additional time is reported.
         let usual = match shorter.as_slice() {
             [first, .., last] => further(first, last).unwrap_or(0.0).max(0.0),
             _ => 0.0,
@@ -93,7 +95,7 @@ fn in_no_time(table: &PublishedTable, known: &[CellPlan]) -> Option<Finding> {
     })
 }
 
-/// Seconds of each further token, from one row to one of a longer output.
+/// Returns the seconds for each additional token, from one row to a row with a longer output.
 fn further(from: &PublishedRow, to: &PublishedRow) -> Option<f64> {
     let tokens = to.cell.output_length.checked_sub(from.cell.output_length)?;
     if tokens == 0 {
@@ -102,12 +104,13 @@ fn further(from: &PublishedRow, to: &PublishedRow) -> Option<f64> {
     Some((seconds(to)? - seconds(from)?) / f64::from(tokens))
 }
 
-/// The latency of a request, in seconds.
+/// Returns the latency of a request, in seconds.
 fn seconds(row: &PublishedRow) -> Option<f64> {
     Some(per_output_token(row)? * 1e-3 * f64::from(row.cell.output_length))
 }
 
-/// The rows beyond a limit, if it explains the latency of all of them.
+/// Returns the rows whose total length exceeds a limit, with the evidence. `None` if the limit does not explain
+/// the latency of all of them, or if there are fewer than [`ROWS`].
 fn at_limit(table: &PublishedTable, limit: u32) -> Option<Vec<(CellPlan, String)>> {
     let mut evidence: Vec<(CellPlan, String)> = Vec::new();
     for row in &table.rows {
@@ -140,12 +143,13 @@ fn at_limit(table: &PublishedTable, limit: u32) -> Option<Vec<(CellPlan, String)
     (evidence.len() >= ROWS).then_some(evidence)
 }
 
-/// Tokens of prompt and output together.
+/// Returns the tokens of prompt and output together.
 fn total(cell: CellPlan) -> u64 {
     u64::from(cell.input_length) + u64::from(cell.output_length)
 }
 
-/// Latency per output token; where the table has only that per token, of the tokens of the row.
+/// Returns the latency per output token in milliseconds. If the table has only the latency per token, it is
+/// computed with the lengths of the row.
 fn per_output_token(row: &PublishedRow) -> Option<f64> {
     let stated = row.measured.latency_per_output_token_ms;
     let per_token = row.measured.latency_per_token_ms;
@@ -156,7 +160,7 @@ fn per_output_token(row: &PublishedRow) -> Option<f64> {
     latency.filter(|latency| *latency > 0.0)
 }
 
-/// A latency with the two decimals of published tables, without trailing zeros.
+/// Rounds a latency to two decimals, as in published tables.
 fn rounded(latency_ms: f64) -> f64 {
     (latency_ms * 100.0).round() / 100.0
 }

@@ -1,5 +1,5 @@
-//! The log of a text-block client as a run: for each block size a cell with one closed loop. Totals
-//! are computed from the logged rates and durations.
+//! Imports the log of a text-block client as a run. Each logged block becomes a cell with one closed-loop pass.
+//! Totals are computed from the logged rates and durations.
 
 use inferometer_analysis::blocks::{BlockFigures, Keeping};
 use inferometer_analysis::cell::Cell;
@@ -19,10 +19,10 @@ use crate::import::source::{Import, summary};
 
 pub(crate) const FORMAT: &str = "text-block log";
 
-/// Nanoseconds.
+/// One second in nanoseconds.
 const SECOND: u64 = 1_000_000_000;
 
-/// A run for each heading of the page that has a log.
+/// Returns one run for each group of consecutive blocks under the same headings.
 pub(super) fn runs(page: &Page<'_>) -> Vec<Import> {
     let mut runs: Vec<Vec<&LoggedBlock>> = Vec::new();
     for block in &page.logged {
@@ -56,7 +56,7 @@ fn stated(block: &LoggedBlock) -> Stated {
     Stated { numbers, ..Stated::default() }
 }
 
-/// The lengths are mean tokens, as the log counts them; its block sizes are characters.
+/// The lengths of the cell are the mean numbers of tokens in the log, because its block sizes are characters.
 fn cell(block: &LoggedBlock) -> Cell {
     Cell {
         input_length: block.prompt_tokens.round() as u32,
@@ -92,7 +92,7 @@ fn pass(block: &LoggedBlock) -> PassSummary {
     }
 }
 
-/// The figures that the log was computed from.
+/// Returns the totals and times from which the client computed its log.
 fn figures(block: &LoggedBlock) -> BlockFigures {
     let total = |rate: &str| {
         let rate = block.stated(rate)?;
@@ -100,7 +100,8 @@ fn figures(block: &LoggedBlock) -> BlockFigures {
     };
     let wall = |at: usize| calendar::parse(&block.times[at]).and_then(|ns| u64::try_from(ns).ok());
     let (began, printed) = (wall(0).unwrap_or(0), wall(1).unwrap_or(0));
-    // Lines are printed some milliseconds after the end, perhaps in the next second.
+    // The log has a resolution of one second. It prints its line some milliseconds after the end, which may
+    // be in the next second.
     let last_second = began / SECOND + block.duration_s as u64;
     let ended = printed.min((last_second + 1) * SECOND - 1);
     BlockFigures {

@@ -1,4 +1,4 @@
-//! Published pages: their tables, text-block logs and outputs of a serving script, each as a run.
+//! Imports published pages. Their tables, text-block logs and outputs of a serving script become runs.
 
 mod log;
 mod script;
@@ -10,7 +10,7 @@ use inferometer_model::target::Target;
 use crate::import::error::ImportError;
 use crate::import::source::{Import, Source};
 
-/// The runs of a page: first its tables, then the outputs of the script, then its logs.
+/// Returns the runs of a page: first its tables, then the outputs of the script, then its logs.
 pub(crate) fn runs(source: &Source, text: &str) -> Result<Vec<Import>, ImportError> {
     let malformed = |what: String| ImportError::Malformed {
         file: source.file.clone(),
@@ -25,15 +25,15 @@ pub(crate) fn runs(source: &Source, text: &str) -> Result<Vec<Import>, ImportErr
     Ok(runs)
 }
 
-/// A page, with the blocks of its logs.
+/// A page, with the parsed blocks of its logs.
 pub(crate) struct Page<'a> {
     pub source: &'a Source,
     pub text: &'a str,
     pub logged: Vec<inferometer_analysis::table_import::LoggedBlock>,
 }
 
-/// The target, as far as headings and prose name it, and the line that names the engine if that is
-/// not a heading.
+/// Returns the target, as far as headings and text name it. If only the text names the engine, also returns
+/// the number of that line.
 fn target(page: &Page<'_>, place: &Place) -> (Target, Option<usize>) {
     let prose = engine_in_prose(page.text).filter(|_| place.engine.is_none());
     let engine = place.engine.clone().or(prose.map(|(name, _)| name.to_owned()));

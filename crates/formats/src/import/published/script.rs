@@ -1,5 +1,5 @@
-//! The six lines that vLLM 0.2's `benchmark_serving.py` prints, as a run. Nothing is assumed beyond
-//! these lines and the command above them.
+//! Imports the six lines that vLLM 0.2's `benchmark_serving.py` prints, as a run. The run uses only these
+//! lines and the command above them.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::fold::PassFold;
@@ -20,13 +20,13 @@ const SCRIPT: &str = "benchmark_serving.py";
 const FIRST: &str = "Total time: ";
 const SECOND: &str = "Throughput: ";
 
-/// The script's own default for `--num-prompts`.
+/// The default of the script for `--num-prompts`.
 const DEFAULT_PROMPTS: u32 = 1000;
 
-/// A run for each group of the six lines.
+/// Returns one run for each group of the six lines.
 pub(super) fn runs(page: &Page<'_>) -> Result<Vec<Import>, ImportError> {
     let lines: Vec<&str> = page.text.lines().collect();
-    // Other programs print such a first line too; the second line is the script's only.
+    // Other programs also print such a first line; only the script prints this second line.
     let begins = |at: &usize| {
         let next = lines.get(at + 1).is_some_and(|next| next.starts_with(SECOND));
         lines[*at].starts_with(FIRST) && next
@@ -40,15 +40,15 @@ pub(super) fn runs(page: &Page<'_>) -> Result<Vec<Import>, ImportError> {
     blocks.map(|at| run(page, &lines, at).map_err(malformed)).collect()
 }
 
-/// The last command of the script above the six lines, with its continued lines, and its line
-/// number. Headings, links and sentences that name the script are skipped.
+/// Returns the last command above the six lines that calls the script, with its continuation lines, and its
+/// line number from 1. Headings, links and sentences that name the script are skipped.
 fn command(above: &[&str]) -> Option<(usize, String)> {
     let naming = (0..above.len()).rev().filter(|at| above[*at].contains(SCRIPT));
     let mut commands = naming.map(|at| (at + 1, continued(&above[at..])));
     commands.find(|(_, words)| is_command(words))
 }
 
-/// A line joined with those that continue it, without backticks.
+/// Joins the first line with its continuation lines, and removes backticks.
 fn continued(lines: &[&str]) -> String {
     let mut words = String::new();
     for line in lines {
@@ -62,7 +62,7 @@ fn continued(lines: &[&str]) -> String {
     words.replace('`', " ").trim().to_owned()
 }
 
-/// Whether a text calls the script: Python before it, or an option behind it.
+/// Whether a text is a command that calls the script: `python` comes before the script or an option after it.
 fn is_command(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
@@ -70,7 +70,7 @@ fn is_command(text: &str) -> bool {
         if words[*at].contains("://") || name(words[*at]) != SCRIPT {
             return false;
         }
-        // Python's own options, such as -u, may be between the two.
+        // Python's own options, such as -u, may be between `python` and the script.
         let before = words[..*at].iter().rfind(|word| !word.starts_with('-'));
         let after = words.get(at + 1).and_then(|word| word.strip_prefix("--"));
         before.is_some_and(|word| name(word).starts_with("python"))
@@ -79,14 +79,15 @@ fn is_command(text: &str) -> bool {
     (0..words.len()).any(|at| calls(&at))
 }
 
-/// The value of an option of a command, if it is given.
+/// Returns the value of an option of a command, if the option is given.
 fn option<'a>(command: &'a str, name: &str) -> Option<&'a str> {
     let mut words = command.split_whitespace();
     let word = words.find(|word| *word == name || word.starts_with(&format!("{name}=")))?;
     Some(word.split_once('=').map_or_else(|| words.next().unwrap_or(""), |(_, value)| value))
 }
 
-/// The load model and the number of prompts of a command: all at once without a rate.
+/// Returns the load model and the number of prompts of a command. Without a rate, all requests are sent at
+/// once.
 fn load(command: &(usize, String)) -> Result<(PassPlan, u32), String> {
     let (number, words) = command;
     let wrong = |name: &str, value: &str| {
@@ -120,7 +121,7 @@ fn load(command: &(usize, String)) -> Result<(PassPlan, u32), String> {
     Ok((plan, prompts))
 }
 
-/// The six figures.
+/// Returns the six figures. `at` is the index of the first line.
 fn stated(lines: &[&str], at: usize) -> Result<Stated, String> {
     let mut stated = Stated::default();
     for (field, number) in FIELDS.iter().zip(at..) {
@@ -136,7 +137,7 @@ fn stated(lines: &[&str], at: usize) -> Result<Stated, String> {
     Ok(stated)
 }
 
-/// The smallest and the largest value that round to the figure of a line.
+/// Returns the smallest and the largest value that round to the number in a line.
 fn printed(line: &str) -> Option<[f64; 2]> {
     let text = line.split_once(": ")?.1.split(' ').next()?;
     let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
@@ -145,8 +146,8 @@ fn printed(line: &str) -> Option<[f64; 2]> {
     Some([value - half, value + half])
 }
 
-/// Checks that the six lines are from the command: total time times throughput is the number of
-/// prompts.
+/// Checks that the command printed the six lines: total time times throughput must be the number of prompts,
+/// within the rounding of both.
 fn belongs(lines: &[&str], at: usize, command: usize, prompts: u32) -> Result<(), String> {
     let both = printed(lines[at]).zip(lines.get(at + 1).and_then(|line| printed(line)));
     let Some(([shortest, longest], [slowest, fastest])) = both else { return Ok(()) };
@@ -183,7 +184,7 @@ fn run(page: &Page<'_>, lines: &[&str], at: usize) -> Result<Import, String> {
     };
     let mut pass = PassFold::new(&plan).finish();
     (pass.planned, pass.duration_s) = (u64::from(prompts), figure(0));
-    // The script waits for every request and counts no failure.
+    // The script waits for every request and does not count failures.
     pass.outcomes = OutcomeCounts { complete: u64::from(prompts), ..OutcomeCounts::default() };
     (pass.requests_per_s, pass.output_tokens_per_s) = (figure(1), figure(5));
     let in_ms = |at: usize| figure(at).map(|seconds| seconds * 1e3);

@@ -1,4 +1,4 @@
-//! A published table as a run. Figures are copied as they are; none is computed.
+//! Imports a published table as a run. Figures are copied, never computed.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::prediction::CellPrediction;
@@ -25,7 +25,7 @@ pub(super) fn run(page: &Page<'_>, table: &PublishedTable) -> Import {
     Import { summary: summary(imported, target, cells, findings), records: Vec::new() }
 }
 
-/// A cell without passes, as it is not known what was sent.
+/// Returns a cell without passes, because the load is not known.
 fn cell(row: &PublishedRow) -> Cell {
     let [requests, tokens, per_token, per_output_token] = row.measured.values();
     Cell {

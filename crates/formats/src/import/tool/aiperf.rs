@@ -1,4 +1,4 @@
-//! AIPerf's `profile_export_aiperf.json`, and the requests of its `profile_export.jsonl`.
+//! Imports AIPerf's `profile_export_aiperf.json`, and the requests in its `profile_export.jsonl`.
 
 use inferometer_load::{Bound, OverLimit, PassPlan, Recording};
 use inferometer_metrics::{e2e, tpot, ttft};
@@ -81,7 +81,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     Ok(Import { summary: summary(imported, target, cells, findings), records })
 }
 
-/// The requests as a run: when each began is known, but not the load model.
+/// Imports the requests as a run. The start of each request is known, but the load model is not.
 pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import>, ImportError> {
     let mut requests = Vec::new();
     let (mut input, mut output, mut usage) = (0, 0, Some(0.0));
@@ -150,7 +150,7 @@ pub(super) fn records(source: &Source, documents: &[Value]) -> Result<Vec<Import
     Ok(vec![Import { summary: summary(imported, target, cells, findings), records }])
 }
 
-/// The milliseconds in the unit of a metric, which the user of the tool may choose.
+/// Returns the factor from the unit of a metric to milliseconds. The user of the tool may choose the unit.
 fn in_ms(document: &Document<'_>, metric: &str) -> Result<f64, ImportError> {
     match document.words(&format!("{metric}.unit")) {
         None | Some("ms") => Ok(1.0),
@@ -167,13 +167,13 @@ fn of_client(time: String) -> String {
     time + ", the client's clock"
 }
 
-/// A request; `origin_ns` is the first start of all.
+/// Parses a request. `origin_ns` is the first start of all requests. `None` if a necessary time is missing.
 fn request(line: &Document<'_>, origin_ns: u64) -> Option<ToolRequest> {
     let of = |name: &str| line.get(&format!("metrics.{name}.value"));
     let count = |name: &str| of(name)?.as_u64().and_then(|count| u32::try_from(count).ok());
     let start_ns = line.get("metadata.request_start_ns")?.as_u64()?;
     let end_ns = line.get("metadata.request_end_ns")?.as_u64()?;
-    // Nanoseconds since 1970 have more digits than a 64-bit float of seconds.
+    // Subtract as integers: a 64-bit float cannot represent nanoseconds since 1970 exactly.
     let start_s = start_ns.checked_sub(origin_ns)? as f64 / 1e9;
     let end_s = end_ns.checked_sub(start_ns)? as f64 / 1e9;
     let error = line.get("error").filter(|error| !error.is_null());
@@ -207,7 +207,7 @@ fn common() -> Vec<Finding> {
     )]
 }
 
-/// The finding that the tool's tokenizer and the server counted different numbers of tokens.
+/// Returns the finding that the token counts of the tool's tokenizer and of the server differ by more than 2 %.
 fn counts(tokenizer: Option<f64>, usage: Option<f64>) -> Option<Finding> {
     let (tokenizer, usage) = (tokenizer?, usage?);
     (usage > 0.0 && (tokenizer / usage - 1.0).abs() > 0.02).then(|| {

@@ -1,4 +1,4 @@
-//! Access to the JSON of another tool by field name. Errors name the field. Nothing is converted.
+//! Access to the JSON of another tool by field name. Errors name the field.
 
 use inferometer_analysis::imported::Stated;
 use inferometer_model::target::Target;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::import::error::ImportError;
 use crate::import::source::Source;
 
-/// A document of a file.
+/// A JSON document of a file, or a part of it.
 pub(crate) struct Document<'a> {
     pub source: &'a Source,
     pub format: &'static str,
@@ -16,7 +16,7 @@ pub(crate) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// A field, however deep: `input_config.tokenizer.name`.
+    /// Returns a field by its dotted path, at any depth: `input_config.tokenizer.name`.
     pub fn get(&self, path: &str) -> Option<&'a Value> {
         path.split('.').try_fold(self.value, |value, key| value.get(key))
     }
@@ -40,7 +40,7 @@ impl<'a> Document<'a> {
         self.get(path)?.as_array().map(Vec::as_slice)
     }
 
-    /// A number that must be there.
+    /// Returns a number, or an error if the field is missing or not a number.
     pub fn need(&self, path: &str) -> Result<f64, ImportError> {
         self.number(path).ok_or_else(|| self.malformed(format!("`{path}` is not a number")))
     }
@@ -53,13 +53,13 @@ impl<'a> Document<'a> {
         self.source.malformed(self.format, what)
     }
 
-    /// A part of the document, with the same source.
+    /// Returns a part of the document as a document with the same source.
     pub fn part(&self, value: &'a Value) -> Document<'a> {
         Document { source: self.source, format: self.format, value }
     }
 
-    /// Every number, text and flag outside of arrays, under dotted names; objects under the names
-    /// `without` are left out.
+    /// Returns every number, text and flag outside arrays, with dotted names. Fields with a key in `without` are
+    /// left out, at any depth.
     pub fn stated(&self, without: &[&str]) -> Stated {
         let mut stated = Stated::default();
         flatten(&mut stated, "", self.value, without);
@@ -90,7 +90,8 @@ fn flatten(stated: &mut Stated, name: &str, value: &Value, without: &[&str]) {
     }
 }
 
-/// The last part of an absolute path; any other text as it is. Folders mean nothing elsewhere.
+/// Returns the last part of an absolute path, because folders have no meaning on another machine. Any other
+/// text, and a text with spaces, is returned unchanged.
 pub(super) fn without_folders(words: &str) -> String {
     if words.starts_with('/') && !words.contains(' ') {
         return words.trim_end_matches('/').rsplit('/').next().unwrap_or(words).to_owned();
@@ -98,7 +99,7 @@ pub(super) fn without_folders(words: &str) -> String {
     words.to_owned()
 }
 
-/// The target, as far as a tool states it.
+/// Returns the target, as far as a tool states it.
 pub(super) fn target(model: &str, url: Option<&str>, dialect: &str) -> Target {
     Target {
         url: url.unwrap_or("unknown").to_owned(),
@@ -108,7 +109,8 @@ pub(super) fn target(model: &str, url: Option<&str>, dialect: &str) -> Target {
     }
 }
 
-/// A distribution whose statistics the file states; `scale` converts the unit.
+/// Returns a distribution from the statistics that the file states. `mean` is the tool's name of the mean, and
+/// `scale` converts the unit. `None` if a necessary statistic is missing.
 pub(super) fn distribution(
     document: &Document<'_>,
     path: &str,

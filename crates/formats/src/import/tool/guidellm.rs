@@ -1,4 +1,4 @@
-//! GuideLLM's `benchmarks.json`: a pass for each benchmark, with the requests that it samples.
+//! Imports GuideLLM's `benchmarks.json`. Each benchmark becomes a pass, with the requests that the file samples.
 
 use inferometer_metrics::itl;
 use inferometer_model::finding::{Finding, code};
@@ -77,7 +77,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let (mut cells, stated, records) =
         cells(passes).map_err(|what| source.malformed(FORMAT, what))?;
     for pass in cells.iter_mut().flat_map(|cell| &mut cell.passes) {
-        // Two arrivals of a request do not give the gaps between its tokens.
+        // The file has only two arrivals for each request, which do not give the gaps between its tokens.
         *pass.latencies.entry(&itl::DEFINITION) = None;
     }
     imported.passes = stated;
@@ -122,7 +122,7 @@ fn pass(document: &Document<'_>) -> Result<Pass, ImportError> {
     })
 }
 
-/// A request with the arrivals of its first and its last token.
+/// Parses a request, which has the arrivals of its first and its last token. `None` if a time is missing.
 fn timed(request: &Document<'_>) -> Option<ToolRequest> {
     let timing = |name: &str| request.number(&format!("info.timings.{name}"));
     let start_s = timing("request_start")?;

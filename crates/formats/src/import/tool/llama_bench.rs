@@ -1,5 +1,5 @@
-//! llama-bench, as JSON, JSON lines or Markdown. It measures the engine without a server, so none of
-//! its figures is one of ours; all are stored under its own names.
+//! Imports results of llama-bench in JSON, JSON lines or Markdown. llama-bench measures the engine without a
+//! server, so none of its figures has our definition. All are stored under its own names.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(super) fn is(document: &Value) -> bool {
     has("n_prompt") && has("n_gen") && has("avg_ts")
 }
 
-/// A test: its prompt and output tokens, and the figures stated.
+/// A test: its prompt and output tokens, and its stated figures.
 struct Test {
     prompt: u32,
     output: u32,
@@ -105,7 +105,7 @@ fn run(
     Import { summary: summary(imported, target, cells, findings), records: Vec::new() }
 }
 
-/// Whether a text has a table of llama-bench.
+/// Whether a text contains a table of llama-bench.
 pub(crate) fn is_table(text: &str) -> bool {
     text.lines().any(|line| {
         let names: Vec<&str> = line.split('|').map(str::trim).collect();
@@ -113,7 +113,8 @@ pub(crate) fn is_table(text: &str) -> bool {
     })
 }
 
-/// The runs of its Markdown table, whose tests are named `pp512`, `tg128` or `pp512+tg128 @ d4096`.
+/// Imports a Markdown table of llama-bench. Its tests have names such as `pp512`, `tg128` or
+/// `pp512+tg128 @ d4096`.
 pub(super) fn of_markdown(source: &Source, text: &str) -> Result<Vec<Import>, ImportError> {
     let malformed =
         |what: String| ImportError::Malformed { file: source.file.clone(), format: FORMAT, what };
@@ -155,7 +156,7 @@ pub(super) fn of_markdown(source: &Source, text: &str) -> Result<Vec<Import>, Im
     Ok(vec![run(imported, target, tests)])
 }
 
-/// The prompt and output tokens of a test.
+/// Returns the prompt and output tokens of a test from its name.
 fn lengths(test: &str) -> Option<(u32, u32)> {
     let (tests, _depth) = test.split_once(" @ ").unwrap_or((test, ""));
     let (mut prompt, mut output) = (0, 0);

@@ -1,6 +1,6 @@
-//! Result files of other tools as runs, one file for each tool. Figures that agree with our
-//! definitions are stored as ours; all are stored under the tool's own names too. A further tool is
-//! a file and a line of [`FORMATS`].
+//! Imports result files of other tools as runs, with one module for each tool. Figures with the same
+//! definition as ours are stored as ours; all figures are also stored under the tool's own names. To add a
+//! tool, add a module and an entry in [`FORMATS`].
 
 mod aiperf;
 mod document;
@@ -27,7 +27,7 @@ struct Format {
     runs: fn(&Source, &[Value]) -> Result<Vec<Import>, ImportError>,
 }
 
-/// Every format, the most specific first.
+/// All formats, the most specific first.
 static FORMATS: [Format; 7] = [
     Format { name: ours::FORMAT, is: ours::is, runs: ours::runs },
     Format { name: vllm::FORMAT, is: vllm::is, runs: vllm::runs },
@@ -60,7 +60,7 @@ pub(crate) fn runs(
     Some((format.runs)(source, documents))
 }
 
-/// Returns a run for each document of a file; if there are several, each gets its number.
+/// Returns a run for each document of a file. If there are several documents, each run gets its number, from 1.
 fn each(
     documents: &[Value],
     run: impl Fn(&Value) -> Result<Import, ImportError>,

@@ -1,4 +1,4 @@
-//! A `summary.json` of this program, from another store.
+//! Imports a `summary.json` of this program from another store.
 
 pub(super) use inferometer_analysis::imported::OURS as FORMAT;
 use inferometer_analysis::summary::{SUMMARY_SCHEMA, Summary};
@@ -25,7 +25,7 @@ fn run(source: &Source, document: &Value) -> Result<Import, ImportError> {
     let mut imported = source.imported(FORMAT);
     imported.section = vec![format!("run {}", summary.run_id)];
     imported.measured_at = Some(summary.started_at.clone());
-    // A run that was imported there keeps its first source.
+    // A run that was already imported in the other store keeps its original source.
     summary.imported.get_or_insert(imported);
     Ok(Import { summary, records: Vec::new() })
 }

@@ -1,5 +1,5 @@
-//! Converts passes of another tool into cells with passes. A figure is the tool's own if it states
-//! it by our definition; the others are folded from its requests, if the file has them.
+//! Converts passes of another tool into cells with passes. A figure that the tool states with our definition
+//! is copied. The other figures are computed from the requests, if the file contains them.
 
 use std::collections::BTreeMap;
 
@@ -23,10 +23,10 @@ use crate::import::source::PassRecords;
 pub(super) struct Pass {
     pub plan: PassPlan,
     pub stated: Stated,
-    /// All requests of the pass, or none if the file does not have them.
+    /// The requests that the file contains. It may contain all of them, a sample, or none.
     pub requests: Vec<ToolRequest>,
-    /// Whether the starts of the requests are known. If they are not, each counts from its own start,
-    /// so that only figures of one request are true, and none becomes a record that is kept.
+    /// Whether the start times of the requests are known. If not, the times of each request count from its own
+    /// start. Then only figures of single requests are valid, and no records are kept.
     pub has_instants: bool,
     pub planned: u64,
     pub complete: u64,
@@ -35,11 +35,11 @@ pub(super) struct Pass {
     pub output_tokens_per_s: Option<f64>,
     pub input_tokens: u64,
     pub output_tokens: u64,
-    /// Input and output length that were asked for, if the file states them.
+    /// The requested input and output length in tokens, if the file states them.
     pub asked: Option<(u32, u32)>,
 }
 
-/// Returns the load model: all at once, a closed loop, or an arrival rate.
+/// Returns the load model: an arrival rate, one request at a time, a closed loop, or all requests at once.
 pub(super) fn load(
     requests: u64,
     rate: Option<f64>,
@@ -52,7 +52,7 @@ pub(super) fn load(
         (Some(rate), max_in_flight) => PassPlan::Open {
             rate: Level::Constant(rate),
             arrivals: Arrivals::of_burstiness(burstiness),
-            // Their due times are those of the results.
+            // The arrival times are those of the results, so they are not scaled.
             scaled: false,
             bound,
             max_in_flight,
@@ -66,7 +66,8 @@ pub(super) fn load(
     }
 }
 
-/// No test takes as long, in seconds: times that lie further apart are not in seconds.
+/// The maximum time span of the requests, in seconds (about 32 years). If the span is longer, the times are
+/// not in seconds.
 const MOST_SPAN_S: f64 = 1e9;
 
 /// Cells, stated figures and records.
@@ -76,7 +77,7 @@ type Cells = (Vec<Cell>, Vec<Stated>, Vec<PassRecords>);
 /// records. Passes are numbered in the order of the cells.
 ///
 /// # Errors
-/// When times lie so far apart that they cannot be seconds, as text.
+/// A message, if the requests span more than [`MOST_SPAN_S`] seconds.
 pub(super) fn cells(passes: Vec<Pass>) -> Result<Cells, String> {
     let mut by_lengths: Vec<((u32, u32), Vec<Pass>)> = Vec::new();
     for pass in passes {
@@ -120,7 +121,7 @@ fn check_span(records: &[Record]) -> Result<(), String> {
 }
 
 fn records(pass: &Pass, number: u32) -> Vec<Record> {
-    // The first request may have waited too, and no instant may lie before the origin.
+    // The earliest due time is the origin, because no instant may be before the origin.
     let due = pass.requests.iter().map(|request| request.start_s - request.queued_s);
     let origin = due.fold(f64::INFINITY, f64::min);
     let numbered = (0_u32..).zip(&pass.requests);
@@ -131,14 +132,14 @@ fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
     let mut fold = PassFold::new(&pass.plan).of_repeat(repeat);
     records.iter().for_each(|record| fold.add(record));
     let mut folded = fold.finish();
-    // No such file states when requests were due.
+    // These files do not state when requests were due.
     for metric in [&ttft::FROM_DUE, &e2e::FROM_DUE, &send_delay::DEFINITION] {
         *folded.latencies.entry(metric) = None;
     }
     if !pass.has_instants {
         without_intervals(&mut folded);
     }
-    // A sample has the distribution of latencies, and neither counts nor concurrency.
+    // A sample of requests gives the distribution of latencies, but no counts and no concurrency.
     let is_whole = !records.is_empty() && records.len() as u64 == pass.planned;
     let has_course = is_whole && pass.has_instants;
     let outcomes = match is_whole {
@@ -148,14 +149,14 @@ fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
     PassSummary {
         planned: pass.planned,
         outcomes,
-        // Its instants are counted from its own first request.
+        // The instants count from the first request of this pass, so the start in the run is unknown.
         started_s: None,
         duration_s: pass.duration_s,
         requests_per_s: pass.requests_per_s,
         input_tokens: pass.input_tokens,
         output_tokens: pass.output_tokens,
         output_tokens_per_s: pass.output_tokens_per_s,
-        // No such file states whether the server or a tokenizer counted.
+        // These files do not state whether the server or a tokenizer counted.
         tokens_from: None,
         peak_concurrency: folded.peak_concurrency.filter(|_| has_course),
         mean_concurrency: folded.mean_concurrency.filter(|_| has_course),
@@ -165,7 +166,7 @@ fn summary(pass: &Pass, records: &[Record], repeat: u32) -> PassSummary {
     }
 }
 
-/// Takes out all intervals: they follow from how requests lie in time, which is not known.
+/// Removes all confidence intervals, because they depend on the times of the requests, which are not known.
 fn without_intervals(folded: &mut PassSummary) {
     let measured: Vec<_> = folded.latencies.measured().map(|(metric, _)| metric).collect();
     for metric in measured {
@@ -181,8 +182,9 @@ fn without_intervals(folded: &mut PassSummary) {
     };
 }
 
-/// Returns the lengths of the cell: those asked for, else those that all requests share, else the
-/// means if they are whole; otherwise 0, as requests have different lengths.
+/// Returns the input and output length of the cell. These are the requested lengths, if they are known.
+/// Otherwise each is the length that all completed requests in the file share; without such requests, it is
+/// the mean, if that is a whole number. In all other cases it is 0: requests have different lengths.
 fn lengths(pass: &Pass) -> (u32, u32) {
     if let Some(asked) = pass.asked {
         return asked;
@@ -205,7 +207,7 @@ fn lengths(pass: &Pass) -> (u32, u32) {
     )
 }
 
-/// The finding that requests failed.
+/// Returns the finding that requests failed, if any did.
 pub(super) fn failures(planned: u64, complete: u64, has_requests: bool) -> Option<Finding> {
     let failed = planned.saturating_sub(complete);
     (failed > 0).then(|| {
@@ -222,7 +224,7 @@ pub(super) fn failures(planned: u64, complete: u64, has_requests: bool) -> Optio
     })
 }
 
-/// The finding that a tool's definitions differ from ours.
+/// Returns the finding that a tool's definitions differ from ours.
 pub(super) fn definitions(message: &str) -> Finding {
     Finding::of(code::IMPORTED_DEFINITIONS, message)
 }

@@ -1,5 +1,5 @@
-//! Converts a request that another tool recorded into a record. Its instants are those of that
-//! tool's client, by its own clock.
+//! Converts a request that another tool recorded into a record. The instants are those of the tool's client,
+//! by its own clock.
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record, detail};
@@ -7,33 +7,33 @@ use inferometer_model::time::Nanos;
 
 use crate::failure;
 
-/// The resolution of stored instants.
+/// The resolution of stored instants, in nanoseconds.
 const TICK_NS: f64 = 100.0;
 
 /// A request as another tool recorded it. Times are in seconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ToolRequest {
-    /// Start, from any origin.
+    /// The start, from an arbitrary origin.
     pub start_s: f64,
-    /// From the start to the arrival of the first chunk.
+    /// The time from the start to the arrival of the first chunk.
     pub ttft_s: f64,
     /// The gap before each further chunk.
     pub gaps_s: Vec<f64>,
-    /// From the start to the end; absent if the last chunk is the end.
+    /// The time from the start to the end; absent if the request ended with its last chunk.
     pub end_s: Option<f64>,
-    /// Tokens of each chunk, if the tool states them.
+    /// The number of tokens in each chunk, if it is known.
     pub tokens: Option<Vec<u32>>,
     pub input: Option<u32>,
     pub output: Option<u32>,
-    /// Time in the client's queue before the start.
+    /// The time in the client's queue before the start.
     pub queued_s: f64,
-    /// Output tokens asked for.
+    /// The requested number of output tokens.
     pub asked_output: u32,
     /// The tool's error text; absent for a request that completed.
     pub error: Option<String>,
 }
 
-/// Returns the record of a request; its instants count from `origin_s`.
+/// Returns the record of a request. Its instants count from `origin_s`.
 pub(super) fn record(pass: u32, index: u32, request: &ToolRequest, origin_s: f64) -> Record {
     let start = instant(request.start_s - origin_s);
     let due = instant(request.start_s - origin_s - request.queued_s);

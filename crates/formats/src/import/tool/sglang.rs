@@ -1,4 +1,4 @@
-//! The result lines of SGLang's `bench_serving`.
+//! Imports the result lines of SGLang's `bench_serving`.
 
 use inferometer_metrics::ttft;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let document = Document { source, format: FORMAT, value };
     let complete = document.need_count("completed")?;
     let errors = document.list("errors");
-    // Only the length of the lists tells how many requests were sent.
+    // Only the length of the lists states how many requests were sent.
     let planned = errors.map_or(complete, |errors| errors.len() as u64);
     let mut stated = document.stated(&[]);
     stated.agreeing = agreeing(&document);

@@ -1,4 +1,4 @@
-//! The result file of `vllm bench serve`, with and without its requests.
+//! Imports the result file of `vllm bench serve`, with or without its requests.
 
 use inferometer_analysis::imported::Stated;
 use inferometer_model::finding::{Finding, code};
@@ -13,7 +13,7 @@ use crate::simulation;
 
 pub(super) const FORMAT: &str = "vllm bench serve";
 
-/// The lists of `--save-detailed` that are there in every version.
+/// The lists that `--save-detailed` writes in every version.
 const LISTS: [&str; 4] = ["ttfts", "itls", "input_lens", "output_lens"];
 /// The list that versions before 0.10 do not write.
 const STARTS: &str = "start_times";
@@ -33,7 +33,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     let requests = requests(&document)?;
     let complete = document.need_count("completed")?;
     let planned = document.need_count("num_prompts")?;
-    // An infinite rate is the text "inf", which is no number.
+    // An infinite rate is the text "inf", which is not a number.
     let rate = document.number("request_rate");
     let concurrency = document.count("max_concurrency").and_then(|count| u32::try_from(count).ok());
     let burstiness = match document.words("burstiness") {
@@ -82,7 +82,7 @@ fn run(source: &Source, value: &Value) -> Result<Import, ImportError> {
     Ok(Import { summary: summary(imported, target, cells, findings), records })
 }
 
-/// Our name of a backend's protocol.
+/// Returns our name of the API dialect of a backend.
 fn dialect_of(backend: &str) -> &str {
     match backend {
         "openai" | "vllm" => "openai-completions",
@@ -90,7 +90,7 @@ fn dialect_of(backend: &str) -> &str {
     }
 }
 
-/// The requests; empty unless all of their lists are there. They must be equally long.
+/// Returns the requests; empty if one of the lists in [`LISTS`] is missing. The lists must have equal lengths.
 fn requests(document: &Document<'_>) -> Result<Vec<ToolRequest>, ImportError> {
     let lists: Vec<Option<&[Value]>> = LISTS.iter().map(|name| document.list(name)).collect();
     let [Some(ttfts), Some(itls), Some(inputs), Some(outputs)] = lists[..] else {
@@ -117,11 +117,11 @@ fn requests(document: &Document<'_>) -> Result<Vec<ToolRequest>, ImportError> {
         let gaps = itls[at].as_array().ok_or_else(|| wrong("itls"))?;
         let error = errors.get(at).and_then(Value::as_str).filter(|words| !words.is_empty());
         let output = count(&outputs[at]).ok_or_else(|| wrong("output_lens"))?;
-        // Without an error text, zeros mean that nothing arrived.
+        // Zeros without an error text mean that nothing arrived.
         let nothing = output == 0 && ttft.as_f64() == Some(0.0);
         let error = error.or_else(|| nothing.then_some("nothing came"));
         Ok(ToolRequest {
-            // Without instants every request counts from its own start.
+            // Without start times, the times of each request count from its own start.
             start_s: starts
                 .map_or(Some(0.0), |starts| starts[at].as_f64())
                 .ok_or_else(|| wrong(STARTS))?,
@@ -142,7 +142,8 @@ fn requests(document: &Document<'_>) -> Result<Vec<ToolRequest>, ImportError> {
     requests.collect()
 }
 
-/// Statistics of TTFT, TPOT and E2E, which agree with ours except for the start of counting.
+/// Returns the statistics of TTFT, TPOT and E2E. Their definitions agree with ours, except that TTFT and E2E
+/// start at the pick.
 fn agreeing(document: &Document<'_>) -> std::collections::BTreeMap<String, f64> {
     let mut agreeing = Stated::default().agreeing;
     for (theirs, ours) in [("ttft", "ttft"), ("tpot", "tpot"), ("e2el", "e2e")] {

@@ -1,4 +1,4 @@
-//! Rows that are read, and rows that are refused.
+//! Tests of rows that are accepted, and of rows that are rejected.
 
 use super::*;
 
