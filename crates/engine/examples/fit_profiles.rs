@@ -1,5 +1,5 @@
-//! Fits the embedded profiles to the rows in `data/rows` and writes them, with their errors on these rows and
-//! on rows that were left out of a fit.
+//! Fits the embedded profiles to the rows in `data/rows` and writes them with their errors. The errors are those
+//! on these rows, and those on rows that were left out of a fit.
 //!
 //! Run in the crate's folder: `cargo run --release --example fit_profiles`. It takes seconds.
 

@@ -1,5 +1,5 @@
-//! Measures how often the interval of a search contains the true value, how wide it is, and the error of the
-//! estimate, on four engines with noise in virtual time. Prints a line for each objective. `conformance/search`
+//! Measures searches on four engines with noise in virtual time: how often the interval contains the true value,
+//! how wide it is, and the error of the estimate. Prints a line for each objective. `conformance/search`
 //! has the last results.
 //!
 //! Usage: `cargo run --example search_coverage -- [SEEDS [WORDS [MAX_REQUESTS [FIRST_SEED]]]]`. Runs only the

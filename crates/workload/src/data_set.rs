@@ -36,7 +36,7 @@ pub(crate) enum RowEnd {
 /// reader.
 ///
 /// # Errors
-/// When it is no regular file, too large, or cannot be opened.
+/// When it is not a regular file, is too large, or cannot be opened.
 pub(crate) fn open(path: &Path, row_end: RowEnd) -> Result<DataSetReader, WorkloadError> {
     let file = open_file(path)?;
     let meter = RowMeter::default();
@@ -48,7 +48,7 @@ pub(crate) fn open(path: &Path, row_end: RowEnd) -> Result<DataSetReader, Worklo
 /// when they are read.
 ///
 /// # Errors
-/// When it is a pipe or a device, too large, or cannot be opened.
+/// When it is a pipe or a device, is too large, or cannot be opened.
 pub fn check(path: &Path) -> Result<(), WorkloadError> {
     if path.is_dir() { Ok(()) } else { open_file(path).map(drop) }
 }

@@ -10,22 +10,22 @@ use inferometer_plan::template::TemplateError;
 /// Why prompts cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
-    /// A path that does not exist.
+    /// A tokenizer that is neither an existing path nor a hub id.
     #[error(
         "tokenizer: there is no file or folder `{spec}`; give a tokenizer.json, a \
          folder that contains one, or a Hugging Face id such as org/name"
     )]
     NoSuchTokenizer {
-        /// What was given.
+        /// The text that the user gave.
         spec: String,
     },
-    /// A folder without a `tokenizer.json`.
+    /// A tokenizer folder without a `tokenizer.json`.
     #[error("tokenizer: the folder {} contains no tokenizer.json; it contains \
         {found}", path.display())]
     NoTokenizerInFolder {
         /// The folder.
         path: PathBuf,
-        /// The first names in it.
+        /// The first names of its files and folders.
         found: String,
     },
     /// A tokenizer file that cannot be read.
@@ -74,9 +74,9 @@ pub enum WorkloadError {
     TooFewPlainTokens {
         /// The tokenizer.
         tokenizer: String,
-        /// How many there are.
+        /// The number of plain words that it has.
         found: usize,
-        /// How many are needed.
+        /// The number that is needed.
         needed: usize,
     },
     /// An input length that leaves no tokens for the prompt itself.
@@ -85,7 +85,7 @@ pub enum WorkloadError {
             have {reserve} tokens; give a length above {reserve}"
     )]
     NothingLeft {
-        /// The length asked for.
+        /// The requested length, in tokens.
         input_length: u32,
         /// The number of tokens that the server adds, plus those of a shared prefix.
         reserve: u32,
@@ -107,12 +107,12 @@ pub enum WorkloadError {
         row: u64,
         /// The line, from 1.
         line: usize,
-        /// The column.
+        /// The column, from 1.
         column: usize,
         /// What is wrong there.
         reason: String,
     },
-    /// A file that is no trace of a known format.
+    /// A file that is not a trace of a known format.
     #[error(
         "data set {}: is not a trace of a known format: {reason}; name the format with \
             --trace-format if its first line does not show it", path.display()
@@ -143,7 +143,7 @@ pub enum WorkloadError {
         path: PathBuf,
         /// The number of its rows within the window.
         rows: u64,
-        /// The factor asked for.
+        /// The requested factor.
         scale: String,
         /// The most requests that are allowed.
         most: u32,
@@ -156,7 +156,7 @@ pub enum WorkloadError {
     NotInDump {
         /// The file.
         path: PathBuf,
-        /// What was asked for.
+        /// The requested number of requests, cell, load and repeat, in words.
         wanted: String,
         /// How many requests it has for the pass.
         found: usize,
@@ -170,9 +170,9 @@ pub enum WorkloadError {
     NoneOfThatLength {
         /// The file.
         path: PathBuf,
-        /// Conversations looked at.
+        /// The number of usable conversations of the file.
         conversations: usize,
-        /// The length asked for.
+        /// The requested length, in tokens.
         input_length: u32,
         /// The longest first turn, in tokens.
         longest: u32,
@@ -187,7 +187,7 @@ pub enum WorkloadError {
     NoneWithinLimits {
         /// The file.
         path: PathBuf,
-        /// Conversations looked at.
+        /// The number of usable conversations of the file.
         conversations: usize,
         /// The limits.
         limits: ServingLimits,

@@ -27,7 +27,7 @@ pub enum Note {
     Reused {
         /// How many.
         prompts: u64,
-        /// The number of conversations that have the requested length.
+        /// The number of conversations that have the requested length, or are within the limits of the serving run.
         available: u64,
     },
     /// Prompts whose rows were sent earlier in the run.

@@ -138,7 +138,7 @@ pub struct Turn {
     /// Input tokens that the plan asks for, without those of earlier turns. A first turn includes the
     /// tokens that the server adds.
     pub input_tokens: u32,
-    /// The same tokens, as counted by the tokenizer; `None` if its count is not used.
+    /// The same tokens, as counted by the tokenizer; `None` if they were not counted.
     pub counted_tokens: Option<u32>,
     /// Output tokens that the plan asks for.
     pub output_tokens: u32,

@@ -85,7 +85,7 @@ pub fn errors(profile: &Profile, table: &MeasuredTable) -> Result<Vec<RowError>,
         let one_by_one = if row.mean_output.is_some() { ENDING_ONE_BY_ONE } else { 1 };
         let found =
             table_with_mean_output(&config, row.cell, row.mean_output, one_by_one, table.requests)?;
-        // A row without output gets the largest possible error.
+        // If the prediction has no output, the row gets the largest possible error.
         let latency_ms = found.latency_per_output_token_ms.unwrap_or(f64::MAX);
         Ok(RowError {
             output_tokens_per_s: found.output_tokens_per_s / row.output_tokens_per_s - 1.0,

@@ -96,7 +96,8 @@ fn linearise(
     (normal, columns.iter().map(|column| dot(column, here)).collect())
 }
 
-/// Applies Marquardt's damping: multiplies the diagonal by `1 + damping`.
+/// Applies Marquardt's damping: multiplies the diagonal by `1 + damping`. Adds a small number, so that the matrix is
+/// never singular.
 fn damped(normal: &Matrix, damping: f64) -> Matrix {
     let mut matrix = normal.clone();
     for (axis, row) in matrix.iter_mut().enumerate() {

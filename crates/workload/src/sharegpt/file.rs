@@ -120,7 +120,7 @@ pub fn load(path: &Path) -> Result<Loaded, WorkloadError> {
     read_rows(reader, &meter, path, |row| first_human_turn(row).map(Into::into))
 }
 
-/// Reads the first two turns of each conversation, whoever wrote them, as vLLM's scripts do.
+/// Reads the first two turns of each conversation, of any author, as vLLM's scripts do.
 ///
 /// # Errors
 /// As [`load`].

@@ -24,7 +24,8 @@ const UNIT: f64 = 10.0;
 const SCATTER: [f64; 5] = [0.02, 0.015, 0.06, 0.45, 0.02];
 /// The factor on the scatter of TTFT if requests wait for each other, because TTFT then says little about the engine.
 const QUEUED: f64 = 5.0;
-/// The same for a step. It is smaller, because the measured duration is a median of many steps.
+/// The logarithmic error of a step that gives a residual of 1. It is small, because the measured duration is a median
+/// of many steps.
 const STEP_SCATTER: f64 = 0.01;
 /// The error, in scatters, above which the weight of an error decreases. A row may be wrong for a reason that no
 /// constant can describe.

@@ -109,8 +109,8 @@ fn seconds(row: &PublishedRow) -> Option<f64> {
     Some(per_output_token(row)? * 1e-3 * f64::from(row.cell.output_length))
 }
 
-/// Returns the rows whose total length exceeds a limit, with the evidence. `None` if the limit does not explain
-/// the latency of all of them, or if there are fewer than [`ROWS`].
+/// Returns the rows whose prompt is shorter than a limit and whose total length exceeds it, with the evidence.
+/// `None` if the limit does not explain the latency of all of them, or if there are fewer than [`ROWS`].
 fn at_limit(table: &PublishedTable, limit: u32) -> Option<Vec<(CellPlan, String)>> {
     let mut evidence: Vec<(CellPlan, String)> = Vec::new();
     for row in &table.rows {
