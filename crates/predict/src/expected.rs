@@ -14,7 +14,7 @@ use inferometer_model::cell::CellPlan;
 use inferometer_store::StoredRun;
 
 use crate::measured_runs::measured_passes;
-use crate::ranges::{PassPlace, with_ranges};
+use crate::ranges::{LoadKind, PassPlace, with_ranges};
 
 /// Runs with more requests are not predicted.
 const MOST_REQUESTS: u64 = 100_000;
@@ -124,7 +124,7 @@ pub fn expected(run: &StoredRun, profile: Option<&Profile>) -> Result<Expected, 
             load: pass.run.set.clone(),
             lengths: pass.cell,
             in_flight: pass.in_flight,
-            is_limited: pass.run.pass.is_limited(),
+            kind: LoadKind::of(&pass.run.pass),
         };
         let measured_on = MeasuredOn::default();
         let held = with_ranges(&resolved, &measured_on, place, &found, &pass.run.measured);

@@ -5,6 +5,7 @@ use inferometer_analysis::prediction::{FigurePrediction, PassPrediction};
 use inferometer_engine::ResolvedConfig;
 use inferometer_engine::confidence::{ErrorColumn, MeasuredOn, confidence};
 use inferometer_engine::fit::runs::RunFigures;
+use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 
 /// The facts of a pass that its ranges depend on.
@@ -15,9 +16,56 @@ pub(crate) struct PassPlace {
     pub lengths: CellPlan,
     /// The maximum number of requests in flight.
     pub in_flight: u64,
-    /// Whether the client limits the requests in flight, to two or more.
-    pub is_limited: bool,
+    /// The kind of its load.
+    pub kind: LoadKind,
 }
+
+/// The kind of a load. It decides which errors the figures have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LoadKind {
+    /// One request after the other.
+    OneAtATime,
+    /// The client limits the requests in flight, to two or more.
+    Limited,
+    /// Requests are sent at times of their own. The rate in requests per second, if it is constant.
+    Open { rate: Option<f64> },
+}
+
+impl LoadKind {
+    /// The kind of the load of a pass.
+    pub fn of(pass: &PassPlan) -> Self {
+        match pass {
+            _ if pass.is_limited() => Self::Limited,
+            PassPlan::OneByOne { .. } | PassPlan::Closed { .. } => Self::OneAtATime,
+            _ if pass.limit().0.is_some() => Self::OneAtATime,
+            _ => Self::Open { rate: pass.constant_load() },
+        }
+    }
+
+    /// The error column of each figure, in the order of the figures.
+    ///
+    /// The requests per second of an open load are those that are sent, as long as the engine serves them. Of other
+    /// loads, they are the requests in flight divided by the latency, so they have the errors of the latency.
+    fn columns(self, requests_per_s: Option<f64>) -> [ErrorColumn; 5] {
+        let throughput = match self {
+            Self::Open { rate } if !is_behind(requests_per_s, rate) => ErrorColumn::Throughput,
+            _ => ErrorColumn::Latency,
+        };
+        let [p50, p99] = match self {
+            Self::Limited => [ErrorColumn::TtftP50Limited, ErrorColumn::TtftP99Limited],
+            _ => [ErrorColumn::TtftP50, ErrorColumn::TtftP99],
+        };
+        [throughput, ErrorColumn::Tpot, p50, p99, ErrorColumn::Latency]
+    }
+}
+
+/// Whether the engine serves clearly fewer requests per second than are sent.
+fn is_behind(served: Option<f64>, rate: Option<f64>) -> bool {
+    served.zip(rate).is_some_and(|(served, rate)| served < SERVED * rate)
+}
+
+/// The least share of the requested rate at which an engine counts as serving all requests.
+const SERVED: f64 = 0.95;
 
 /// Returns each predicted figure with its range, compared with the measured figure if there is one.
 pub(crate) fn with_ranges(
@@ -31,10 +79,7 @@ pub(crate) fn with_ranges(
     let sequences = slots.min(place.in_flight) as u32;
     let sure = confidence(resolved, place.lengths, sequences, measured_on);
     let is_full = place.in_flight > slots;
-    let mut columns = match place.is_limited {
-        true => LIMITED,
-        false => OPEN,
-    };
+    let mut columns = place.kind.columns(found.requests_per_s);
     if is_full {
         columns[0] = ErrorColumn::Latency;
     }
@@ -55,20 +100,34 @@ pub(crate) fn with_ranges(
     PassPrediction::of(place.load, figures)
 }
 
-/// The error column of each figure for loads without a limit, in the order of the figures.
-const OPEN: [ErrorColumn; 5] = [
-    ErrorColumn::Throughput,
-    ErrorColumn::Tpot,
-    ErrorColumn::TtftP50,
-    ErrorColumn::TtftP99,
-    ErrorColumn::Latency,
-];
-/// The same for loads with a limit. There, requests per second are the requests in flight divided by the latency, so
-/// they have the errors of the latency.
-const LIMITED: [ErrorColumn; 5] = [
-    ErrorColumn::Latency,
-    ErrorColumn::Tpot,
-    ErrorColumn::TtftP50Limited,
-    ErrorColumn::TtftP99Limited,
-    ErrorColumn::Latency,
-];
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inferometer_load::Bound;
+
+    #[test]
+    fn only_the_throughput_of_an_open_load_that_is_served_is_surer_than_its_latency() {
+        let bound = Bound::requests(100);
+        let closed = |concurrency| PassPlan::closed(concurrency, bound);
+        let open = |limit| match PassPlan::open(10.0, bound) {
+            PassPlan::Open { rate, arrivals, scaled, bound, over_limit, .. } => {
+                PassPlan::Open { rate, arrivals, scaled, bound, max_in_flight: limit, over_limit }
+            }
+            other => other,
+        };
+        for (pass, served, is_sure) in [
+            (PassPlan::OneByOne { bound }, 1.2, false),
+            (PassPlan::Saturated { requests: 100 }, 29.0, false),
+            (closed(1), 1.2, false),
+            (closed(8), 8.0, false),
+            (open(Some(1)), 1.2, false),
+            (open(Some(64)), 9.9, false),
+            (open(None), 9.9, true),
+            // It cannot serve them, so that its own speed is measured.
+            (open(None), 7.0, false),
+        ] {
+            let column = LoadKind::of(&pass).columns(Some(served))[0];
+            assert_eq!(column == ErrorColumn::Throughput, is_sure, "{pass} {served}");
+        }
+    }
+}

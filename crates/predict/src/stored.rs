@@ -28,7 +28,7 @@ use inferometer_store::{Ending, PassBegin, RunHeader, RunId, RunState, Store};
 use crate::error::PredictError;
 use crate::measured_runs::figures_of;
 use crate::play::{Played, PlayedPass};
-use crate::ranges::{PassPlace, with_ranges};
+use crate::ranges::{LoadKind, PassPlace, with_ranges};
 use crate::row::{Row, constant_extra_cost};
 
 /// Stores the records and computes the results, as `run` does.
@@ -60,8 +60,8 @@ pub struct StoredPrediction {
     pub grid: Grid,
     /// The findings so far.
     pub findings: Vec<Finding>,
-    /// For each pass so far: whether its load limits the requests in flight.
-    limited: Vec<(CellPlan, bool)>,
+    /// For each pass so far: its cell and the kind of its load.
+    kinds: Vec<(CellPlan, LoadKind)>,
 }
 
 impl StoredPrediction {
@@ -81,8 +81,8 @@ impl StoredPrediction {
             .map_err(|error| PredictError::plan(format!("store (--store): {error}")))?;
         let mut recording = Recording::begin(store, &header, Counter::None)?;
         recording.traced = true;
-        let (grid, findings, limited) = (Grid::default(), Vec::new(), Vec::new());
-        Ok(Self { header, recording, grid, findings, limited })
+        let (grid, findings, kinds) = (Grid::default(), Vec::new(), Vec::new());
+        Ok(Self { header, recording, grid, findings, kinds })
     }
 
     /// Stores a pass. Findings about its records with a code in `expected` are left out.
@@ -105,7 +105,7 @@ impl StoredPrediction {
         let unexpected = found.filter(|finding| !finding.is_one_of(expected));
         self.findings.extend(unexpected.cloned());
         self.grid.add(begin.cell, result);
-        self.limited.push((begin.cell, begin.plan.is_limited()));
+        self.kinds.push((begin.cell, LoadKind::of(&begin.plan)));
         Ok(())
     }
 
@@ -119,7 +119,7 @@ impl StoredPrediction {
         measured: &[(CellPlan, RunFigures)],
         workload_hash: Option<String>,
     ) -> Result<(Summary, RunId, Traces), PredictError> {
-        let Self { header, recording, grid, findings, limited } = self;
+        let Self { header, recording, grid, findings, kinds } = self;
         let facts = RunFacts {
             run_id: recording.run().to_string(),
             started_at: rfc3339(header.started_unix_ns),
@@ -135,7 +135,7 @@ impl StoredPrediction {
             ranks: Vec::new(),
         };
         let mut summary = summarise(facts, &grid, findings);
-        add_predictions(&mut summary, rows, &limited, measured)?;
+        add_predictions(&mut summary, rows, &kinds, measured)?;
         summary.errors = error_summaries(&summary.cells);
         let run = recording.finish(&summary, Ending::Complete, RunState::Complete)?;
         Ok((summary, run, grid.traces))
@@ -146,7 +146,7 @@ impl StoredPrediction {
 fn add_predictions(
     summary: &mut Summary,
     rows: &[(CellPlan, Row, Option<&Columns>)],
-    limited: &[(CellPlan, bool)],
+    kinds: &[(CellPlan, LoadKind)],
     of_passes: &[(CellPlan, RunFigures)],
 ) -> Result<(), PredictError> {
     let mut compared = Vec::new();
@@ -156,13 +156,13 @@ fn add_predictions(
             continue;
         };
         let found = cell.columns();
+        let passes = passes_of(cell, row, &of_cell(kinds, place), &of_cell(of_passes, place))?;
         cell.prediction = CellPrediction {
             measured: measured.copied(),
             error_pct: measured
                 .filter(|_| row.comparable)
                 .map(|measured| found.error_pct(measured)),
-            passes: passes_of(cell, row, &of_cell(limited, place), &of_cell(of_passes, place))?,
-            ..confidence_of(cell, place, row)?
+            ..confidence_of(cell, place, row, passes)?
         };
         if let (Some(measured), true) = (measured, row.comparable) {
             compared.push((found, **measured));
@@ -177,12 +177,12 @@ fn of_cell<T: Copy>(all: &[(CellPlan, T)], cell: CellPlan) -> Vec<T> {
     all.iter().filter(|known| known.0 == cell).map(|known| known.1).collect()
 }
 
-/// The predicted figures of each pass; `limited` and `measured` have one value per pass. Empty if nothing was measured
+/// The predicted figures of each pass; `kinds` and `measured` have one value per pass. Empty if nothing was measured
 /// and the profile has no step model.
 fn passes_of(
     cell: &Cell,
     row: &Row,
-    limited: &[bool],
+    kinds: &[LoadKind],
     measured: &[RunFigures],
 ) -> Result<Vec<PassPrediction>, PredictError> {
     let resolved = row.config.resolve().map_err(PredictError::plan)?;
@@ -194,7 +194,7 @@ fn passes_of(
             load: pass.label(),
             lengths: lengths_of_pass(cell.plan(), pass),
             in_flight: pass.peak_concurrency.unwrap_or(1),
-            is_limited: limited.get(at).copied().unwrap_or(false),
+            kind: kinds.get(at).copied().unwrap_or(LoadKind::Open { rate: None }),
         };
         let measured = measured.get(at).copied().unwrap_or_default();
         with_ranges(&resolved, &row.measured_on, place, &figures_of(pass), &measured)
@@ -202,30 +202,44 @@ fn passes_of(
     Ok(cell.passes.iter().enumerate().map(pass).collect())
 }
 
-fn confidence_of(cell: &Cell, place: CellPlan, row: &Row) -> Result<CellPrediction, PredictError> {
+fn confidence_of(
+    cell: &Cell,
+    place: CellPlan,
+    row: &Row,
+    passes: Vec<PassPrediction>,
+) -> Result<CellPrediction, PredictError> {
     let resolved = row.config.resolve().map_err(PredictError::plan)?;
     let in_flight = cell.passes.iter().filter_map(|pass| pass.peak_concurrency).max().unwrap_or(1);
     let sequences = u64::from(resolved.limits.max_num_seqs).min(in_flight) as u32;
     let sure = confidence(&resolved, lengths_of(cell, place), sequences, &row.measured_on);
     let interval = |column, predicted: Option<f64>| Some(sure.interval(column, predicted?));
     let latency = ErrorColumn::Latency;
-    // For engines with a step model, most measured rows are of loads below capacity, where requests/s equal the sending
-    // rate and have nearly no error. So the latency column gives the interval of a load that fills the engine.
-    let throughput = match resolved.profile.steps {
-        Some(_) => latency,
-        None => ErrorColumn::Throughput,
+    // The throughput of a cell is that of one of its passes, so it has the same range. Profiles without a step model
+    // have measured throughputs of cells.
+    let loading = loading_pass(cell).filter(|_| resolved.profile.steps.is_some());
+    let of_pass = loading.and_then(|at| passes.get(at)?.requests_per_s.as_ref());
+    let throughput = |predicted: Option<f64>| match of_pass {
+        Some(range) => predicted.map(|it| range.interval.map(|end| it * end / range.predicted)),
+        None => interval(ErrorColumn::Throughput, predicted),
     };
     Ok(CellPrediction {
         interval: Some(Intervals {
-            requests_per_s: interval(throughput, cell.requests_per_s),
-            output_tokens_per_s: interval(throughput, cell.output_tokens_per_s),
+            requests_per_s: throughput(cell.requests_per_s),
+            output_tokens_per_s: throughput(cell.output_tokens_per_s),
             latency_per_token_ms: interval(latency, cell.latency_per_token_ms),
             latency_per_output_token_ms: interval(latency, cell.latency_per_output_token_ms),
         }),
         interval_of: sure.of,
         uncalibrated: sure.uncalibrated,
+        passes,
         ..CellPrediction::default()
     })
+}
+
+/// The index of the pass that the throughput of the cell comes from.
+fn loading_pass(cell: &Cell) -> Option<usize> {
+    let loading = cell.loading()?;
+    cell.passes.iter().position(|pass| std::ptr::eq(pass, loading))
 }
 
 /// The lengths of a cell; the mean lengths if its requests have different lengths.

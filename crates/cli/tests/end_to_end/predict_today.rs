@@ -52,6 +52,30 @@ fn each_pass_of_an_engine_of_today_has_ranges_of_its_quantiles() {
 }
 
 #[test]
+fn a_cell_has_the_range_of_the_pass_that_loads_it_and_one_by_one_is_as_sure_as_its_latency() {
+    let folder = folder();
+    let width =
+        |range: &Value| range[1].as_f64().expect("an end") / range[0].as_f64().expect("an end");
+    for (load, loading) in
+        [(&["--requests", "30"][..], 1), (&["--rate", "1", "--requests", "30"], 0)]
+    {
+        let load = [&["--input-lengths", "938", "--output-lengths", "170"][..], load].concat();
+        let summary = predict(folder.path(), &[&TODAY[..], &["--weights", "fp8"], &load].concat());
+        let cell = &summary["cells"][0];
+        let passes = &cell["predicted_passes"];
+        let of_pass = &passes[loading]["requests_per_s"]["interval"];
+        assert_eq!(&cell["interval"]["requests_per_s"], of_pass, "{cell}");
+        let of_tokens = width(&cell["interval"]["output_tokens_per_s"]);
+        assert!((of_tokens / width(of_pass) - 1.0).abs() < 1e-9, "{cell}");
+        if loading == 1 {
+            let [rate, latency] = ["requests_per_s", "e2e_p50_ms"]
+                .map(|figure| width(&passes[0][figure]["interval"]));
+            assert!((rate / latency - 1.0).abs() < 1e-9, "{passes}");
+        }
+    }
+}
+
+#[test]
 fn a_stored_run_of_any_load_is_played_as_it_was() {
     let folder = folder();
     for load in [
