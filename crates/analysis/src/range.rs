@@ -24,11 +24,12 @@ pub enum Trust {
     /// The error is not small, but its bound is known.
     Bounded,
     /// The error may be so large that the figure shows nothing.
-    NotVouchedFor,
+    #[serde(rename = "not_vouched_for")]
+    Unreliable,
 }
 
 inferometer_model::names!(Trust {
-    Trusted => "trusted", Bounded => "bounded", NotVouchedFor => "not_vouched_for",
+    Trusted => "trusted", Bounded => "bounded", Unreliable => "not_vouched_for",
 });
 
 /// The ends between which the true value of a figure lies.
@@ -51,7 +52,7 @@ impl Range {
             _ if off <= trusted_share * figure.abs() => Trust::Trusted,
             _ if off <= VOUCHED_SHARE * figure.abs() => Trust::Bounded,
             // Also if it is not a number.
-            _ => Trust::NotVouchedFor,
+            _ => Trust::Unreliable,
         };
         Self { low, high, trust }
     }
@@ -108,11 +109,11 @@ mod tests {
             (100.0, 98.9, 100.0, TRUSTED_SHARE, Trust::Bounded),
             (100.0, 100.0, 104.9, TRUSTED_SHARE_OF_TAIL, Trust::Trusted),
             (100.0, 80.0, 119.0, TRUSTED_SHARE_OF_TAIL, Trust::Bounded),
-            (100.0, 79.0, 100.0, TRUSTED_SHARE_OF_TAIL, Trust::NotVouchedFor),
+            (100.0, 79.0, 100.0, TRUSTED_SHARE_OF_TAIL, Trust::Unreliable),
             (0.0, 0.0, 0.0, TRUSTED_SHARE, Trust::Trusted),
             // All tokens in one read: the time between them was not measured.
-            (0.0, 0.0, 2.1, TRUSTED_SHARE, Trust::NotVouchedFor),
-            (1.501, 1.5, f64::INFINITY, TRUSTED_SHARE, Trust::NotVouchedFor),
+            (0.0, 0.0, 2.1, TRUSTED_SHARE, Trust::Unreliable),
+            (1.501, 1.5, f64::INFINITY, TRUSTED_SHARE, Trust::Unreliable),
         ] {
             assert_eq!(
                 Range::of(figure, low, high, share).trust,

@@ -77,7 +77,7 @@ impl FigureCounts {
             (None, _) => &mut self.absent,
             (Some(_), None | Some(Trust::Trusted)) => &mut self.trusted,
             (Some(_), Some(Trust::Bounded)) => &mut self.bounded,
-            (Some(_), Some(Trust::NotVouchedFor)) => &mut self.not_vouched_for,
+            (Some(_), Some(Trust::Unreliable)) => &mut self.not_vouched_for,
         } += 1;
     }
 }
@@ -98,14 +98,14 @@ pub fn of_part(part: &PartFigures, metric: &Definition, statistic: Statistic) ->
 pub fn rate(pass: &PassSummary, figure: Option<f64>) -> Option<Range> {
     let (figure, seconds) = figure.zip(pass.duration_s)?;
     if is_busy(pass) {
-        return Some(Range { low: figure, high: figure, trust: Trust::NotVouchedFor });
+        return Some(Range { low: figure, high: figure, trust: Trust::Unreliable });
     }
     let shorter_s = pass.instrument.end_width_us * 1e-6 + own_time_s(pass);
     (shorter_s > 0.0).then(|| {
         let fastest = figure * seconds / (seconds - shorter_s).max(0.0);
         // Not a number: no time of the pass would remain.
         if !fastest.is_finite() {
-            return Range { low: figure, high: figure, trust: Trust::NotVouchedFor };
+            return Range { low: figure, high: figure, trust: Trust::Unreliable };
         }
         Range::of(figure, figure, fastest, TRUSTED_SHARE)
     })
@@ -252,7 +252,7 @@ fn over(
     let low = mean(|of| of.1.map_or(of.0, |range| range.low))?;
     let high = mean(|of| of.1.map_or(of.0, |range| range.high))?;
     let mut range = Range::of(figure, low, high, TRUSTED_SHARE);
-    if worst == Trust::NotVouchedFor {
+    if worst == Trust::Unreliable {
         range.trust = worst;
     }
     Some((figure, range))
@@ -302,7 +302,7 @@ mod tests {
             (&closed, 0.0, None),
             (&closed, 0.5, Some(Trust::Trusted)),
             (&closed, 5.0, Some(Trust::Bounded)),
-            (&closed, 30.0, Some(Trust::NotVouchedFor)),
+            (&closed, 30.0, Some(Trust::Unreliable)),
             (&open, 30.0, None),
         ] {
             let pass = one_after_the_other(pass, delay_ms);

@@ -92,7 +92,7 @@ fn not_vouched_for(cells: &[Cell], name: &str) -> Option<String> {
     let breaches = cells.iter().filter_map(|cell| {
         let figure = trust::columns(cell).into_iter().find(|figure| figure.name == name)?;
         let (value, range) = figure.value.zip(figure.range)?;
-        (range.trust == Trust::NotVouchedFor).then(|| {
+        (range.trust == Trust::Unreliable).then(|| {
             let ends = match range.low == range.high {
                 true => String::new(),
                 false => format!(

@@ -218,7 +218,7 @@ fn distinct<'a>(
 
 /// Rounds constants to four significant digits. The rows do not determine more, and the files are easier to read.
 fn rounded(profile: &mut Profile) {
-    for knob in &inferometer_engine::fit::runs::KNOBS {
+    for knob in &inferometer_engine::fit::runs::FITTED_CONSTANTS {
         let value = knob.get(profile);
         let text = format!("{value:.3e}");
         knob.set(profile, text.parse().unwrap_or(value));

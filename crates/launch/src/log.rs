@@ -11,7 +11,7 @@ const LAST_LINES: usize = 12;
 /// How many lines with an error are reported. The first one is often the cause of the others.
 const FIRST_ERRORS: usize = 2;
 /// How many characters of each line are reported.
-const LINE_BYTES: usize = 300;
+const LINE_CHARS: usize = 300;
 /// The most bytes of the end of a long log. They are in memory until the server has ended.
 const MOST_TAIL_BYTES: u64 = 1 << 20;
 
@@ -112,7 +112,7 @@ impl Lines {
     fn push(&mut self, bytes: &[u8], mut on_line: impl FnMut(&str)) {
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
             // An endless line takes no more memory than can be reported of it.
-            let room = (4 * LINE_BYTES).saturating_sub(self.open.len());
+            let room = (4 * LINE_CHARS).saturating_sub(self.open.len());
             self.open.extend_from_slice(&piece[..piece.len().min(room)]);
             if !piece.ends_with(b"\n") {
                 continue;
@@ -159,7 +159,7 @@ fn readable(line: &[u8]) -> String {
         }
     }
     let mut clean = clean.trim_end().to_owned();
-    if let Some((at, _)) = clean.char_indices().nth(LINE_BYTES) {
+    if let Some((at, _)) = clean.char_indices().nth(LINE_CHARS) {
         clean.truncate(at);
         clean.push('…');
     }
@@ -254,7 +254,7 @@ mod tests {
         for _ in 0..1_000 {
             log.push(&[b'x'; 1_000], |_| {}).unwrap();
         }
-        assert!(log.lines.open.len() <= 4 * LINE_BYTES);
-        assert_eq!(log.last_lines()[0].chars().count(), LINE_BYTES + 1);
+        assert!(log.lines.open.len() <= 4 * LINE_CHARS);
+        assert_eq!(log.last_lines()[0].chars().count(), LINE_CHARS + 1);
     }
 }

@@ -86,7 +86,7 @@ pub fn play_until(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)], leadi
             while net.has_processor() {
                 let ready = net.ready();
                 let due = matches!(wakes[position], Wake::At(at) if at <= net.now())
-                    || wakes[position] != Wake::Done && net.waker.was_woken();
+                    || wakes[position] != Wake::Done && net.waker.take_woken();
                 if !due && (ready.is_empty() || wakes[position] == Wake::Done) {
                     break;
                 }

@@ -69,7 +69,7 @@ impl Waker {
     }
 
     /// The same, and clears it: the actor gets its turn now.
-    pub(crate) fn was_woken(&self) -> bool {
+    pub(crate) fn take_woken(&self) -> bool {
         matches!(&self.0, Way::Flag(flag) if flag.swap(false, Relaxed))
     }
 }

@@ -214,7 +214,7 @@ fn a_server_that_nobody_vouches_for_is_not_spoken_to() {
         assert!(failed.contains(why), "{failed}");
         assert_eq!((client.written, client.came.len()), (0, 0));
     }
-    let client = talk(b"secret".to_vec(), 1_000, "example.org", &Trust::Anybody);
+    let client = talk(b"secret".to_vec(), 1_000, "example.org", &Trust::AnyCertificate);
     assert_eq!((client.failed, client.came), (None, b"secret".to_vec()));
 }
 
@@ -250,7 +250,7 @@ fn what_holds_no_certificate_is_refused() {
 fn a_server_that_accepts_and_never_answers_is_given_up_when_the_time_of_the_handshake_is_over() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let connect = || std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let tls = TlsClient::new("localhost", &Trust::Anybody, None).unwrap();
+    let tls = TlsClient::new("localhost", &Trust::AnyCertificate, None).unwrap();
     // The time is over at the first read.
     let error = tls.over(connect(), Duration::ZERO).err().unwrap();
     assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);

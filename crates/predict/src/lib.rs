@@ -12,8 +12,8 @@ mod against;
 mod planned;
 mod row;
 
-mod no_room;
 mod requests;
+mod too_long_prompts;
 
 mod play;
 mod ranges;

@@ -21,9 +21,9 @@ use inferometer_store::PassBegin;
 
 use crate::against::Against;
 use crate::error::PredictError;
-use crate::no_room::NoRoom;
 use crate::requests::Requests;
 use crate::row::{Row, row};
+use crate::too_long_prompts::TooLongPrompts;
 
 /// A pass with its records.
 pub(crate) struct PlayedPass {
@@ -136,7 +136,7 @@ pub fn play<'a>(
         requests: 0,
         span: Duration::ZERO,
     };
-    let mut no_room = NoRoom::default();
+    let mut too_long_prompts = TooLongPrompts::default();
     for &cell in &plan.cells {
         if let Some(requests) = &mut requests {
             requests.warm_up(plan, cell);
@@ -172,7 +172,7 @@ pub fn play<'a>(
             let asked = Box::new(lengths.map(EngineRequest::from));
             played.pass(plan, cell, pass, engine, requests.as_mut(), asked)?;
             if let Some(PlayedPass { records, .. }) = played.passes.last() {
-                no_room.add(cell, limits, records);
+                too_long_prompts.add(cell, limits, records);
             }
         }
         played.rows.push((cell, row, measured));
@@ -189,7 +189,7 @@ pub fn play<'a>(
         played.findings.extend(requests.findings());
         played.workload_hash = Some(requests.hash());
     }
-    played.findings.extend(no_room.findings());
+    played.findings.extend(too_long_prompts.findings());
     Ok(played)
 }
 

@@ -8,7 +8,7 @@ use crate::number::{MISSING, two_significant};
 use crate::text_table::Table;
 
 const BOUNDED: &str = " ±";
-const NOT_VOUCHED_FOR: &str = " ?";
+const UNRELIABLE: &str = " ?";
 
 /// The text of a figure with its mark: `1.50 ±0.02`, or `1.50 ?` if it is unreliable.
 pub(crate) fn marked(text: String, figure: Option<f64>, range: Option<Range>) -> String {
@@ -17,7 +17,7 @@ pub(crate) fn marked(text: String, figure: Option<f64>, range: Option<Range>) ->
         Some((figure, range)) if range.trust == Trust::Bounded => {
             format!("{text}{BOUNDED}{}", two_significant(range.off(figure)))
         }
-        Some((_, range)) if range.trust == Trust::NotVouchedFor => text + NOT_VOUCHED_FOR,
+        Some((_, range)) if range.trust == Trust::Unreliable => text + UNRELIABLE,
         _ => text,
     }
 }
@@ -32,7 +32,7 @@ pub(crate) fn explained(summary: &Summary, tables: &[&Table]) -> Vec<String> {
             "±: the largest error of the figure that the client's own timing can cause.".to_owned(),
         );
     }
-    if has(NOT_VOUCHED_FOR) {
+    if has(UNRELIABLE) {
         let sentence = "?: unreliable; the client's own error can be more than a fifth of the \
             figure, or the client was the bottleneck.";
         sentences.push(format!("{sentence} {advice}").trim_end().to_owned());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use inferometer_analysis::ab::{AbAnswer, AbSide, Block, Ended, Sides};
 use inferometer_analysis::compare::Condition;
 use inferometer_analysis::summary::Summary;
-use inferometer_http::client::is_one_place;
+use inferometer_http::client::lead_to_same_server;
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::code;
@@ -80,9 +80,9 @@ impl AbRun {
         gate: Vec<Condition>,
         (host, variables): (&Host, Variables<'_>),
     ) -> Result<Self, RunError> {
-        let (variants, [is_same, is_one_place]) = both(variants)?;
+        let (variants, [is_same, lead_to_same_server]) = both(variants)?;
         let one_server = is_same && engine_flags[0] == engine_flags[1];
-        let other_prompts = one_server || is_one_place;
+        let other_prompts = one_server || lead_to_same_server;
         let conditions: Vec<&str> = gate.iter().map(|condition| condition.text.as_str()).collect();
         let conditions = conditions.join(",");
         let salt = variants[0].spec.salt.clone().unwrap_or_else(fresh_salt);
@@ -312,18 +312,18 @@ fn both(mut variants: Vec<Variant>) -> Result<([Variant; 2], [bool; 2]), RunErro
     })?;
     let [a, b] = &both;
     let url = |variant: &Variant| parse_url(variant.spec.target.as_ref()?.only()?).ok();
-    let is_one_place = url(a).zip(url(b)).is_some_and(|(a, b)| is_one_place(&a, &b));
+    let lead_to_same_server = url(a).zip(url(b)).is_some_and(|(a, b)| lead_to_same_server(&a, &b));
     // One server may have two names.
-    let target = if is_one_place { a.spec.target.clone() } else { b.spec.target.clone() };
+    let target = if lead_to_same_server { a.spec.target.clone() } else { b.spec.target.clone() };
     let is_same = a.spec == Spec { target, ..b.spec.clone() };
     for (variant, name) in both.iter_mut().zip(NAMES) {
         if count == 1 || variant.name.is_empty() || variant.name.contains("://") {
-            let place = url(variant).filter(|url| !is_one_place && url.unix.is_none());
+            let place = url(variant).filter(|url| !lead_to_same_server && url.unix.is_none());
             let at = place.map_or_else(String::new, |url| format!(" ({})", url.authority()));
             variant.name = name.to_owned() + &at;
         }
     }
-    Ok((both, [is_same, is_one_place]))
+    Ok((both, [is_same, lead_to_same_server]))
 }
 
 /// Refuses prompts that one server would get twice: once on each side.

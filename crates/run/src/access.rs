@@ -60,7 +60,7 @@ fn named(text: &str) -> Result<Proxy, PlanError> {
 /// Which certificate authorities are trusted.
 fn trust(spec: &Spec) -> Result<Trust, PlanError> {
     let Some(path) = &spec.ca_cert else {
-        return Ok(if spec.insecure == Some(true) { Trust::Anybody } else { Trust::Known });
+        return Ok(if spec.insecure == Some(true) { Trust::AnyCertificate } else { Trust::Known });
     };
     let wrong = |why: String| PlanError::new(format!("ca_cert (--ca-cert): {path}: {why}"));
     let trust = Trust::Also(

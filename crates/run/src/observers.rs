@@ -195,7 +195,7 @@ fn other(url: &Url, access: &Access, ready: &ReadyTarget) -> Result<Client, Stri
     let target = ready.server.iter().chain(others).find(|target| url.is_same_server(&target.url));
     let headers = target.map_or_else(Vec::new, |target| target.headers.clone());
     // If the target's certificate is not checked, the certificates of other servers still are.
-    let is_unchecked = access.trust == Trust::Anybody && target.is_none();
+    let is_unchecked = access.trust == Trust::AnyCertificate && target.is_none();
     let trust = if is_unchecked { Trust::Known } else { access.trust.clone() };
     let access = Access { trust, ..access.clone() };
     Client::reach(url, headers, TIMEOUT, &access).map_err(|error| error.to_string())

@@ -29,7 +29,7 @@ pub(crate) enum RowEnd {
     /// The end of a line.
     Line,
     /// A call of [`RowMeter::next_row`].
-    Told,
+    Explicit,
 }
 
 /// Opens a file whose rows are read one after the other. A row above the limits is an error of the

@@ -192,7 +192,7 @@ fn composed(
 }
 
 /// A prompt of `length` tokens: the text `head`, then words.
-pub fn words_behind(
+pub fn words_after(
     tokenizer: &dyn Tokenizer,
     words: &mut Words,
     length: u32,

@@ -58,14 +58,14 @@ impl Failure {
     }
 
     /// The severity: of several failures, the one with the smallest value determines the exit code.
-    pub fn gravity(&self) -> u8 {
+    pub fn severity(&self) -> u8 {
         match self {
             Self::Interrupted(_) => 0,
             Self::Usage(_) => 1,
             Self::RunFailed(_) => 2,
             Self::Objective(_) => 3,
             Self::Suspect(_) => 4,
-            Self::Judged(failure) => failure.gravity(),
+            Self::Judged(failure) => failure.severity(),
         }
     }
 

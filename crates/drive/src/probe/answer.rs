@@ -160,7 +160,11 @@ impl<'a> Asker<'a> {
     fn other_protocol(&self, error: ClientError) -> ClientError {
         let is_odd = matches!(error, ClientError::Garbled { .. } | ClientError::Broken { .. });
         let is_first = self.first.is_none() && !self.client.url.secure;
-        if is_odd && is_first && self.client.takes_tls() { self.client.speaks_tls() } else { error }
+        if is_odd && is_first && self.client.takes_tls() {
+            self.client.tls_not_named()
+        } else {
+            error
+        }
     }
 
     /// A header field of the last answer.

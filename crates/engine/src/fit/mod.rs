@@ -40,7 +40,7 @@ const ENDING_ONE_BY_ONE: u32 = 10;
 /// on a parameter's axis. Rows scatter by about 1 %, so a sixth of a unit weighs as much as one row. This is
 /// about 1/40 of a bandwidth, or up to 1/3 of a time. Without the ridge, the fit follows the scatter of few
 /// rows, and errors of left-out rows are up to twice as large.
-const TETHER: f64 = 0.06;
+const RIDGE_WEIGHT: f64 = 0.06;
 /// The same weight for the blocks of a log, where many rows determine few constants.
 const BLOCKS_TETHER: f64 = 0.003;
 
@@ -110,7 +110,7 @@ pub fn fit(
     for table in tables {
         errors(start, table)?;
     }
-    search(start, names, TETHER, |profile, ridge| residuals(profile, tables, ridge))
+    search(start, names, RIDGE_WEIGHT, |profile, ridge| residuals(profile, tables, ridge))
 }
 
 /// Searches for the named constants with the smallest sum of squared residuals. All other constants keep

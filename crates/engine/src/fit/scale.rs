@@ -7,7 +7,7 @@ use crate::error::EngineError;
 use crate::profile::Profile;
 
 /// The weight of the ridge term that keeps the factors near 1. It is small, so that the rows decide if they can.
-const TETHER: f64 = 0.003;
+const RIDGE_WEIGHT: f64 = 0.003;
 /// The largest factor; the smallest is 1 / `MOST`.
 const MOST: f64 = 4.0;
 /// The maximum efficiency: the share of the data sheet's speed or bandwidth that a kernel can reach.
@@ -29,7 +29,7 @@ pub fn fit_scales(
         super::errors(start, table)?;
     }
     let point = least_squares(&[0.0; 3], |point| {
-        let tether = point.iter().map(|x| TETHER * x).collect();
+        let tether = point.iter().map(|x| RIDGE_WEIGHT * x).collect();
         residuals(&scaled(start, factors(point)), tables, tether)
     });
     let found = factors(&point);

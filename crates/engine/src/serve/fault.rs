@@ -93,7 +93,7 @@ impl Fault {
     }
 
     /// Whether it applies to this request, counted from 1.
-    pub fn befalls(&self, request: u64) -> bool {
+    pub fn applies_to(&self, request: u64) -> bool {
         self.request.is_none_or(|only| only == request)
     }
 }
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_fault_befalls_its_request_only() {
         let third = Fault::parse("cut@3").unwrap();
-        assert!(third.befalls(3) && !third.befalls(2));
-        assert!(Fault::parse("cut").unwrap().befalls(17));
+        assert!(third.applies_to(3) && !third.applies_to(2));
+        assert!(Fault::parse("cut").unwrap().applies_to(17));
     }
 }

@@ -82,7 +82,7 @@ impl Front {
     fn generate(&mut self, now: Nanos, connection: &mut Connection, mut job: Job) {
         self.requests += 1;
         let number = self.requests;
-        let befalling = self.config.faults.iter().filter(|fault| fault.befalls(number));
+        let befalling = self.config.faults.iter().filter(|fault| fault.applies_to(number));
         let faults: Vec<FaultKind> = befalling.map(|fault| fault.kind).collect();
         for fault in &faults {
             match fault {

@@ -311,12 +311,14 @@ impl Client {
 
     /// Whether the server accepts a TLS connection. No request is sent.
     pub fn takes_tls(&self) -> bool {
-        let Ok(tls) = TlsClient::new(&self.url.host, &Trust::Anybody, None) else { return false };
+        let Ok(tls) = TlsClient::new(&self.url.host, &Trust::AnyCertificate, None) else {
+            return false;
+        };
         Stream::connect(&Self { tls: Some(tls), ..self.clone() }).is_ok()
     }
 
     /// The error that the server speaks TLS, while its address says that it does not.
-    pub fn speaks_tls(&self) -> ClientError {
+    pub fn tls_not_named(&self) -> ClientError {
         let secure = Url { secure: true, ..self.url.clone() };
         ClientError::OtherProtocol {
             url: self.url.to_string(),
@@ -329,7 +331,7 @@ impl Client {
     fn not_http(&self, path: &str, error: &HttpError) -> ClientError {
         let HttpError::Head { begins, .. } = error else { return self.garbled(path, error) };
         match other_protocol(begins.as_bytes()) {
-            Some(Other::Tls) if !self.url.secure => self.speaks_tls(),
+            Some(Other::Tls) if !self.url.secure => self.tls_not_named(),
             Some(Other::Http2) => ClientError::OtherProtocol {
                 url: self.url.to_string(),
                 speaks: "HTTP/2",
@@ -358,7 +360,7 @@ impl Client {
 
 /// Whether two addresses lead to the same server: the same socket file, or names and ports that resolve to
 /// the same address. A name that cannot be resolved is the same server as itself.
-pub fn is_one_place(a: &Url, b: &Url) -> bool {
+pub fn lead_to_same_server(a: &Url, b: &Url) -> bool {
     let [a_leads, b_leads] = [a, b].map(|url| addresses(url, None).unwrap_or_default());
     a.is_same_server(b) || a_leads.iter().any(|address| b_leads.contains(address))
 }

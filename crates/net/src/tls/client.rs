@@ -28,7 +28,7 @@ pub enum Trust {
     /// certificates that the server itself presents.
     Also(Vec<u8>),
     /// Any certificate is accepted: an attacker between client and server can read and change what is sent.
-    Anybody,
+    AnyCertificate,
 }
 
 /// The settings for TLS connections to one server.
@@ -60,7 +60,7 @@ impl TlsClient {
                     .map_err(|error| TlsError::Authorities { what: error.to_string() })?;
                 builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
             }
-            Trust::Anybody => {
+            Trust::AnyCertificate => {
                 let verifier = Arc::new(Verifier::unchecked(provider));
                 builder.dangerous().with_custom_certificate_verifier(verifier)
             }

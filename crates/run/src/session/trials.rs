@@ -53,7 +53,7 @@ impl<N: Network> Session<'_, N> {
                 );
             } else if trials.count() > count {
                 self.request.events.say(&self.of_trial(&trials));
-            } else if self.wait_from_now_on(cell, number) {
+            } else if self.discard_incomplete(cell, number) {
                 return Ok(());
             }
             if was_cut_off {
@@ -96,7 +96,7 @@ impl<N: Network> Session<'_, N> {
     /// but its records do not confirm that, later trials are not cut off. Returns whether the trials of
     /// the cell end: a trial that is incomplete for another reason would be repeated and be incomplete
     /// again.
-    fn wait_from_now_on(&mut self, cell: CellPlan, trial: u32) -> bool {
+    fn discard_incomplete(&mut self, cell: CellPlan, trial: u32) -> bool {
         let of_search = self.request.plan.search.is_some();
         let was_cut_off = std::mem::take(&mut self.runner.cut_off) && of_search;
         let (code, message) = if was_cut_off {

@@ -34,7 +34,7 @@ impl ConversationFile {
     /// # Errors
     /// When it cannot be read, is not a JSON array, or none of its rows can be used.
     pub fn load(path: &Path, seed: u64, count: usize) -> Result<Self, WorkloadError> {
-        let DataSetReader { reader, meter } = data_set::open(path, RowEnd::Told)?;
+        let DataSetReader { reader, meter } = data_set::open(path, RowEnd::Explicit)?;
         Self::read(reader, &meter, path, seed, count)
     }
 

@@ -111,7 +111,7 @@ fn prompts(
         all
     };
     let search = |at: usize| match prefix(at) {
-        Some(prefix) => fit::words_behind(tokenizer, &mut words(at), length(at), &prefix.text),
+        Some(prefix) => fit::words_after(tokenizer, &mut words(at), length(at), &prefix.text),
         None => fit::words(tokenizer, &mut words(at), length(at)),
     };
     Ok(fit::texts(context, shapes.len(), positions, search)?)

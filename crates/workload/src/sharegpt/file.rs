@@ -116,7 +116,7 @@ pub enum RowReason {
 /// # Errors
 /// When it cannot be read, is not a JSON array, or none of its rows can be used.
 pub fn load(path: &Path) -> Result<Loaded, WorkloadError> {
-    let DataSetReader { reader, meter } = data_set::open(path, RowEnd::Told)?;
+    let DataSetReader { reader, meter } = data_set::open(path, RowEnd::Explicit)?;
     read_rows(reader, &meter, path, |row| first_human_turn(row).map(Into::into))
 }
 
@@ -125,7 +125,7 @@ pub fn load(path: &Path) -> Result<Loaded, WorkloadError> {
 /// # Errors
 /// As [`load`].
 pub(super) fn load_pairs(path: &Path) -> Result<Loaded<TurnPair>, WorkloadError> {
-    let DataSetReader { reader, meter } = data_set::open(path, RowEnd::Told)?;
+    let DataSetReader { reader, meter } = data_set::open(path, RowEnd::Explicit)?;
     read_rows(reader, &meter, path, first_two_turns)
 }
 

@@ -90,7 +90,7 @@ pub enum RowReason {
     Blocks,
     /// A prompt or an answer of more than [`MAX_LENGTH`] tokens, which is not plausible.
     #[error("a prompt or an answer of more than {MAX_LENGTH} tokens")]
-    Unbelievable,
+    TooManyTokens,
     /// More tokens than `--trace-max-tokens` allows.
     #[error("more tokens together than --trace-max-tokens")]
     TooLong,
@@ -128,7 +128,7 @@ impl Rows {
             return Err(RowReason::NoOutput);
         }
         if input.max(output) > MAX_LENGTH {
-            return Err(RowReason::Unbelievable);
+            return Err(RowReason::TooManyTokens);
         }
         if max_tokens.is_some_and(|most| u64::from(input) + u64::from(output) > u64::from(most)) {
             return Err(RowReason::TooLong);

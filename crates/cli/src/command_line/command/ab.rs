@@ -293,7 +293,7 @@ impl AbArgs {
         })?;
         let written = self.write_files(&document, &judged, judgement.as_ref());
         let failed = failures.into_iter().map(|(name, error)| Failure::from(error).of(&name));
-        let gravest = failed.min_by_key(Failure::gravity).map_or(Ok(()), Err);
+        let gravest = failed.min_by_key(Failure::severity).map_or(Ok(()), Err);
         let gravest = gravest.map_err(|it| if has_gate { it.judged() } else { it });
         let missed = match &judgement {
             Some(Judgement { verdict: Verdict::Fail, sentence }) => {

@@ -349,7 +349,7 @@ fn group_text(
 
 /// The failure that determines the exit code: of several failures, the first one of the most serious kind.
 fn gravest(failures: Vec<(String, Failure)>) -> Result<(), Failure> {
-    match failures.into_iter().min_by_key(|(_, failure)| failure.gravity()) {
+    match failures.into_iter().min_by_key(|(_, failure)| failure.severity()) {
         None => Ok(()),
         Some((name, failure)) => Err(failure.of(&name)),
     }

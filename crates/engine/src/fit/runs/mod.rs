@@ -2,7 +2,7 @@
 //! limits of requests in flight, and varying lengths. A run is simulated as it was measured, including its
 //! ramp-up and its tail.
 
-mod knobs;
+mod fitted_constants;
 mod left_out;
 mod play;
 mod read;
@@ -14,7 +14,7 @@ use crate::config::EngineConfig;
 use crate::cost::StepShape;
 use crate::weights::Weights;
 
-pub use knobs::{KNOBS, Knob, Scope};
+pub use fitted_constants::{FITTED_CONSTANTS, FittedConstant, Scope};
 pub use left_out::{
     ERROR_NAMES, RunError, column_errors, replicates, run_errors, run_provenances, signed_errors,
 };

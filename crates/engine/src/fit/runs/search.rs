@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use inferometer_load::PassPlan;
 
-use super::knobs::{KNOBS, Knob, Scope};
+use super::fitted_constants::{FITTED_CONSTANTS, FittedConstant, Scope};
 use super::play::{play_run, step_error};
 use super::{MeasuredRun, MeasuredStep, RunFigures};
 use crate::card::card;
@@ -64,7 +64,7 @@ pub struct FittedRuns {
 
 /// A constant that the profiles with the indices `profiles` share.
 struct Shared<'a> {
-    knob: &'static Knob,
+    knob: &'static FittedConstant,
     owner: &'a str,
     prior: f64,
     spread: f64,
@@ -162,7 +162,7 @@ fn place(starts: &[Profile], run: &MeasuredRun) -> Result<usize, EngineError> {
 
 /// Returns the factor on a constant's spread: [`UNMEASURED`] for a constant of a card of which only the data sheet is
 /// known, otherwise 1.
-fn widened(knob: &Knob, start: &Profile) -> f64 {
+fn widened(knob: &FittedConstant, start: &Profile) -> f64 {
     let is_measured =
         card(&start.card).is_ok_and(|card| card.is_some_and(|card| card.operations.is_some()));
     if knob.scope == Scope::Card && !is_measured { UNMEASURED } else { 1.0 }
@@ -171,7 +171,7 @@ fn widened(knob: &Knob, start: &Profile) -> f64 {
 /// Returns the constants of all profiles that have runs, each once.
 fn shared<'a>(starts: &'a [Profile], used: &dyn Fn(&usize) -> bool) -> Vec<Shared<'a>> {
     let mut all: Vec<Shared<'a>> = Vec::new();
-    for knob in &KNOBS {
+    for knob in &FITTED_CONSTANTS {
         for (at, start) in starts.iter().enumerate().filter(|(at, _)| used(at)) {
             let owner = knob.owner(start);
             let known = |it: &&mut Shared<'_>| it.knob.name == knob.name && it.owner == owner;
@@ -197,7 +197,7 @@ fn shared<'a>(starts: &'a [Profile], used: &dyn Fn(&usize) -> bool) -> Vec<Share
 }
 
 fn bits(profile: &Profile) -> Vec<u64> {
-    KNOBS.iter().map(|knob| knob.get(profile).to_bits()).collect()
+    FITTED_CONSTANTS.iter().map(|knob| knob.get(profile).to_bits()).collect()
 }
 
 /// Returns the robust errors of a run, in scatters; `None` if the engine cannot start with its configuration.

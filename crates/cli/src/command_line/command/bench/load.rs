@@ -106,8 +106,7 @@ const PARTS: u32 = 32;
 /// time:
 ///
 /// - `linear`: from + (to - from) * i / N. With more requests per second, the index grows faster. Over time, this ramp
-/// is
-///   exponential, so one exponential stage is exactly equal.
+///   is exponential, so one exponential stage is exactly equal.
 /// - `exponential`: from * (to / from)^(i / N). No stage has this form, so it becomes `PARTS` linear stages with equal
 ///   numbers of requests.
 ///

@@ -15,7 +15,7 @@ pub enum Scope {
 
 /// A constant that can be fitted, and how far the fit may move it: 90 % are expected within 1.6 spreads of the
 /// value before the fit.
-pub struct Knob {
+pub struct FittedConstant {
     /// The key in a profile's `steps`.
     pub name: &'static str,
     /// The profiles that share it.
@@ -28,7 +28,7 @@ pub struct Knob {
 
 macro_rules! knob {
     ($name:ident, $scope:ident, $spread:expr) => {
-        Knob {
+        FittedConstant {
             name: stringify!($name),
             scope: Scope::$scope,
             spread: $spread,
@@ -39,7 +39,7 @@ macro_rules! knob {
 
 /// All constants that are fitted. The spread of a card's factor is the scatter of single operations between
 /// sizes and versions (`data/cards`). The times of the host are only known in their order of magnitude.
-pub static KNOBS: [Knob; 12] = [
+pub static FITTED_CONSTANTS: [FittedConstant; 12] = [
     knob!(bandwidth_factor, Card, 0.04),
     knob!(products_factor, Card, 0.10),
     knob!(kv_factor, Card, 0.06),
@@ -54,7 +54,7 @@ pub static KNOBS: [Knob; 12] = [
     knob!(front_us, Engine, 0.8),
 ];
 
-impl Knob {
+impl FittedConstant {
     /// Returns the constant of a profile; 1 if the profile has no `steps`.
     pub fn get(&self, profile: &Profile) -> f64 {
         profile.steps.clone().map_or(1.0, |mut steps| *(self.of)(&mut steps))

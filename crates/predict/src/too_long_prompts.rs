@@ -9,7 +9,7 @@ use inferometer_model::record::Record;
 
 /// The cells with such prompts so far.
 #[derive(Default)]
-pub struct NoRoom(Vec<Cell>);
+pub struct TooLongPrompts(Vec<Cell>);
 
 struct Cell {
     cell: CellPlan,
@@ -20,7 +20,7 @@ struct Cell {
     limits: Limits,
 }
 
-impl NoRoom {
+impl TooLongPrompts {
     /// Adds the records of a pass.
     pub fn add(&mut self, cell: CellPlan, limits: Limits, records: &[Record]) {
         let of = |record: &Record| {
