@@ -222,6 +222,25 @@ impl PassPlan {
         }
     }
 
+    /// The same arrivals, `factor` times as fast. `None` if arrivals depend on the ends of requests, or if the rate has
+    /// stages.
+    pub fn faster(&self, factor: f64) -> Option<Self> {
+        let mut faster = self.clone();
+        let bound = match &mut faster {
+            Self::Open { rate: Level::Constant(rate), bound, .. } => {
+                *rate *= factor;
+                bound
+            }
+            Self::Replay { speed, bound, .. } => {
+                *speed *= factor;
+                bound
+            }
+            _ => return None,
+        };
+        bound.duration = bound.duration.map(|duration| duration.div_f64(factor));
+        Some(faster)
+    }
+
     /// The rate or the number in flight, if it is constant: the load of a trial of a search.
     pub fn constant_load(&self) -> Option<f64> {
         match self {

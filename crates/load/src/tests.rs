@@ -31,6 +31,30 @@ fn a_closed_loop_makes_the_next_request_due_when_one_ends() {
 }
 
 #[test]
+fn a_faster_load_has_the_same_arrivals_at_shorter_times() {
+    let dues = |pass: &PassPlan| -> Vec<f64> {
+        let mut load = load_model(pass, 7);
+        std::iter::from_fn(|| {
+            let Due::At(due) = load.next_due() else { return None };
+            load.take();
+            Some(due.0 as f64)
+        })
+        .collect()
+    };
+    let of_time = Bound { requests: None, duration: Some(Duration::from_secs(3)) };
+    for bound in [Bound::requests(50), of_time] {
+        let pass = PassPlan::open(20.0, bound);
+        let faster = pass.faster(1.25).expect("an open load");
+        let (dues, faster) = (dues(&pass), dues(&faster));
+        assert!(dues.len() > 10 && dues.len() == faster.len(), "{} {}", dues.len(), faster.len());
+        for (due, sooner) in dues.iter().zip(&faster) {
+            assert!((due / 1.25 - sooner).abs() < 10.0, "{due} {sooner} ns");
+        }
+    }
+    assert_eq!(PassPlan::closed(4, Bound::requests(50)).faster(1.25), None);
+}
+
+#[test]
 fn a_closed_loop_starts_no_more_than_its_count() {
     let mut load = Closed::new(&8.into(), Bound::requests(2));
     load.take();

@@ -52,7 +52,7 @@ pub fn ab(run: &AbRun, configs: [&EngineConfig; 2]) -> Result<PredictedAb, Predi
     play(run, &configs, &mut |side, begin, records| {
         time.requests += records.len();
         time.span += span(&records);
-        stored[side.index()].pass(begin, records, &[code::CHUNKS_ARE_NOT_TOKENS])
+        stored[side.index()].pass(begin, records, &[code::CHUNKS_ARE_NOT_TOKENS], None)
     })?;
     time.simulation = monotonic_now().since(began);
     let (mut blocks, mut summaries) = (Vec::new(), Vec::new());

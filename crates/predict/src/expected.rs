@@ -7,7 +7,7 @@ use std::str::FromStr;
 use inferometer_analysis::prediction::PassPrediction;
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::confidence::{MeasuredOn, card_in_words};
-use inferometer_engine::fit::runs::play_run;
+use inferometer_engine::fit::runs::{MeasuredRun, play_run, play_slower};
 use inferometer_engine::profile::Profile;
 use inferometer_engine::{EngineConfig, Weights, choose};
 use inferometer_model::cell::CellPlan;
@@ -125,6 +125,11 @@ pub fn expected(run: &StoredRun, profile: Option<&Profile>) -> Result<Expected, 
             lengths: pass.cell,
             in_flight: pass.in_flight,
             kind: LoadKind::of(&pass.run.pass),
+            slower: &|factor| {
+                let MeasuredRun { config, pass: load, .. } = &pass.run;
+                play_slower(config, load, factor, |block_size| pass.run.requests(block_size))
+                    .ok()?
+            },
         };
         let measured_on = MeasuredOn::default();
         let held = with_ranges(&resolved, &measured_on, place, &found, &pass.run.measured);

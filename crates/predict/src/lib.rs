@@ -15,6 +15,8 @@ mod row;
 mod requests;
 mod too_long_prompts;
 
+mod slower;
+
 mod play;
 mod ranges;
 mod stored;

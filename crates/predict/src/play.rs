@@ -23,6 +23,7 @@ use crate::against::Against;
 use crate::error::PredictError;
 use crate::requests::Requests;
 use crate::row::{Row, row};
+use crate::slower::{FirstRequests, Repeatable};
 use crate::too_long_prompts::TooLongPrompts;
 
 /// A pass with its records.
@@ -30,6 +31,7 @@ pub(crate) struct PlayedPass {
     pub(crate) cell: CellPlan,
     pub(crate) pass: PassPlan,
     pub(crate) records: Vec<Record>,
+    pub(crate) repeatable: Repeatable,
 }
 
 /// A simulated plan.
@@ -150,9 +152,7 @@ pub fn play<'a>(
         for pass in &of_run {
             let asked = pass.run.requests(row.config.block_size.unwrap_or(16));
             let config = EngineConfig { noise: row.config.noise, ..pass.run.config.clone() };
-            let engine = Engine::new(config).map_err(PredictError::plan)?;
-            let engine = engine.with_noise_of(played.noise.take());
-            played.pass(plan, cell, pass.run.pass.clone(), engine, None, Box::new(asked))?;
+            played.pass(plan, cell, pass.run.pass.clone(), &config, None, Box::new(asked))?;
             played.measured.push((cell, pass.run.measured));
         }
         let block = against.and_then(|against| against.block(cell));
@@ -162,15 +162,13 @@ pub fn play<'a>(
             (None, false) => Vec::new(),
         };
         for pass in passes {
-            let engine = Engine::new(row.config.clone()).map_err(PredictError::plan)?;
-            let engine = engine.with_noise_of(played.noise.take());
-            let limits = engine.config().limits;
+            let limits = row.config.resolve().map_err(PredictError::plan)?.limits;
             let lengths: Box<dyn Iterator<Item = Lengths>> = match block {
                 Some(block) => Box::new(block.lengths(limits.max_model_len)),
                 None => lengths(cell, row.mean_output, pass_requests(&pass)),
             };
             let asked = Box::new(lengths.map(EngineRequest::from));
-            played.pass(plan, cell, pass, engine, requests.as_mut(), asked)?;
+            played.pass(plan, cell, pass, &row.config, requests.as_mut(), asked)?;
             if let Some(PlayedPass { records, .. }) = played.passes.last() {
                 too_long_prompts.add(cell, limits, records);
             }
@@ -200,17 +198,21 @@ impl Played<'_> {
         plan: &Plan,
         cell: CellPlan,
         pass: PassPlan,
-        mut engine: Engine,
+        config: &EngineConfig,
         requests: Option<&mut Requests>,
         mut asked: Box<dyn Iterator<Item = EngineRequest> + '_>,
     ) -> Result<(), PredictError> {
         let number = self.passes.len() as u32;
         let place = PassContext { cell, pass: &pass, number, streamed: plan.sampling.stream };
+        let engine = Engine::new(config.clone()).map_err(PredictError::plan)?;
+        let mut engine = engine.with_noise_of(self.noise.take());
+        let mut first = FirstRequests::default();
         // The seed is that of the first repeat of a run.
         let mut load = load_model(&pass, pass.seed(plan.seed, cell, 1));
         let mut play = |asked: &mut dyn Iterator<Item = EngineRequest>| {
             let began = monotonic_now();
-            let played = simulate_pass(&mut engine, &mut *load, asked, place);
+            let mut asked = asked.inspect(|request| first.add(request));
+            let played = simulate_pass(&mut engine, &mut *load, &mut asked, place);
             self.simulation += monotonic_now().since(began);
             played.records(place)
         };
@@ -238,7 +240,8 @@ impl Played<'_> {
             let finding = Finding::of(code::ITL_IS_A_MEAN, message);
             self.findings.push(finding.at(format!("{cell}, {pass}")));
         }
-        self.passes.push(PlayedPass { cell, pass, records });
+        let repeatable = Repeatable::new(config, &pass, first);
+        self.passes.push(PlayedPass { cell, pass, records, repeatable });
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
 
 /// The facts of a pass that its ranges depend on.
-pub(crate) struct PassPlace {
+pub(crate) struct PassPlace<'a> {
     /// Its load, in words.
     pub load: String,
     /// The lengths of its requests, or their means.
@@ -18,6 +18,8 @@ pub(crate) struct PassPlace {
     pub in_flight: u64,
     /// The kind of its load.
     pub kind: LoadKind,
+    /// Returns its figures on an engine on which everything takes this many times as long; `None` if that is not known.
+    pub slower: &'a dyn Fn(f64) -> Option<RunFigures>,
 }
 
 /// The kind of a load. It decides which errors the figures have.
@@ -71,7 +73,7 @@ const SERVED: f64 = 0.95;
 pub(crate) fn with_ranges(
     resolved: &ResolvedConfig,
     measured_on: &MeasuredOn,
-    place: PassPlace,
+    place: PassPlace<'_>,
     found: &RunFigures,
     measured: &RunFigures,
 ) -> PassPrediction {
@@ -83,6 +85,10 @@ pub(crate) fn with_ranges(
     if is_full {
         columns[0] = ErrorColumn::Latency;
     }
+    let of_speed = match sure.is_calibrated(ErrorColumn::Tpot) {
+        true => changes_by_speed(place.slower, sure.interval(ErrorColumn::Tpot, 1.0)),
+        false => [None; 5],
+    };
     let (found, measured) = (found.values(), measured.values());
     let figures = std::array::from_fn(|at| {
         let (predicted, column) = (found[at]?, columns[at]);
@@ -90,7 +96,7 @@ pub(crate) fn with_ranges(
         let is_of_queue = RunFigures::NAMES[at].starts_with("ttft") && is_full;
         let calibrated = sure.is_calibrated(column) && !is_of_queue;
         let interval = match calibrated {
-            true => sure.interval(column, predicted),
+            true => widened(sure.interval(column, predicted), predicted, of_speed[at]),
             false => sure.guess(predicted),
         };
         let figure =
@@ -98,6 +104,27 @@ pub(crate) fn with_ranges(
         Some(figure.against(measured[at]))
     });
     PassPrediction::of(place.load, figures)
+}
+
+/// The factors by which each figure changes if the speed of the engine is at either end of its range.
+fn changes_by_speed(
+    slower: &dyn Fn(f64) -> Option<RunFigures>,
+    range: [f64; 2],
+) -> [Option<[f64; 2]>; 5] {
+    let figures = |factor| Some(slower(factor)?.values());
+    let (Some(predicted), [Some(fast), Some(slow)]) = (figures(1.0), range.map(figures)) else {
+        return [None; 5];
+    };
+    std::array::from_fn(|at| {
+        let predicted = predicted[at].filter(|predicted| *predicted > 0.0)?;
+        Some([fast[at]? / predicted, slow[at]? / predicted])
+    })
+}
+
+/// The smallest range that contains a range and the figure multiplied by each of the factors.
+fn widened([low, high]: [f64; 2], predicted: f64, factors: Option<[f64; 2]>) -> [f64; 2] {
+    let values = factors.unwrap_or([1.0; 2]).map(|factor| predicted * factor);
+    [values.into_iter().fold(low, f64::min), values.into_iter().fold(high, f64::max)]
 }
 
 #[cfg(test)]

@@ -204,7 +204,7 @@ pub fn search(
         player.cell(cell, &mut |begin, records| {
             time.requests += records.len();
             time.span += span(&records);
-            stored.pass(begin, records, &[code::CHUNKS_ARE_NOT_TOKENS])
+            stored.pass(begin, records, &[code::CHUNKS_ARE_NOT_TOKENS], None)
         })?;
     }
     time.simulation = monotonic_now().since(began);

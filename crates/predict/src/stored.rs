@@ -30,6 +30,7 @@ use crate::measured_runs::figures_of;
 use crate::play::{Played, PlayedPass};
 use crate::ranges::{LoadKind, PassPlace, with_ranges};
 use crate::row::{Row, constant_extra_cost};
+use crate::slower::Repeatable;
 
 /// Stores the records and computes the results, as `run` does.
 pub fn store(
@@ -45,11 +46,18 @@ pub fn store(
     // lengths come from the log, so they may be shorter than requested.
     let expected = [code::CHUNKS_ARE_NOT_TOKENS, code::OUTPUT_SHORTER_THAN_ASKED];
     let expected = if played.of_log { &expected[..] } else { &expected[..1] };
-    for (number, PlayedPass { cell, pass, records }) in (0..).zip(played.passes) {
+    for (number, PlayedPass { cell, pass, records, repeatable }) in (0..).zip(played.passes) {
         let begin = PassBegin { pass: number, cell, plan: pass, repeat: 1 };
-        stored.pass(&begin, records, expected)?;
+        stored.pass(&begin, records, expected, Some(repeatable))?;
     }
     stored.finish(&played.rows, &played.measured, played.workload_hash)
+}
+
+/// The load of a stored pass.
+struct StoredLoad {
+    kind: LoadKind,
+    /// Simulates the pass again, if its ranges are to include the effects of another speed of the engine.
+    repeatable: Option<Repeatable>,
 }
 
 /// Stores a prediction, pass by pass.
@@ -60,8 +68,8 @@ pub struct StoredPrediction {
     pub grid: Grid,
     /// The findings so far.
     pub findings: Vec<Finding>,
-    /// For each pass so far: its cell and the kind of its load.
-    kinds: Vec<(CellPlan, LoadKind)>,
+    /// For each pass so far: its cell and its load.
+    loads: Vec<(CellPlan, StoredLoad)>,
 }
 
 impl StoredPrediction {
@@ -81,11 +89,12 @@ impl StoredPrediction {
             .map_err(|error| PredictError::plan(format!("store (--store): {error}")))?;
         let mut recording = Recording::begin(store, &header, Counter::None)?;
         recording.traced = true;
-        let (grid, findings, kinds) = (Grid::default(), Vec::new(), Vec::new());
-        Ok(Self { header, recording, grid, findings, kinds })
+        let (grid, findings, loads) = (Grid::default(), Vec::new(), Vec::new());
+        Ok(Self { header, recording, grid, findings, loads })
     }
 
-    /// Stores a pass. Findings about its records with a code in `expected` are left out.
+    /// Stores a pass. Findings about its records with a code in `expected` are left out. Ranges of a pass that is
+    /// `repeatable` include the effects of another speed of the engine.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -94,6 +103,7 @@ impl StoredPrediction {
         begin: &PassBegin,
         records: Vec<Record>,
         expected: &[Code],
+        repeatable: Option<Repeatable>,
     ) -> Result<(), PredictError> {
         let plan = &self.header.plan;
         let beside = (None, Observed::default());
@@ -105,7 +115,8 @@ impl StoredPrediction {
         let unexpected = found.filter(|finding| !finding.is_one_of(expected));
         self.findings.extend(unexpected.cloned());
         self.grid.add(begin.cell, result);
-        self.kinds.push((begin.cell, LoadKind::of(&begin.plan)));
+        let load = StoredLoad { kind: LoadKind::of(&begin.plan), repeatable };
+        self.loads.push((begin.cell, load));
         Ok(())
     }
 
@@ -119,7 +130,7 @@ impl StoredPrediction {
         measured: &[(CellPlan, RunFigures)],
         workload_hash: Option<String>,
     ) -> Result<(Summary, RunId, Traces), PredictError> {
-        let Self { header, recording, grid, findings, kinds } = self;
+        let Self { header, recording, grid, findings, loads } = self;
         let facts = RunFacts {
             run_id: recording.run().to_string(),
             started_at: rfc3339(header.started_unix_ns),
@@ -135,7 +146,7 @@ impl StoredPrediction {
             ranks: Vec::new(),
         };
         let mut summary = summarise(facts, &grid, findings);
-        add_predictions(&mut summary, rows, &kinds, measured)?;
+        add_predictions(&mut summary, rows, &loads, measured)?;
         summary.errors = error_summaries(&summary.cells);
         let run = recording.finish(&summary, Ending::Complete, RunState::Complete)?;
         Ok((summary, run, grid.traces))
@@ -146,7 +157,7 @@ impl StoredPrediction {
 fn add_predictions(
     summary: &mut Summary,
     rows: &[(CellPlan, Row, Option<&Columns>)],
-    kinds: &[(CellPlan, LoadKind)],
+    loads: &[(CellPlan, StoredLoad)],
     of_passes: &[(CellPlan, RunFigures)],
 ) -> Result<(), PredictError> {
     let mut compared = Vec::new();
@@ -156,7 +167,7 @@ fn add_predictions(
             continue;
         };
         let found = cell.columns();
-        let passes = passes_of(cell, row, &of_cell(kinds, place), &of_cell(of_passes, place))?;
+        let passes = passes_of(cell, row, &of_cell(loads, place), &of_cell(of_passes, place))?;
         cell.prediction = CellPrediction {
             measured: measured.copied(),
             error_pct: measured
@@ -173,30 +184,32 @@ fn add_predictions(
 }
 
 /// The values of a cell's passes, in their order.
-fn of_cell<T: Copy>(all: &[(CellPlan, T)], cell: CellPlan) -> Vec<T> {
-    all.iter().filter(|known| known.0 == cell).map(|known| known.1).collect()
+fn of_cell<T>(all: &[(CellPlan, T)], cell: CellPlan) -> Vec<&T> {
+    all.iter().filter(|known| known.0 == cell).map(|known| &known.1).collect()
 }
 
-/// The predicted figures of each pass; `kinds` and `measured` have one value per pass. Empty if nothing was measured
+/// The predicted figures of each pass; `loads` and `measured` have one value per pass. Empty if nothing was measured
 /// and the profile has no step model.
 fn passes_of(
     cell: &Cell,
     row: &Row,
-    kinds: &[LoadKind],
-    measured: &[RunFigures],
+    loads: &[&StoredLoad],
+    measured: &[&RunFigures],
 ) -> Result<Vec<PassPrediction>, PredictError> {
     let resolved = row.config.resolve().map_err(PredictError::plan)?;
     if resolved.profile.steps.is_none() && measured.is_empty() {
         return Ok(Vec::new());
     }
     let pass = |(at, pass): (usize, &PassSummary)| {
+        let load = loads.get(at);
         let place = PassPlace {
             load: pass.label(),
             lengths: lengths_of_pass(cell.plan(), pass),
             in_flight: pass.peak_concurrency.unwrap_or(1),
-            kind: kinds.get(at).copied().unwrap_or(LoadKind::Open { rate: None }),
+            kind: load.map_or(LoadKind::Open { rate: None }, |load| load.kind),
+            slower: &|factor| load?.repeatable.as_ref()?.slower(factor),
         };
-        let measured = measured.get(at).copied().unwrap_or_default();
+        let measured = measured.get(at).copied().copied().unwrap_or_default();
         with_ranges(&resolved, &row.measured_on, place, &figures_of(pass), &measured)
     };
     Ok(cell.passes.iter().enumerate().map(pass).collect())

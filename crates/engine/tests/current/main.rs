@@ -5,6 +5,7 @@ mod ahead;
 mod fitting;
 mod held_out;
 mod queueing;
+mod slower;
 mod stated;
 
 use inferometer_engine::EngineError;

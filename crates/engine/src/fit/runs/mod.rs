@@ -18,7 +18,7 @@ pub use fitted_constants::{FITTED_CONSTANTS, FittedConstant, Scope};
 pub use left_out::{
     ERROR_NAMES, RunError, column_errors, replicates, run_errors, run_provenances, signed_errors,
 };
-pub use play::{play_run, step_error};
+pub use play::{play_run, play_slower, step_error};
 pub use read::{Details, details, parse_runs, parse_steps};
 pub use search::{Determined, FittedRuns, fit_runs};
 

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use inferometer_load::load_model;
+use inferometer_load::{PassPlan, load_model};
 use inferometer_stats::percentile;
 
 use super::{MeasuredRun, MeasuredStep, RunFigures};
@@ -24,15 +24,49 @@ const SEEDS: u64 = 6;
 /// If the engine cannot start with the configuration.
 pub fn play_run(profile: &Profile, run: &MeasuredRun) -> Result<RunFigures, EngineError> {
     let config = EngineConfig { profile: profile.clone(), ..run.config.clone() };
-    let is_random = matches!(run.pass, inferometer_load::PassPlan::Open { .. });
-    let is_few = run.pass.requests().is_some_and(|requests| requests < FEW_REQUESTS);
+    play(&config, &run.pass, |block_size| run.requests(block_size))
+}
+
+/// Simulates a load on an engine on which everything takes `factor` times as long, and returns its figures. `requests`
+/// returns the requests for a number of tokens per KV block. Returns `None` if arrivals depend on the engine.
+///
+/// It simulates the engine as it is with arrivals that are `factor` times as fast, and multiplies all times by `factor`.
+///
+/// # Errors
+/// See [`play_run`].
+pub fn play_slower<Requests: Iterator<Item = EngineRequest>>(
+    config: &EngineConfig,
+    pass: &PassPlan,
+    factor: f64,
+    requests: impl Fn(u32) -> Requests,
+) -> Result<Option<RunFigures>, EngineError> {
+    let Some(faster) = pass.faster(factor) else { return Ok(None) };
+    let figures = play(config, &faster, requests)?;
+    let longer = |time: Option<f64>| time.map(|time| time * factor);
+    Ok(Some(RunFigures {
+        requests_per_s: figures.requests_per_s.map(|rate| rate / factor),
+        tpot_p50_ms: longer(figures.tpot_p50_ms),
+        ttft_p50_ms: longer(figures.ttft_p50_ms),
+        ttft_p99_ms: longer(figures.ttft_p99_ms),
+        e2e_p50_ms: longer(figures.e2e_p50_ms),
+    }))
+}
+
+/// Simulates a load, and returns the mean figures over its seeds.
+fn play<Requests: Iterator<Item = EngineRequest>>(
+    config: &EngineConfig,
+    pass: &PassPlan,
+    requests: impl Fn(u32) -> Requests,
+) -> Result<RunFigures, EngineError> {
+    let is_random = matches!(pass, PassPlan::Open { .. });
+    let is_few = pass.requests().is_some_and(|requests| requests < FEW_REQUESTS);
     let seeds = if is_random && is_few { SEEDS } else { 1 };
     let mut all = Vec::new();
     for seed in 0..seeds {
         let mut engine = Engine::new(config.clone())?;
-        let mut load = load_model(&run.pass, seed);
-        let (limit, _) = run.pass.limit();
-        let mut requests = run.requests(engine.config().block_size);
+        let mut load = load_model(pass, seed);
+        let (limit, _) = pass.limit();
+        let mut requests = requests(engine.config().block_size);
         let records =
             simulate_with(
                 &mut engine,
