@@ -28,7 +28,7 @@ impl Spec {
                 _ => mistakes.add(
                     "header",
                     format!(
-                        "number {} is not a header that can be added; write it as 'Name: \
+                        "header {} cannot be added; write it as 'Name: \
                         value'. This program sets the headers that frame a request (Host, \
                         Content-Length, ...)",
                         position + 1
@@ -39,7 +39,7 @@ impl Spec {
         if mistakes.0.is_empty() { Ok(headers) } else { Err(mistakes.0) }
     }
 
-    /// How long to wait for a server that runs elsewhere; absent: no wait.
+    /// How long to wait until a server is ready that the plan does not start; absent: no wait.
     ///
     /// # Errors
     /// When it is not a duration, or when there is no such server.
@@ -96,7 +96,7 @@ impl Spec {
                 let spread = self.spread(&first, urls.collect(), workload, mistakes);
                 return self.served(first, spread, dialect, mistakes);
             }
-            // Mistakes in it are reported where it is resolved.
+            // `launch` reports the mistakes in `server`.
             (None, Some(server)) => server.resolve().map_or_else(
                 |_| Url::plain("", 0),
                 |launch| Url::plain(launch.reached_at(), launch.port.unwrap_or(0)),
@@ -193,7 +193,7 @@ impl Spec {
             ("header", self.header.is_some()),
             ("api_key_env", self.api_key_env.is_some()),
             ("ca_cert", self.ca_cert.is_some()),
-            ("insecure", self.insecure.is_some()),
+            ("insecure", self.insecure == Some(true)),
             ("client_cert", self.client_cert.is_some()),
             ("client_key", self.client_key.is_some()),
             ("proxy", self.proxy.is_some()),
@@ -227,24 +227,24 @@ impl Spec {
     }
 }
 
-/// The names of texts in a body that usually hold a secret, at any depth.
+/// The names of fields in a JSON body that usually hold a secret and that have a text, at any depth.
 fn secret_fields(body: &Map<String, Json>) -> Vec<String> {
-    let is_secret = |name: &str| {
-        let short = ["token", "auth", "authorization"];
-        names_a_secret(name) || short.iter().any(|known| name.eq_ignore_ascii_case(known))
-    };
-    let mut found = Vec::new();
-    for (name, value) in body {
-        match value {
-            Json::String(text) if !text.is_empty() && is_secret(name) => found.push(name.clone()),
-            Json::Object(fields) => found.extend(secret_fields(fields)),
-            Json::Array(values) => {
-                found.extend(values.iter().filter_map(Json::as_object).flat_map(secret_fields))
-            }
-            _ => {}
-        }
+    let mut names: Vec<String> =
+        body.iter().flat_map(|(name, value)| secrets_in(name, value)).collect();
+    names.dedup();
+    names
+}
+
+fn secrets_in(name: &str, value: &Json) -> Vec<String> {
+    let short = ["token", "auth", "authorization"];
+    let is_secret =
+        || names_a_secret(name) || short.iter().any(|known| name.eq_ignore_ascii_case(known));
+    match value {
+        Json::String(text) if !text.is_empty() && is_secret() => vec![name.to_owned()],
+        Json::Object(fields) => secret_fields(fields),
+        Json::Array(values) => values.iter().flat_map(|value| secrets_in(name, value)).collect(),
+        _ => Vec::new(),
     }
-    found
 }
 
 fn is_header(name: &str, value: &str) -> bool {
