@@ -1,7 +1,7 @@
 //! The framing of a response alone, head first: no panic, and the same head, body and end or the same refusal
 //! however it is cut. The first byte says whether the answer is one to HEAD.
 
-use inferometer_wire::http::{Ended, Head, Piece, ResponseParser};
+use inferometer_wire::http::{Head, MessageEnd, Piece, ResponseParser};
 
 pub fn check(bytes: &[u8]) {
     let Some((form, bytes)) = bytes.split_first() else { return };
@@ -18,7 +18,7 @@ struct Message {
     status: Option<u16>,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
-    ended: Ended,
+    ended: MessageEnd,
     keep_alive: bool,
 }
 

@@ -3,7 +3,7 @@
 use inferometer_metrics::{Definition, Timeline, Value};
 use inferometer_stats::{Distribution, Pool, Sample, Weighted, weighted_percentile};
 
-use crate::interval::{Layout, Part, Series};
+use crate::interval::{Contribution, Layout, Series};
 
 /// The values of one metric, and the requests that they belong to.
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ pub(crate) enum Column {
     /// One value per request, and the place of each request in the course of the pass.
     Requests(Sample, Vec<u32>),
     /// Several values per request. For each request: what it contributes, and its number of samples.
-    Pooled(Pool, Vec<(Part, u32)>),
+    Pooled(Pool, Vec<(Contribution, u32)>),
 }
 
 impl Column {
@@ -35,7 +35,7 @@ impl Column {
             (Value::Pooled(append), Self::Pooled(pool, parts)) => {
                 let added = pool.add_request(|values| append(timeline, values));
                 if let (Some(at), true) = (at, added.weight > 0.0) {
-                    let part = Part { at, total: added.total, weight: added.weight };
+                    let part = Contribution { at, total: added.total, weight: added.weight };
                     parts.push((part, added.samples as u32));
                 }
             }
@@ -111,9 +111,9 @@ impl Column {
 }
 
 /// The parts of values that are one per request; absent if there are too many to keep.
-fn of_requests(sample: &Sample, places: &[u32]) -> Option<Vec<Part>> {
+fn of_requests(sample: &Sample, places: &[u32]) -> Option<Vec<Contribution>> {
     let values = sample.values().filter(|values| values.len() == places.len())?;
-    let part = |(&total, &at): (&f64, &u32)| Part { at, total, weight: 1.0 };
+    let part = |(&total, &at): (&f64, &u32)| Contribution { at, total, weight: 1.0 };
     Some(values.iter().zip(places).map(part).collect())
 }
 
@@ -133,7 +133,7 @@ fn weights_below(samples: &[Weighted], counts: &[usize], value: f64) -> Vec<f64>
 fn add_intervals(
     found: &mut Distribution,
     layout: &Layout,
-    parts: Vec<Part>,
+    parts: Vec<Contribution>,
     below: impl Fn(f64) -> Vec<f64>,
     between: impl Fn([f64; 2], f64) -> Option<[f64; 2]>,
 ) {

@@ -1,6 +1,6 @@
 //! Collects the values of metrics of requests and tokens, over a pass or a class.
 
-use inferometer_metrics::{Definition, Gaps, Over, Timeline, registry};
+use inferometer_metrics::{CoveredRequests, Definition, Gaps, Timeline, registry};
 
 use crate::column::Column;
 use crate::distributions::Distributions;
@@ -32,7 +32,7 @@ impl PerRequest {
         }
         self.ranges.add(timeline, &self.columns);
         for (metric, column) in &mut self.columns {
-            if is_complete || metric.over == Over::Sent {
+            if is_complete || metric.over == CoveredRequests::Sent {
                 column.add(metric, timeline, at);
             }
         }

@@ -1,8 +1,8 @@
 //! Computes the ranges of figures from the widths of arrivals: each value of a request lies between two
 //! ends, so each statistic lies between that of the lower ends and that of the upper ends.
 
+use inferometer_metrics::{CoveredRequests, Timeline};
 use inferometer_metrics::{Definition, Slack, Statistic, Widths};
-use inferometer_metrics::{Over, Timeline};
 use inferometer_stats::{Distribution, RELATIVE_ERROR, Weighted};
 
 use crate::column::Column;
@@ -41,7 +41,7 @@ impl RangeFold {
         let is_complete = timeline.record.outcome.is_complete();
         for (metric, column) in columns {
             let Some(bound) = metric.bound else { continue };
-            if !is_complete && metric.over == Over::Completed {
+            if !is_complete && metric.over == CoveredRequests::Completed {
                 continue;
             }
             self.slacks.clear();

@@ -31,7 +31,7 @@ impl HasStay for Stay {
 
 /// The part of a trial that counts, by the indices of its requests in the order of their due times.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Counted {
+pub(crate) struct CountedPart {
     /// The first request that counts.
     pub startup: usize,
     /// The first request of the drain.
@@ -55,7 +55,7 @@ const GROWS: f64 = 1.1;
 const SETTLED_PART: usize = 4;
 
 /// Which requests of a trial count. `rows` are in the order of their due times.
-pub(crate) fn counted<R: HasStay>(rows: &[R]) -> Counted {
+pub(crate) fn counted<R: HasStay>(rows: &[R]) -> CountedPart {
     let latency_s = median_latency_s(rows);
     let due = |row: Option<&R>| row.map_or(Nanos::ZERO, |row| row.stay().due);
     let [first, last] = [due(rows.first()), due(rows.last())];
@@ -66,7 +66,7 @@ pub(crate) fn counted<R: HasStay>(rows: &[R]) -> Counted {
     let end = rows.partition_point(|row| at(row) <= until);
     // If latencies exceed the time over which requests arrived, the later half counts.
     let steady = end.saturating_sub(startup);
-    Counted {
+    CountedPart {
         startup,
         end: if steady > 0 { end } else { rows.len() },
         latency_s,

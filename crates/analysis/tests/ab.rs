@@ -1,8 +1,8 @@
 //! The procedure against blocks whose truth is known: how often it errs, what it finds, and what ends it.
 
 use inferometer_analysis::ab::{
-    Ab, AbAnswer, AbDecision, AbSide, Block, BlockFold, Ended, FEWEST_PAIRS, Next, Side, Sides,
-    estimate, order,
+    Ab, AbAnswer, AbDecision, AbEnding, AbSide, Block, BlockFold, FEWEST_PAIRS, NextStep, Side,
+    Sides, estimate, order,
 };
 use inferometer_analysis::compare::{Met, RowVerdict, parse_gate};
 use inferometer_load::{Bound, PassPlan};
@@ -84,7 +84,7 @@ fn played(plan: &AbPlan, trial: u64, mut world: World, effect: f64) -> AbAnswer 
     let mut comparison = Ab::new(plan, 32, 1_000, (trial, &salt));
     let mut blocks: [Vec<Block>; 2] = Default::default();
     let mut at = 0.0;
-    while let Next::Pair { number, order } = comparison.next() {
+    while let NextStep::Pair { number, order } = comparison.next() {
         for side in order {
             let log = world.next(side) + if side == Side::B { effect.ln() } else { 0.0 };
             let values = plan.figures.iter().map(|_| Some(100.0 * log.exp())).collect();
@@ -200,7 +200,7 @@ fn what_ends_a_comparison_is_its_answer_its_requests_or_its_time() {
     let of = |plan: &AbPlan| played(plan, 1, world(), 1.0);
     let short = AbPlan { max_requests: 32 * 2 * 12 + 63, ..plan(&["output_tokens_per_s"]) };
     let answer = of(&short);
-    assert_eq!((answer.pairs, answer.ended_by), (12, Ended::MaxRequests));
+    assert_eq!((answer.pairs, answer.ended_by), (12, AbEnding::MaxRequests));
     assert_eq!((answer.decision, answer.requests), (AbDecision::Undecided, 768));
     assert!(answer.needs_pairs.is_some_and(|pairs| pairs > 12), "{answer:?}");
     assert!(answer.sentence.starts_with("Undecided"), "{}", answer.sentence);
@@ -211,13 +211,13 @@ fn what_ends_a_comparison_is_its_answer_its_requests_or_its_time() {
     };
     let answer = of(&slow);
     // Each block takes a second: after seven of them the fourth pair is played to its end.
-    assert_eq!((answer.pairs, answer.ended_by), (4, Ended::MaxTime));
+    assert_eq!((answer.pairs, answer.ended_by), (4, AbEnding::MaxTime));
     let mut none = Ab::new(&short, 1, 1_000, (1, ""));
-    while let Next::Pair { number, .. } = none.next() {
+    while let NextStep::Pair { number, .. } = none.next() {
         let without = block(number, 0.0, vec![None]);
         none.tell([&without, &without]);
     }
-    assert_eq!((none.pairs(), none.next()), (8, Next::Ends(Ended::NoFigure)));
+    assert_eq!((none.pairs(), none.next()), (8, NextStep::Ends(AbEnding::NoFigure)));
     let quiet = played(&plan(&["ttft_p50"]), 1, World::new(1, [0.0; 2], [0.0, 0.001]), 1.2);
     assert_eq!((quiet.decision, quiet.pairs), (AbDecision::AFaster, FEWEST_PAIRS as u32));
     assert!(
@@ -299,7 +299,7 @@ fn a_pair_of_which_one_block_is_missing_counts_for_nothing() {
     let given = given(&sides, [&a, &b], (0, ""));
     let answer = AbAnswer::of(&ab, (CELL, &pass), 100, given);
     assert_eq!((answer.pairs, answer.blocks.len(), answer.requests), (1, 3, 96));
-    assert_eq!(answer.ended_by, Ended::Interrupted);
+    assert_eq!(answer.ended_by, AbEnding::Interrupted);
     assert!((answer.figures[0].ratio.expect("a ratio") - 1.1).abs() < 1e-12);
     assert_eq!(answer.figures[0].ratio_ci, None);
     assert_eq!(answer.needs_pairs, Some(FEWEST_PAIRS as u64), "the minimum for a decision");

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use inferometer_analysis::ab::{Ab, AbAnswer, AbDecision, AbSide, Block, Ended, Next, Side, Sides};
+use inferometer_analysis::ab::{
+    Ab, AbAnswer, AbDecision, AbEnding, AbSide, Block, NextStep, Side, Sides,
+};
 use inferometer_analysis::compare::{Condition, Met, parse_gate};
 use inferometer_load::{Bound, PassPlan};
 use inferometer_metrics::slo::quantity;
@@ -34,7 +36,7 @@ fn played(
     let mut comparison = Ab::new(plan, 32, 1_000, (1, "")).with_gate(gate);
     let mut blocks: [Vec<Block>; 2] = Default::default();
     let mut at = 0;
-    while let Next::Pair { number, order } = comparison.next() {
+    while let NextStep::Pair { number, order } = comparison.next() {
         for side in order {
             let (started, ended) = (Nanos(at), Nanos(at + 1_000_000_000));
             let values = vec![value(side, number)];
@@ -77,11 +79,11 @@ fn slower() -> impl FnMut(Side, u32) -> Option<f64> {
 #[test]
 fn it_goes_on_while_a_condition_on_the_figure_that_decides_is_open() {
     let known = played(&plan(), &[], slower()).0;
-    assert_eq!((known.decision, known.ended_by), (AbDecision::AFaster, Ended::Known));
+    assert_eq!((known.decision, known.ended_by), (AbDecision::AFaster, AbEnding::Known));
     let gate = parse_gate("output_tokens_per_s>-5%").expect("a gate");
     let (judged, met) = played(&plan(), &gate, slower());
     assert!(judged.pairs > known.pairs, "{} and {} pairs", judged.pairs, known.pairs);
-    assert_eq!((judged.ended_by, met), (Ended::Known, vec![Met::Yes]));
+    assert_eq!((judged.ended_by, met), (AbEnding::Known, vec![Met::Yes]));
     // One that is far away is decided with the answer.
     let far = parse_gate("output_tokens_per_s>-30%").expect("a gate");
     let (judged, met) = played(&plan(), &far, slower());
@@ -90,7 +92,7 @@ fn it_goes_on_while_a_condition_on_the_figure_that_decides_is_open() {
     let open = parse_gate("output_tokens_per_s>-4%").expect("a gate");
     let few = AbPlan { max_requests: 32 * 2 * 30, ..plan() };
     let (judged, met) = played(&few, &open, slower());
-    assert_eq!((judged.pairs, judged.ended_by), (30, Ended::MaxRequests));
+    assert_eq!((judged.pairs, judged.ended_by), (30, AbEnding::MaxRequests));
     assert_eq!((judged.decision, met), (AbDecision::AFaster, vec![Met::Undecided]));
 }
 
@@ -101,7 +103,7 @@ fn the_time_that_a_comparison_may_take_counts_the_rests_between_its_blocks() {
     let noisy = |_, _| Some(100.0 * (0.3 * seed::normal(&mut rng)).exp());
     let (answer, _) = played(&plan, &[], noisy);
     // The third pair ends at 56 s, the fourth at 78 s.
-    assert_eq!((answer.pairs, answer.ended_by), (4, Ended::MaxTime));
+    assert_eq!((answer.pairs, answer.ended_by), (4, AbEnding::MaxTime));
     assert!(
         answer.sentence.starts_with("Undecided, because the time was up"),
         "{}",
@@ -117,7 +119,7 @@ fn a_server_that_answers_no_more_ends_it_and_the_pairs_before_are_kept() {
         (side == Side::A || pair <= 10).then_some(value)
     };
     let (answer, _) = played(&plan(), &[], dies);
-    assert_eq!((answer.pairs, answer.ended_by), (18, Ended::NoFigure));
+    assert_eq!((answer.pairs, answer.ended_by), (18, AbEnding::NoFigure));
     assert_eq!(answer.figures[0].pairs, 10);
     assert!(answer.sentence.contains("their requests did not complete"), "{}", answer.sentence);
 }

@@ -1,6 +1,6 @@
 //! How often the limits of a sweep err, by sweeps of servers whose curve is known and whose figures have errors.
 
-use inferometer_analysis::sweep::{Estimate, LevelTrial, NextLevel, Sweep, SweepAnswer};
+use inferometer_analysis::sweep::{FigureEstimate, LevelTrial, NextLevel, Sweep, SweepAnswer};
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::search::Over;
 use inferometer_plan::sweep::SweepPlan;
@@ -27,8 +27,8 @@ fn plan() -> SweepPlan {
 fn trial(
     asked: NextLevel,
     completed: u64,
-    requests_per_s: Option<Estimate>,
-    latency_ms: Option<Estimate>,
+    requests_per_s: Option<FigureEstimate>,
+    latency_ms: Option<FigureEstimate>,
 ) -> LevelTrial {
     let latency_s = latency_ms.map_or(1.0, |found| found.value / 1e3);
     LevelTrial {
@@ -51,9 +51,9 @@ fn trial(
 }
 
 /// A figure that was measured with a relative error.
-fn measured(value: f64, error: f64, rng: &mut ChaCha8Rng) -> Option<Estimate> {
+fn measured(value: f64, error: f64, rng: &mut ChaCha8Rng) -> Option<FigureEstimate> {
     let found = value * (1.0 + error * seed::normal(rng));
-    Some(Estimate { value: found, variance: (error * found).powi(2), degrees: 4.0 })
+    Some(FigureEstimate { value: found, variance: (error * found).powi(2), degrees: 4.0 })
 }
 
 /// Of a server with X = N / (a + b N), whose limit is 20.
@@ -101,7 +101,7 @@ fn a_server_that_fails_the_same_share_of_every_load_is_seldom_said_to_refuse_the
                     .count();
                 let completed = requests - failed as u64;
                 let exactly = |value: f64| {
-                    Some(Estimate { value, variance: (0.002 * value).powi(2), degrees: 4.0 })
+                    Some(FigureEstimate { value, variance: (0.002 * value).powi(2), degrees: 4.0 })
                 };
                 sweep.tell(trial(asked, completed, exactly(load), exactly(1e3)));
             }

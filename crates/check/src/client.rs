@@ -22,12 +22,12 @@ use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
 use inferometer_run::Network;
 use inferometer_run::event_loops::EventLoops;
-use inferometer_run::header::{self, Origin};
+use inferometer_run::header::{self, TimeOrigin};
 use inferometer_run::pass::{PassRunner, PlayedPass};
 use inferometer_run::record_queue::record_queue;
 use inferometer_run::recording::{Counter, Recording};
 use inferometer_store::{Ending, PassBegin, Store};
-use inferometer_truth::{Errors, ServerStats, Spread};
+use inferometer_truth::{ErrorSpread, Errors, ServerStats};
 use inferometer_wire::dialect::dialect;
 use serde_json::json;
 
@@ -108,7 +108,7 @@ fn passes(load: &ClientLoad) -> Result<PassRunner<EventLoops>, CheckError> {
             headers: Vec::new(),
             model: "truth".to_owned(),
         },
-        spread: inferometer_run::Spread::default(),
+        spread: inferometer_run::ServerSpread::default(),
         sends_ignore_eos: true,
         keep_text: false,
         reuse_connections: true,
@@ -160,7 +160,7 @@ fn recorded(
     let delay = summary.latency(&send_delay::DEFINITION);
     Ok(ClientMeasure {
         errors: None,
-        send_delay_us: delay.map_or_else(Spread::default, |delay| Spread {
+        send_delay_us: delay.map_or_else(ErrorSpread::default, |delay| ErrorSpread {
             p50: delay.p50 * 1e3,
             p99: delay.p99 * 1e3,
             max: delay.max * 1e3,
@@ -193,7 +193,7 @@ fn recording(
         model: "truth".to_owned(),
         ..Target::default()
     };
-    let origin = Origin::Clock(passes.net.now());
+    let origin = TimeOrigin::Clock(passes.net.now());
     let header = header::of_run(plan, target, Environment::default(), origin);
     Ok(Recording::begin(store, &header, Counter::None)?)
 }

@@ -1,6 +1,6 @@
 //! The results of `check`, as `check --json` prints them.
 
-use inferometer_truth::{ServerStats, Spread, Stamped};
+use inferometer_truth::{ErrorSpread, ServerStats, Stamped};
 use serde::{Deserialize, Serialize};
 
 /// The name and version of the document.
@@ -38,11 +38,11 @@ pub struct Level {
     /// Arrival of every token minus the instant at which the server sent it.
     pub arrival_error_us: Stamped,
     /// Width of the interval in which a token may have arrived.
-    pub arrival_width_us: Spread,
+    pub arrival_width_us: ErrorSpread,
     /// Token events whose read had no time stamp of the kernel.
     pub unstamped_events: u64,
     /// Delay from the end of the previous request, which makes the next one due, to its send.
-    pub send_delay_us: Spread,
+    pub send_delay_us: ErrorSpread,
     /// Client CPU seconds per million tokens at that pace, time stamps and records included.
     pub paced_client_cpu_s_per_mtok: f64,
     /// The same for the bare reader.
@@ -74,7 +74,7 @@ pub struct OpenLoop {
     /// Requests sent.
     pub requests: u64,
     /// Delay from the planned instant to the send.
-    pub send_delay_us: Spread,
+    pub send_delay_us: ErrorSpread,
     /// Mean number of processors that the client used.
     pub client_cores: f64,
 }
@@ -96,7 +96,7 @@ pub struct ClientMeasure {
     /// The errors; None if they were not measured.
     pub errors: Option<ClientErrors>,
     /// Delay from the due time to the send.
-    pub send_delay_us: Spread,
+    pub send_delay_us: ErrorSpread,
     /// TTFT, as the client reports it.
     pub ttft: Ttft,
     /// Requests completed.
@@ -131,7 +131,7 @@ pub struct ClientErrors {
     /// See [`Level`].
     pub arrival_us: Stamped,
     /// See [`Level`].
-    pub width_us: Spread,
+    pub width_us: ErrorSpread,
     /// See [`Level`].
     pub unstamped: u64,
 }

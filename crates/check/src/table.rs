@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use inferometer_truth::Spread;
+use inferometer_truth::ErrorSpread;
 
 use crate::document::{Document, Verdict};
 
@@ -81,7 +81,7 @@ pub fn text(document: &Document) -> String {
     out
 }
 
-fn spread(spread: &Spread) -> String {
+fn spread(spread: &ErrorSpread) -> String {
     format!("{:.0} / {:.0} / {:.0}", spread.p50, spread.p99, spread.max)
 }
 

@@ -34,7 +34,7 @@ impl CompareError {
 
 /// A comparison, and the results of its gate.
 #[derive(Debug, Serialize)]
-pub struct Judged {
+pub struct GatedComparison {
     /// The differences.
     #[serde(flatten)]
     pub comparison: Comparison,
@@ -65,16 +65,16 @@ pub fn compare(
     contender: &Subject,
     options: Options,
     conditions: &[Condition],
-) -> Result<Judged, CompareError> {
+) -> Result<GatedComparison, CompareError> {
     let comparison = compare_figures(baseline, contender, options).map_err(CompareError::new)?;
     let gate = judge(conditions, &comparison)
         .map_err(|error| CompareError::new(format!("--gate: {error}")))?;
     let runs = [baseline, contender].map(|subject| subject.runs().map(str::to_owned));
-    Ok(Judged { comparison, gate, runs })
+    Ok(GatedComparison { comparison, gate, runs })
 }
 
 /// The conditions of all gates with this result, in words.
-pub fn with_result(judged: &[Judged], met: Met) -> Vec<String> {
+pub fn with_result(judged: &[GatedComparison], met: Met) -> Vec<String> {
     let results = judged.iter().flat_map(|judged| &judged.gate);
     let found = results.filter(|result| result.met == met);
     let words = |result: &GateResult| {
@@ -88,7 +88,7 @@ pub fn with_result(judged: &[Judged], met: Met) -> Vec<String> {
 }
 
 /// The judgement over all gates; None if there is no condition. With `is_strict`, undecided conditions count as missed.
-pub fn judgement(judged: &[Judged], is_strict: bool) -> Option<Judgement> {
+pub fn judgement(judged: &[GatedComparison], is_strict: bool) -> Option<Judgement> {
     let results = || judged.iter().flat_map(|judged| &judged.gate);
     let (missed, open) = (with_result(judged, Met::No), with_result(judged, Met::Undecided));
     let why = || format!("undecided, more repeats are needed: {}", open.join("; "));

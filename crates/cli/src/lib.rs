@@ -93,7 +93,7 @@ pub use inferometer_engine::EngineConfig;
 pub use inferometer_metrics as metrics;
 pub use inferometer_plan::Plan;
 pub use inferometer_plan::spec::Spec;
-pub use inferometer_predict::{Against, PredictError, predict, read_against, search};
+pub use inferometer_predict::{MeasuredRows, PredictError, predict, read_against, search};
 pub use inferometer_run::{
     Context, Event, Events, Finished, Group, Host, Interrupt, LiveState, PlanError, ReportFiles,
     RunError, Shortfall, Strictness, Subscriber, judge, resolve,

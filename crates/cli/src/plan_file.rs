@@ -19,7 +19,7 @@ use crate::scenario;
 
 /// The origin of the keys that override a plan file.
 #[derive(Clone, Copy, Debug)]
-pub enum Place {
+pub enum OverrideOrigin {
     /// The flags of the command.
     Flags,
     /// The keywords or the mapping of a Python function.
@@ -30,11 +30,11 @@ pub enum Place {
 struct Places {
     file: Option<String>,
     given: BTreeSet<String>,
-    place: Place,
+    place: OverrideOrigin,
 }
 
 impl Places {
-    fn of(file: Option<&Path>, given: &Map<String, Value>, place: Place) -> Self {
+    fn of(file: Option<&Path>, given: &Map<String, Value>, place: OverrideOrigin) -> Self {
         let file = file.map(|path| path.display().to_string());
         Self { file, given: given.keys().cloned().collect(), place }
     }
@@ -42,8 +42,8 @@ impl Places {
     fn of_key(&self, key: &str) -> &str {
         match (&self.file, self.place) {
             (Some(file), _) if !self.given.contains(key) => file,
-            (_, Place::Flags) => "the flags",
-            (_, Place::Keywords) => "the keywords",
+            (_, OverrideOrigin::Flags) => "the flags",
+            (_, OverrideOrigin::Keywords) => "the keywords",
         }
     }
 
@@ -69,7 +69,7 @@ pub struct MultiTarget {
 pub fn merge_multi_target(
     file: Option<&Path>,
     given: Map<String, Value>,
-    place: Place,
+    place: OverrideOrigin,
 ) -> Result<(Spec, MultiTarget), PlanError> {
     let mut keys = file.map_or_else(|| Ok(Map::new()), read)?;
     let places = Places::of(file, &given, place);
@@ -103,7 +103,7 @@ pub fn merge_multi_target(
 pub fn merge(
     file: Option<&Path>,
     given: Map<String, Value>,
-    place: Place,
+    place: OverrideOrigin,
 ) -> Result<Spec, PlanError> {
     let mut keys = file.map_or_else(|| Ok(Map::new()), read)?;
     let places = Places::of(file, &given, place);
@@ -309,7 +309,7 @@ mod tests {
             ("[search]\nfrom = -inf", "`search.from` is -inf"),
         ] {
             std::fs::write(&path, text).expect("a file");
-            let error = merge(Some(&path), Map::new(), Place::Flags)
+            let error = merge(Some(&path), Map::new(), OverrideOrigin::Flags)
                 .expect_err("it is refused")
                 .to_string();
             assert!(error.contains(key), "{text}: {error}");

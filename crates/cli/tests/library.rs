@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use inferometer::compare::{Options, Subject, compare};
-use inferometer::export::{Job, What, format};
+use inferometer::export::{ExportedRows, Job, format};
 use inferometer::import::import;
 use inferometer::report::Report;
 use inferometer::{
@@ -92,7 +92,7 @@ fn requests_are_exported_and_results_of_other_tools_are_imported() {
     let job = Job {
         run: &stored,
         notes: &[],
-        what: What::Requests,
+        what: ExportedRows::Requests,
         pass: None,
         out: Some(&file),
         say: &|_| {},

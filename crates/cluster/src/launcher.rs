@@ -38,7 +38,7 @@ impl Launcher {
 
 /// The place of this process in its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RankPlace {
     /// The launcher that states this.
     pub launcher: Launcher,
     /// The rank of this process, from 0.
@@ -58,7 +58,7 @@ pub const MOST_RANKS: u32 = 100_000;
 
 /// What the variables of launchers state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum LauncherState {
     /// This process is the only one.
     Alone,
     /// This process works alone. A launcher has started others, but their number is unknown.
@@ -67,14 +67,14 @@ pub enum Found {
         note: &'static str,
     },
     /// This process is one of several.
-    Among(Place),
+    Among(RankPlace),
 }
 
 /// Returns the rank of this process and the number of ranks, if a launcher has started several.
 ///
 /// # Errors
 /// If a variable is wrong. The error names it and the reason.
-pub fn find(variables: Variables<'_>) -> Result<Found, String> {
+pub fn find(variables: Variables<'_>) -> Result<LauncherState, String> {
     let set = |name: &str| variables(name).filter(|value| !value.is_empty());
     let launchers = [
         (Launcher::Own, "INFEROMETER_RANK", "INFEROMETER_RANKS"),
@@ -92,7 +92,7 @@ pub fn find(variables: Variables<'_>) -> Result<Found, String> {
             // INFEROMETER_RANKS without a rank is normal in a Kubernetes Job, and in a process that works alone.
             (None, Some(size_text)) if launcher == Launcher::Own => {
                 if number(size, &size_text)? == 1 {
-                    return Ok(Found::Alone);
+                    return Ok(LauncherState::Alone);
                 }
             }
             (Some(_), None) => return Err(missing(rank, size)),
@@ -113,7 +113,7 @@ pub fn find(variables: Variables<'_>) -> Result<Found, String> {
     let Some(index) = set("JOB_COMPLETION_INDEX") else {
         return match set("INFEROMETER_RANKS") {
             Some(_) => Err(missing("INFEROMETER_RANKS", "INFEROMETER_RANK")),
-            None => Ok(Found::Alone),
+            None => Ok(LauncherState::Alone),
         };
     };
     let sizes = ["INFEROMETER_RANKS", "WORLD_SIZE"].map(|name| Some((name, set(name)?)));
@@ -125,7 +125,7 @@ pub fn find(variables: Variables<'_>) -> Result<Found, String> {
         [Some((name, size)), _] | [None, Some((name, size))] => {
             among(Launcher::Kubernetes, ("JOB_COMPLETION_INDEX", &index), (name, &size), &set)
         }
-        [None, None] => Ok(Found::SizeUnknown {
+        [None, None] => Ok(LauncherState::SizeUnknown {
             note: "JOB_COMPLETION_INDEX is set, but INFEROMETER_RANKS is not: this pod measures \
                 the whole plan alone. To share the plan among the pods of the job, set \
                 INFEROMETER_RANKS to the job's `completions`",
@@ -146,7 +146,7 @@ fn among(
     (rank_name, rank): (&str, &str),
     (size_name, size): (&str, &str),
     set: Variables<'_>,
-) -> Result<Found, String> {
+) -> Result<LauncherState, String> {
     let (rank, ranks) = (number(rank_name, rank)?, number(size_name, size)?);
     if ranks == 0 || ranks > MOST_RANKS {
         return Err(format!("{size_name}: {ranks} is not between 1 and {MOST_RANKS}"));
@@ -155,7 +155,7 @@ fn among(
         return Err(format!("{rank_name}: {rank} is not below {size_name}, which is {ranks}"));
     }
     if ranks == 1 {
-        return Ok(Found::Alone);
+        return Ok(LauncherState::Alone);
     }
     // The agent of torchrun listens at MASTER_PORT itself, unless it is configured not to.
     let is_taken = set("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|is| is == "True");
@@ -171,7 +171,7 @@ fn among(
         None => host(launcher, ranks, set)?,
     };
     let job = job(launcher, set);
-    Ok(Found::Among(Place { launcher, rank, ranks, host, port, job }))
+    Ok(LauncherState::Among(RankPlace { launcher, rank, ranks, host, port, job }))
 }
 
 const LOOPBACK: &str = "127.0.0.1";

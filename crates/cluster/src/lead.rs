@@ -18,7 +18,7 @@ use crate::message::{Challenge, Hello, Introduction, Order, PassReport, Welcome}
 use crate::token::nonce;
 
 pub use board::Sink;
-pub(crate) use board::{Board, Shared};
+pub(crate) use board::{RankStates, Shared};
 #[cfg(test)]
 pub(crate) use serve::reply;
 
@@ -73,7 +73,7 @@ impl Lead {
             instance: instance.clone(),
             notice: Box::new(notice),
         };
-        let shared = Arc::new(Shared::new(Board::of(ranks), interrupted));
+        let shared = Arc::new(Shared::new(RankStates::of(ranks), interrupted));
         let closed = Arc::new(AtomicBool::new(false));
         let accepting = (Arc::clone(&shared), Arc::clone(&closed), Arc::new(guest));
         let guests = Arc::clone(&accepting.2);

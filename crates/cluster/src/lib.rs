@@ -24,8 +24,8 @@ mod member;
 
 pub use lead::{Lead, RankReport, Sink};
 pub use meeting::{JoinError, Meeting, Rendezvous, default_port};
-pub use member::{Member, Outgoing, Over};
-pub use message::{ClockReport, Introduction, Order, PassReport, Sent};
+pub use member::{Member, NoMoreRecords, Outgoing};
+pub use message::{ClockReport, Introduction, Order, PassReport, SentRecord};
 pub use token::{Token, TokenError};
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::launcher::{Launcher, Place};
+use crate::launcher::{Launcher, RankPlace};
 use crate::token::{Token, TokenError};
 
 /// Why ranks did not meet.
@@ -99,7 +99,7 @@ impl Meeting {
     /// # Errors
     /// If neither states where rank 0 is.
     pub fn of(
-        place: &Place,
+        place: &RankPlace,
         rendezvous: Option<&Rendezvous>,
         secret: Option<Token>,
         join_timeout: Duration,
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_user_says_where_ranks_meet_before_the_launcher_does() {
-        let place = |host: Option<&str>, port| Place {
+        let place = |host: Option<&str>, port| RankPlace {
             launcher: Launcher::Kubernetes,
             rank: 1,
             ranks: 2,
@@ -216,7 +216,7 @@ mod tests {
             job: "a".to_owned(),
         };
         let wait = Duration::from_secs(1);
-        let at = |place: &Place, rendezvous: Option<&str>| {
+        let at = |place: &RankPlace, rendezvous: Option<&str>| {
             let rendezvous = rendezvous.map(|text| text.parse().unwrap());
             Meeting::of(place, rendezvous.as_ref(), None, wait).map(|meeting| meeting.place())
         };

@@ -18,11 +18,11 @@ use crate::message::{Challenge, Hello, Introduction, Order, PROTOCOL, PassReport
 use crate::token::nonce;
 
 #[cfg(test)]
-pub(crate) use courier::Line;
+pub(crate) use courier::Rank0Connection;
 pub(crate) use courier::carry;
-pub(crate) use desk::Desk;
+pub(crate) use desk::MemberState;
 
-pub use desk::{Outgoing, Over};
+pub use desk::{NoMoreRecords, Outgoing};
 
 /// The pause before the next attempt to join rank 0.
 const RETRY: Duration = Duration::from_millis(200);
@@ -33,7 +33,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A rank that has joined.
 pub struct Member {
-    desk: Arc<Desk>,
+    desk: Arc<MemberState>,
     /// The salt of the run's prompts, from rank 0. It makes them differ from the prompts of other runs.
     pub salt: String,
 }
@@ -57,7 +57,7 @@ impl Member {
         interrupted: &AtomicBool,
     ) -> Result<Self, JoinError> {
         let until = monotonic_now() + meeting.join_timeout;
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(MemberState::default());
         loop {
             let left = until.since(monotonic_now());
             let why = match try_to_join(meeting, me, left.clamp(RETRY, TRY)) {

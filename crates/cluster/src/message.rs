@@ -93,7 +93,7 @@ pub enum Order {
 
 /// The record of a request on its way to rank 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sent {
+pub struct SentRecord {
     /// The record.
     pub record: Record,
     /// The text of the answer, if its tokens are to be counted.
@@ -153,7 +153,7 @@ pub(crate) enum Up {
     /// Its progress. It also compares the clocks.
     Ping { order: u64, progress: Progress },
     /// Records of the pass that this order started.
-    Records { order: u64, records: Vec<Sent> },
+    Records { order: u64, records: Vec<SentRecord> },
     /// It cannot continue.
     Failed { why: String },
 }

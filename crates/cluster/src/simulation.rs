@@ -16,9 +16,9 @@ use inferometer_net::monotonic_now;
 use inferometer_net::thread::spawn;
 use inferometer_store::PassBegin;
 
-use crate::lead::{Board, Shared, Sink, reply};
+use crate::lead::{RankStates, Shared, Sink, reply};
 use crate::member::carry;
-use crate::message::{Down, Order, Progress, Sent, Up};
+use crate::message::{Down, Order, Progress, SentRecord, Up};
 
 use line::{Go, LocalClock, Script, VirtualLine, Wish};
 
@@ -42,7 +42,7 @@ struct Scene {
 
 /// The result of a simulated run.
 #[derive(Debug, Default)]
-struct Outcome {
+struct SimulatedRun {
     messages: u64,
     bytes: u64,
     /// The utilisation of rank 0's processors during the pass, 0 to 1.
@@ -74,8 +74,8 @@ struct Merged {
 }
 
 impl Merged {
-    fn take(&mut self, rank: u32, ranks: u32, records: Vec<Sent>) {
-        for Sent { record, text } in records {
+    fn take(&mut self, rank: u32, ranks: u32, records: Vec<SentRecord>) {
+        for SentRecord { record, text } in records {
             self.astray +=
                 u64::from(record.index % ranks != rank || !self.seen.insert(record.index));
             let truth: u64 = text.and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -109,7 +109,7 @@ struct Scheduler {
     waiting: u64,
     started: Option<u64>,
     done: Option<u64>,
-    outcome: Outcome,
+    outcome: SimulatedRun,
     replies: Duration,
 }
 
@@ -200,8 +200,8 @@ impl Scheduler {
 }
 
 /// Runs a simulation.
-fn play(scene: Scene) -> Outcome {
-    let shared = Arc::new(Shared::new(Board::of(scene.ranks), Arc::default()));
+fn play(scene: Scene) -> SimulatedRun {
+    let shared = Arc::new(Shared::new(RankStates::of(scene.ranks), Arc::default()));
     let (sender, wishes) = channel();
     let (coding, ahead) = (Arc::default(), Arc::<Mutex<Vec<i64>>>::default());
     let mut scheduler = Scheduler {
@@ -216,7 +216,7 @@ fn play(scene: Scene) -> Outcome {
         waiting: 0,
         started: None,
         done: None,
-        outcome: Outcome::default(),
+        outcome: SimulatedRun::default(),
         replies: Duration::ZERO,
     };
     let mut ranks: Vec<Option<(Sender<Go>, JoinHandle<()>)>> = vec![None];

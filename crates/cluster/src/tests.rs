@@ -8,12 +8,12 @@ use inferometer_model::cell::CellPlan;
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 
-use crate::launcher::{Launcher, Place};
-use crate::{Introduction, JoinError, Lead, Meeting, Member, Order, PassReport, Sent, Sink};
+use crate::launcher::{Launcher, RankPlace};
+use crate::{Introduction, JoinError, Lead, Meeting, Member, Order, PassReport, SentRecord, Sink};
 
 fn meeting() -> Meeting {
     let port = inferometer_net::free_port("127.0.0.1").unwrap();
-    let place = Place {
+    let place = RankPlace {
         launcher: Launcher::Own,
         rank: 0,
         ranks: 2,
@@ -39,13 +39,14 @@ fn member(meeting: &Meeting, introduction: Introduction) -> Result<Member, JoinE
 
 /// A pass of a member with one record for each of these instants of its clock.
 fn measure(member: &Member, picked: &[u64]) -> Result<(), String> {
-    let mut records: Vec<Sent> = Vec::new();
+    let mut records: Vec<SentRecord> = Vec::new();
     for (index, at) in (0..).zip(picked) {
         let record = Record { picked: Some(Nanos(*at)), ..Record::planned(0, index, Nanos(*at)) };
-        records.push(Sent { record, text: Some("words".to_owned()) });
+        records.push(SentRecord { record, text: Some("words".to_owned()) });
     }
     let mut records = records.into_iter();
-    member.begin_pass(Box::new(move || records.next().map(Some).ok_or(crate::Over)), false);
+    member
+        .begin_pass(Box::new(move || records.next().map(Some).ok_or(crate::NoMoreRecords)), false);
     while member.start("hash").is_none() {
         std::thread::yield_now();
     }

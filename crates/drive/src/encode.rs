@@ -12,7 +12,7 @@ use inferometer_wire::exchange::ResponseReader;
 use inferometer_wire::http::request_head;
 
 use crate::session::{Session, SessionHeaders};
-use crate::window::Window;
+use crate::window::Lookahead;
 
 /// Where requests are sent, and what all of them contain.
 #[derive(Clone)]
@@ -83,7 +83,7 @@ impl RequestInfo {
 }
 
 /// What the encoder returns when the driver needs a request.
-pub(crate) enum Next {
+pub(crate) enum NextRequest {
     Request(Box<Encoded>),
     /// No request until one in flight has ended, or the source has made one.
     Wait,
@@ -107,7 +107,7 @@ pub struct Encoder {
     sampling: Sampling,
     keep_text: bool,
     /// Requests that are encoded ahead, by their numbers. Each will be the next request of an event loop.
-    ahead: Window<Box<Encoded>>,
+    ahead: Lookahead<Box<Encoded>>,
     ahead_bytes: usize,
     /// By conversation: the next turn, after the previous one has ended.
     turns: BTreeMap<u32, Box<Encoded>>,
@@ -154,7 +154,7 @@ impl Encoder {
             talks: false,
             sampling,
             keep_text,
-            ahead: Window::default(),
+            ahead: Lookahead::default(),
             ahead_bytes: 0,
             turns: BTreeMap::new(),
             hasher: BodyHasher::new(),
@@ -229,31 +229,31 @@ impl Encoder {
     }
 
     /// The next turn of a conversation.
-    pub(crate) fn turn(&mut self, conversation: u32) -> Next {
+    pub(crate) fn turn(&mut self, conversation: u32) -> NextRequest {
         // A missing turn is never replaced by one of another conversation.
         match (self.turns.remove(&conversation), &self.stopped) {
-            (Some(turn), _) => Next::Request(turn),
-            (None, Some(Stop::Unsupported(why))) => Next::Unsupported(why.clone()),
-            (None, _) => Next::Exhausted,
+            (Some(turn), _) => NextRequest::Request(turn),
+            (None, Some(Stop::Unsupported(why))) => NextRequest::Unsupported(why.clone()),
+            (None, _) => NextRequest::Exhausted,
         }
     }
 
     /// The request with a number, counted from 0 in the order of the source. It is encoded now if that has
     /// not been done. It waits for event loops that are far behind, because their requests would fill the
     /// memory.
-    pub(crate) fn request(&mut self, number: u32) -> Next {
+    pub(crate) fn request(&mut self, number: u32) -> NextRequest {
         while self.ahead.end() <= number
             && (self.ahead.is_empty() || !self.is_full())
             && self.draw()
         {}
         if let Some(encoded) = self.ahead.take(number) {
             self.ahead_bytes -= encoded.bytes.len();
-            return Next::Request(encoded);
+            return NextRequest::Request(encoded);
         }
         match &self.stopped {
-            None => Next::Wait,
-            Some(Stop::Exhausted) => Next::Exhausted,
-            Some(Stop::Unsupported(why)) => Next::Unsupported(why.clone()),
+            None => NextRequest::Wait,
+            Some(Stop::Exhausted) => NextRequest::Exhausted,
+            Some(Stop::Unsupported(why)) => NextRequest::Unsupported(why.clone()),
         }
     }
 
@@ -387,11 +387,11 @@ mod tests {
         let source = Box::new(Prepared::new(vec![request; 2 * MAX_REQUESTS_AHEAD]));
         let mut encoder = Encoder::new(source, endpoint, sampling, false);
         let far = MAX_REQUESTS_AHEAD as u32 + 7;
-        assert!(matches!(encoder.request(far), Next::Wait));
+        assert!(matches!(encoder.request(far), NextRequest::Wait));
         assert_eq!(encoder.ahead.len(), MAX_REQUESTS_AHEAD);
         for behind in 0..8 {
-            assert!(matches!(encoder.request(behind), Next::Request(_)), "{behind}");
+            assert!(matches!(encoder.request(behind), NextRequest::Request(_)), "{behind}");
         }
-        assert!(matches!(encoder.request(far), Next::Request(_)));
+        assert!(matches!(encoder.request(far), NextRequest::Request(_)));
     }
 }

@@ -3,20 +3,20 @@
 use std::collections::VecDeque;
 
 /// Items by their numbers, from the first one that has not been taken.
-pub(crate) struct Window<T> {
+pub(crate) struct Lookahead<T> {
     items: VecDeque<Option<T>>,
     /// The number of the first item.
     first: u32,
     len: usize,
 }
 
-impl<T> Default for Window<T> {
+impl<T> Default for Lookahead<T> {
     fn default() -> Self {
         Self { items: VecDeque::new(), first: 0, len: 0 }
     }
 }
 
-impl<T> Window<T> {
+impl<T> Lookahead<T> {
     /// How many items there are.
     pub fn len(&self) -> usize {
         self.len
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn items_are_taken_by_their_numbers_in_any_order() {
-        let mut window = Window::default();
+        let mut window = Lookahead::default();
         assert!(window.is_empty() && window.take(0).is_none());
         for item in 'a'..='e' {
             window.push(item);

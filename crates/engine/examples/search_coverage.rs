@@ -8,7 +8,7 @@
 #[path = "../tests/support/search.rs"]
 mod support;
 
-use inferometer_analysis::search::Outcome;
+use inferometer_analysis::search::SearchEnding;
 use inferometer_engine::{EngineConfig, Noise};
 use support::{Server, edge, ratio, search, settings, steps, wanted};
 
@@ -177,7 +177,7 @@ fn measure(
             let search = search(&server, settings, seed);
             let (low, high) = search.interval(0);
             found += u64::from(low.is_some() && high.is_some());
-            early += u64::from(search.outcome() == Outcome::Found);
+            early += u64::from(search.outcome() == SearchEnding::Found);
             trials += search.trials();
             let (low, high) = (low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY));
             held += u64::from(low <= edge && edge <= high);

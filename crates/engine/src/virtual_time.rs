@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use inferometer_load::{Due, Ended, LoadModel};
+use inferometer_load::{Due, EndedRequest, LoadModel};
 use inferometer_model::time::Nanos;
 
 use crate::engine::Engine;
@@ -165,7 +165,7 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
                 record.output = output.tokens_so_far;
                 record.finish = finish;
                 self.free_slots += 1;
-                load.ended(self.now, Ended { conversation: request as u32, complete });
+                load.ended(self.now, EndedRequest { conversation: request as u32, complete });
             }
         }
     }

@@ -7,7 +7,7 @@
 mod support;
 
 use inferometer_analysis::stop::{GrowthFold, StopWatch};
-use inferometer_analysis::sweep::{LevelFold, Outcome, Sweep};
+use inferometer_analysis::sweep::{LevelFold, Sweep, SweepEnding};
 use inferometer_engine::{EngineConfig, Noise, NoiseState};
 use inferometer_load::{Bound, PassPlan};
 use inferometer_metrics::RequestFigures;
@@ -99,7 +99,7 @@ fn the_intervals_of_saturation_and_knee_hold_what_very_long_runs_show() {
         let most = if by == Over::Rate { open } else { closed };
         for seed in 0..SEEDS {
             let sweep = sweep(by, seed);
-            found += u64::from(sweep.outcome() == Outcome::Found);
+            found += u64::from(sweep.outcome() == SweepEnding::Found);
             requests += sweep.requests();
             let [low, high] = sweep
                 .saturation()

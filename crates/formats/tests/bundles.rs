@@ -7,8 +7,8 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use inferometer_formats::bundle::{
-    BundleError, DataFile, Limits, MANIFEST, Manifest, Opened, Part, SCHEMA, SUMS, Sum, copy, open,
-    write,
+    BundleError, Checksum, DataFile, Limits, MANIFEST, Manifest, Opened, Part, SCHEMA, SUMS, copy,
+    open, write,
 };
 use tar::{Builder, EntryType, Header};
 
@@ -73,7 +73,7 @@ fn of_kind(name: &str, kind: EntryType) -> Entry {
 fn with_sums(entries: Vec<Entry>) -> Vec<Entry> {
     let line = |entry: &Entry| {
         let name = entry.path.strip_prefix("inferometer-bundle/").unwrap_or(&entry.path);
-        format!("{}  {name}\n", Sum::of(entry.bytes.as_slice()).unwrap().sha256)
+        format!("{}  {name}\n", Checksum::of(entry.bytes.as_slice()).unwrap().sha256)
     };
     let sums: String = entries.iter().map(line).collect();
     std::iter::once(file(SUMS, sums)).chain(entries).collect()
@@ -108,7 +108,7 @@ fn a_bundle_comes_back_as_it_was_and_the_same_parts_make_the_same_bytes() {
     copy(bytes.as_slice(), LIMITS, (name, sum), &mut log).unwrap();
     assert_eq!(log, [7; 3_000]);
     // A file that is replaced between `open` and `copy` is detected.
-    let other = Sum { sha256: "0".repeat(64), ..sum.clone() };
+    let other = Checksum { sha256: "0".repeat(64), ..sum.clone() };
     assert!(copy(bytes.as_slice(), LIMITS, (name, &other), &mut Vec::new()).is_err());
     assert!(opened.sum("runs/b/records.log").is_err());
     let short = Part { content: Box::new(&b"ab"[..]), ..Part::of_bytes("a", "abc") };

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use inferometer_formats::export::form::{Csv, Form, Json, JsonLines, Parquet};
+use inferometer_formats::export::form::{Csv, Json, JsonLines, Parquet, RowWriter};
 use inferometer_formats::export::table::{
     EVENTS, EventRow, PassSource, REQUESTS, RequestRow, RunSource,
 };
@@ -185,7 +185,7 @@ fn rows() -> [[Value<'static>; 4]; 3] {
     ]
 }
 
-fn written(make: impl FnOnce(Written) -> Box<dyn Form>) -> Vec<u8> {
+fn written(make: impl FnOnce(Written) -> Box<dyn RowWriter>) -> Vec<u8> {
     let out = Written::default();
     let mut form = make(out.clone());
     for row in rows() {

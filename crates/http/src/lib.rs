@@ -1,5 +1,6 @@
 //! HTTP/1.1 for everything except the load generator: the server side of all our endpoints, a blocking
-//! client, and Prometheus text. It does not depend on engines, metrics or pages.
+//! client, and Prometheus text. The contents of the endpoints are in other crates: the engine, the metrics,
+//! the pages of the dashboard.
 //!
 //! - [`Server`] runs a [`Handler`] as an actor over a [`inferometer_net::Net`]: it accepts connections,
 //!   parses requests, applies [`Limits`] and writes. The embedded engine, the reference server and the

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
-use inferometer_http::client::{Access, Client, KeepAliveClient};
+use inferometer_http::client::{Client, KeepAliveClient, ServerAccess};
 use inferometer_http::proxy::Proxies;
 use inferometer_plan::Url;
 
@@ -53,7 +53,7 @@ fn every_client_has_a_deadline_of_its_own() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = Url::plain("127.0.0.1", listener.local_addr().unwrap().port());
     let client =
-        Client::reach(&url, Vec::new(), Duration::from_secs(10), &Access::default()).unwrap();
+        Client::reach(&url, Vec::new(), Duration::from_secs(10), &ServerAccess::default()).unwrap();
     assert!(client.deadline <= Duration::from_secs(60), "{:?}", client.deadline);
 }
 
@@ -97,7 +97,7 @@ fn a_proxy_that_falls_silent_or_breaks_the_connection_is_named() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let proxy = format!("http://{}", listener.local_addr().unwrap());
         let proxies = Proxies::of_variables(&|name| (name == "https_proxy").then(|| proxy.clone()));
-        let access = Access { proxies, ..Access::default() };
+        let access = ServerAccess { proxies, ..ServerAccess::default() };
         let url = Url { secure: true, ..Url::plain("server.test", 443) };
         let asking = std::thread::spawn(move || {
             Client::reach(&url, Vec::new(), timeout, &access).map(drop).unwrap_err()

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::event::Ended;
+use crate::event::ServerExit;
 
 /// A launch that failed. When it is returned, no process of the server is left.
 #[derive(Debug, thiserror::Error)]
@@ -46,7 +46,7 @@ pub enum LaunchError {
     #[error("server: ended ({}) before it was ready{}; its log: {}", ended.how, log_excerpt(ended), log.display())]
     EndedEarly {
         /// How it ended.
-        ended: Box<Ended>,
+        ended: Box<ServerExit>,
         /// The file with its output.
         log: PathBuf,
     },
@@ -58,7 +58,7 @@ pub enum LaunchError {
         /// What was missing.
         missing: String,
         /// How it was ended.
-        ended: Box<Ended>,
+        ended: Box<ServerExit>,
         /// The file with its output.
         log: PathBuf,
     },
@@ -77,7 +77,7 @@ pub enum LaunchError {
 }
 
 /// The first error or the last line of a server's log, in one line.
-pub(crate) fn log_in_short(ended: &Ended) -> String {
+pub(crate) fn log_in_short(ended: &ServerExit) -> String {
     match (ended.first_errors.first(), ended.last_lines.last()) {
         (Some(error), _) => format!("its first error: {}", error.trim()),
         (None, Some(line)) => format!("its last line: {}", line.trim()),
@@ -87,8 +87,8 @@ pub(crate) fn log_in_short(ended: &Ended) -> String {
 
 /// The last lines of a log as the end of a sentence. Its first errors precede them if they are not among
 /// them.
-pub(crate) fn log_excerpt(ended: &Ended) -> String {
-    let Ended { first_errors, last_lines, .. } = ended;
+pub(crate) fn log_excerpt(ended: &ServerExit) -> String {
+    let ServerExit { first_errors, last_lines, .. } = ended;
     if last_lines.is_empty() {
         return "; it wrote nothing".to_owned();
     }

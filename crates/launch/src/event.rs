@@ -45,7 +45,7 @@ pub(crate) enum Event {
     /// Its resource use.
     Usage(Usage),
     /// Its first process has ended; the guard is ending the processes that it left behind.
-    Ended(Ended),
+    Ended(ServerExit),
 }
 
 /// The resource use of all processes of a server.
@@ -63,7 +63,7 @@ pub struct Usage {
 
 /// How a server ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct ServerExit {
     /// `exit status: 1`, `signal: 9 (SIGKILL)`.
     pub how: String,
     /// The first lines of its log that name an error.

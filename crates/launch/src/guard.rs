@@ -15,7 +15,7 @@ use inferometer_net::{
     EndSignal, adopt_orphans, end_process, monotonic_now, reap_any_child, wall_clock_ns,
 };
 
-use crate::event::{Ended, Event, Order, Usage};
+use crate::event::{Event, Order, ServerExit, Usage};
 use crate::log::Log;
 use crate::tree::Tree;
 
@@ -266,7 +266,7 @@ impl Guard {
     }
 
     fn send_end(&mut self, how: String) {
-        send(&Event::Ended(Ended {
+        send(&Event::Ended(ServerExit {
             how,
             first_errors: self.log.first_errors(),
             last_lines: self.log.last_lines(),

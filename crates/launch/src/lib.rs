@@ -21,5 +21,5 @@ mod server;
 pub mod preset;
 
 pub use error::LaunchError;
-pub use event::{Ended, Usage};
+pub use event::{ServerExit, Usage};
 pub use server::{LaunchedServer, ReadyWait, ServerFiles};

@@ -11,12 +11,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use inferometer_drive::probe::probe;
-use inferometer_http::client::{Access, Client};
+use inferometer_http::client::{Client, ServerAccess};
 use inferometer_net::{free_port, monotonic_now};
 use inferometer_plan::{LaunchPlan, Url, shell};
 
 use crate::error::LaunchError;
-use crate::event::{Ended, Event, Order, Usage};
+use crate::event::{Event, Order, ServerExit, Usage};
 use crate::guard::listen;
 
 /// How often a starting server is checked for readiness.
@@ -54,7 +54,7 @@ pub struct LaunchedServer {
     events: Receiver<Event>,
     plan: LaunchPlan,
     files: ServerFiles,
-    ended: Option<Ended>,
+    ended: Option<ServerExit>,
     usage: Usage,
     line_seen: bool,
     last_line: Option<String>,
@@ -185,7 +185,7 @@ impl LaunchedServer {
             return Some(format!("no line of its log contains `{line}`"));
         }
         let path = self.plan.ready_url.as_deref()?;
-        let answer = Client::reach(&self.url, Vec::new(), CHECK_TIMEOUT, &Access::default())
+        let answer = Client::reach(&self.url, Vec::new(), CHECK_TIMEOUT, &ServerAccess::default())
             .and_then(|server| server.get(path));
         match answer {
             Ok(answer) if (200..300).contains(&answer.status) => None,
@@ -215,7 +215,7 @@ impl LaunchedServer {
     }
 
     /// How the server ended, if it has ended or its guard was killed.
-    pub fn has_ended(&mut self) -> Option<&Ended> {
+    pub fn has_ended(&mut self) -> Option<&ServerExit> {
         while let Ok(event) = self.events.try_recv() {
             self.apply(event);
         }
@@ -223,14 +223,14 @@ impl LaunchedServer {
             let how = "its guard process was ended; check whether the server is still \
                 running"
                 .to_owned();
-            self.ended = Some(Ended { how, ..Ended::default() });
+            self.ended = Some(ServerExit { how, ..ServerExit::default() });
         }
         self.ended.as_ref()
     }
 
     /// How the server ended, if it ends within this time. Its connections break before the guard has read the
     /// end of its log.
-    pub fn ends_within(&mut self, span: Duration) -> Option<&Ended> {
+    pub fn ends_within(&mut self, span: Duration) -> Option<&ServerExit> {
         let until = monotonic_now() + span;
         while self.has_ended().is_none() {
             match self.events.recv_timeout(until.since(monotonic_now())) {
@@ -258,17 +258,17 @@ impl LaunchedServer {
     }
 
     /// How a server ended, with the last lines of its log, for an error message.
-    pub fn end_message(ended: &Ended) -> String {
+    pub fn end_message(ended: &ServerExit) -> String {
         format!("{}{}", ended.how, crate::error::log_excerpt(ended))
     }
 
     /// How a server ended, with its first error or its last line, in one line.
-    pub fn end_in_short(ended: &Ended) -> String {
+    pub fn end_in_short(ended: &ServerExit) -> String {
         format!("{}; {}", ended.how, crate::error::log_in_short(ended))
     }
 
     /// Ends the server, by SIGTERM and then SIGKILL, and waits until none of its processes is left.
-    pub fn end(&mut self) -> Option<Ended> {
+    pub fn end(&mut self) -> Option<ServerExit> {
         self.lifeline.take();
         let until = monotonic_now() + self.plan.grace + KILL_TIMEOUT;
         loop {
@@ -328,7 +328,7 @@ fn address(plan: &LaunchPlan) -> Result<Url, LaunchError> {
             .map_err(|source| LaunchError::NoPort { host: plan.host.clone(), source })?,
     };
     let url = Url::plain(host, port);
-    let Ok(other) = Client::reach(&url, Vec::new(), CHECK_TIMEOUT, &Access::default()) else {
+    let Ok(other) = Client::reach(&url, Vec::new(), CHECK_TIMEOUT, &ServerAccess::default()) else {
         return Ok(url);
     };
     let by = probe(&other).map_or_else(|_| "another program".to_owned(), |found| found.line());

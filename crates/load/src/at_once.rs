@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::kind::PassKind;
-use crate::model::{Due, Ended, LoadModel, LoadPlan};
+use crate::model::{Due, EndedRequest, LoadModel, LoadPlan};
 use inferometer_model::time::Nanos;
 
 /// The plan of a saturated server.
@@ -61,5 +61,5 @@ impl LoadModel for AtOnce {
         self.left -= 1;
     }
 
-    fn ended(&mut self, _at: Nanos, _ended: Ended) {}
+    fn ended(&mut self, _at: Nanos, _ended: EndedRequest) {}
 }

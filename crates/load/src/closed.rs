@@ -7,7 +7,7 @@ use std::fmt;
 use crate::bound::Bound;
 use crate::kind::PassKind;
 use crate::level::{Level, bounded_s};
-use crate::model::{Due, Ended, LoadModel, LoadPlan};
+use crate::model::{Due, EndedRequest, LoadModel, LoadPlan};
 use inferometer_model::time::Nanos;
 
 /// The plan of a closed loop whose concurrency may change.
@@ -164,7 +164,7 @@ impl LoadModel for Closed {
         self.in_flight += 1;
     }
 
-    fn ended(&mut self, at: Nanos, _ended: Ended) {
+    fn ended(&mut self, at: Nanos, _ended: EndedRequest) {
         self.advance(at);
         self.in_flight -= 1;
         if self.occupied() < self.concurrency {

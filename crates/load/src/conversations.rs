@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::kind::PassKind;
-use crate::model::{Due, Ended, LoadModel, LoadPlan};
+use crate::model::{Due, EndedRequest, LoadModel, LoadPlan};
 use crate::pass::PassPlan;
 use crate::script::{CountOf, Script};
 use inferometer_model::time::Nanos;
@@ -212,7 +212,7 @@ impl LoadModel for Conversations {
         self.to_be_followed += u32::from(self.at[which as usize] + 1 < self.turns(which));
     }
 
-    fn ended(&mut self, at: Nanos, ended: Ended) {
+    fn ended(&mut self, at: Nanos, ended: EndedRequest) {
         let which = ended.conversation;
         let next = self.at[which as usize] + 1;
         let follows = next < self.turns(which);

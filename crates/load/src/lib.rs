@@ -35,7 +35,7 @@ pub use level::{Curve, Level, Stage, Stages};
 pub use recording::{Recording, RecordingError};
 pub use script::{CountOf, Script};
 
-pub use model::{Due, Ended, LoadModel, LoadPlan};
+pub use model::{Due, EndedRequest, LoadModel, LoadPlan};
 pub use pass::{PassPlan, RECORDED};
 
 pub use at_once::AtOnce;

@@ -19,7 +19,7 @@ pub enum Due {
 
 /// A request that ended, as far as it affects what is due next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedRequest {
     /// The number of its conversation, in the order in which conversations began. In a workload without
     /// conversations, each request is a conversation of its own.
     pub conversation: u32,
@@ -42,7 +42,7 @@ pub trait LoadModel: Send {
     fn take(&mut self);
 
     /// Notes that a request ended at this offset, whatever its outcome.
-    fn ended(&mut self, at: Nanos, ended: Ended);
+    fn ended(&mut self, at: Nanos, ended: EndedRequest);
 }
 
 /// The description of a load model before a pass. Its text is the name shown to people.

@@ -6,7 +6,7 @@ use crate::arrival::{Arrivals, scaled};
 use crate::bound::Bound;
 use crate::kind::PassKind;
 use crate::level::{Level, bounded_s};
-use crate::model::{Due, Ended, LoadModel, LoadPlan};
+use crate::model::{Due, EndedRequest, LoadModel, LoadPlan};
 use inferometer_model::time::Nanos;
 
 /// The plan of an open loop at a rate that may change.
@@ -106,5 +106,5 @@ impl<A: Iterator<Item = Nanos> + Send> LoadModel for Open<A> {
         self.taken += 1;
     }
 
-    fn ended(&mut self, _at: Nanos, _ended: Ended) {}
+    fn ended(&mut self, _at: Nanos, _ended: EndedRequest) {}
 }

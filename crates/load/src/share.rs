@@ -14,7 +14,7 @@ use crate::at_once::AtOnce;
 use crate::bound::Bound;
 use crate::closed::Closed;
 use crate::conversations::Conversations;
-use crate::model::{Due, Ended, LoadModel};
+use crate::model::{Due, EndedRequest, LoadModel};
 use crate::pass::PassPlan;
 use crate::registry::load_model;
 
@@ -195,7 +195,7 @@ impl LoadModel for Scheduled {
         self.pass_over_others();
     }
 
-    fn ended(&mut self, _at: Nanos, _ended: Ended) {}
+    fn ended(&mut self, _at: Nanos, _ended: EndedRequest) {}
 }
 
 #[cfg(test)]
@@ -254,7 +254,7 @@ mod tests {
                 _ => {
                     let (end, conversation) = in_flight.remove(0);
                     now = end;
-                    load.ended(end, Ended { conversation, complete: true });
+                    load.ended(end, EndedRequest { conversation, complete: true });
                 }
             }
         }

@@ -9,7 +9,7 @@ use crate::arrival::Arrivals;
 use proptest::prelude::*;
 use std::time::Duration;
 
-const ENDED: Ended = Ended { conversation: 0, complete: true };
+const ENDED: EndedRequest = EndedRequest { conversation: 0, complete: true };
 
 fn ms(value: u64) -> Nanos {
     Nanos(value * 1_000_000)

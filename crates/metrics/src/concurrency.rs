@@ -1,6 +1,6 @@
-//! Concurrency: requests in flight, exact by a sweep line. Never one-second buckets.
+//! Concurrency: requests in flight, by a sweep line over sends and ends. Never one-second buckets.
 
-use super::{Definition, Over, Unit, Value, Window, duration};
+use super::{CoveredRequests, Definition, Unit, Value, Window, duration};
 
 /// The most requests in flight.
 pub static PEAK: Definition = Definition {
@@ -8,7 +8,7 @@ pub static PEAK: Definition = Definition {
     formula: "max over time of requests in flight, from send_start to ended",
     unit: Unit::Requests,
     direction: None,
-    over: Over::Sent,
+    over: CoveredRequests::Sent,
     notes: "A request that ends exactly when another one is sent does not overlap with it. Exact \
         up to a million requests; beyond, times are rounded to 1/131,072 of the pass or finer.",
     value: Value::Pass(peak_requests),

@@ -23,7 +23,7 @@ pub struct Definition {
     /// Which direction is better; absent if neither is.
     pub direction: Option<Direction>,
     /// The requests that it covers.
-    pub over: Over,
+    pub over: CoveredRequests,
     /// What a reader must know, and when it is absent.
     pub notes: &'static str,
     /// Where the definition comes from.
@@ -50,7 +50,7 @@ pub struct Definition {
     pub of_gaps: bool,
     /// Whether objectives may name it.
     #[serde(skip)]
-    pub judged: Judged,
+    pub judged: JudgedOn,
     /// Its columns in tables of passes. A metric with such a column is drawn as a distribution too.
     #[serde(skip)]
     pub in_tables: &'static [Statistic],
@@ -84,7 +84,7 @@ impl Definition {
         unit: Unit::Milliseconds,
         origin: None,
         direction: Some(Direction::Lower),
-        over: Over::Completed,
+        over: CoveredRequests::Completed,
         notes: "",
         source: "Inferometer.",
         version: 1,
@@ -93,7 +93,7 @@ impl Definition {
         result_key: None,
         of_classes: false,
         of_gaps: false,
-        judged: Judged::No,
+        judged: JudgedOn::No,
         in_tables: &[],
         bound: None,
         exported: None,
@@ -162,7 +162,7 @@ pub struct Live {
 
 /// Whether objectives may name a metric.
 #[derive(Clone, Copy, Debug)]
-pub enum Judged {
+pub enum JudgedOn {
     /// They may not.
     No,
     /// On the figures of a pass only.
@@ -209,7 +209,7 @@ pub enum Direction {
 /// The requests that a metric covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Over {
+pub enum CoveredRequests {
     /// Requests that completed; failed ones are counted separately.
     Completed,
     /// Every request that was sent, whatever its outcome.

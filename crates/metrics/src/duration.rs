@@ -1,6 +1,6 @@
 //! Duration of a pass: the window of its rates. Never the planned time.
 
-use super::{Definition, Over, Unit, Value, Window};
+use super::{CoveredRequests, Definition, Unit, Value, Window};
 
 /// Duration.
 pub static DEFINITION: Definition = Definition {
@@ -8,7 +8,7 @@ pub static DEFINITION: Definition = Definition {
     formula: "last end - first send_start",
     unit: Unit::Seconds,
     direction: None,
-    over: Over::Sent,
+    over: CoveredRequests::Sent,
     notes: "Over all sent requests, including failed ones. Absent if no request was sent, or if no \
         time passed.",
     source: "Inferometer; T of the published tables.",

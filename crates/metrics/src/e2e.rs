@@ -3,8 +3,8 @@
 use inferometer_stats::buckets::REQUEST_S;
 
 use super::{
-    Definition, ErrorBound, Exported, Judged, Live, OnRequests, Origin, Slack, Statistic, Timeline,
-    Value, Widths,
+    Definition, ErrorBound, Exported, JudgedOn, Live, OnRequests, Origin, Slack, Statistic,
+    Timeline, Value, Widths,
 };
 
 /// E2E from the send: the published tables call it latency.
@@ -18,7 +18,7 @@ pub static FROM_SENT: Definition = Definition {
     title: "E2E",
     result_key: Some("e2e_ms"),
     of_classes: true,
-    judged: Judged::OnRequests(OnRequests {
+    judged: JudgedOn::OnRequests(OnRequests {
         value: from_sent,
         at_least: |request| request.sent.map_or(0.0, |sent| request.at.ms_after(sent)),
         needs_stream: false,
@@ -46,7 +46,7 @@ pub static FROM_DUE: Definition = Definition {
     value: Value::Request(from_due),
     title: "E2E from due",
     result_key: Some("e2e_from_due_ms"),
-    judged: Judged::OnRequests(OnRequests {
+    judged: JudgedOn::OnRequests(OnRequests {
         value: from_due,
         at_least: |request| request.at.ms_after(request.due),
         needs_stream: false,

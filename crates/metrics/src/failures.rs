@@ -1,17 +1,17 @@
 //! Failures: the share of planned requests that did not complete. Never a request in flight.
 
-use super::{Definition, Judged, Over, Unit, Value, Window};
+use super::{CoveredRequests, Definition, JudgedOn, Unit, Value, Window};
 
 /// Failures.
 pub static DEFINITION: Definition = Definition {
     name: "failures",
     formula: "100 x (planned requests - completed requests) / planned requests",
     unit: Unit::Percent,
-    over: Over::Sent,
+    over: CoveredRequests::Sent,
     notes: "Counts rejected, broken, timed out, cancelled, dropped and skipped requests.",
     value: Value::Pass(failures_pct),
     title: "Failures",
-    judged: Judged::OnPasses,
+    judged: JudgedOn::OnPasses,
     ..Definition::DEFAULT
 };
 

@@ -4,7 +4,7 @@
 use inferometer_stats::Weighted;
 use inferometer_stats::buckets::FURTHER_TOKEN_S;
 
-use super::{Definition, ErrorBound, Judged, Live, Slack, Statistic, Timeline, Value, Widths};
+use super::{Definition, ErrorBound, JudgedOn, Live, Slack, Statistic, Timeline, Value, Widths};
 
 /// ITL.
 pub static DEFINITION: Definition = Definition {
@@ -18,7 +18,7 @@ pub static DEFINITION: Definition = Definition {
     title: "ITL",
     result_key: Some("itl_ms"),
     of_gaps: true,
-    judged: Judged::OnPasses,
+    judged: JudgedOn::OnPasses,
     in_tables: &[Statistic::P50, Statistic::P99],
     bound: Some(ErrorBound { key: Some("itl_bound_us"), of: slack }),
     live: Some(Live {

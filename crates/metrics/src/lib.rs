@@ -50,8 +50,8 @@ pub mod throughput;
 pub use arrival_widths::{Widths, arrival_widths};
 pub use bundles::{Bundles, Gaps};
 pub use definition::{
-    Definition, Direction, ErrorBound, Exported, Judged, Live, OnRequests, Over, Pending, Slack,
-    Unit, Value,
+    CoveredRequests, Definition, Direction, ErrorBound, Exported, JudgedOn, Live, OnRequests,
+    Pending, Slack, Unit, Value,
 };
 pub use in_flight::{InFlight, SPANS_KEPT, Span};
 pub use origin::Origin;

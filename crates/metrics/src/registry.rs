@@ -5,7 +5,7 @@
 //! whether objectives may name it, where it is shown. Folding, objectives, goodput, searches,
 //! comparisons, results, tables, charts, exports, live views and lists use this list.
 
-use crate::definition::{Definition, Exported, Judged, Live, OnRequests};
+use crate::definition::{Definition, Exported, JudgedOn, Live, OnRequests};
 use crate::statistic::Statistic;
 use crate::{
     concurrency, duration, e2e, failures, goodput, icl, itl, latency_per_output_token,
@@ -54,14 +54,14 @@ pub fn in_results() -> impl Iterator<Item = (&'static str, &'static Definition)>
 
 /// The metrics that objectives on a run may name.
 pub fn judged() -> impl Iterator<Item = &'static Definition> {
-    DEFINITIONS.iter().copied().filter(|metric| !matches!(metric.judged, Judged::No))
+    DEFINITIONS.iter().copied().filter(|metric| !matches!(metric.judged, JudgedOn::No))
 }
 
 /// The metrics that objectives on single requests may name, each with how a request is judged.
 pub fn judged_on_requests() -> impl Iterator<Item = (&'static Definition, &'static OnRequests)> {
     DEFINITIONS.iter().filter_map(|metric| match &metric.judged {
-        Judged::OnRequests(how) => Some((*metric, how)),
-        Judged::No | Judged::OnPasses => None,
+        JudgedOn::OnRequests(how) => Some((*metric, how)),
+        JudgedOn::No | JudgedOn::OnPasses => None,
     })
 }
 

@@ -2,20 +2,22 @@
 
 use inferometer_stats::buckets::INSTRUMENT_S;
 
-use super::{Definition, Exported, Judged, Live, OnRequests, Origin, Over, Timeline, Value};
+use super::{
+    CoveredRequests, Definition, Exported, JudgedOn, Live, OnRequests, Origin, Timeline, Value,
+};
 
 /// Send delay.
 pub static DEFINITION: Definition = Definition {
     name: "send_delay",
     formula: "send_start - due",
     origin: Some(Origin::Due),
-    over: Over::Sent,
+    over: CoveredRequests::Sent,
     notes: "The time spent waiting for a free slot, for a connection and for the client itself. \
         Over all sent requests, including failed ones.",
     value: Value::Request(send_delay_ms),
     title: "Send delay",
     result_key: Some("send_delay_ms"),
-    judged: Judged::OnRequests(OnRequests {
+    judged: JudgedOn::OnRequests(OnRequests {
         value: send_delay_ms,
         at_least: |request| request.sent.unwrap_or(request.at).ms_after(request.due),
         needs_stream: false,

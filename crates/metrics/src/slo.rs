@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::definition::{Definition, Judged, OnRequests, Unit, Value};
+use crate::definition::{Definition, JudgedOn, OnRequests, Unit, Value};
 use crate::registry;
 
 mod parse;
@@ -48,7 +48,7 @@ impl JudgedMetric {
     /// # Panics
     /// If they may not.
     pub fn of(metric: &'static Definition) -> Self {
-        assert!(!matches!(metric.judged, Judged::No), "invariant: {} is judged", metric.name);
+        assert!(!matches!(metric.judged, JudgedOn::No), "invariant: {} is judged", metric.name);
         Self(metric)
     }
 
@@ -70,8 +70,8 @@ impl JudgedMetric {
     /// How a request is judged by it; absent if requests have no value of their own.
     pub fn on_requests(self) -> Option<&'static OnRequests> {
         match &self.0.judged {
-            Judged::OnRequests(how) => Some(how),
-            Judged::No | Judged::OnPasses => None,
+            JudgedOn::OnRequests(how) => Some(how),
+            JudgedOn::No | JudgedOn::OnPasses => None,
         }
     }
 

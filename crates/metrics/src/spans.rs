@@ -4,7 +4,7 @@
 use inferometer_stats::Weighted;
 use inferometer_stats::buckets::{Buckets, INSTRUMENT_S};
 
-use crate::definition::{Definition, Live, Over};
+use crate::definition::{CoveredRequests, Definition, Live};
 use crate::{Timeline, arrival_widths, registry};
 
 /// The histograms of a run.
@@ -37,7 +37,7 @@ impl Spans {
     pub fn add(&mut self, timeline: &Timeline<'_>) {
         let is_complete = timeline.record.outcome.is_complete();
         for (metric, _, buckets) in &mut self.metrics {
-            if is_complete || metric.over == Over::Sent {
+            if is_complete || metric.over == CoveredRequests::Sent {
                 self.values.clear();
                 metric.value.append(timeline, &mut self.values);
                 self.values.iter().for_each(|of| buckets.add(of.value / 1e3, of.weight));

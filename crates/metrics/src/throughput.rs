@@ -1,6 +1,6 @@
 //! Throughput: requests and tokens per second of a pass. Never a failed request's tokens.
 
-use super::{Definition, Direction, Judged, Unit, Value, Window, duration};
+use super::{Definition, Direction, JudgedOn, Unit, Value, Window, duration};
 
 /// Requests per second.
 pub static REQUESTS: Definition = Definition {
@@ -13,7 +13,7 @@ pub static REQUESTS: Definition = Definition {
     source: "Inferometer; the published tables.",
     value: Value::Pass(requests_per_s),
     title: "Requests per second",
-    judged: Judged::OnPasses,
+    judged: JudgedOn::OnPasses,
     ..Definition::DEFAULT
 };
 
@@ -24,7 +24,7 @@ pub static INPUT_TOKENS: Definition = Definition {
     unit: Unit::TokensPerSecond,
     value: Value::Pass(input_tokens_per_s),
     title: "Input tokens per second",
-    judged: Judged::No,
+    judged: JudgedOn::No,
     ..REQUESTS
 };
 
@@ -34,7 +34,7 @@ pub static OUTPUT_TOKENS: Definition = Definition {
     formula: "output tokens of the completed requests / duration",
     value: Value::Pass(output_tokens_per_s),
     title: "Output tokens per second",
-    judged: Judged::OnPasses,
+    judged: JudgedOn::OnPasses,
     ..INPUT_TOKENS
 };
 

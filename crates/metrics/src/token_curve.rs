@@ -21,7 +21,7 @@ const UNIT: f64 = 1_048_576.0;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenCurve {
     kept: usize,
-    events: Vec<Spread>,
+    events: Vec<SpreadTokens>,
     /// Tokens of all events in each bin, once there are too many events to store.
     beyond: Option<Grid<u64>>,
 }
@@ -29,7 +29,7 @@ pub struct TokenCurve {
 /// The tokens of an event, in units. They arrived evenly over a time, or all at once if that time is
 /// zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Spread {
+struct SpreadTokens {
     from: Nanos,
     until: Nanos,
     units: u64,
@@ -58,12 +58,12 @@ impl TokenCurve {
             // stamp of the next read: events are in order, but their arrivals may not be.
             let until = event.arrival;
             let from = before.filter(|before| *before < until).unwrap_or(until);
-            self.put(Spread { from, until, units: units(tokens) - counted });
+            self.put(SpreadTokens { from, until, units: units(tokens) - counted });
             before = Some(until);
         }
     }
 
-    fn put(&mut self, spread: Spread) {
+    fn put(&mut self, spread: SpreadTokens) {
         match &mut self.beyond {
             None if self.events.len() < self.kept => self.events.push(spread),
             None => {
@@ -98,7 +98,7 @@ impl TokenCurve {
     }
 }
 
-impl Spread {
+impl SpreadTokens {
     /// Units that had arrived at an instant.
     fn up_to(&self, instant: Nanos) -> u64 {
         if instant >= self.until {

@@ -3,8 +3,8 @@
 use inferometer_stats::buckets::FURTHER_TOKEN_S;
 
 use super::{
-    Definition, ErrorBound, Exported, Judged, Live, OnRequests, Slack, Statistic, Timeline, Value,
-    Widths,
+    Definition, ErrorBound, Exported, JudgedOn, Live, OnRequests, Slack, Statistic, Timeline,
+    Value, Widths,
 };
 
 /// TPOT.
@@ -20,7 +20,7 @@ pub static DEFINITION: Definition = Definition {
     result_key: Some("tpot_ms"),
     of_classes: true,
     of_gaps: true,
-    judged: Judged::OnRequests(OnRequests {
+    judged: JudgedOn::OnRequests(OnRequests {
         value: tpot_or_nothing,
         at_least: |_| 0.0,
         needs_stream: true,

@@ -3,8 +3,8 @@
 use inferometer_stats::buckets::FIRST_TOKEN_S;
 
 use super::{
-    Definition, ErrorBound, Exported, Judged, Live, OnRequests, Origin, Slack, Statistic, Timeline,
-    Value, Widths,
+    Definition, ErrorBound, Exported, JudgedOn, Live, OnRequests, Origin, Slack, Statistic,
+    Timeline, Value, Widths,
 };
 
 /// TTFT from the send.
@@ -18,7 +18,7 @@ pub static FROM_SENT: Definition = Definition {
     title: "TTFT",
     result_key: Some("ttft_ms"),
     of_classes: true,
-    judged: Judged::OnRequests(OnRequests {
+    judged: JudgedOn::OnRequests(OnRequests {
         value: from_sent,
         at_least: |request| request.sent.map_or(0.0, |sent| request.first.ms_after(sent)),
         needs_stream: true,
@@ -46,7 +46,7 @@ pub static FROM_DUE: Definition = Definition {
     value: Value::Request(from_due),
     title: "TTFT from due",
     result_key: Some("ttft_from_due_ms"),
-    judged: Judged::OnRequests(OnRequests {
+    judged: JudgedOn::OnRequests(OnRequests {
         value: from_due,
         at_least: |request| request.first.ms_after(request.due),
         needs_stream: true,

@@ -33,12 +33,12 @@ struct Formula {
     meaning: Meaning,
     names: Vec<String>,
     /// Where the names come from. A formula of the user counts only if the server has all its names.
-    origin: Origin,
+    origin: NameOrigin,
 }
 
 /// Where a name comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
+enum NameOrigin {
     BuiltIn,
     User,
 }
@@ -67,7 +67,7 @@ impl MetricNames {
     pub fn with(own: &BTreeMap<String, String>) -> Result<Self, String> {
         let mut formulas = Vec::new();
         for (quantity, name) in own {
-            let origin = Origin::User;
+            let origin = NameOrigin::User;
             formulas.push(Formula { meaning: meaning(quantity)?, names: terms(name), origin });
         }
         let is_own = |formula: &Formula| formulas.iter().any(|own| own.meaning == formula.meaning);
@@ -89,7 +89,7 @@ impl MetricNames {
                 Spelling::One(name) => vec![name],
                 Spelling::Alternatives(names) => names,
             };
-            let origin = Origin::BuiltIn;
+            let origin = NameOrigin::BuiltIn;
             formulas.extend(spellings.iter().map(|name| Formula {
                 meaning,
                 names: terms(name),
@@ -111,7 +111,7 @@ impl MetricNames {
             let without_total = name.strip_suffix("_total").unwrap_or(name);
             known.contains(name) || known.contains(without_total)
         };
-        let own = self.formulas.iter().filter(|formula| formula.origin == Origin::User);
+        let own = self.formulas.iter().filter(|formula| formula.origin == NameOrigin::User);
         own.flat_map(|formula| &formula.names)
             .map(String::as_str)
             .filter(|name| !is_there(name))
@@ -142,7 +142,8 @@ impl MetricNames {
             let lines: Vec<Metric<'_>> =
                 formula.names.iter().flat_map(|name| &found[name.as_str()]).copied().collect();
             let has_lines = |name: &String| !found[name.as_str()].is_empty();
-            let is_whole = formula.origin == Origin::BuiltIn || formula.names.iter().all(has_lines);
+            let is_whole =
+                formula.origin == NameOrigin::BuiltIn || formula.names.iter().all(has_lines);
             if lines.is_empty() || !is_whole {
                 continue;
             }

@@ -6,7 +6,7 @@ pub const IN_BACKTICKS: &str = "is inside backticks; use $(...) instead";
 
 /// The context of a value in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum QuoteContext {
     /// Outside of quotes.
     Bare,
     /// In single quotes.
@@ -23,14 +23,18 @@ pub fn insert(line: &str, placeholder: &str, value: &str) -> String {
 }
 
 /// Replaces each `placeholder` of a line by the result of `make` for its context.
-pub fn replace(line: &str, placeholder: &str, mut make: impl FnMut(Place) -> String) -> String {
+pub fn replace(
+    line: &str,
+    placeholder: &str,
+    mut make: impl FnMut(QuoteContext) -> String,
+) -> String {
     let mut out = String::with_capacity(line.len());
     // The context and those around it: `"$(...)"` begins a new one inside double quotes.
-    let mut places = vec![Place::Bare];
+    let mut places = vec![QuoteContext::Bare];
     let mut rest = line;
     let mut begins_word = true;
     while let Some(character) = rest.chars().next() {
-        let place = *places.last().unwrap_or(&Place::Bare);
+        let place = *places.last().unwrap_or(&QuoteContext::Bare);
         if rest.starts_with(placeholder) {
             out.push_str(&make(place));
             rest = &rest[placeholder.len()..];
@@ -40,22 +44,28 @@ pub fn replace(line: &str, placeholder: &str, mut make: impl FnMut(Place) -> Str
         // How many bytes are copied without a closer look.
         let mut taken = character.len_utf8();
         match (place, character) {
-            (Place::Bare | Place::Double | Place::Backticks, '\\') => {
+            (QuoteContext::Bare | QuoteContext::Double | QuoteContext::Backticks, '\\') => {
                 taken += rest[taken..].chars().next().map_or(0, char::len_utf8);
             }
-            (Place::Bare, '#') if begins_word => taken = rest.find('\n').unwrap_or(rest.len()),
-            (Place::Bare, '\'') => places.push(Place::Single),
-            (Place::Bare, '"') => places.push(Place::Double),
-            (Place::Bare | Place::Double, '`') => places.push(Place::Backticks),
-            (Place::Single, '\'') | (Place::Double, '"') | (Place::Backticks, '`') => {
+            (QuoteContext::Bare, '#') if begins_word => {
+                taken = rest.find('\n').unwrap_or(rest.len())
+            }
+            (QuoteContext::Bare, '\'') => places.push(QuoteContext::Single),
+            (QuoteContext::Bare, '"') => places.push(QuoteContext::Double),
+            (QuoteContext::Bare | QuoteContext::Double, '`') => {
+                places.push(QuoteContext::Backticks)
+            }
+            (QuoteContext::Single, '\'')
+            | (QuoteContext::Double, '"')
+            | (QuoteContext::Backticks, '`') => {
                 places.pop();
             }
-            (Place::Double, '$') if rest[1..].starts_with('(') => {
-                places.push(Place::Bare);
+            (QuoteContext::Double, '$') if rest[1..].starts_with('(') => {
+                places.push(QuoteContext::Bare);
                 taken += 1;
             }
-            (Place::Bare, '(') => places.push(Place::Bare),
-            (Place::Bare, ')') if places.len() > 1 => {
+            (QuoteContext::Bare, '(') => places.push(QuoteContext::Bare),
+            (QuoteContext::Bare, ')') if places.len() > 1 => {
                 places.pop();
             }
             _ => {}
@@ -87,10 +97,10 @@ pub fn fill_or_append(line: &str, placeholder: &str, text: &str) -> Result<Strin
     if places.is_empty() {
         return Err("is inside a comment; move it out");
     }
-    if places.contains(&Place::Backticks) {
+    if places.contains(&QuoteContext::Backticks) {
         return Err(IN_BACKTICKS);
     }
-    if places.iter().any(|&place| place != Place::Bare) {
+    if places.iter().any(|&place| place != QuoteContext::Bare) {
         return Err("is inside quotes, where it would be one word; move it out");
     }
     Ok(filled)
@@ -100,7 +110,7 @@ pub fn fill_or_append(line: &str, placeholder: &str, text: &str) -> Result<Strin
 pub fn is_in_backticks(line: &str, placeholder: &str) -> bool {
     let mut is_in = false;
     replace(line, placeholder, |place| {
-        is_in |= place == Place::Backticks;
+        is_in |= place == QuoteContext::Backticks;
         String::new()
     });
     is_in
@@ -126,17 +136,19 @@ pub fn is_line(command: &[String], at: usize) -> bool {
 
 /// A value, quoted as one word of a line.
 pub fn word(value: &str) -> String {
-    quoted(value, Place::Bare)
+    quoted(value, QuoteContext::Bare)
 }
 
-fn quoted(value: &str, place: Place) -> String {
+fn quoted(value: &str, place: QuoteContext) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     match place {
-        Place::Bare if !value.is_empty() && value.chars().all(is_plain) => value.to_owned(),
+        QuoteContext::Bare if !value.is_empty() && value.chars().all(is_plain) => value.to_owned(),
         // Nothing is put into backticks: such a line is refused earlier.
-        Place::Bare | Place::Backticks => format!("'{}'", value.replace('\'', r"'\''")),
-        Place::Single => value.replace('\'', r"'\''"),
-        Place::Double => value.chars().fold(String::new(), |mut text, character| {
+        QuoteContext::Bare | QuoteContext::Backticks => {
+            format!("'{}'", value.replace('\'', r"'\''"))
+        }
+        QuoteContext::Single => value.replace('\'', r"'\''"),
+        QuoteContext::Double => value.chars().fold(String::new(), |mut text, character| {
             if "\\\"$`".contains(character) {
                 text.push('\\');
             }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use inferometer_analysis::ab::{Ab, Block, Next, Side};
+use inferometer_analysis::ab::{Ab, Block, NextStep, Side};
 use inferometer_engine::EngineConfig;
 use inferometer_model::finding::code;
 use inferometer_model::record::Record;
@@ -111,7 +111,7 @@ fn play(run: &AbRun, configs: &[EngineConfig; 2], keep: &mut Keep<'_>) -> Result
     let seeds = (plan.seed, order_salt(&sides[0].context));
     let mut procedure = Ab::new(ab, of_block, plan.repeat.at_most, seeds).with_gate(&run.gate);
     let mut now = Nanos::ZERO;
-    while let Next::Pair { number, order } = procedure.next() {
+    while let NextStep::Pair { number, order } = procedure.next() {
         let mut pair: [Option<Block>; 2] = [None, None];
         for side in order {
             let begin =

@@ -1,6 +1,7 @@
 //! Reads the measurements that a prediction is compared with: a published table or a stored run. It only reads them.
 
 mod differences;
+mod measured_on;
 mod passes;
 
 use std::path::Path;
@@ -10,8 +11,7 @@ use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::prediction::Columns;
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::table_import::{
-    LoggedBlock, Place, PublishedRow, PublishedTable, is_under, logged_blocks, place_of,
-    published_tables,
+    LoggedBlock, PublishedRow, PublishedTable, is_under, logged_blocks, place_of, published_tables,
 };
 use inferometer_engine::EngineConfig;
 use inferometer_engine::confidence::MeasuredOn;
@@ -19,7 +19,6 @@ use inferometer_engine::text_blocks::TextBlock;
 use inferometer_load::PassKind;
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Severity, code};
-use inferometer_model::target::Target;
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use inferometer_plan::spec::{Spec, Value};
 use inferometer_store::Store;
@@ -27,13 +26,14 @@ use inferometer_store::Store;
 use inferometer_run::PlanError;
 
 use crate::measured_runs::MeasuredPass;
+use measured_on::{of_place, of_target};
 use passes::{is_of_published_passes, of_passes};
 
 /// If a log contains this text, its prompt lengths are in characters, not in tokens.
 const LOG_OF_CHARACTERS: &str = "prompt-chars/second";
 
 /// Measured rows.
-pub struct Against {
+pub struct MeasuredRows {
     /// Their origin, as text for people.
     pub origin: String,
     /// The rows.
@@ -62,7 +62,7 @@ pub struct Counts {
     pub predicted: bool,
 }
 
-impl Against {
+impl MeasuredRows {
     /// The measured figures of a cell.
     pub fn row(&self, cell: CellPlan) -> Option<&Columns> {
         self.rows.iter().find(|row| row.cell == cell).map(|row| &row.measured)
@@ -137,7 +137,11 @@ fn some_of(cells: &[CellPlan]) -> String {
 
 /// Reads measured rows. In a file with several tables, `#SECTION` selects one; by default it is the table of the
 /// profile's engine.
-pub fn read(name: &str, store: Option<&str>, config: &EngineConfig) -> Result<Against, PlanError> {
+pub fn read(
+    name: &str,
+    store: Option<&str>,
+    config: &EngineConfig,
+) -> Result<MeasuredRows, PlanError> {
     let (path, section) = match name.split_once('#') {
         Some((path, section)) => (path, Some(section)),
         None => (name, None),
@@ -151,14 +155,23 @@ pub fn read(name: &str, store: Option<&str>, config: &EngineConfig) -> Result<Ag
     stored(name, Path::new(store.unwrap_or("inferometer.db")), config)
 }
 
-fn table(path: &str, section: Option<&str>, config: &EngineConfig) -> Result<Against, PlanError> {
+fn table(
+    path: &str,
+    section: Option<&str>,
+    config: &EngineConfig,
+) -> Result<MeasuredRows, PlanError> {
     let problem = |what: String| PlanError::new(format!("{path}: {what}"));
     let text = file::read_text(Path::new(path), MAX_SETTINGS_BYTES)
         .map_err(|error| problem(format!("not read: {error}")))?;
     of_text(path, &text, section, &config.profile.engine).map_err(problem)
 }
 
-fn of_text(path: &str, text: &str, section: Option<&str>, engine: &str) -> Result<Against, String> {
+fn of_text(
+    path: &str,
+    text: &str,
+    section: Option<&str>,
+    engine: &str,
+) -> Result<MeasuredRows, String> {
     let mut logged = logged_blocks(text);
     if let Some(section) = section {
         logged.retain(|block| is_under(&block.headings, section));
@@ -182,7 +195,7 @@ fn of_text(path: &str, text: &str, section: Option<&str>, engine: &str) -> Resul
         (None, tables) => tables.iter().filter(of_engine).collect(),
     };
     match fitting.as_slice() {
-        [table] => Ok(Against {
+        [table] => Ok(MeasuredRows {
             origin: format!("{path}, {}", table.headings.join(" / ")),
             rows: table.rows.clone(),
             blocks: Vec::new(),
@@ -208,7 +221,7 @@ fn of_text(path: &str, text: &str, section: Option<&str>, engine: &str) -> Resul
 ///
 /// # Errors
 /// If the blocks are under several headings, because it is then unclear which log is meant.
-fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<Against, String> {
+fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<MeasuredRows, String> {
     let mut places: Vec<&[String]> = logged.iter().map(|block| &block.headings[..]).collect();
     places.dedup();
     if places.len() > 1 {
@@ -240,7 +253,7 @@ fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<Against, Str
     let headings = logged.first().map(|block| block.headings.join(" / ")).unwrap_or_default();
     let begun = logged.first().map(|block| format!("[{}]", block.times[0])).unwrap_or_default();
     let place = place_of(text, |line| line.starts_with(&begun)).unwrap_or_default();
-    Ok(Against {
+    Ok(MeasuredRows {
         origin: format!("{path}, the log under {headings}"),
         rows: rows.collect(),
         blocks: blocks.collect(),
@@ -251,23 +264,7 @@ fn of_log(path: &str, text: &str, logged: &[LoggedBlock]) -> Result<Against, Str
     })
 }
 
-fn of_place(place: &Place) -> MeasuredOn {
-    MeasuredOn {
-        engine: place.engine.clone(),
-        engine_version: place.engine_version.clone(),
-        card: place.card.clone(),
-    }
-}
-
-fn of_target(target: &Target) -> MeasuredOn {
-    MeasuredOn {
-        engine: target.engine.as_ref().map(|engine| engine.to_lowercase()),
-        engine_version: target.engine_version.clone(),
-        card: target.facts.get("card").cloned(),
-    }
-}
-
-fn stored(run: &str, store: &Path, config: &EngineConfig) -> Result<Against, PlanError> {
+fn stored(run: &str, store: &Path, config: &EngineConfig) -> Result<MeasuredRows, PlanError> {
     let problem = |error: &dyn std::fmt::Display| {
         PlanError::new(format!("{run} is not a file, and not a stored run: {error}"))
     };
@@ -289,7 +286,7 @@ fn stored(run: &str, store: &Path, config: &EngineConfig) -> Result<Against, Pla
     let what = if summary.predicted { " (a prediction: nothing was measured)" } else { "" };
     let origin = format!("run {}{what}", found.row.id);
     let model = Some(summary.target.model.clone());
-    Ok(Against {
+    Ok(MeasuredRows {
         origin,
         rows: rows.collect(),
         blocks: Vec::new(),
@@ -301,7 +298,7 @@ fn stored(run: &str, store: &Path, config: &EngineConfig) -> Result<Against, Pla
 }
 
 /// The rows of imported results. For an imported log, also the load that it states.
-fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Against, String> {
+fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<MeasuredRows, String> {
     let origin = format!("run {id}, imported from {}", imported.place());
     if summary.findings.iter().any(|finding| {
         finding.is(code::IMPORTED_CHARACTERS_NOT_TOKENS) && finding.severity == Severity::Warning
@@ -334,7 +331,15 @@ fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<Against
     let model = Some(summary.target.model.clone()).filter(|model| model != "unknown");
     let measured_on = of_target(&summary.target);
     let passes = Vec::new();
-    Ok(Against { origin, rows: rows.collect(), blocks, passes, counts: None, model, measured_on })
+    Ok(MeasuredRows {
+        origin,
+        rows: rows.collect(),
+        blocks,
+        passes,
+        counts: None,
+        model,
+        measured_on,
+    })
 }
 
 /// Returns the number of requests that were measured in a run.

@@ -29,7 +29,7 @@ mod search;
 mod ab;
 
 pub use ab::{PredictedAb, ab};
-pub use against::{Against, Counts, read as read_against};
+pub use against::{Counts, MeasuredRows, read as read_against};
 pub use error::PredictError;
 pub use expected::{Expected, expected, known_engine};
 pub use measured_runs::{MeasuredPass, measured_passes, passes_of};

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
-use inferometer_run::{Context, Learned, PlanError, Variables, resolve_with};
+use inferometer_run::{Context, PlanError, PlanInputs, Variables, resolve_with};
 
-use crate::against::Against;
+use crate::against::MeasuredRows;
 
 /// Resolves the plan of a prediction. Without lengths in the spec, the grid is that of the rows of `against`. Without a
 /// number of requests in the spec, it is that of `against`, if known. `engine_flags`: the given arguments of the
@@ -19,7 +19,7 @@ use crate::against::Against;
 pub fn planned(
     mut spec: Spec,
     engine_flags: BTreeMap<String, String>,
-    against: Option<&Against>,
+    against: Option<&MeasuredRows>,
     variables: Variables<'_>,
 ) -> Result<(Plan, Context), PlanError> {
     refuse_servers(&spec)?;
@@ -53,7 +53,7 @@ pub fn planned(
         None => Ok(cells),
     };
     let (mut plan, context) =
-        resolve_with(&spec, Learned { engine_flags, cells: Some(&choose) }, variables)?;
+        resolve_with(&spec, PlanInputs { engine_flags, cells: Some(&choose) }, variables)?;
     if let Some(against) = against.filter(|against| !against.passes.is_empty()) {
         // The simulated passes must be those of the measured run, so loads from flags are rejected.
         refuse_loads(&spec, &against.origin)?;

@@ -19,7 +19,7 @@ use inferometer_plan::Plan;
 use inferometer_run::Context;
 use inferometer_store::PassBegin;
 
-use crate::against::Against;
+use crate::against::MeasuredRows;
 use crate::error::PredictError;
 use crate::requests::Requests;
 use crate::row::{Row, row};
@@ -35,7 +35,7 @@ pub(crate) struct PlayedPass {
 }
 
 /// A simulated plan.
-pub struct Played<'a> {
+pub struct SimulatedPlan<'a> {
     pub(crate) passes: Vec<PlayedPass>,
     /// The prediction settings of each cell, and its measured figures.
     pub(crate) rows: Vec<(CellPlan, Row, Option<&'a Columns>)>,
@@ -66,7 +66,7 @@ pub struct PlayTime {
     pub span: Duration,
 }
 
-impl Played<'_> {
+impl SimulatedPlan<'_> {
     /// How long the simulation took.
     pub fn time(&self) -> PlayTime {
         PlayTime { simulation: self.simulation, requests: self.requests, span: self.span }
@@ -118,15 +118,15 @@ pub fn play<'a>(
     plan: &Plan,
     context: &Context,
     config: &EngineConfig,
-    against: Option<&'a Against>,
-) -> Result<Played<'a>, PredictError> {
+    against: Option<&'a MeasuredRows>,
+) -> Result<SimulatedPlan<'a>, PredictError> {
     check_plan(plan)?;
-    let brings_requests = |it: &&Against| !it.blocks.is_empty() || !it.passes.is_empty();
+    let brings_requests = |it: &&MeasuredRows| !it.blocks.is_empty() || !it.passes.is_empty();
     let mut requests = match against.filter(brings_requests) {
         Some(_) => None,
         None => Requests::open(plan, context, config)?,
     };
-    let mut played = Played {
+    let mut played = SimulatedPlan {
         simulation: Duration::ZERO,
         passes: Vec::new(),
         rows: Vec::new(),
@@ -176,7 +176,7 @@ pub fn play<'a>(
         played.rows.push((cell, row, measured));
     }
     played.findings.extend(against.and_then(log_is_no_plan));
-    let other_model = |against: &Against| against.of_another_model(&config.model.name);
+    let other_model = |against: &MeasuredRows| against.of_another_model(&config.model.name);
     played.findings.extend(against.and_then(other_model));
     if let Some(against) = against {
         let resolved = config.resolve().map_err(PredictError::plan)?;
@@ -191,7 +191,7 @@ pub fn play<'a>(
     Ok(played)
 }
 
-impl Played<'_> {
+impl SimulatedPlan<'_> {
     /// Simulates a pass with the requests of the workload, or with those of `asked` if only their lengths matter.
     fn pass(
         &mut self,
@@ -247,7 +247,7 @@ impl Played<'_> {
 }
 
 /// A finding for predictions from a log: the lengths and costs that had to be assumed.
-fn log_is_no_plan(against: &Against) -> Option<Finding> {
+fn log_is_no_plan(against: &MeasuredRows) -> Option<Finding> {
     if against.blocks.is_empty() {
         return None;
     }

@@ -10,7 +10,7 @@ use inferometer_run::outputs::Outputs;
 use inferometer_run::{Context, noise_of};
 use inferometer_store::RunId;
 
-use crate::against::Against;
+use crate::against::MeasuredRows;
 use crate::error::PredictError;
 use crate::play::{PlayTime, play};
 use crate::stored::store;
@@ -36,7 +36,7 @@ pub fn predict(
     plan: &Plan,
     context: &Context,
     config: &EngineConfig,
-    against: Option<&Against>,
+    against: Option<&MeasuredRows>,
 ) -> Result<Prediction, PredictError> {
     let outputs = Outputs::prepare(context.out.as_deref())?;
     let config = &EngineConfig { noise: noise_of(plan, context)?, ..config.clone() };

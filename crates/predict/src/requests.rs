@@ -33,7 +33,7 @@ pub struct Requests {
 
 /// The requests that were simulated, in the order of their starts.
 #[derive(Default)]
-pub struct Played {
+pub struct PlayedRequests {
     asked: Vec<(u32, u32, Option<Box<str>>)>,
     /// Why requests ended earlier than planned, if they did.
     error: Option<String>,
@@ -105,7 +105,7 @@ impl Requests {
             .map(|note| Finding::of(code::PROMPTS_NOT_AS_ASKED, note.to_string()).at(&label));
         let findings = findings.collect();
         let counter = self.counter.clone();
-        Ok((Stream { source, error, counter, played: Played::default() }, findings))
+        Ok((Stream { source, error, counter, played: PlayedRequests::default() }, findings))
     }
 }
 
@@ -162,7 +162,7 @@ pub struct Stream {
     source: Box<dyn Source>,
     error: SourceError,
     counter: Counter,
-    played: Played,
+    played: PlayedRequests,
 }
 
 impl Iterator for Stream {
@@ -195,7 +195,7 @@ impl Stream {
     ///
     /// # Errors
     /// If requests could not be created.
-    pub fn played(self) -> Result<Played, PredictError> {
+    pub fn played(self) -> Result<PlayedRequests, PredictError> {
         match self.played.error.as_ref().or_else(|| self.error.get()) {
             Some(why) => Err(PredictError::requests(format!("workload (--workload): {why}"))),
             None => Ok(self.played),
@@ -203,7 +203,7 @@ impl Stream {
     }
 }
 
-impl Played {
+impl PlayedRequests {
     /// Writes the requested lengths and the class of each request into its record.
     pub fn write_into(self, records: &mut [Record]) {
         for (record, (input, output, class)) in records.iter_mut().zip(self.asked) {

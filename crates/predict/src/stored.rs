@@ -20,14 +20,14 @@ use inferometer_plan::Plan;
 use inferometer_report::trace::Traces;
 use inferometer_run::Context;
 use inferometer_run::grid::Grid;
-use inferometer_run::header::{self, Origin};
+use inferometer_run::header::{self, TimeOrigin};
 use inferometer_run::recording::{Counter, Recording};
 use inferometer_run::summarise::{RunFacts, summarise};
 use inferometer_store::{Ending, PassBegin, RunHeader, RunId, RunState, Store};
 
 use crate::error::PredictError;
 use crate::measured_runs::figures_of;
-use crate::play::{Played, PlayedPass};
+use crate::play::{PlayedPass, SimulatedPlan};
 use crate::ranges::{LoadKind, PassPlace, with_ranges};
 use crate::row::{Row, constant_extra_cost};
 use crate::slower::Repeatable;
@@ -37,7 +37,7 @@ pub fn store(
     plan: &Plan,
     context: &Context,
     config: &EngineConfig,
-    played: Played<'_>,
+    played: SimulatedPlan<'_>,
     against: Option<&str>,
 ) -> Result<(Summary, RunId, Traces), PredictError> {
     let mut stored = StoredPrediction::begin(plan, context, config, against)?;
@@ -312,5 +312,5 @@ fn header(
         profile: Some(profile.name.clone()),
         facts,
     };
-    Ok(header::of_run(plan, target, Environment::default(), Origin::Zero))
+    Ok(header::of_run(plan, target, Environment::default(), TimeOrigin::Zero))
 }

@@ -15,7 +15,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field as ArrowField, Schema, SchemaRef};
-use inferometer::export::{self, ExportError, Field, Form, Kind, Value, What};
+use inferometer::export::{self, ExportError, ExportedRows, Field, Kind, RowWriter, Value};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -33,7 +33,7 @@ const SCHEMA: &CStr = c"arrow_schema";
 pub struct Rows {
     store: PathBuf,
     run: String,
-    what: What,
+    what: ExportedRows,
 }
 
 #[pymethods]
@@ -41,9 +41,9 @@ impl Rows {
     #[new]
     fn new(store: PathBuf, run: String, what: &str) -> PyResult<Self> {
         let what = match what {
-            "requests" => What::Requests,
-            "events" => What::Events,
-            "cells" => What::Cells,
+            "requests" => ExportedRows::Requests,
+            "events" => ExportedRows::Events,
+            "cells" => ExportedRows::Cells,
             other => {
                 let why = format!("`{other}`: there are rows of requests, events and cells");
                 return Err(Error::store(why).into());
@@ -90,8 +90,9 @@ impl Rows {
             .name("inferometer-rows".to_owned())
             .spawn(move || {
                 let rows = sender.clone();
-                let open =
-                    |fields: Vec<Field>| -> Box<dyn Form> { Box::new(Batches::new(&fields, rows)) };
+                let open = |fields: Vec<Field>| -> Box<dyn RowWriter> {
+                    Box::new(Batches::new(&fields, rows))
+                };
                 // A log that was cut has the rows before the cut. Python cannot be told from here: its
                 // lock may be held by the reader that waits for this thread.
                 let say = |text: &str| eprintln!("inferometer: {text}");
@@ -158,7 +159,7 @@ impl Batches {
     }
 }
 
-impl Form for Batches {
+impl RowWriter for Batches {
     fn row(&mut self, values: &[Value<'_>]) -> Result<(), ExportError> {
         for (column, value) in self.columns.iter_mut().zip(values) {
             column.push(*value);

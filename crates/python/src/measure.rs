@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 
 use inferometer::command_line::{EngineFlags, engine_config};
-use inferometer::plan_file::{Place, merge, merge_multi_target, with_lists};
+use inferometer::plan_file::{OverrideOrigin, merge, merge_multi_target, with_lists};
 use inferometer::{
     Context, EngineConfig, Event, Events, Group, Host, Interrupt, LiveState, Plan, PlanError,
     Strictness, Subscriber, Summary, judge, predict as predict_plan, read_against, resolve,
@@ -15,7 +15,8 @@ use inferometer_plan::spec::Spec;
 use inferometer_predict::{planned, refuse_servers};
 use inferometer_report::{comparison, json};
 use inferometer_run::{
-    Learned, Shortfall, judge_results, missed_objectives, resolve_with, too_many_failures, variants,
+    PlanInputs, Shortfall, judge_results, missed_objectives, resolve_with, too_many_failures,
+    variants,
 };
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -23,7 +24,7 @@ use serde_json::{Map, Value, json};
 
 use crate::errors::Error;
 use crate::progress;
-use crate::waiting::{Listening, OnSignal, Told, Waited, wait};
+use crate::waiting::{FromWorker, Listening, OnSignal, Waited, wait};
 
 /// The keys of a plan, from a JSON object.
 fn keys_of(text: &str) -> Result<Map<String, Value>, Error> {
@@ -36,14 +37,14 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// Sends the events as documents; a mutex, for several threads of a run emit them.
-struct Sending<T>(Mutex<Sender<Told<T>>>);
+struct Sending<T>(Mutex<Sender<FromWorker<T>>>);
 
 impl<T: Send> Subscriber for Sending<T> {
     fn on_event(&self, event: &Event<'_>) {
         if let Some(document) = progress::document(event) {
             let sender = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             // Whoever gave up waiting hears nothing.
-            let _ = sender.send(Told::Event(document.to_string()));
+            let _ = sender.send(FromWorker::Event(document.to_string()));
         }
     }
 }
@@ -64,7 +65,7 @@ pub fn run(
     let keys = keys_of(keys)?;
     refuse_engine_arguments(&keys)?;
     let (spec, multi) =
-        merge_multi_target(plan.as_deref(), keys, Place::Keywords).map_err(Error::from)?;
+        merge_multi_target(plan.as_deref(), keys, OverrideOrigin::Keywords).map_err(Error::from)?;
     let servers = variants(&spec, &multi.targets).map_err(Error::from)?;
     let interrupt = Interrupt::default();
     let host = Host { interrupt: interrupt.clone(), program, ..Host::default() };
@@ -202,7 +203,7 @@ pub fn predict(
 #[pyo3(signature = (keys, plan))]
 pub fn predict_search(py: Python<'_>, keys: &str, plan: Option<PathBuf>) -> PyResult<String> {
     let (spec, flags, config) = of_engine(keys, plan.as_deref())?;
-    let learned = Learned { engine_flags: flags.given(), ..Learned::default() };
+    let learned = PlanInputs { engine_flags: flags.given(), ..PlanInputs::default() };
     let (plan, context) = resolve_with(&spec, learned, &variable).map_err(Error::from)?;
     virtually(py, move || {
         let found = search_plan(&plan, &context, &config)?;
@@ -229,7 +230,7 @@ fn virtually(
 fn of_engine(keys: &str, plan: Option<&Path>) -> Result<(Spec, EngineFlags, EngineConfig), Error> {
     let mut keys = keys_of(keys)?;
     let flags = EngineFlags::take_from(&mut keys);
-    let spec = merge(plan, keys, Place::Keywords);
+    let spec = merge(plan, keys, OverrideOrigin::Keywords);
     let (spec, flags) = match (spec, flags) {
         (Ok(spec), Ok(flags)) => (spec, flags),
         (spec, flags) => {

@@ -19,7 +19,7 @@ const TURN: Duration = Duration::from_millis(100);
 const PATIENCE: u32 = 100;
 
 /// What the thread that works tells the one that waits.
-pub enum Told<T> {
+pub enum FromWorker<T> {
     /// An event, as a JSON document.
     Event(String),
     /// The end.
@@ -45,7 +45,7 @@ pub struct Waited<T> {
 /// The events of the waiting thread, and their receiver.
 pub struct Listening<'a, T> {
     /// The other end of what the work sends.
-    pub receiver: Receiver<Told<T>>,
+    pub receiver: Receiver<FromWorker<T>>,
     /// The state of the run, for reports of progress.
     pub live: &'a LiveState,
     /// Called with each event and with the progress, as JSON documents.
@@ -58,7 +58,7 @@ pub struct Listening<'a, T> {
 /// What a signal raises, where the work is left alone, or was asked twice to end; when there is no thread.
 pub fn wait<T: Send + 'static>(
     py: Python<'_>,
-    sender: Sender<Told<T>>,
+    sender: Sender<FromWorker<T>>,
     Listening { receiver, live, on_event }: Listening<'_, T>,
     on_signal: &OnSignal<'_>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -66,7 +66,7 @@ pub fn wait<T: Send + 'static>(
     thread::Builder::new().name("inferometer".to_owned()).spawn(move || {
         let result = work();
         // Whoever gave up waiting hears nothing.
-        let _ = sender.send(Told::Done(result));
+        let _ = sender.send(FromWorker::Done(result));
     })?;
     let receiver = Mutex::new(receiver);
     let mut raised: Option<PyErr> = None;
@@ -74,10 +74,10 @@ pub fn wait<T: Send + 'static>(
     let mut last: Option<(u32, PyErr)> = None;
     loop {
         let told = match turn(py, &receiver)? {
-            Some(Told::Done(result)) => {
+            Some(FromWorker::Done(result)) => {
                 return last.map_or(Ok(Waited { result, raised }), |(_, error)| Err(error));
             }
-            Some(Told::Event(event)) => Some(event),
+            Some(FromWorker::Event(event)) => Some(event),
             None => {
                 last = last.map(|(turns, error)| (turns.saturating_sub(1), error));
                 None
@@ -111,7 +111,10 @@ pub fn wait<T: Send + 'static>(
 }
 
 /// Waits a moment for what is told.
-fn turn<T: Send>(py: Python<'_>, receiver: &Mutex<Receiver<Told<T>>>) -> PyResult<Option<Told<T>>> {
+fn turn<T: Send>(
+    py: Python<'_>,
+    receiver: &Mutex<Receiver<FromWorker<T>>>,
+) -> PyResult<Option<FromWorker<T>>> {
     let told =
         py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(TURN));
     match told {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use inferometer_analysis::search::{Outcome, SearchAnswer};
+use inferometer_analysis::search::{SearchAnswer, SearchEnding};
 use inferometer_analysis::summary::Summary;
 
 use crate::search::sentence;
@@ -87,8 +87,8 @@ impl Judgement {
     /// The judgement of one answer of a search.
     pub(crate) fn of_search(answer: &SearchAnswer) -> Self {
         let verdict = match (answer.outcome, answer.estimate.or(answer.low)) {
-            (Outcome::NotMetAtLowest, _) | (_, None) => Verdict::Fail,
-            (Outcome::Found | Outcome::MetAtHighest, Some(_)) => Verdict::Pass,
+            (SearchEnding::NotMetAtLowest, _) | (_, None) => Verdict::Fail,
+            (SearchEnding::Found | SearchEnding::MetAtHighest, Some(_)) => Verdict::Pass,
             (_, Some(_)) => Verdict::Undecided,
         };
         Self::new(verdict, format!("{}: {}", answer.cell(), sentence(answer)))

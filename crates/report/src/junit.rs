@@ -12,7 +12,7 @@ use crate::judgement::Judgement;
 
 /// The outcome of a test case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Outcome {
+enum CaseResult {
     Passed,
     /// With the reason.
     Failed(String),
@@ -25,7 +25,7 @@ enum Outcome {
 /// One figure under one load, or one objective.
 struct Case {
     name: String,
-    outcome: Outcome,
+    outcome: CaseResult,
     /// Everything that is known about it.
     said: String,
 }
@@ -66,7 +66,7 @@ pub fn of_comparison(
         let outcome = match (gates.is_empty(), of_row.is_empty()) {
             (true, _) => without_gate(row, comparison.options.margin, &said),
             (false, true) => {
-                Outcome::Skipped("the gate has no condition on this metric".to_owned())
+                CaseResult::Skipped("the gate has no condition on this metric".to_owned())
             }
             (false, false) => gated(&of_row, is_strict),
         };
@@ -94,18 +94,18 @@ pub fn of_run(run: &Summary) -> Suite {
         let notes: Vec<&str> = std::iter::once(measured.as_str()).chain(result.notes()).collect();
         let said = notes.join("; ");
         let outcome = match (result.met, result.notes().next()) {
-            (false, _) => Outcome::Failed(format!("not met: {}; {said}", result.objective)),
-            (true, None) => Outcome::Passed,
-            (true, Some(_)) => Outcome::Skipped(format!("met, but not with certainty: {said}")),
+            (false, _) => CaseResult::Failed(format!("not met: {}; {said}", result.objective)),
+            (true, None) => CaseResult::Passed,
+            (true, Some(_)) => CaseResult::Skipped(format!("met, but not with certainty: {said}")),
         };
         Case { name: format!("{}, {}", result.objective, result.place), outcome, said }
     });
     let searches = run.searches.iter().map(|answer| {
         let Judgement { verdict, sentence } = Judgement::of_search(answer);
         let outcome = match verdict {
-            crate::judgement::Verdict::Pass => Outcome::Passed,
-            crate::judgement::Verdict::Undecided => Outcome::Skipped(sentence.clone()),
-            crate::judgement::Verdict::Fail => Outcome::Failed(sentence.clone()),
+            crate::judgement::Verdict::Pass => CaseResult::Passed,
+            crate::judgement::Verdict::Undecided => CaseResult::Skipped(sentence.clone()),
+            crate::judgement::Verdict::Fail => CaseResult::Failed(sentence.clone()),
         };
         Case { name: format!("highest load, {}", answer.cell()), outcome, said: sentence }
     });
@@ -119,7 +119,7 @@ pub fn of_run(run: &Summary) -> Suite {
 pub fn of_failures(failures: &[(String, String)]) -> Suite {
     let case = |(name, why): &(String, String)| Case {
         name: if name.is_empty() { "the run".to_owned() } else { name.clone() },
-        outcome: Outcome::Error(why.clone()),
+        outcome: CaseResult::Error(why.clone()),
         said: why.clone(),
     };
     let cases = failures.iter().map(case).collect();
@@ -145,15 +145,15 @@ pub fn junit(suites: &[Suite], judged: Option<&Judgement>) -> String {
 
 impl Suite {
     fn failures(&self) -> usize {
-        self.cases.iter().filter(|case| matches!(case.outcome, Outcome::Failed(_))).count()
+        self.cases.iter().filter(|case| matches!(case.outcome, CaseResult::Failed(_))).count()
     }
 
     fn errors(&self) -> usize {
-        self.cases.iter().filter(|case| matches!(case.outcome, Outcome::Error(_))).count()
+        self.cases.iter().filter(|case| matches!(case.outcome, CaseResult::Error(_))).count()
     }
 
     fn write(&self, judged: Option<&Judgement>, out: &mut String) {
-        let skipped = |case: &&Case| matches!(case.outcome, Outcome::Skipped(_));
+        let skipped = |case: &&Case| matches!(case.outcome, CaseResult::Skipped(_));
         let _ = writeln!(
             out,
             "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n    \
@@ -177,16 +177,16 @@ impl Suite {
                 xml(&case.name)
             );
             let _ = match &case.outcome {
-                Outcome::Passed => Ok(()),
-                Outcome::Failed(why) => writeln!(
+                CaseResult::Passed => Ok(()),
+                CaseResult::Failed(why) => writeln!(
                     out,
                     "      <failure type=\"not met\" message=\"{0}\">{0}</failure>",
                     xml(why)
                 ),
-                Outcome::Error(why) => {
+                CaseResult::Error(why) => {
                     writeln!(out, "      <error message=\"{0}\">{0}</error>", xml(why))
                 }
-                Outcome::Skipped(why) => {
+                CaseResult::Skipped(why) => {
                     writeln!(out, "      <skipped message=\"{}\"/>", xml(why))
                 }
             };
@@ -218,7 +218,7 @@ fn sentence(row: &Row) -> String {
 }
 
 /// The outcome of a row that a gate has conditions on.
-fn gated(results: &[&GateResult], is_strict: bool) -> Outcome {
+fn gated(results: &[&GateResult], is_strict: bool) -> CaseResult {
     let with = |met: Met| -> Vec<String> {
         let found = results.iter().filter(|result| result.met == met);
         let doubt = |result: &GateResult| match met == Met::No && !result.measured_in_turn {
@@ -234,24 +234,24 @@ fn gated(results: &[&GateResult], is_strict: bool) -> Outcome {
     };
     let (missed, open) = (with(Met::No), with(Met::Undecided));
     match (missed.is_empty(), open.is_empty()) {
-        (false, _) => Outcome::Failed(format!("not met: {}", missed.join("; "))),
-        (true, true) => Outcome::Passed,
+        (false, _) => CaseResult::Failed(format!("not met: {}", missed.join("; "))),
+        (true, true) => CaseResult::Passed,
         (true, false) => {
             let why = format!("undecided, more repeats are needed: {}", open.join("; "));
-            if is_strict { Outcome::Failed(why) } else { Outcome::Skipped(why) }
+            if is_strict { CaseResult::Failed(why) } else { CaseResult::Skipped(why) }
         }
     }
 }
 
-fn without_gate(row: &Row, margin: f64, said: &str) -> Outcome {
+fn without_gate(row: &Row, margin: f64, said: &str) -> CaseResult {
     let is_worse = (row.difference_pct < 0.0) == row.higher_is_better;
     let is_beyond = is_worse && row.difference_pct.abs() > margin * 100.0;
     match row.verdict {
-        RowVerdict::Worse if is_beyond => Outcome::Failed(said.to_owned()),
-        RowVerdict::Better | RowVerdict::NoDifference | RowVerdict::Worse => Outcome::Passed,
-        RowVerdict::Differs if !is_beyond => Outcome::Passed,
+        RowVerdict::Worse if is_beyond => CaseResult::Failed(said.to_owned()),
+        RowVerdict::Better | RowVerdict::NoDifference | RowVerdict::Worse => CaseResult::Passed,
+        RowVerdict::Differs if !is_beyond => CaseResult::Passed,
         RowVerdict::Differs | RowVerdict::WithoutError | RowVerdict::NotEnoughData { .. } => {
-            Outcome::Skipped(said.to_owned())
+            CaseResult::Skipped(said.to_owned())
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The result of measuring a run again, as one sentence, and what to do if nothing is decided. The answer
 //! comes from the analysis.
 
-use inferometer_analysis::compare::{Among, Design, Outcome, Reproduction, Row};
+use inferometer_analysis::compare::{Among, Design, Reproduction, ReproductionResult, Row};
 
 use crate::difference::{interval, signed};
 use crate::number::significant;
@@ -22,31 +22,31 @@ fn words(answer: &Reproduction) -> String {
     let place =
         || row.map_or_else(String::new, |row| format!("{}, {}", row.figure, with_values(row)));
     match answer.outcome {
-        Outcome::Identical => "identical: all figures agree in every digit".to_owned(),
-        Outcome::Same { within_pct } => format!(
+        ReproductionResult::Identical => "identical: all figures agree in every digit".to_owned(),
+        ReproductionResult::Same { within_pct } => format!(
             "same within {} %: {}, and no mean or median of other metrics differs by more{}",
             rounded_up(within_pct),
             difference(),
             open(&answer.undecided)
         ),
-        Outcome::Slower { from_pct, to_pct } => {
+        ReproductionResult::Slower { from_pct, to_pct } => {
             format!("{} % slower ({})", span(from_pct, to_pct), place())
         }
-        Outcome::Faster { from_pct, to_pct } => {
+        ReproductionResult::Faster { from_pct, to_pct } => {
             format!("{} % faster ({})", span(from_pct, to_pct), place())
         }
-        Outcome::Mixed => {
+        ReproductionResult::Mixed => {
             format!("slower in {}, and faster in {}", some(&answer.worse), some(&answer.better))
         }
-        Outcome::WithoutError => format!(
+        ReproductionResult::WithoutError => format!(
             "differs: {}; a prediction has one value, so the significance of a difference is \
                 unknown",
             difference()
         ),
-        Outcome::NotDecided { .. } if row.is_none() => {
+        ReproductionResult::NotDecided { .. } if row.is_none() => {
             "undecided: the two have no metric at the same load".to_owned()
         }
-        Outcome::NotDecided { .. } => format!("not decided: {}", difference()),
+        ReproductionResult::NotDecided { .. } => format!("not decided: {}", difference()),
     }
 }
 
@@ -54,12 +54,16 @@ fn words(answer: &Reproduction) -> String {
 pub fn remarks(answer: &Reproduction) -> Vec<String> {
     let mut lines = Vec::new();
     let Some(row) = &answer.headline else { return lines };
-    if let Outcome::NotDecided { needed } = answer.outcome {
+    if let ReproductionResult::NotDecided { needed } = answer.outcome {
         lines.extend(answer.among.as_ref().map(|found| among(row, found)));
         lines.push(what_to_do(row, needed));
     }
-    let differs =
-        matches!(answer.outcome, Outcome::Slower { .. } | Outcome::Faster { .. } | Outcome::Mixed);
+    let differs = matches!(
+        answer.outcome,
+        ReproductionResult::Slower { .. }
+            | ReproductionResult::Faster { .. }
+            | ReproductionResult::Mixed
+    );
     if differs && !matches!(row.design, Design::Alternated { .. }) {
         lines.push(
             "The two were not measured in turn: a drift of the machine would look the same."
@@ -187,7 +191,7 @@ mod tests {
         }
     }
 
-    fn answer(outcome: Outcome, headline: Row) -> Reproduction {
+    fn answer(outcome: ReproductionResult, headline: Row) -> Reproduction {
         Reproduction {
             outcome,
             headline: Some(headline),
@@ -205,12 +209,14 @@ mod tests {
         let of = |outcome, row| sentence(&answer(outcome, row), &facts);
         let decided = || row(-13.4, Some([-15.0, -12.0]), [5, 5]);
         assert_eq!(
-            of(Outcome::Slower { from_pct: 12.0, to_pct: 15.0 }, decided()),
+            of(ReproductionResult::Slower { from_pct: 12.0, to_pct: 15.0 }, decided()),
             "12 to 15 % slower (requests_per_s, all cells, saturated: 34.71 -> 30.05), and these facts \
              differ: engine version 0.9 -> 0.10, card A100 -> H100"
         );
-        let same =
-            answer(Outcome::Same { within_pct: 2.31 }, row(-0.4, Some([-2.31, 1.5]), [5, 5]));
+        let same = answer(
+            ReproductionResult::Same { within_pct: 2.31 },
+            row(-0.4, Some([-2.31, 1.5]), [5, 5]),
+        );
         assert_eq!(
             sentence(&same, &[]),
             "same within 3 %: requests_per_s -0.40 % (95 % interval -2.31 to +1.50 %; all cells, \
@@ -218,12 +224,12 @@ mod tests {
              no known fact differs"
         );
         assert!(
-            of(Outcome::Mixed, decided())
+            of(ReproductionResult::Mixed, decided())
                 .starts_with("slower in a, and faster in b, c, d and 1 more,")
         );
-        assert!(of(Outcome::Identical, decided()).starts_with("identical: all figures"));
+        assert!(of(ReproductionResult::Identical, decided()).starts_with("identical: all figures"));
         let one_each = || row(-3.1, None, [1, 1]);
-        let open = of(Outcome::NotDecided { needed: 5 }, one_each());
+        let open = of(ReproductionResult::NotDecided { needed: 5 }, one_each());
         assert!(
             open.starts_with("not decided: requests_per_s -3.10 % (its significance is unknown"),
             "{open}"
@@ -233,13 +239,13 @@ mod tests {
     #[test]
     fn where_nothing_is_decided_it_says_what_to_do() {
         let told = |repeats, among| {
-            let of = answer(Outcome::NotDecided { needed: 6 }, row(-3.1, None, repeats));
+            let of = answer(ReproductionResult::NotDecided { needed: 6 }, row(-3.1, None, repeats));
             remarks(&Reproduction { among, ..of }).join(" ")
         };
         let one = told([1, 1], None);
         assert!(one.contains("the bundle has 1 repeat, and this run 1 repeat;"), "{one}");
         assert!(one.contains("make a bundle of a run with --repeat 6 or more"), "{one}");
-        let noisy = answer(Outcome::NotDecided { needed: 848 }, row(-3.1, None, [4, 4]));
+        let noisy = answer(ReproductionResult::NotDecided { needed: 848 }, row(-3.1, None, [4, 4]));
         let noisy = remarks(&noisy).join(" ");
         assert!(noisy.starts_with("To decide, about 848 repeats of each"), "{noisy}");
         assert_eq!(told([6, 1], None), "To decide: reproduce it with --repeat 6.");
@@ -249,8 +255,10 @@ mod tests {
         assert!(outside.contains("by chance in 40 of 100 cases"), "{outside}");
         let inside = told([1, 4], Some(Among { value: 31.0, ..found }));
         assert!(inside.contains("is within the 4 values"), "{inside}");
-        let slower =
-            answer(Outcome::Slower { from_pct: 0.0, to_pct: 9.0 }, row(-5.0, None, [5, 5]));
+        let slower = answer(
+            ReproductionResult::Slower { from_pct: 0.0, to_pct: 9.0 },
+            row(-5.0, None, [5, 5]),
+        );
         assert!(remarks(&slower)[0].contains("not measured in turn"));
     }
 

@@ -10,8 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use inferometer_cluster::launcher::{Launcher, Place};
-use inferometer_cluster::{Introduction, Lead, Meeting, Member, Order, Over, PassReport, Sent};
+use inferometer_cluster::launcher::{Launcher, RankPlace};
+use inferometer_cluster::{
+    Introduction, Lead, Meeting, Member, NoMoreRecords, Order, PassReport, SentRecord,
+};
 use inferometer_drive::Live;
 use inferometer_model::fixture::steady;
 use inferometer_model::record::Record;
@@ -20,7 +22,7 @@ use inferometer_model::target::{Environment, Target};
 use inferometer_net::thread::{spawn, spawn_scoped};
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_plan::spec::{Known, Spec};
-use inferometer_run::header::{self, Origin};
+use inferometer_run::header::{self, TimeOrigin};
 use inferometer_run::record_queue::record_queue;
 use inferometer_run::recording::{Counter, Recording};
 use inferometer_run::team;
@@ -54,7 +56,7 @@ fn main() -> Result<(), Failure> {
 }
 
 fn meeting(ranks: u32) -> Result<Meeting, Failure> {
-    let place = Place {
+    let place = RankPlace {
         launcher: Launcher::Own,
         rank: 0,
         ranks,
@@ -84,12 +86,12 @@ fn member(at: &Meeting, (rank, ranks): (u32, u32), each: u64, tokens: u32) -> Re
         let (mut number, like) = (0, steady(0.0, 40.0, 10.0, tokens));
         let next = move || {
             if number == each {
-                return Err(Over);
+                return Err(NoMoreRecords);
             }
             let index = (number * u64::from(ranks - 1)) as u32 + rank - 1;
             number += 1;
             let record = Record { index, ..like.clone().later(Nanos(monotonic_now().0)) };
-            Ok(Some(Sent { record, text: None }))
+            Ok(Some(SentRecord { record, text: None }))
         };
         member.begin_pass(Box::new(next), false);
         while member.start("hash").is_none() {
@@ -118,7 +120,7 @@ fn merge(at: &Meeting, ranks: u32, records: u64, per_request: u32) -> Result<(),
         &plan,
         Target::default(),
         Environment::default(),
-        Origin::Clock(monotonic_now()),
+        TimeOrigin::Clock(monotonic_now()),
     );
     let mut recording = Recording::begin(store, &header, Counter::None)?;
     let (to, from) = record_queue(0);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use inferometer_analysis::ab::{AbAnswer, AbSide, Block, Ended, Sides};
+use inferometer_analysis::ab::{AbAnswer, AbEnding, AbSide, Block, Sides};
 use inferometer_analysis::compare::Condition;
 use inferometer_analysis::summary::Summary;
 use inferometer_http::client::lead_to_same_server;
@@ -24,7 +24,7 @@ use crate::error::{PlanError, RunError, Shortfall};
 use crate::events::Events;
 use crate::group::Member;
 use crate::outputs::{self, Outputs};
-use crate::resolve::{Learned, fresh_salt, resolve_with};
+use crate::resolve::{PlanInputs, fresh_salt, resolve_with};
 use crate::servers::Servers;
 use crate::session::{Finished, Pairing, RunRequest, carry_out_pairs};
 use crate::verdict::{Strictness, failures};
@@ -95,7 +95,7 @@ impl AbRun {
         let mut mistakes: Vec<String> = Vec::new();
         let mut sides = Vec::new();
         for ((variant, side), engine_flags) in variants.into_iter().zip(NAMES).zip(engine_flags) {
-            let learned = Learned { engine_flags, ..Learned::default() };
+            let learned = PlanInputs { engine_flags, ..PlanInputs::default() };
             // With one server, each side gets its own prompts: the server may cache those of the other.
             let own = if other_prompts { format!("{salt}-{side}") } else { salt.clone() };
             let spec = Spec {
@@ -195,7 +195,7 @@ impl AbRun {
         strictness: Strictness,
     ) -> Vec<(String, RunError)> {
         let answer = &document.ab;
-        let none = (answer.ended_by == Ended::NoFigure)
+        let none = (answer.ended_by == AbEnding::NoFigure)
             .then(|| (String::new(), Shortfall::Failed(answer.sentence.clone()).into()));
         let of_side = |(summary, side): (&Summary, &Member)| {
             let why = shortfall(summary, side.plan.max_failures, strictness)?;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use inferometer_http::client::Access;
+use inferometer_http::client::ServerAccess;
 use inferometer_http::proxy::{Proxies, Proxy};
 use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 use inferometer_net::tls::{Identity, TlsClient, TlsError, Trust};
@@ -25,7 +25,7 @@ pub(crate) fn access(
     spec: &Spec,
     plan: &Plan,
     variables: Variables<'_>,
-) -> Result<Access, PlanError> {
+) -> Result<ServerAccess, PlanError> {
     let trust = trust(spec)?;
     let identity = identity(spec)?;
     let proxies = match spec.proxy.as_deref() {
@@ -41,7 +41,7 @@ pub(crate) fn access(
             ));
         }
     }
-    Ok(Access { trust, identity, proxies })
+    Ok(ServerAccess { trust, identity, proxies })
 }
 
 /// A proxy that a flag or a plan names. A password in it is refused: other users can see flags in the

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use inferometer_drive::probe::{Found, probe, probe_if_ready};
-use inferometer_http::client::{Access, Client, ClientError};
+use inferometer_drive::probe::{ServerInfo, probe, probe_if_ready};
+use inferometer_http::client::{Client, ClientError, ServerAccess};
 use inferometer_net::monotonic_now;
 use inferometer_plan::Url;
 
@@ -27,15 +27,15 @@ const REPORT_EVERY: Duration = Duration::from_secs(15);
 /// A server that answered.
 pub(crate) struct Reached {
     pub(crate) server: Client,
-    pub(crate) found: Found,
+    pub(crate) found: ServerInfo,
 }
 
 /// How to reach a server.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct ConnectOptions<'a> {
     pub(crate) url: &'a Url,
     pub(crate) headers: &'a [(String, String)],
-    pub(crate) access: &'a Access,
+    pub(crate) access: &'a ServerAccess,
     /// Whether it must list a model, because the plan names none.
     pub(crate) lists_a_model: bool,
     /// Whether the plan names dialect and model, so that the server need not state them.
@@ -56,7 +56,7 @@ enum Attempt {
 ///
 /// # Errors
 /// When it does not, or is not ready to serve.
-pub(crate) fn connect(wanted: Wanted<'_>) -> Result<Reached, RunError> {
+pub(crate) fn connect(wanted: ConnectOptions<'_>) -> Result<Reached, RunError> {
     match attempt(wanted, false) {
         Attempt::Ready(reached) => Ok(*reached),
         Attempt::NotYet(why) | Attempt::Failed(why) => Err(RunError::target(why)),
@@ -68,7 +68,7 @@ pub(crate) fn connect(wanted: Wanted<'_>) -> Result<Reached, RunError> {
 /// # Errors
 /// When the time limit is reached, with the last answer; at once if waiting cannot help.
 pub(crate) fn wait_for(
-    wanted: Wanted<'_>,
+    wanted: ConnectOptions<'_>,
     wait: Duration,
     start: Start<'_>,
 ) -> Result<Reached, RunError> {
@@ -101,8 +101,8 @@ pub(crate) fn wait_for(
     }
 }
 
-fn attempt(wanted: Wanted<'_>, waits: bool) -> Attempt {
-    let Wanted { url, headers, access, lists_a_model, is_named, is_launched } = wanted;
+fn attempt(wanted: ConnectOptions<'_>, waits: bool) -> Attempt {
+    let ConnectOptions { url, headers, access, lists_a_model, is_named, is_launched } = wanted;
     let ask = if waits { probe_if_ready } else { probe };
     let reached = Client::reach(url, headers.to_vec(), PROBE_TIMEOUT, access)
         .and_then(|server| ask(&server).map(|found| Reached { server, found }));
@@ -111,7 +111,7 @@ fn attempt(wanted: Wanted<'_>, waits: bool) -> Attempt {
         Err(error) if may_pass(&error) => return Attempt::NotYet(error.to_string()),
         Err(error) => return Attempt::Failed(error.to_string()),
     };
-    let Found { loading, lists_models, models, dialect, .. } = &reached.found;
+    let ServerInfo { loading, lists_models, models, dialect, .. } = &reached.found;
     // A gateway may serve models without listing them.
     if let Some(loading) = loading.as_ref().filter(|_| waits || !is_named) {
         let advice = match (waits, is_launched) {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inferometer_http::client::Access;
+use inferometer_http::client::ServerAccess;
 use inferometer_model::cell::CellPlan;
 use inferometer_store::LoggedPass;
 
@@ -25,7 +25,7 @@ pub struct Context {
     pub headers: Vec<(String, String)>,
     /// How a server that runs elsewhere is reached: whom the client trusts, which certificate it
     /// presents, and by which proxy.
-    pub access: Access,
+    pub access: ServerAccess,
     /// How long to wait for a server that runs elsewhere to become ready; absent: no wait.
     pub wait: Option<Duration>,
     /// The database.
@@ -58,10 +58,10 @@ pub enum ReportFiles {
 }
 
 /// How long a run may take: two estimates in either order; absent if nothing is known.
-pub type Estimate = Option<(Duration, Duration)>;
+pub type DurationEstimate = Option<(Duration, Duration)>;
 
 /// Asks whether a run should begin; an error is the reason against it.
-pub type Confirm = Arc<dyn Fn(Estimate) -> Result<(), String> + Send + Sync>;
+pub type Confirm = Arc<dyn Fn(DurationEstimate) -> Result<(), String> + Send + Sync>;
 
 /// What the calling program does for a run.
 #[derive(Clone, Default)]

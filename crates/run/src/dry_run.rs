@@ -22,7 +22,7 @@ pub enum Clock {
 
 /// In which form a plan is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum PlanFormat {
     /// A plan file with comments.
     Toml,
     /// A JSON document.
@@ -33,7 +33,7 @@ pub enum Form {
 ///
 /// # Errors
 /// When the data set cannot be read, or the embedded engine does not know the model.
-pub fn dry_run(plan: &Plan, form: Form, clock: Clock) -> Result<String, RunError> {
+pub fn dry_run(plan: &Plan, form: PlanFormat, clock: Clock) -> Result<String, RunError> {
     prompts::check_dataset(plan)?;
     let longest = LongestRun::of(plan);
     let estimate = match clock {
@@ -42,7 +42,7 @@ pub fn dry_run(plan: &Plan, form: Form, clock: Clock) -> Result<String, RunError
     };
     let memory = PlanMemory::of(&longest.plan);
     let loops = event_loops(plan);
-    if form == Form::Json {
+    if form == PlanFormat::Json {
         let seconds = estimate.map(|span| span.as_secs_f64());
         let is_bound = plan.chooses_loads() || plan.ab.is_some();
         let (estimate_s, at_most_s) = if is_bound { (None, seconds) } else { (seconds, None) };

@@ -15,14 +15,14 @@ use crate::pass_figures::PassResult;
 /// The passes so far, by cell. Cells are in the order in which they first occurred.
 #[derive(Default)]
 pub struct Grid {
-    cells: Vec<Measured>,
+    cells: Vec<CellResults>,
     /// The blocks of a comparison, in the order in which they were played.
     pub blocks: Vec<Block>,
     /// Data for the charts of single requests.
     pub traces: Traces,
 }
 
-struct Measured {
+struct CellResults {
     cell: CellPlan,
     passes: Vec<PassSummary>,
     trials: Vec<Tried>,
@@ -33,7 +33,7 @@ impl Grid {
     pub fn add(&mut self, cell: CellPlan, recorded: PassResult) {
         let known = self.cells.iter().position(|known| known.cell == cell);
         let known = known.unwrap_or_else(|| {
-            self.cells.push(Measured { cell, passes: Vec::new(), trials: Vec::new() });
+            self.cells.push(CellResults { cell, passes: Vec::new(), trials: Vec::new() });
             self.cells.len() - 1
         });
         self.cells[known].passes.push(recorded.summary);
@@ -54,7 +54,7 @@ impl Grid {
 
     /// The cells with their figures.
     pub fn cells(&self) -> Vec<Cell> {
-        let cell = |Measured { cell, passes, .. }: &Measured| {
+        let cell = |CellResults { cell, passes, .. }: &CellResults| {
             cell::cell(cell.input_length, cell.output_length, passes.clone())
         };
         self.cells.iter().map(cell).collect()
@@ -63,7 +63,7 @@ impl Grid {
     /// The answers of a plan's search, cell by cell and tier by tier; empty for a plan without a search.
     pub fn searches(&self, plan: &Plan) -> Vec<SearchAnswer> {
         let Some(search) = &plan.search else { return Vec::new() };
-        let of = |known: &Measured| match known.trials_of(plan) {
+        let of = |known: &CellResults| match known.trials_of(plan) {
             Some(Trials::Search(found)) => SearchAnswer::of_search(search, known.cell, &found),
             _ => Vec::new(),
         };
@@ -72,7 +72,7 @@ impl Grid {
 
     /// The answers of a plan's sweep, cell by cell; empty for a plan without a sweep.
     pub fn sweeps(&self, plan: &Plan) -> Vec<SweepAnswer> {
-        let of = |known: &Measured| match known.trials_of(plan) {
+        let of = |known: &CellResults| match known.trials_of(plan) {
             Some(Trials::Sweep(found)) => {
                 Some(SweepAnswer::of_sweep(known.cell, &found, known.cards_of(plan)))
             }
@@ -89,7 +89,7 @@ impl Grid {
     }
 }
 
-impl Measured {
+impl CellResults {
     /// The search or the sweep of a plan, after the trials of this cell.
     fn trials_of(&self, plan: &Plan) -> Option<Trials> {
         let mut trials = Trials::of(plan)?;

@@ -202,7 +202,7 @@ struct GroupRun<'a, 'm> {
 
 /// Whether the next run begins.
 #[derive(PartialEq, Eq)]
-enum Next {
+enum NextRun {
     Begins,
     Interrupted,
 }
@@ -224,7 +224,7 @@ impl GroupRun<'_, '_> {
                 let name = self.run_name(index, round);
                 let number = (round as usize - 1) * count + position + 1;
                 self.events.say(&format!("\n[{number} of {all}] {name}"));
-                if self.one(index, round, &name, &mut servers) == Next::Interrupted {
+                if self.one(index, round, &name, &mut servers) == NextRun::Interrupted {
                     return servers.end(self.events);
                 }
             }
@@ -241,7 +241,7 @@ impl GroupRun<'_, '_> {
         if self.group.rounds > 1 { format!("{name}, round {round}") } else { name.to_owned() }
     }
 
-    fn one(&mut self, index: usize, round: u32, name: &str, servers: &mut Servers) -> Next {
+    fn one(&mut self, index: usize, round: u32, name: &str, servers: &mut Servers) -> NextRun {
         let Group { name: group, members, salt, earlier, .. } = &mut self.group;
         let Member { variant, plan, context } = &mut members[index];
         context.out = Some(self.folder.join(file_name(name)));
@@ -267,7 +267,7 @@ impl GroupRun<'_, '_> {
             Ok(None) => (self.measure)(RunRequest { plan, context, events: self.events }, servers),
             Err(error) => {
                 self.failures.push((name.to_owned(), error));
-                return Next::Begins;
+                return NextRun::Begins;
             }
         };
         match finished {
@@ -280,13 +280,13 @@ impl GroupRun<'_, '_> {
                     round,
                     summary: finished.summary,
                 });
-                if finished.interrupted { Next::Interrupted } else { Next::Begins }
+                if finished.interrupted { NextRun::Interrupted } else { NextRun::Begins }
             }
             Err(error) => {
                 self.events.say(&format!("error: {name}: {error}"));
                 let interrupted = matches!(error, RunError::Interrupted(_));
                 self.failures.push((name.to_owned(), error));
-                if interrupted { Next::Interrupted } else { Next::Begins }
+                if interrupted { NextRun::Interrupted } else { NextRun::Begins }
             }
         }
     }

@@ -7,7 +7,7 @@ use inferometer_store::RunHeader;
 
 /// The origin of a run's instants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum TimeOrigin {
     /// The instants are those of a monotonic clock, which now shows this value.
     Clock(Nanos),
     /// The instants begin at 0 and belong to no clock: those of a prediction.
@@ -15,12 +15,19 @@ pub enum Origin {
 }
 
 /// The header of a run that begins now.
-pub fn of_run(plan: &Plan, target: Target, environment: Environment, origin: Origin) -> RunHeader {
+pub fn of_run(
+    plan: &Plan,
+    target: Target,
+    environment: Environment,
+    origin: TimeOrigin,
+) -> RunHeader {
     let wall_ns = wall_clock_ns();
     let started_unix_ns = i64::try_from(wall_ns).unwrap_or(i64::MAX);
     let (origin_unix_ns, predicted) = match origin {
-        Origin::Clock(now) => (started_unix_ns - i64::try_from(now.0).unwrap_or(i64::MAX), false),
-        Origin::Zero => (started_unix_ns, true),
+        TimeOrigin::Clock(now) => {
+            (started_unix_ns - i64::try_from(now.0).unwrap_or(i64::MAX), false)
+        }
+        TimeOrigin::Zero => (started_unix_ns, true),
     };
     RunHeader {
         started_unix_ns,

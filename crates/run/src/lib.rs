@@ -75,9 +75,9 @@ mod plan_memory;
 
 pub use ab::{AB, AbRun, FinishedAb, order_salt, write as write_ab};
 pub use ab_again::{AnsweredAgain, answered_again};
-pub use context::{Confirm, Context, Estimate, Host, ReportFiles};
+pub use context::{Confirm, Context, DurationEstimate, Host, ReportFiles};
 pub use credentials::Variables;
-pub use dry_run::{Clock, Form, dry_run};
+pub use dry_run::{Clock, PlanFormat, dry_run};
 pub use embedded_noise::noise_of;
 pub use embedded_server::{EmbeddedServer, ServerProcess};
 pub use error::{PlanError, RunError, Shortfall};
@@ -92,10 +92,10 @@ pub use log_summary::{FromLog, summarise_log};
 pub use network::{Network, VirtualNetwork};
 pub use prompts::EarlierWork;
 pub use ready_target::{OtherServer, ReadyTarget};
-pub use resolve::{CellChoice, Learned, resolve, resolve_with, spelled_out};
+pub use resolve::{CellChoice, PlanInputs, resolve, resolve_with, spelled_out};
 pub use servers::{SERVER_GUARD, Servers, Start};
 pub use session::{Finished, RunRequest, carry_out, carry_out_over, follow};
-pub use spread::Spread;
+pub use spread::ServerSpread;
 pub use team::{Team, check_ranks};
 pub use verdict::{
     Strictness, judge, judge_ended_early, judge_results, missed_objectives, too_many_failures,

@@ -6,7 +6,7 @@ use inferometer_plan::Plan;
 use inferometer_plan::search::SearchPlan;
 use inferometer_plan::sweep::SweepPlan;
 
-use crate::context::Estimate;
+use crate::context::DurationEstimate;
 use crate::estimate::in_words;
 use crate::events::Events;
 use crate::search_bound;
@@ -67,7 +67,7 @@ fn tell_of_two_loads(events: &Events, plan: &Plan) {
 }
 
 /// The goal of a search, and the most that it can take.
-pub(crate) fn search(events: &Events, plan: &Plan, search: &SearchPlan, guess: Estimate) {
+pub(crate) fn search(events: &Events, plan: &Plan, search: &SearchPlan, guess: DurationEstimate) {
     let objectives: Vec<&str> =
         search.criteria.iter().map(|criterion| criterion.text.as_str()).collect();
     events.say(&format!(
@@ -89,7 +89,7 @@ pub(crate) fn sweep(events: &Events, plan: &Plan, sweep: &SweepPlan) {
 }
 
 /// How long the run will take, as far as is known before it.
-pub(crate) fn estimate(events: &Events, guess: Estimate) {
+pub(crate) fn estimate(events: &Events, guess: DurationEstimate) {
     let in_order = guess.map(|(one, other)| (one.min(other), one.max(other)));
     match in_order {
         // Two durations with the same text become one.

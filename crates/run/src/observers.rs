@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use inferometer_http::client::{Access, Client};
+use inferometer_http::client::{Client, ServerAccess};
 use inferometer_net::tls::Trust;
 use inferometer_observe::{
     CardSource, Dcgm, MetricNames, MissingMetrics, Observer, Scrape, local_cards, select_cards,
@@ -36,7 +36,11 @@ pub struct Asked {
 ///
 /// # Errors
 /// When the plan asks for metrics or cards that do not answer.
-pub fn observer(plan: &Plan, access: &Access, ready: &mut ReadyTarget) -> Result<Asked, RunError> {
+pub fn observer(
+    plan: &Plan,
+    access: &ServerAccess,
+    ready: &mut ReadyTarget,
+) -> Result<Asked, RunError> {
     let looked = look(plan, access, ready)?;
     let is_early = |one: &Looked| matches!(one.found, Err(MissingMetrics::NotYet(_)));
     let again = looked.iter().any(is_early);
@@ -62,7 +66,7 @@ pub fn observer(plan: &Plan, access: &Access, ready: &mut ReadyTarget) -> Result
 /// When the plan asks for metrics that do not exist.
 pub fn ask_again(
     plan: &Plan,
-    access: &Access,
+    access: &ServerAccess,
     ready: &mut ReadyTarget,
     observer: &mut Observer,
 ) -> Result<(), RunError> {
@@ -79,7 +83,7 @@ struct Looked {
 }
 
 /// Looks for the metrics of each server; does nothing if the plan excludes them.
-fn look(plan: &Plan, access: &Access, ready: &ReadyTarget) -> Result<Vec<Looked>, RunError> {
+fn look(plan: &Plan, access: &ServerAccess, ready: &ReadyTarget) -> Result<Vec<Looked>, RunError> {
     let names = MetricNames::with(&plan.observe.names).map_err(RunError::target)?;
     let servers =
         std::iter::once(&ready.server).chain(ready.others.iter().map(|other| &other.server));
@@ -159,7 +163,7 @@ fn used(
 
 fn cards(
     plan: &Plan,
-    access: &Access,
+    access: &ServerAccess,
     ready: &mut ReadyTarget,
 ) -> Result<Vec<Box<dyn CardSource>>, RunError> {
     // A server on another machine uses no card of this machine.
@@ -190,13 +194,13 @@ fn cards(
 
 /// A client for another address than the target's. It sends the target's headers, which may hold a key,
 /// only if it is the same server with the same scheme.
-fn other(url: &Url, access: &Access, ready: &ReadyTarget) -> Result<Client, String> {
+fn other(url: &Url, access: &ServerAccess, ready: &ReadyTarget) -> Result<Client, String> {
     let others = ready.others.iter().filter_map(|other| other.server.as_ref());
     let target = ready.server.iter().chain(others).find(|target| url.is_same_server(&target.url));
     let headers = target.map_or_else(Vec::new, |target| target.headers.clone());
     // If the target's certificate is not checked, the certificates of other servers still are.
     let is_unchecked = access.trust == Trust::AnyCertificate && target.is_none();
     let trust = if is_unchecked { Trust::Known } else { access.trust.clone() };
-    let access = Access { trust, ..access.clone() };
+    let access = ServerAccess { trust, ..access.clone() };
     Client::reach(url, headers, TIMEOUT, &access).map_err(|error| error.to_string())
 }

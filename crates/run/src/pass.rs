@@ -24,7 +24,7 @@ use inferometer_store::PassBegin;
 
 use crate::network::Network;
 use crate::process_watch::ProcessWatch;
-use crate::spread::Spread;
+use crate::spread::ServerSpread;
 
 /// Runs the passes of a run, one after the other.
 pub struct PassRunner<N> {
@@ -41,7 +41,7 @@ pub struct PassRunner<N> {
     /// How requests to it are made.
     pub endpoint: Endpoint,
     /// The servers besides it, and how requests are spread over all.
-    pub spread: Spread,
+    pub spread: ServerSpread,
     /// Whether `ignore_eos` is sent if the plan asks for it.
     pub sends_ignore_eos: bool,
     /// Whether to keep output texts for the recorder.
@@ -69,14 +69,14 @@ pub struct PlayedPass<R> {
 const SPIN: Duration = Duration::from_micros(60);
 
 /// This process's part of a pass, and its start.
-pub struct Part {
+pub struct PassPart {
     /// Its share of the requests.
     pub share: Share,
     /// When the pass starts; absent: as soon as everything is prepared.
     pub gate: Option<Box<dyn StartGate>>,
 }
 
-impl Part {
+impl PassPart {
     /// The whole pass, started at once.
     pub fn whole() -> Self {
         Self { share: Share::WHOLE, gate: None }
@@ -96,7 +96,7 @@ impl<N: Network> PassRunner<N> {
         recorder: R,
         live: Arc<Live>,
     ) -> io::Result<PlayedPass<R>> {
-        self.play_part(plan, begin, Part::whole(), source, recorder, live)
+        self.play_part(plan, begin, PassPart::whole(), source, recorder, live)
     }
 
     /// Runs this process's part of a pass to its end.
@@ -107,7 +107,7 @@ impl<N: Network> PassRunner<N> {
         &mut self,
         plan: &Plan,
         begin: &PassBegin,
-        Part { share, gate }: Part,
+        PassPart { share, gate }: PassPart,
         source: Box<dyn Source>,
         recorder: R,
         live: Arc<Live>,

@@ -7,7 +7,7 @@ use inferometer_workload::Note;
 use crate::prompts::BATCH;
 
 /// How the prompts of a pass differ from what the plan asks for. `of_a_bound`: an earlier pass had no
-/// number of requests, so it used fewer prompts than are counted for it.
+/// number of requests, so the number of prompts that were used before this pass is an upper bound.
 pub(crate) fn of_note(note: &Note, of_a_bound: bool) -> Finding {
     let mut message = note.to_string();
     if of_a_bound && note.depends_on_earlier() {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::Duration;
 
-use inferometer_cluster::Sent;
+use inferometer_cluster::SentRecord;
 use inferometer_drive::Recorder;
 use inferometer_model::record::{Event, Read, Record};
 
@@ -108,8 +108,8 @@ impl ToWriter {
 
 impl ToWriter {
     /// Sends records of another rank when there is room.
-    pub fn take(&mut self, records: Vec<Sent>) {
-        for Sent { record, text } in records {
+    pub fn take(&mut self, records: Vec<SentRecord>) {
+        for SentRecord { record, text } in records {
             self.wait_for_room();
             self.send(record, text, 1);
         }

@@ -19,7 +19,7 @@ use crate::error::PlanError;
 
 /// What decides a plan besides the plan file and the flags.
 #[derive(Default)]
-pub struct Learned<'a> {
+pub struct PlanInputs<'a> {
     /// Arguments of the embedded engine that were given, by name.
     pub engine_flags: BTreeMap<String, String>,
     /// Which cells of the grid are measured; absent: all.
@@ -36,7 +36,7 @@ pub type CellChoice<'a> = dyn Fn(Vec<CellPlan>) -> Result<Vec<CellPlan>, PlanErr
 /// # Errors
 /// Every mistake of the spec, a file that cannot be read, or a key that is not in the variables.
 pub fn resolve(spec: &Spec, variables: Variables<'_>) -> Result<(Plan, Context), PlanError> {
-    resolve_with(spec, Learned::default(), variables)
+    resolve_with(spec, PlanInputs::default(), variables)
 }
 
 /// As [`resolve`], with more that is known besides the spec. The plan is final: nothing changes it later.
@@ -45,7 +45,7 @@ pub fn resolve(spec: &Spec, variables: Variables<'_>) -> Result<(Plan, Context),
 /// As [`resolve`], and the error of the choice of cells.
 pub fn resolve_with(
     spec: &Spec,
-    learned: Learned<'_>,
+    learned: PlanInputs<'_>,
     variables: Variables<'_>,
 ) -> Result<(Plan, Context), PlanError> {
     // A message quotes the wrong value, which may be a key in the wrong place.
@@ -57,7 +57,7 @@ pub fn resolve_with(
 
 fn checked(
     spec: &Spec,
-    learned: Learned<'_>,
+    learned: PlanInputs<'_>,
     variables: Variables<'_>,
 ) -> Result<(Plan, Context), PlanError> {
     let mut plan = with_known_names(|known| spec.resolve(known)).map_err(mistakes)?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::search::{
-    Measure, Outcome, Overwhelmed, Search, SearchAnswer, Trial, load_text,
+    Measure, Overwhelmed, Search, SearchAnswer, SearchEnding, Trial, load_text,
 };
 use inferometer_analysis::summary::Summary;
 use inferometer_model::outcome::OutcomeCounts;
@@ -118,12 +118,12 @@ pub fn judge(answers: &[SearchAnswer]) -> Result<(), Shortfall> {
     for answer in answers {
         let why = || format!("{}: {}", answer.cell(), sentence(answer));
         match (answer.outcome, answer.estimate) {
-            (Outcome::NotMeasurable, None) => return Err(Shortfall::Failed(why())),
+            (SearchEnding::NotMeasurable, None) => return Err(Shortfall::Failed(why())),
             // For example after a trial whose records are incomplete.
-            (Outcome::Unfinished, _) => {
+            (SearchEnding::Unfinished, _) => {
                 return Err(Shortfall::Failed(format!("the search was interrupted: {}", why())));
             }
-            (Outcome::NotMetAtLowest, _) => return Err(Shortfall::Objective(why())),
+            (SearchEnding::NotMetAtLowest, _) => return Err(Shortfall::Objective(why())),
             (_, Some(_)) => {}
             (_, None) if answer.trials == 0 => return Err(Shortfall::Failed(why())),
             (_, None) => return Err(Shortfall::Objective(why())),

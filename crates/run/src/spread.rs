@@ -15,7 +15,7 @@ use crate::ready_target::{OtherServer, ReadyTarget};
 
 /// How a pass is spread over several servers.
 #[derive(Default)]
-pub struct Spread {
+pub struct ServerSpread {
     /// The addresses of the other servers, and how their requests are made.
     pub others: Vec<(Address, Endpoint)>,
     /// How to use TLS with them.
@@ -28,7 +28,7 @@ pub struct Spread {
     pub rank: u32,
 }
 
-impl Spread {
+impl ServerSpread {
     /// The spread of a run.
     pub(crate) fn of(plan: &Plan, ready: &ReadyTarget, salt: &str, rank: u32) -> Self {
         let both = |other: &OtherServer| (other.address.clone(), other.endpoint.clone());

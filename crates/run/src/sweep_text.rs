@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use inferometer_analysis::search::load_text;
-use inferometer_analysis::sweep::{LevelTrial, Outcome, Sweep, SweepAnswer};
+use inferometer_analysis::sweep::{LevelTrial, Sweep, SweepAnswer, SweepEnding};
 
 use crate::error::Shortfall;
 use crate::estimate::in_words;
@@ -62,7 +62,7 @@ pub fn answers(answers: &[SweepAnswer]) -> String {
 pub fn judge(answers: &[SweepAnswer]) -> Result<(), Shortfall> {
     for answer in answers {
         if answer.trials == 0
-            || matches!(answer.outcome, Outcome::NothingCompleted | Outcome::Unfinished)
+            || matches!(answer.outcome, SweepEnding::NothingCompleted | SweepEnding::Unfinished)
         {
             return Err(Shortfall::Failed(format!("{}: {}", answer.cell(), answer.answer)));
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use inferometer_drive::Endpoint;
-use inferometer_drive::probe::{Found, USUAL_PORTS, find_local};
-use inferometer_http::client::{Access, Client};
+use inferometer_drive::probe::{ServerInfo, USUAL_PORTS, find_local};
+use inferometer_http::client::{Client, ServerAccess};
 use inferometer_http::proxy::Proxy;
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::secrets::{REDACTED, Secrets};
@@ -17,7 +17,7 @@ use inferometer_plan::{Grid, Plan, TargetPlan, Url};
 use inferometer_wire::dialect::{Dialect, dialect};
 use inferometer_wire::http::path_segment;
 
-use crate::connect::{Reached, Wanted, connect, wait_for};
+use crate::connect::{ConnectOptions, Reached, connect, wait_for};
 use crate::context::Context;
 use crate::embedded_noise::noise_of;
 use crate::embedded_server::EmbeddedServer;
@@ -49,9 +49,9 @@ pub fn prepare(
     let mut ready = match &plan.launch {
         Some(launch) => {
             let url = servers.get(launch, start)?;
-            let straight = Access::default();
+            let straight = ServerAccess::default();
             let wanted = wanted(&url, &context.headers, &straight);
-            let wanted = Wanted { is_named: names_all(plan), is_launched: true, ..wanted };
+            let wanted = ConnectOptions { is_named: names_all(plan), is_launched: true, ..wanted };
             let mut ready = describe(plan, connect(wanted)?)?;
             ready.target.facts.extend(servers::facts(launch));
             ready
@@ -72,7 +72,8 @@ fn unlaunched(plan: &Plan, context: &Context, start: Start<'_>) -> Result<ReadyT
             let noise = noise_of(plan, context)?;
             let profile = profile.as_deref();
             let engine = EmbeddedServer::start(program, model, profile, *speed, within, noise)?;
-            let mut ready = describe(plan, connect(wanted(&engine.url, &[], &Access::default()))?)?;
+            let mut ready =
+                describe(plan, connect(wanted(&engine.url, &[], &ServerAccess::default()))?)?;
             ready.embedded = Some(engine);
             if ends {
                 let message = format!(
@@ -106,7 +107,8 @@ fn named(
         return Err(RunError::target(format!("{url}: the plan does not name it")));
     };
     let wanted = wanted(url, &context.headers, &context.access);
-    let wanted = Wanted { lists_a_model: model.is_none(), is_named: names_all(plan), ..wanted };
+    let wanted =
+        ConnectOptions { lists_a_model: model.is_none(), is_named: names_all(plan), ..wanted };
     let reached = match context.wait {
         None => connect(wanted),
         Some(wait) => wait_for(wanted, wait, start),
@@ -118,8 +120,19 @@ fn named(
     Ok(ready)
 }
 
-fn wanted<'a>(url: &'a Url, headers: &'a [(String, String)], access: &'a Access) -> Wanted<'a> {
-    Wanted { url, headers, access, lists_a_model: false, is_named: false, is_launched: false }
+fn wanted<'a>(
+    url: &'a Url,
+    headers: &'a [(String, String)],
+    access: &'a ServerAccess,
+) -> ConnectOptions<'a> {
+    ConnectOptions {
+        url,
+        headers,
+        access,
+        lists_a_model: false,
+        is_named: false,
+        is_launched: false,
+    }
 }
 
 /// Whether a plan names dialect and model, so that a server need not state them.
@@ -212,7 +225,7 @@ fn describe(plan: &Plan, Reached { server, found }: Reached) -> Result<ReadyTarg
     })
 }
 
-fn target(plan: &Plan, url: &Url, dialect: &Dialect, model: &str, found: Found) -> Target {
+fn target(plan: &Plan, url: &Url, dialect: &Dialect, model: &str, found: ServerInfo) -> Target {
     let mut facts: BTreeMap<String, String> = found.facts;
     let profile = facts.remove("profile");
     let embedded = matches!(plan.target, TargetPlan::Embedded { .. });
@@ -231,7 +244,11 @@ fn target(plan: &Plan, url: &Url, dialect: &Dialect, model: &str, found: Found) 
     .with_short_names()
 }
 
-fn choose_dialect(plan: &Plan, url: &Url, found: &Found) -> Result<&'static Dialect, RunError> {
+fn choose_dialect(
+    plan: &Plan,
+    url: &Url,
+    found: &ServerInfo,
+) -> Result<&'static Dialect, RunError> {
     let wanted = match &plan.target {
         TargetPlan::Server { dialect: Some(name), .. }
         | TargetPlan::Embedded { dialect: Some(name), .. } => Some(name.as_str()),
@@ -262,7 +279,7 @@ fn choose_dialect(plan: &Plan, url: &Url, found: &Found) -> Result<&'static Dial
 fn choose_model(
     plan: &Plan,
     Client { url, headers, .. }: &Client,
-    found: &Found,
+    found: &ServerInfo,
     findings: &mut Vec<Finding>,
 ) -> Result<String, RunError> {
     let listed = visible::names(&found.models);

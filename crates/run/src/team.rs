@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use inferometer_analysis::ranks::{RankClock, RankState, RankSummary};
-use inferometer_cluster::{Lead, Member, Over, PassReport, RankReport, Sent, Sink};
+use inferometer_cluster::{Lead, Member, NoMoreRecords, PassReport, RankReport, SentRecord, Sink};
 use inferometer_drive::{Live, StartGate};
 use inferometer_load::{PassKind, PassPlan, Share};
 use inferometer_model::finding::{Finding, code};
@@ -144,7 +144,7 @@ impl StartGate for MemberGate {
 pub fn sinks(lead: &Lead, to: &ToWriter, live: &Arc<Live>) -> Vec<Sink> {
     let sink = |rank| -> Sink {
         let (mut to, live) = (to.clone().of_rank(Some(rank)), Arc::clone(live));
-        Box::new(move |records: Vec<Sent>| {
+        Box::new(move |records: Vec<SentRecord>| {
             records.iter().for_each(|sent| live.end_elsewhere(&sent.record));
             to.take(records);
         })
@@ -156,12 +156,12 @@ pub fn sinks(lead: &Lead, to: &ToWriter, live: &Arc<Live>) -> Vec<Sink> {
 ///
 /// # Errors
 /// When the last record has been sent.
-pub fn next_of(from: &FromDriver) -> Result<Option<Sent>, Over> {
+pub fn next_of(from: &FromDriver) -> Result<Option<SentRecord>, NoMoreRecords> {
     use std::sync::mpsc::TryRecvError;
     match from.try_recv() {
-        Ok(Message { record, text, .. }) => Ok(Some(Sent { record, text })),
+        Ok(Message { record, text, .. }) => Ok(Some(SentRecord { record, text })),
         Err(TryRecvError::Empty) => Ok(None),
-        Err(TryRecvError::Disconnected) => Err(Over),
+        Err(TryRecvError::Disconnected) => Err(NoMoreRecords),
     }
 }
 

@@ -1,5 +1,5 @@
-//! The interval of a proportion, and the normal quantile that it needs. It does not assume that trials are
-//! independent: the caller says how many independent trials they are worth.
+//! The interval of a proportion, and the normal quantile that it needs. The formula is that of independent
+//! trials. For correlated trials, the caller passes their effective number.
 
 use crate::portable;
 

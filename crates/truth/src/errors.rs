@@ -39,7 +39,7 @@ pub enum Mismatch {
 
 /// Absolute errors, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
+pub struct ErrorSpread {
     /// Median.
     pub p50: f64,
     /// 99th percentile.
@@ -52,9 +52,9 @@ pub struct Spread {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stamped {
     /// By the kernel's stamps, which records use if they have them.
-    pub kernel: Spread,
+    pub kernel: ErrorSpread,
     /// By the program's.
-    pub user: Spread,
+    pub user: ErrorSpread,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -75,10 +75,10 @@ impl Both {
 }
 
 /// Quantiles of some values; zeros for none.
-fn spread(values: &mut [f64]) -> Spread {
+fn spread(values: &mut [f64]) -> ErrorSpread {
     values.sort_unstable_by(f64::total_cmp);
-    let Some(&max) = values.last() else { return Spread::default() };
-    Spread { p50: percentile(values, 0.50), p99: percentile(values, 0.99), max }
+    let Some(&max) = values.last() else { return ErrorSpread::default() };
+    ErrorSpread { p50: percentile(values, 0.50), p99: percentile(values, 0.99), max }
 }
 
 /// Collects the errors of records.
@@ -143,7 +143,7 @@ impl Errors {
     }
 
     /// Widths of arrival intervals.
-    pub fn width_us(&mut self) -> Spread {
+    pub fn width_us(&mut self) -> ErrorSpread {
         spread(&mut self.widths_us)
     }
 

@@ -14,7 +14,7 @@ use inferometer_model::source::Prepared;
 use inferometer_model::time::Nanos;
 use inferometer_net::{Net, virtual_net};
 use inferometer_plan::Timeouts;
-use inferometer_truth::{BareReader, Errors, Pace, Spread, Stamped, TruthServer};
+use inferometer_truth::{BareReader, ErrorSpread, Errors, Pace, Stamped, TruthServer};
 use inferometer_wire::dialect::dialect;
 
 const STREAMS: u32 = 1_000;
@@ -97,7 +97,7 @@ fn every_instant_of_a_thousand_streams_is_the_servers_own() {
     }
     let exact = Stamped::default();
     assert_eq!((errors.ttft_us(), errors.gap_us(), errors.arrival_us()), (exact, exact, exact));
-    assert_eq!((errors.width_us(), errors.unstamped()), (Spread::default(), 0));
+    assert_eq!((errors.width_us(), errors.unstamped()), (ErrorSpread::default(), 0));
 
     let told = server.handler().counters().stats();
     assert_eq!((told.requests, told.tokens), (2_000, 40_000));

@@ -17,7 +17,7 @@ const LONG_LOG_BYTES: u64 = 4 << 20;
 const MAX_REPORTS: usize = 8;
 
 /// The result of making a report.
-type Outcome = Result<RunReport, PageError>;
+type MadeReport = Result<RunReport, PageError>;
 
 /// Reports by run, of runs whose results do not change any more.
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub(crate) struct ReportCache {
     /// The oldest first.
     latest: Vec<(String, Rc<RunReport>)>,
     /// The run whose report a thread is making, and where the thread sends it.
-    making: Option<(String, Receiver<Outcome>)>,
+    making: Option<(String, Receiver<MadeReport>)>,
 }
 
 /// How long making a report takes.
@@ -61,7 +61,7 @@ impl ReportCache {
         &mut self,
         run: &str,
         cost: Cost,
-        make: impl FnOnce() -> Outcome + Send + 'static,
+        make: impl FnOnce() -> MadeReport + Send + 'static,
     ) -> Result<Rc<RunReport>, PageError> {
         self.collect(run)?;
         if let Some((_, report)) = self.latest.iter().find(|(id, _)| id == run) {
@@ -119,7 +119,7 @@ mod tests {
 
     fn wait_for(reports: &mut ReportCache, run: &str) -> Result<Rc<RunReport>, PageError> {
         loop {
-            let never = || -> Outcome { panic!("a thread is making it") };
+            let never = || -> MadeReport { panic!("a thread is making it") };
             match reports.get(run, Cost::Long, never) {
                 Err(PageError::NotReady) => std::thread::yield_now(),
                 other => return other,
@@ -137,7 +137,7 @@ mod tests {
         };
         assert!(matches!(reports.get("a", Cost::Long, slow), Err(PageError::NotReady)));
         let quick = reports.get("b", Cost::Short, || Ok(RunReport::empty())).unwrap();
-        let other = || -> Outcome { panic!("one at a time") };
+        let other = || -> MadeReport { panic!("one at a time") };
         assert!(matches!(reports.get("c", Cost::Long, other), Err(PageError::NotReady)));
         go.send(()).unwrap();
         let made = wait_for(&mut reports, "a").unwrap();

@@ -12,7 +12,7 @@ use crate::ParsedResponse;
 use crate::body_form::{delimited, mismatch};
 use crate::dialect::{Decode, Dialect, Framing};
 use crate::error::{ErrorSigns, MAX_QUOTED_BYTES, error_message, excerpt};
-use crate::http::{Ended, Head, Piece, ResponseParser};
+use crate::http::{Head, MessageEnd, Piece, ResponseParser};
 use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem};
 
 /// The largest body that is not a stream, in bytes.
@@ -38,7 +38,7 @@ pub struct ResponseReader {
     http: ResponseParser,
     body: Body,
     /// How it ended; `None` before that.
-    ended: Option<Ended>,
+    ended: Option<MessageEnd>,
     any_bytes: bool,
 }
 
@@ -102,7 +102,7 @@ impl ResponseReader {
             return;
         }
         let ended = self.http.finish();
-        if ended == Ended::Complete {
+        if ended == MessageEnd::Complete {
             self.body.piece(Piece::End);
         }
         self.ended = Some(ended);
@@ -129,7 +129,7 @@ impl ResponseReader {
 
     /// Whether the connection may carry another request: only after a message that ended well.
     pub fn keep_alive(&self) -> bool {
-        self.ended == Some(Ended::Complete) && self.http.keep_alive() && !self.body.broken
+        self.ended == Some(MessageEnd::Complete) && self.http.keep_alive() && !self.body.broken
     }
 
     /// The content so far.
@@ -160,8 +160,8 @@ impl ResponseReader {
             _ => {}
         }
         let ended = match self.ended {
-            Some(Ended::Complete) if !self.body.cut_message => Ended::Complete,
-            _ => Ended::Truncated,
+            Some(MessageEnd::Complete) if !self.body.cut_message => MessageEnd::Complete,
+            _ => MessageEnd::Truncated,
         };
         let outcome = parsed.outcome(ended);
         let words = match outcome {
@@ -178,7 +178,7 @@ impl ResponseReader {
         let messages = self.body.parsed.messages();
         if !self.head_seen() {
             "the connection ended inside the HTTP head".to_owned()
-        } else if self.ended != Some(Ended::Complete) {
+        } else if self.ended != Some(MessageEnd::Complete) {
             format!("the connection ended inside the HTTP body, after {messages} messages")
         } else if self.body.cut_message {
             format!("the body ended inside message {}", messages + 1)
@@ -190,7 +190,7 @@ impl ResponseReader {
     fn settle(&mut self) {
         if self.ended.is_none() && (self.body.broken || self.http.is_done()) {
             let complete = self.http.is_done() && !self.body.broken;
-            self.ended = Some(if complete { Ended::Complete } else { Ended::Truncated });
+            self.ended = Some(if complete { MessageEnd::Complete } else { MessageEnd::Truncated });
         }
     }
 }

@@ -6,7 +6,7 @@ use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{self, Event, EventKind, Usage};
 use inferometer_model::secrets::Secrets;
 
-use crate::http::Ended;
+use crate::http::MessageEnd;
 
 /// What has been decoded of a response so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -179,12 +179,12 @@ impl ParsedResponse {
     /// An error event makes the outcome a server error, whatever follows it. A stream is complete if its
     /// proper end was seen, and either HTTP or the dialect's end mark shows that nothing is missing. A
     /// complete response without output is malformed, unless the usage states zero output tokens.
-    pub fn outcome(&self, http: Ended) -> Outcome {
+    pub fn outcome(&self, http: MessageEnd) -> Outcome {
         if self.error.is_some() {
             Outcome::ServerError
         } else if self.malformed.is_some() {
             Outcome::Malformed
-        } else if !self.proper_end || (http == Ended::Truncated && !self.done) {
+        } else if !self.proper_end || (http == MessageEnd::Truncated && !self.done) {
             Outcome::Truncated
         } else if !self.has_token() && self.usage.completion != Some(0) {
             Outcome::Malformed

@@ -37,4 +37,4 @@ pub use note::Note;
 pub use registry::{OpenWorkload, prepare};
 pub use scope::{PromptForm, PromptScope};
 pub use tokenizer::{HfTokenizer, embedded, load};
-pub use workload::{ChunkedRequests, RequestBatch, Turn, Wanted, Workload};
+pub use workload::{ChunkedRequests, RequestBatch, RequestsNeeded, Turn, Workload};

@@ -13,7 +13,7 @@ use crate::context::PromptContext;
 use crate::error::WorkloadError;
 use crate::fit::{self, SizedPrompt, Words, inexact, short_tag};
 use crate::scope::{PromptForm, PromptScope};
-use crate::workload::{RequestBatch, Wanted, Workload, WorkloadDefinition};
+use crate::workload::{RequestBatch, RequestsNeeded, Workload, WorkloadDefinition};
 
 /// The workload `random`.
 pub(crate) struct RandomWords;
@@ -25,8 +25,8 @@ impl WorkloadDefinition for RandomWords {
 }
 
 impl Workload for RandomWords {
-    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
-        let Wanted { context, cell, scope, count } = *wanted;
+    fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
+        let RequestsNeeded { context, cell, scope, count } = *wanted;
         let length = context.own_length(cell.input_length)?;
         let made = prompts(context, scope, count, length)?;
         let notes = short_tag(context, length).into_iter().chain(inexact(context, &made, length));

@@ -14,7 +14,7 @@ use crate::error::WorkloadError;
 use crate::fit::require_plain_words;
 use crate::random::RandomWords;
 use crate::scope::PromptScope;
-use crate::workload::{RequestBatch, Wanted, Workload, WorkloadDefinition};
+use crate::workload::{RequestBatch, RequestsNeeded, Workload, WorkloadDefinition};
 use crate::{blocks, replay, sharegpt};
 
 /// The definition of a plan's workload.
@@ -29,7 +29,7 @@ fn definition(plan: &WorkloadPlan) -> Box<dyn WorkloadDefinition + '_> {
         WorkloadPlan::Conversation(plan) => Box::new(plan),
         WorkloadPlan::Sharegpt { dataset } => Box::new(sharegpt::Cut { dataset }),
         WorkloadPlan::ServingRun { dataset, limits } => {
-            Box::new(sharegpt::Whole { dataset, limits: *limits })
+            Box::new(sharegpt::WholeConversations { dataset, limits: *limits })
         }
         WorkloadPlan::Blocks { corpus, template, max_output_tokens, .. } => {
             Box::new(blocks::Definition { corpus, template, max_output_tokens: *max_output_tokens })
@@ -77,7 +77,7 @@ impl OpenWorkload {
         scope: &PromptScope,
         count: usize,
     ) -> Result<RequestBatch, WorkloadError> {
-        self.workload.requests(&Wanted { context: &self.context, cell, scope, count })
+        self.workload.requests(&RequestsNeeded { context: &self.context, cell, scope, count })
     }
 
     /// [`Workload::verbatim_prompts`]

@@ -20,7 +20,7 @@ use crate::data_set::{self, RowEnd, RowLimit};
 use crate::error::WorkloadError;
 use crate::random::RandomWords;
 use crate::workload::{
-    RequestBatch, Wanted, Workload, WorkloadDefinition, one_of_each_form, write_instants,
+    RequestBatch, RequestsNeeded, Workload, WorkloadDefinition, one_of_each_form, write_instants,
 };
 
 /// The version of the format.
@@ -265,8 +265,8 @@ impl Replay {
 
     /// Requests outside of measured passes: random words, with the lengths of a recorded request of the
     /// cell.
-    fn unmeasured(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
-        let Wanted { context, cell, .. } = *wanted;
+    fn unmeasured(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
+        let RequestsNeeded { context, cell, .. } = *wanted;
         let here = self.passes.iter().find(|((name, ..), _)| *name == cell.to_string());
         let first = here.and_then(|(_, requests)| requests.first());
         let (input, output) = first.map_or((cell.input_length, cell.output_length), |first| {
@@ -274,13 +274,13 @@ impl Replay {
         });
         let input_length = input.max(context.reserve + 1);
         let cell = CellPlan { input_length, output_length: output.max(1) };
-        RandomWords.requests(&Wanted { cell, ..*wanted })
+        RandomWords.requests(&RequestsNeeded { cell, ..*wanted })
     }
 }
 
 impl Workload for Replay {
-    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
-        let Wanted { scope, count, .. } = *wanted;
+    fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
+        let RequestsNeeded { scope, count, .. } = *wanted;
         if UNMEASURED.contains(&scope.pass.as_str()) {
             return self.unmeasured(wanted);
         }

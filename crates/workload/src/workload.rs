@@ -45,7 +45,7 @@ impl<D: WorkloadDefinition + ?Sized> WorkloadDefinition for &D {
 
 /// The requests that are wanted for a pass.
 #[derive(Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct RequestsNeeded<'a> {
     /// What all prompts of the run have in common.
     pub context: &'a PromptContext,
     /// The input length and the output length.
@@ -63,7 +63,7 @@ pub trait Workload: Send + Sync {
     ///
     /// # Errors
     /// If they cannot be made.
-    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError>;
+    fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError>;
 
     /// One example of each form (text, token ids, messages) in which prompts are sent unchanged from the
     /// data set. Before the run, a dialect that cannot send one of these forms is refused.

@@ -5,7 +5,7 @@ use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::Finding;
 use serde::{Deserialize, Serialize};
 
-use super::decision::{AbDecision, Ended};
+use super::decision::{AbDecision, AbEnding};
 use super::order::Side;
 use super::sequence::FEWEST_PAIRS;
 use crate::compare::{
@@ -20,7 +20,7 @@ pub struct AbAnswer {
     /// The decision.
     pub decision: AbDecision,
     /// Why it ended.
-    pub ended_by: Ended,
+    pub ended_by: AbEnding,
     /// Both sides, A first.
     pub sides: [AbSide; 2],
     /// Whether both sides are the same server.

@@ -7,11 +7,13 @@ use inferometer_plan::ab::{AbFigure, AbPlan};
 
 use super::answer::{AbAnswer, AbBlock, AbFigureAnswer, AbSide, AbStep};
 use super::block::Block;
-use super::decision::{AbDecision, Ended, decision, difference, has_open_condition};
+use super::decision::{AbDecision, AbEnding, decision, difference, has_open_condition};
 use super::order::{Side, order};
 use super::outlying;
 use super::sentence;
-use super::sequence::{Estimate, FEWEST_PAIRS, FEWEST_PAIRS_WITHOUT_DIFFERENCE, LEVEL, estimate};
+use super::sequence::{
+    FEWEST_PAIRS, FEWEST_PAIRS_WITHOUT_DIFFERENCE, LEVEL, MeanEstimate, estimate,
+};
 use crate::compare::Condition;
 
 /// What is known of a comparison besides its plan.
@@ -55,11 +57,11 @@ impl AbAnswer {
         let taken = began.zip(ended).map(|(began, ended)| ended.since(began));
         let is_late = plan.max_time.zip(taken).is_some_and(|(most, taken)| taken >= most);
         let ended_by = match (is_over, is_late || given.out_of_time) {
-            _ if decision != AbDecision::Undecided && !is_open => Ended::Known,
-            _ if without >= FEWEST_PAIRS => Ended::NoFigure,
-            (true, _) => Ended::MaxRequests,
-            (_, true) => Ended::MaxTime,
-            _ => Ended::Interrupted,
+            _ if decision != AbDecision::Undecided && !is_open => AbEnding::Known,
+            _ if without >= FEWEST_PAIRS => AbEnding::NoFigure,
+            (true, _) => AbEnding::MaxRequests,
+            (_, true) => AbEnding::MaxTime,
+            _ => AbEnding::Interrupted,
         };
         let mut answer = Self {
             sentence: String::new(),
@@ -127,7 +129,7 @@ fn figures(plan: &AbPlan, pairs: &[[&Block; 2]]) -> Vec<AbFigureAnswer> {
     plan.figures.iter().enumerate().map(of).collect()
 }
 
-fn ratios(known: Estimate) -> Option<[f64; 2]> {
+fn ratios(known: MeanEstimate) -> Option<[f64; 2]> {
     known.ends().map(|ends| ends.map(f64::exp)).filter(|ends| ends.iter().all(|it| it.is_finite()))
 }
 

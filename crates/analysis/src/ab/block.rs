@@ -45,7 +45,7 @@ pub struct BlockFold {
     in_flight: Option<usize>,
     /// The requests whose latencies count.
     counted: PassFold,
-    sent: Vec<Sent>,
+    sent: Vec<BlockRequest>,
     requests: u64,
     planned: Option<u32>,
     /// Whether a request was not sent, or was cancelled by this program.
@@ -53,7 +53,7 @@ pub struct BlockFold {
 }
 
 /// A request that was sent.
-struct Sent {
+struct BlockRequest {
     index: u32,
     send: Nanos,
     ended: Nanos,
@@ -93,7 +93,7 @@ impl BlockFold {
         let Some(send) = record.send_start else { return };
         let tokens = record.outcome.is_complete().then(|| Timeline::new(record).output_tokens);
         let ended = record.ended.unwrap_or(send);
-        self.sent.push(Sent { index: record.index, send, ended, tokens });
+        self.sent.push(BlockRequest { index: record.index, send, ended, tokens });
     }
 
     /// Whether the latencies of a request count. Requests that were sent while the server filled up do
@@ -147,8 +147,8 @@ fn of_block(figure: AbFigure, rates: Rates, summary: &PassSummary) -> Option<f64
 /// another one ends. The window begins with the end that caused the first counted send. It closes with
 /// the first end after the last send, because fewer requests are in flight from then on. In other loads
 /// the window is that of the counted requests, from their first send to their last end.
-fn rates(sent: &[Sent], uncounted: u32, in_flight: Option<usize>) -> Rates {
-    let mut by_end: Vec<&Sent> = sent.iter().collect();
+fn rates(sent: &[BlockRequest], uncounted: u32, in_flight: Option<usize>) -> Rates {
+    let mut by_end: Vec<&BlockRequest> = sent.iter().collect();
     by_end.sort_by_key(|one| (one.ended, one.index));
     let uncounted = uncounted as usize;
     let first_send =

@@ -1,4 +1,5 @@
-//! What pairs of blocks show about two servers, by the figure that decides.
+//! The decision about two servers, from pairs of blocks. The figure that decides is the first one of
+//! [`AbPlan::figures`].
 
 use inferometer_plan::ab::AbPlan;
 use serde::{Deserialize, Serialize};
@@ -24,14 +25,14 @@ pub enum AbDecision {
 /// Why a comparison ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ended {
+pub enum AbEnding {
     /// The answer is known.
     Known,
     /// Another pair would exceed the limit on requests.
     MaxRequests,
-    /// The blocks took the maximum time.
+    /// The maximum time has passed; rests between blocks count too.
     MaxTime,
-    /// As many pairs as could decide lack the figure, all pairs from the first on or several in a row.
+    /// The last [`FEWEST_PAIRS`] pairs all lack the figure that decides.
     NoFigure,
     /// It was interrupted, or it failed.
     Interrupted,
@@ -43,8 +44,8 @@ pub(super) fn difference(a: &Block, b: &Block, figure: usize) -> Option<f64> {
     Some((of(b)? / of(a)?).ln())
 }
 
-/// Whether a condition on the figure that decides is open: the whole interval neither meets nor misses
-/// it.
+/// Whether a condition on the figure that decides is open: only one end of the confidence interval
+/// meets it, or there is no interval yet.
 pub(super) fn has_open_condition(gate: &[Condition], plan: &AbPlan, differences: &[f64]) -> bool {
     let name = plan.figures.first().map(|figure| figure.name());
     let mut own =

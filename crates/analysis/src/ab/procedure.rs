@@ -6,14 +6,14 @@ use inferometer_model::time::Nanos;
 use inferometer_plan::ab::AbPlan;
 
 use super::block::Block;
-use super::decision::{AbDecision, Ended, decision, difference, has_open_condition};
+use super::decision::{AbDecision, AbEnding, decision, difference, has_open_condition};
 use super::order::{Side, order};
-use super::sequence::{Estimate, FEWEST_PAIRS, LEVEL, estimate};
+use super::sequence::{FEWEST_PAIRS, LEVEL, MeanEstimate, estimate};
 use crate::compare::Condition;
 
 /// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextStep {
     /// Measure one block on each server, in this order.
     Pair {
         /// Its number, from 1.
@@ -22,7 +22,7 @@ pub enum Next {
         order: [Side; 2],
     },
     /// The comparison ends.
-    Ends(Ended),
+    Ends(AbEnding),
 }
 
 /// A comparison in progress.
@@ -77,26 +77,26 @@ impl<'a> Ab<'a> {
     }
 
     /// The next step.
-    pub fn next(&self) -> Next {
+    pub fn next(&self) -> NextStep {
         let differences = self.differences.as_slice();
         if decision(self.plan, differences) != AbDecision::Undecided
             && !has_open_condition(self.gate, self.plan, differences)
         {
-            return Next::Ends(Ended::Known);
+            return NextStep::Ends(AbEnding::Known);
         }
         if self.without >= FEWEST_PAIRS {
-            return Next::Ends(Ended::NoFigure);
+            return NextStep::Ends(AbEnding::NoFigure);
         }
         let is_over = self.requests + 2 * self.of_block > self.plan.max_requests;
         if is_over || self.pairs >= self.most_pairs {
-            return Next::Ends(Ended::MaxRequests);
+            return NextStep::Ends(AbEnding::MaxRequests);
         }
         let taken = self.span.map_or(Duration::ZERO, |[began, ended]| ended.since(began));
         if self.plan.max_time.is_some_and(|most| taken >= most) {
-            return Next::Ends(Ended::MaxTime);
+            return NextStep::Ends(AbEnding::MaxTime);
         }
         let number = self.pairs + 1;
-        Next::Pair { number, order: order(self.seed, self.salt, number) }
+        NextStep::Pair { number, order: order(self.seed, self.salt, number) }
     }
 
     /// Adds a pair: the block of A and the block of B.
@@ -111,7 +111,7 @@ impl<'a> Ab<'a> {
     }
 
     /// What is known about the figure that decides.
-    pub fn known(&self) -> Option<Estimate> {
+    pub fn known(&self) -> Option<MeanEstimate> {
         estimate(&self.differences, 1.0 - LEVEL)
     }
 

@@ -1,7 +1,7 @@
 //! The answer of a comparison in one sentence.
 
 use super::answer::{AbAnswer, AbFigureAnswer};
-use super::decision::{AbDecision, Ended};
+use super::decision::{AbDecision, AbEnding};
 use super::order::Side;
 
 /// The sentence, and a second one if requests did not complete.
@@ -49,12 +49,12 @@ fn found(answer: &AbAnswer) -> String {
         }
         AbDecision::Undecided => {
             let why = match answer.ended_by {
-                Ended::MaxRequests => "the limit --max-requests was reached",
-                Ended::MaxTime => "the time was up",
-                Ended::NoFigure => {
+                AbEnding::MaxRequests => "the limit --max-requests was reached",
+                AbEnding::MaxTime => "the time was up",
+                AbEnding::NoFigure => {
                     "the last blocks do not have this metric: their requests did not complete"
                 }
-                Ended::Known | Ended::Interrupted => "it was interrupted",
+                AbEnding::Known | AbEnding::Interrupted => "it was interrupted",
             };
             let more = answer.needs_pairs.map_or_else(
                 || "; more pairs are needed".to_owned(),

@@ -25,7 +25,7 @@ const MOST_CORRELATION: f64 = 0.97;
 
 /// What is known about a mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
+pub struct MeanEstimate {
     /// The mean of the measured values.
     pub mean: f64,
     /// Half the width of the interval; absent while the interval has no ends.
@@ -34,7 +34,7 @@ pub struct Estimate {
     pub autocorrelation: f64,
 }
 
-impl Estimate {
+impl MeanEstimate {
     /// The ends of the interval.
     pub fn ends(&self) -> Option<[f64; 2]> {
         self.half.map(|half| [self.mean - half, self.mean + half])
@@ -43,7 +43,7 @@ impl Estimate {
 
 /// The mean of differences in the order of time, with its interval at an error rate over all times;
 /// absent without differences.
-pub fn estimate(differences: &[f64], rate: f64) -> Option<Estimate> {
+pub fn estimate(differences: &[f64], rate: f64) -> Option<MeanEstimate> {
     let n = differences.len();
     if n == 0 {
         return None;
@@ -57,7 +57,7 @@ pub fn estimate(differences: &[f64], rate: f64) -> Option<Estimate> {
         let widening = (1.0 + autocorrelation) / (1.0 - autocorrelation);
         (limit * squares * widening / n as f64).sqrt()
     });
-    Some(Estimate { mean, half, autocorrelation })
+    Some(MeanEstimate { mean, half, autocorrelation })
 }
 
 /// The largest square of Student's t, per degree of freedom, at which the Bayes factor stays below

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Keeping;
+use super::LengthFigures;
 
 /// What the log of a pass states, and what it is computed from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub struct BlockFigures {
     /// Mean over completed requests of output tokens / latency in seconds.
     pub tokens_per_s_per_request: Option<f64>,
     /// How well answers had the requested length.
-    pub keeping: Keeping,
+    pub keeping: LengthFigures,
 }
 
 impl BlockFigures {

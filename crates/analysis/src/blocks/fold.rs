@@ -3,7 +3,7 @@
 
 use inferometer_plan::template::BlockPass;
 
-use super::keeping::KeepingFold;
+use super::keeping::LengthFold;
 use super::{Answer, BlockFigures};
 use inferometer_metrics::{Timeline, e2e};
 use inferometer_model::record::EventKind;
@@ -22,7 +22,7 @@ pub struct BlockFold {
     completion_chars: u64,
     /// The sum of output tokens / latency, and the number of requests in it.
     speed: (f64, u64),
-    keeping: KeepingFold,
+    keeping: LengthFold,
 }
 
 /// The words by which servers state that the token limit ended an answer.
@@ -41,7 +41,7 @@ impl BlockFold {
             completion_tokens: Some(0),
             completion_chars: 0,
             speed: (0.0, 0),
-            keeping: KeepingFold::default(),
+            keeping: LengthFold::default(),
         }
     }
 

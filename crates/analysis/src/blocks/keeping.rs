@@ -54,7 +54,7 @@ fn percent(answer: &Answer) -> u64 {
 
 /// How well the completed answers of a pass had the requested length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Keeping {
+pub struct LengthFigures {
     /// Completed answers.
     pub answers: u64,
     /// Answers under the rule `kept`.
@@ -69,16 +69,16 @@ pub struct Keeping {
     pub tokens: Option<Distribution>,
 }
 
-/// Collects [`Keeping`].
+/// Collects [`LengthFigures`].
 #[derive(Clone, Debug, Default)]
-pub(super) struct KeepingFold {
+pub(super) struct LengthFold {
     counts: [u64; RULES.len()],
     answers: u64,
     chars: Sample,
     tokens: Sample,
 }
 
-impl KeepingFold {
+impl LengthFold {
     pub(super) fn add(&mut self, answer: &Answer, tokens: Option<u32>) {
         self.answers += 1;
         for (rule, count) in RULES.iter().zip(&mut self.counts) {
@@ -88,9 +88,9 @@ impl KeepingFold {
         self.tokens.extend(tokens.map(f64::from));
     }
 
-    pub(super) fn finish(mut self) -> Keeping {
+    pub(super) fn finish(mut self) -> LengthFigures {
         let [kept, refusals, run_aways] = self.counts;
-        Keeping {
+        LengthFigures {
             answers: self.answers,
             kept,
             refusals,

@@ -11,7 +11,7 @@ mod keeping;
 
 pub use figures::{BlockFigures, FIELDS, Field};
 pub use fold::BlockFold;
-pub use keeping::{Answer, Keeping, RULES, Rule};
+pub use keeping::{Answer, LengthFigures, RULES, Rule};
 
 #[cfg(test)]
 mod tests;

@@ -23,7 +23,7 @@ fn published() -> BlockFigures {
         prompt_chars: 575_749,
         completion_chars: 130_289,
         tokens_per_s_per_request: Some(4.691_109_948_682_602),
-        keeping: Keeping::default(),
+        keeping: LengthFigures::default(),
     }
 }
 

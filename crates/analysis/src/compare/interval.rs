@@ -1,11 +1,11 @@
 //! The interval of one difference, by the model of the design.
 
-use super::model::Measured;
+use super::model::FigureContrasts;
 use inferometer_stats::student_975;
 
 /// The 95 % interval of a ratio, minus one, by Student's t over the contrasts of the logarithms. If the
 /// two were measured in turn, it is the interval of the means within rounds.
-pub(super) fn of(measured: &Measured, freedom: usize) -> [f64; 2] {
+pub(super) fn of(measured: &FigureContrasts, freedom: usize) -> [f64; 2] {
     let half = student_975(freedom) * measured.error;
     [measured.difference - half, measured.difference + half].map(f64::exp_m1)
 }

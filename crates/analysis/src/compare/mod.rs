@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 pub use gate::{Condition, GateError, GateResult, Met, judge, parse as parse_gate};
 pub use order::Design;
 pub use over_time::{OverTime, smallest};
-pub use reproduction::{Among, Outcome, Reproduction};
+pub use reproduction::{Among, Reproduction, ReproductionResult};
 pub use row::BOUNDS_DRIFT;
 pub use series::{Series, TABLE_LOAD};
 pub use subject::Subject;

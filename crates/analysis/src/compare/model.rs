@@ -31,7 +31,7 @@ pub(super) struct Model {
 
 /// The contrasts of one figure, and what follows from them.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Measured {
+pub(super) struct FigureContrasts {
     /// The figure's contrasts.
     pub contrasts: Vector,
     /// The sum of their squares.
@@ -118,7 +118,7 @@ impl Model {
     }
 
     /// The contrasts of a figure, from its logarithms in the order of time.
-    pub fn measure(&self, logs: &[f64]) -> Measured {
+    pub fn measure(&self, logs: &[f64]) -> FigureContrasts {
         // Relative to their mean, so that equal values cancel.
         let middle = logs.iter().sum::<f64>() / logs.len() as f64;
         let around: Vector = logs.iter().map(|log| log - middle).collect();
@@ -126,7 +126,7 @@ impl Model {
         let squares = dot(&contrasts, &contrasts);
         let along = dot(&contrasts, &self.direction);
         let variance = (squares - along * along).max(0.0) / self.freedom() as f64;
-        Measured {
+        FigureContrasts {
             squares,
             difference: along / self.scale,
             error: self.widening * variance.sqrt() / self.scale,

@@ -23,7 +23,7 @@ const HEADLINES: [&str; 7] = [
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reproduction {
     /// The answer.
-    pub outcome: Outcome,
+    pub outcome: ReproductionResult,
     /// The row that the answer is given in; absent without such a row.
     pub headline: Option<Row>,
     /// Figures that are worse beyond chance and by more than the margin allows, with their cells and
@@ -67,7 +67,7 @@ impl Among {
 /// The answer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Outcome {
+pub enum ReproductionResult {
     /// Every figure is exactly the same, which only predictions can be.
     Identical,
     /// The means and the medians differ by at most this much.
@@ -125,20 +125,20 @@ impl Reproduction {
         // A figure without an interval shows nothing here.
         let is_same = !judged.is_empty() && judged.iter().all(|row| within(row) && row.p.is_some());
         let (outcome, headline) = match (worse.is_empty(), better.is_empty()) {
-            (false, false) => (Outcome::Mixed, headline(&worse)),
+            (false, false) => (ReproductionResult::Mixed, headline(&worse)),
             (false, true) => slower(&worse),
             (true, false) => faster(&better),
             (true, true) if is_same => {
                 let ends = judged.iter().filter_map(|row| row.interval_pct).flatten();
                 let within_pct = ends.map(f64::abs).fold(0.0, f64::max);
-                (Outcome::Same { within_pct }, headline(&judged))
+                (ReproductionResult::Same { within_pct }, headline(&judged))
             }
             (true, true) => {
                 let one_value = rows().all(|row| row.verdict == RowVerdict::WithoutError);
                 let all: Vec<&Row> = rows().collect();
                 let outcome = match one_value && !all.is_empty() {
-                    true => Outcome::WithoutError,
-                    false => Outcome::NotDecided { needed: needed(&judged) },
+                    true => ReproductionResult::WithoutError,
+                    false => ReproductionResult::NotDecided { needed: needed(&judged) },
                 };
                 (outcome, headline(&all))
             }
@@ -193,16 +193,16 @@ fn is_central(row: &Row) -> bool {
     Columns::NAMES.contains(&row.figure.as_str()) || row.figure.ends_with(MEDIAN)
 }
 
-fn slower<'a>(worse: &[&'a Row]) -> (Outcome, Option<&'a Row>) {
+fn slower<'a>(worse: &[&'a Row]) -> (ReproductionResult, Option<&'a Row>) {
     let headline = headline(worse);
     let [from_pct, to_pct] = headline.map_or([0.0; 2], by_how_much);
-    (Outcome::Slower { from_pct, to_pct }, headline)
+    (ReproductionResult::Slower { from_pct, to_pct }, headline)
 }
 
-fn faster<'a>(better: &[&'a Row]) -> (Outcome, Option<&'a Row>) {
+fn faster<'a>(better: &[&'a Row]) -> (ReproductionResult, Option<&'a Row>) {
     let headline = headline(better);
     let [from_pct, to_pct] = headline.map_or([0.0; 2], by_how_much);
-    (Outcome::Faster { from_pct, to_pct }, headline)
+    (ReproductionResult::Faster { from_pct, to_pct }, headline)
 }
 
 /// The interval of a difference without its sign, the smaller end first.
@@ -278,7 +278,7 @@ mod tests {
         let open = NotEnoughData { needed: 9 };
         let tokens = |interval, verdict| row("output_tokens_per_s", Some(interval), verdict);
         let tail = || row("ttft_p99", Some([-20.0, 20.0]), open);
-        let same = |within_pct| Outcome::Same { within_pct };
+        let same = |within_pct| ReproductionResult::Same { within_pct };
         for (rows, outcome) in [
             (vec![tokens([-1.0, 2.5], NoDifference)], same(2.5)),
             // An undecided tail does not prevent two runs from counting as the same.
@@ -287,20 +287,20 @@ mod tests {
             (vec![tokens([-2.0, -1.0], Differs)], same(2.0)),
             (
                 vec![tokens([-15.0, -12.0], Differs), row("e2e_p50", Some([13.0, 17.0]), Worse)],
-                Outcome::Slower { from_pct: 12.0, to_pct: 15.0 },
+                ReproductionResult::Slower { from_pct: 12.0, to_pct: 15.0 },
             ),
             (
                 vec![row("ttft_p50", Some([-9.0, -7.0]), Better)],
-                Outcome::Faster { from_pct: 7.0, to_pct: 9.0 },
+                ReproductionResult::Faster { from_pct: 7.0, to_pct: 9.0 },
             ),
             (
                 vec![tokens([7.0, 9.0], Better), row("ttft_p50", Some([7.0, 9.0]), Worse)],
-                Outcome::Mixed,
+                ReproductionResult::Mixed,
             ),
-            (vec![tokens([-9.0, 1.0], open)], Outcome::NotDecided { needed: 9 }),
-            (vec![row("ttft_p50", None, open)], Outcome::NotDecided { needed: 9 }),
-            (vec![row("ttft_p50", None, WithoutError)], Outcome::WithoutError),
-            (Vec::new(), Outcome::NotDecided { needed: 5 }),
+            (vec![tokens([-9.0, 1.0], open)], ReproductionResult::NotDecided { needed: 9 }),
+            (vec![row("ttft_p50", None, open)], ReproductionResult::NotDecided { needed: 9 }),
+            (vec![row("ttft_p50", None, WithoutError)], ReproductionResult::WithoutError),
+            (Vec::new(), ReproductionResult::NotDecided { needed: 5 }),
         ] {
             let told = format!("{rows:?}");
             assert_eq!(answer(rows).outcome, outcome, "{told}");
@@ -335,7 +335,7 @@ mod tests {
         let one = row("requests_per_s", Some([-90.0, -80.0]), RowVerdict::Worse);
         let open = row("ttft_p99", None, RowVerdict::NotEnoughData { needed: 9 });
         let answer = answer(vec![one, all.clone(), open]);
-        assert_eq!(answer.outcome, Outcome::Slower { from_pct: 8.0, to_pct: 9.0 });
+        assert_eq!(answer.outcome, ReproductionResult::Slower { from_pct: 8.0, to_pct: 9.0 });
         assert_eq!(answer.headline, Some(all));
         assert_eq!(answer.worse.len(), 2);
         assert_eq!(answer.undecided, ["ttft_p99 (8 x 8, saturated)"]);

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 use rand_chacha::ChaCha8Rng;
 
-use super::model::{Measured, Model};
+use super::model::{FigureContrasts, Model};
 use inferometer_stats::seed;
 
 /// The number of rotations, including the given one.
@@ -27,12 +27,12 @@ const ROTATIONS: usize = 5_000;
 /// A figure that is tested for a difference.
 pub(super) struct Test<'a> {
     pub model: &'a Model,
-    pub measured: &'a Measured,
+    pub measured: &'a FigureContrasts,
 }
 
 /// The result for all tests together.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Judged {
+pub(super) struct RotationResult {
     /// The corrected probability of each difference, if nothing differs.
     pub p: Vec<f64>,
     /// The limit that a statistic must reach to be significant, whatever the other statistics are.
@@ -58,7 +58,7 @@ impl Test<'_> {
 }
 
 /// Judges all tests together; differences with a probability up to `rate` are significant.
-pub(super) fn judge(tests: &[Test<'_>], rate: f64, seed: u64) -> Judged {
+pub(super) fn judge(tests: &[Test<'_>], rate: f64, seed: u64) -> RotationResult {
     let observed: Vec<f64> = tests.iter().map(Test::observed).collect();
     let mut order: Vec<usize> = (0..tests.len()).collect();
     order.sort_by(|&a, &b| observed[b].total_cmp(&observed[a]));
@@ -94,7 +94,7 @@ pub(super) fn judge(tests: &[Test<'_>], rate: f64, seed: u64) -> Judged {
         p[at] = floor;
     }
     maxima.sort_unstable_by(f64::total_cmp);
-    Judged { p, critical: inferometer_stats::percentile(&maxima, 1.0 - rate) }
+    RotationResult { p, critical: inferometer_stats::percentile(&maxima, 1.0 - rate) }
 }
 
 /// Normal numbers: every direction is equally likely, also for the first few of them.

@@ -1,6 +1,6 @@
 //! The comparison of one figure: its difference, the interval, and the verdict that its design allows.
 
-use super::model::{Measured, Model};
+use super::model::{FigureContrasts, Model};
 use super::order::{Design, Order};
 use super::over_time::{alike_at_most, over_time};
 use super::power::{self, Limits};
@@ -18,10 +18,10 @@ struct Figure<'a> {
     order: Order,
     design: Design,
     /// Absent if nothing shows the noise.
-    means: Option<(Model, Measured)>,
+    means: Option<(Model, FigureContrasts)>,
     /// The two models that must agree if the baseline shows how far it drifts: one for the mean, and one
     /// for a step in addition to a line.
-    bounded: Option<[(Model, Measured); 2]>,
+    bounded: Option<[(Model, FigureContrasts); 2]>,
 }
 
 /// The rows of all figures, judged together. `is_fixed`: neither side can be measured again.
@@ -45,7 +45,7 @@ pub(super) fn rows(pairs: &[(Series, Series)], options: Options, is_fixed: bool)
 
 /// The probability of each figure with enough repeats, among all such figures. If none has enough, the
 /// limit that a difference must reach among all of them is still known.
-struct Judged {
+struct FigureProbabilities {
     p: Vec<Option<f64>>,
     critical: Option<f64>,
 }
@@ -53,8 +53,8 @@ struct Judged {
 fn judge<'a>(
     figures: &'a [Figure<'_>],
     seed: u64,
-    model: impl Fn(&'a Figure<'_>) -> Option<&'a (Model, Measured)>,
-) -> Judged {
+    model: impl Fn(&'a Figure<'_>) -> Option<&'a (Model, FigureContrasts)>,
+) -> FigureProbabilities {
     let is_enough = figures.iter().any(|figure| figure.has(FEWEST_REPEATS));
     let part: Vec<(usize, Test<'_>)> = figures
         .iter()
@@ -68,13 +68,13 @@ fn judge<'a>(
     let (places, tests): (Vec<usize>, Vec<Test<'_>>) = part.into_iter().unzip();
     let mut p = vec![None; figures.len()];
     if tests.is_empty() {
-        return Judged { p, critical: None };
+        return FigureProbabilities { p, critical: None };
     }
     let judged = rotation::judge(&tests, FALSE_ALARMS, seed);
     if is_enough {
         places.iter().zip(&judged.p).for_each(|(&at, one)| p[at] = Some(*one));
     }
-    Judged { p, critical: Some(judged.critical) }
+    FigureProbabilities { p, critical: Some(judged.critical) }
 }
 
 impl<'a> Figure<'a> {

@@ -1,5 +1,5 @@
-//! Compares times to first token on new connections and on reused ones. Does not decide on a cause: both
-//! sides, and whatever lies between them, are possible.
+//! Compares times to first token on new connections and on reused ones. Does not decide on a cause: it can
+//! be the client, the server, or anything between them, such as a proxy.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,20 +15,21 @@ use super::bundles::DELAYED_ACK;
 const MOST: u32 = 1 << 15;
 /// With fewer pairs, or fewer requests on reused connections, nothing is concluded.
 const FEWEST: usize = 20;
-/// By how many standard deviations of a fair coin the number of pairs must differ from one half. The
-/// chance is one in a thousand.
+/// The number of pairs whose reused connection is slower must differ from half of all pairs by this many
+/// standard deviations, as for tosses of a fair coin. Without a true difference, the probability is 0.001.
 const DEVIATIONS: f64 = 3.29;
 /// The median difference must be at least this large, and at least this share of the smaller median.
 const LEAST_MS: f64 = 1.0;
 const LEAST_SHARE: f64 = 0.2;
 
-/// The least share of requests on reused connections that a delayed acknowledgement must explain.
+/// The least share of requests on reused connections that must have a TTFT in [`DELAYED_ACK`]. If new
+/// connections do not rule out a slow server, at least the same share must be clearly faster.
 const LEAST_DELAYED: f64 = 0.2;
-/// A delay of acknowledgements has a sharp lower limit. A range of the same width just below it may have
-/// at most this share of the requests that are within it.
+/// A delay of acknowledgements has a sharp lower limit. The range of the same width just below
+/// [`DELAYED_ACK`] may have at most this share of the number of requests in [`DELAYED_ACK`].
 const MOST_BELOW: f64 = 0.1;
-/// New connections acknowledge at once. If there are at least this many, at most this share of them may
-/// have such a delay.
+/// New connections acknowledge at once. They rule out a slow server if there are at least this many, and
+/// at most this share of them has a TTFT in [`DELAYED_ACK`].
 const FEWEST_NEW: usize = 3;
 const MOST_NEW: f64 = 0.2;
 
@@ -71,8 +72,8 @@ impl KeptConnections {
     }
 
     /// Pairs each request on a new connection with a request on a reused connection: the nearest one in
-    /// send order with the same number in flight. If all requests begin at once, a new connection is then
-    /// no reason for being slow.
+    /// send order with the same number in flight. Without this condition, the first requests of a closed
+    /// loop would be compared with later ones: they begin at once on new connections, so they are slow.
     fn pairs(&self) -> Vec<Pair> {
         let mut ends: Vec<Nanos> = self.0.iter().map(|seen| seen.ended).collect();
         ends.sort_unstable();
@@ -240,7 +241,7 @@ mod tests {
         assert!(delayed(3.0, 43.9, 0));
         // New connections are as slow: it is the server's own time.
         assert!(!delayed(43.9, 43.9, 0));
-        // Without enough new connections, some requests must be faster.
+        // New connections are as slow, but some requests on reused connections are much faster.
         assert!(delayed(43.9, 43.9, 3));
         assert!(!delayed(3.0, 35.0, 0) && !delayed(3.0, 60.0, 0));
     }

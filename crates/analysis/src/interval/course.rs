@@ -57,7 +57,7 @@ const AT_ONCE: &str = "requests that are all due at once do not reach a steady s
 
 /// A request that was sent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
+pub(crate) struct SentRequest {
     pub send: Nanos,
     pub index: u32,
     pub due: Nanos,
@@ -66,7 +66,7 @@ pub(crate) struct Sent {
     pub tokens: Option<u32>,
 }
 
-impl Sent {
+impl SentRequest {
     /// How long it was in flight.
     pub(crate) fn stay_s(&self) -> f64 {
         self.ended.seconds_after(self.send)
@@ -75,7 +75,7 @@ impl Sent {
 
 /// The sent requests of a pass, in any order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Course(Vec<Sent>);
+pub(crate) struct Course(Vec<SentRequest>);
 
 impl Course {
     /// Adds a request and returns its place; absent if it was not sent, or if there are too many to keep.
@@ -88,7 +88,7 @@ impl Course {
         }
         let tokens = record.outcome.is_complete().then_some(timeline.output_tokens);
         let ended = record.ended.unwrap_or(send);
-        self.0.push(Sent { send, index: record.index, due: record.due, ended, tokens });
+        self.0.push(SentRequest { send, index: record.index, due: record.due, ended, tokens });
         Some(self.0.len() as u32 - 1)
     }
 
@@ -97,7 +97,7 @@ impl Course {
     pub(crate) fn layout(&self, holds: &Holds) -> Result<Layout, String> {
         let mut order: Vec<u32> = (0..self.0.len() as u32).collect();
         order.sort_by_key(|&at| (self.0[at as usize].send, self.0[at as usize].index));
-        let sent: Vec<Sent> = order.iter().map(|&at| self.0[at as usize]).collect();
+        let sent: Vec<SentRequest> = order.iter().map(|&at| self.0[at as usize]).collect();
         let (in_flight, control) = match *holds {
             Holds::Nothing(why) => return Err(why.to_owned()),
             Holds::InFlight(in_flight) => (in_flight as usize, None),
@@ -132,15 +132,15 @@ impl Course {
 }
 
 /// Requests in flight while requests arrive (Little's law), rounded.
-fn mean_in_flight(sent: &[Sent]) -> usize {
+fn mean_in_flight(sent: &[SentRequest]) -> usize {
     let (Some(first), Some(last)) = (sent.first(), sent.last()) else { return 1 };
     let span_s = last.send.seconds_after(first.send);
-    let stays_s: f64 = sent.iter().map(Sent::stay_s).sum();
+    let stays_s: f64 = sent.iter().map(SentRequest::stay_s).sum();
     if span_s > 0.0 { (stays_s / span_s).round() as usize } else { sent.len() }
 }
 
 /// The time from the previous arrival to each arrival.
-fn gaps(sent: &[Sent]) -> Vec<f64> {
+fn gaps(sent: &[SentRequest]) -> Vec<f64> {
     let before = sent.iter().take(1).chain(sent);
     before.zip(sent).map(|(before, this)| this.due.seconds_after(before.due)).collect()
 }
@@ -151,7 +151,7 @@ pub(crate) struct Layout {
     /// The place of each request of the course in the order in which they were sent.
     pub ranks: Vec<u32>,
     /// The requests in that order.
-    pub sent: Vec<Sent>,
+    pub sent: Vec<SentRequest>,
     /// This many requests at the beginning met a server that filled up, and as many at the end one that
     /// emptied.
     pub edge: usize,

@@ -13,7 +13,7 @@ mod series;
 mod throughput;
 
 pub(crate) use course::{Course, Holds, Layout};
-pub(crate) use series::{Part, Series};
+pub(crate) use series::{Contribution, Series};
 pub(crate) use throughput::throughput;
 
 use serde::{Deserialize, Serialize};

@@ -23,7 +23,7 @@ const FEWEST_STEPS: usize = 8;
 /// What a request contributes: the weighted sum of its values, and the sum of the weights; `(value, 1)`
 /// for a metric with one value per request.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Part {
+pub(crate) struct Contribution {
     /// The place of the request in the course of its pass.
     pub at: u32,
     pub total: f64,
@@ -36,7 +36,7 @@ pub(crate) struct Series<'a> {
     /// The index of each of `parts` among the given ones.
     order: Vec<u32>,
     /// The parts, with ranks instead of `at`.
-    parts: Vec<Part>,
+    parts: Vec<Contribution>,
     /// The first wave of a closed loop, if it was served in order.
     wave: Option<Wave>,
 }
@@ -73,11 +73,11 @@ pub(super) fn cosines(layout: &Layout, middle: usize) -> usize {
 
 impl<'a> Series<'a> {
     /// The series of a pass from its parts, in any order. Absent if there are too few.
-    pub(crate) fn new(layout: &'a Layout, given: &[Part]) -> Option<Self> {
+    pub(crate) fn new(layout: &'a Layout, given: &[Contribution]) -> Option<Self> {
         let rank = |at: &u32| layout.ranks[given[*at as usize].at as usize];
         let mut order: Vec<u32> = (0..given.len() as u32).collect();
         order.sort_by_key(rank);
-        let part = |at: &u32| Part { at: rank(at), ..given[*at as usize] };
+        let part = |at: &u32| Contribution { at: rank(at), ..given[*at as usize] };
         let parts = order.iter().map(part).collect();
         let mut series = Self { layout, order, parts, wave: None };
         let (_, middle, _) = series.cut();
@@ -90,7 +90,7 @@ impl<'a> Series<'a> {
 
     /// The requests that met a server that filled up, those in between, and those that met one that
     /// emptied.
-    fn cut(&self) -> (&[Part], &[Part], &[Part]) {
+    fn cut(&self) -> (&[Contribution], &[Contribution], &[Contribution]) {
         let n = self.layout.sent.len();
         let first = self.parts.partition_point(|part| (part.at as usize) < self.layout.edge);
         let last = self.parts.partition_point(|part| (part.at as usize) < n - self.layout.edge);
@@ -102,7 +102,11 @@ impl<'a> Series<'a> {
     }
 
     /// The variance of a sum, estimated from the middle; `of` gives the contribution of a part.
-    fn long_run(&self, of: impl Fn(usize, &Part) -> f64, cosines: usize) -> Option<LongRun> {
+    fn long_run(
+        &self,
+        of: impl Fn(usize, &Contribution) -> f64,
+        cosines: usize,
+    ) -> Option<LongRun> {
         let (first, middle, _) = self.cut();
         let values: Vec<f64> =
             middle.iter().enumerate().map(|(at, part)| of(first.len() + at, part)).collect();
@@ -116,13 +120,14 @@ impl<'a> Series<'a> {
     pub(crate) fn mean(&self) -> Option<OfMean> {
         let (n, weight) = (self.parts.len() as f64, self.weight());
         let mean = self.parts.iter().map(|part| part.total).sum::<f64>() / weight;
-        let of = |part: &Part| part.total - mean * part.weight;
+        let of = |part: &Contribution| part.total - mean * part.weight;
         let (first, middle, last) = self.cut();
         let long = self.long_run(|_, part| of(part), cosines(self.layout, middle.len()))?;
-        let values = |parts: &[Part]| parts.iter().map(of).collect::<Vec<f64>>();
+        let values = |parts: &[Contribution]| parts.iter().map(of).collect::<Vec<f64>>();
         let alone = variance(&values(middle));
-        let edge =
-            |parts: &[Part]| parts.len() as f64 * of_edge(&values(parts), alone, long.variance);
+        let edge = |parts: &[Contribution]| {
+            parts.len() as f64 * of_edge(&values(parts), alone, long.variance)
+        };
         let between = long.variance * middle.len() as f64 + edge(last);
         let (variance, degrees) = match &self.wave {
             None => (between + edge(first), long.degrees),
@@ -166,7 +171,8 @@ impl<'a> Series<'a> {
         if below.len() != self.parts.len() {
             return None;
         }
-        let of = |at: usize, part: &Part| below[self.order[at] as usize] - share * part.weight;
+        let of =
+            |at: usize, part: &Contribution| below[self.order[at] as usize] - share * part.weight;
         let (first, middle, last) = self.cut();
         let cosines = cosines(self.layout, middle.len());
         let of_tail = (middle.len() / self.layout.in_flight).clamp(cosines, COSINES_OF_TAIL);

@@ -20,7 +20,7 @@ pub(crate) fn throughput(
     let Holds::InFlight(in_flight) = *holds else { return None };
     let brought = |tokens: Option<u32>| tokens.map_or(0.0, &of);
     let rate = layout.sent.iter().map(|sent| brought(sent.tokens)).sum::<f64>() / duration_s;
-    let share = |sent: &super::course::Sent| {
+    let share = |sent: &super::course::SentRequest| {
         brought(sent.tokens) - rate * sent.stay_s() / f64::from(in_flight)
     };
     let n = layout.sent.len();

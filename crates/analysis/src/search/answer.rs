@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::evidence::{Claim, Measured};
+use super::evidence::{Claim, CriterionEstimate};
 use super::known::Load;
 use super::overwhelmed::Overwhelmed;
 use super::plan::settings;
 use super::procedure::Search;
-use super::settings::Outcome;
+use super::settings::SearchEnding;
 use super::trial::{Saturation, Trial};
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::search::{Over, SearchPlan};
@@ -34,7 +34,7 @@ pub struct SearchAnswer {
     /// How narrow the interval had to be: its width as a share of its lower end.
     pub precision: f64,
     /// How the search ended.
-    pub outcome: Outcome,
+    pub outcome: SearchEnding,
     /// The best estimate of the highest load that meets the objectives. If each tried load meets them,
     /// the highest of these; absent if none does.
     #[serde(default)]
@@ -104,7 +104,7 @@ pub struct LoadAnswer {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lacks_gaps: bool,
     /// The measured value of each objective, in their order.
-    pub objectives: Vec<Measured>,
+    pub objectives: Vec<CriterionEstimate>,
 }
 
 impl SearchAnswer {
@@ -218,7 +218,7 @@ pub fn sentence(answer: &SearchAnswer) -> String {
     let load = |load: f64| format!("{} {unit}", load_text(load));
     let sure = format!("{} %", trimmed(answer.confidence * 100.0));
     let tier = answer.tier.as_ref().map_or_else(String::new, |tier| format!("{tier}: "));
-    let so_far = if answer.outcome == Outcome::Unfinished { "so far, " } else { "" };
+    let so_far = if answer.outcome == SearchEnding::Unfinished { "so far, " } else { "" };
     let ends = match (answer.low, answer.high) {
         (Some(low), Some(high)) => {
             format!("{sure}: {} to {}", load_text(low), load_text(high))
@@ -229,11 +229,11 @@ pub fn sentence(answer: &SearchAnswer) -> String {
     };
     let lowest = answer.loads.first().map(|known| known.load);
     let text = match (answer.outcome, answer.estimate) {
-        (Outcome::NotMetAtLowest, _) => format!(
+        (SearchEnding::NotMetAtLowest, _) => format!(
             "the server does not sustain even {} with {objectives}",
             load(lowest.or(answer.high).unwrap_or_default())
         ),
-        (Outcome::MetAtHighest, Some(estimate)) => format!(
+        (SearchEnding::MetAtHighest, Some(estimate)) => format!(
             "the server sustains {} with {objectives} ({ends}); this is the highest load of --to",
             load(estimate)
         ),
@@ -250,7 +250,7 @@ pub fn sentence(answer: &SearchAnswer) -> String {
                 limited(answer)
             )
         }
-        (Outcome::NotMeasurable, None) => {
+        (SearchEnding::NotMeasurable, None) => {
             format!("{objectives} cannot be judged: tokens arrived in bundles")
         }
         (_, None) => match lowest {

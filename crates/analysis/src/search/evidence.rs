@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use inferometer_plan::search::{Criterion, Judged};
+use inferometer_plan::search::{Criterion, CriterionResult};
 use inferometer_stats::serial::long_run;
 use inferometer_stats::{student_975, wilson};
 
@@ -22,7 +22,7 @@ pub enum Claim {
 
 /// What is known about one criterion at a load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct CriterionEstimate {
     /// The share of requests that met it, or the mean in milliseconds.
     pub value: f64,
     /// Its 95 % interval; absent if too little is known for one.
@@ -63,14 +63,14 @@ const OF_SHORT: f64 = 0.25;
 
 impl Measure {
     /// The measure of the requests that count, in the order of their due times.
-    pub fn of(criterion: &Criterion, judged: &[Judged]) -> Self {
+    pub fn of(criterion: &Criterion, judged: &[CriterionResult]) -> Self {
         match criterion.needed() {
             Some(needed) => Self::share(judged, needed),
             None => Self::mean(judged),
         }
     }
 
-    fn share(judged: &[Judged], needed: f64) -> Self {
+    fn share(judged: &[CriterionResult], needed: f64) -> Self {
         let n = judged.len();
         let met = judged.iter().filter(|one| one.met).count();
         let (together, degrees) = clustering(judged, needed).unwrap_or((1.0, 1.0));
@@ -84,7 +84,7 @@ impl Measure {
         }
     }
 
-    fn mean(judged: &[Judged]) -> Self {
+    fn mean(judged: &[CriterionResult]) -> Self {
         let values: Vec<f64> =
             judged.iter().map(|one| one.value).filter(|value| value.is_finite()).collect();
         let n = values.len() as f64;
@@ -109,7 +109,7 @@ impl Measure {
 /// of freedom of this factor. It is computed from misses if their number is near the allowed one.
 /// Otherwise it is computed from the requests above the trial's own quantile, because the correlation at
 /// the limit is needed.
-fn clustering(judged: &[Judged], needed: f64) -> Option<(f64, f64)> {
+fn clustering(judged: &[CriterionResult], needed: f64) -> Option<(f64, f64)> {
     let n = judged.len();
     let misses = judged.iter().filter(|one| !one.met).count();
     let allowed = (1.0 - needed) * n as f64;
@@ -130,7 +130,7 @@ fn clustering(judged: &[Judged], needed: f64) -> Option<(f64, f64)> {
     (alone > 0.0).then(|| (long.variance / alone, long.degrees as f64))
 }
 
-impl Measured {
+impl CriterionEstimate {
     /// All trials of a load together.
     pub fn pooled(criterion: &Criterion, trials: &[Measure]) -> Self {
         let sum = |of: fn(&Measure) -> f64| trials.iter().map(of).sum::<f64>();
@@ -168,13 +168,13 @@ mod tests {
     use inferometer_stats::seed::{normal, rng};
 
     /// x' = a x + noise; a miss if it exceeds 1.28 standard deviations.
-    fn series(a: f64, n: usize, seed: u64) -> Vec<Judged> {
+    fn series(a: f64, n: usize, seed: u64) -> Vec<CriterionResult> {
         let mut rng = rng(seed, &["series"]);
         let mut x = 0.0;
         (0..n)
             .map(|_| {
                 x = a * x + (1.0 - a * a).sqrt() * normal(&mut rng);
-                Judged { value: x, met: x < 1.2816 }
+                CriterionResult { value: x, met: x < 1.2816 }
             })
             .collect()
     }

@@ -2,7 +2,7 @@
 
 use super::answer::{LoadAnswer, SearchAnswer};
 use super::evidence::Claim;
-use super::settings::Outcome;
+use super::settings::SearchEnding;
 use crate::cell::Cell;
 use crate::validity;
 use inferometer_model::finding::{Code, Finding, code};
@@ -43,30 +43,30 @@ fn outcome(answer: &SearchAnswer) -> Option<Finding> {
         (answer.precision * 1e6).round() / 1e4
     );
     let (message, advice) = match answer.outcome {
-        Outcome::Found => return None,
-        Outcome::NotMetAtLowest => (
+        SearchEnding::Found => return None,
+        SearchEnding::NotMetAtLowest => (
             "the objectives are missed at the lowest load tried, and at any load below it"
                 .to_owned(),
             "allow lower loads with --from, or relax the objectives",
         ),
-        Outcome::MetAtHighest => (
+        SearchEnding::MetAtHighest => (
             "the objectives are met at the highest load of --to: the limit of the server is higher"
                 .to_owned(),
             "allow higher loads with --to",
         ),
-        Outcome::RequestsSpent => (
+        SearchEnding::RequestsSpent => (
             format!("the limit of {} requests was reached {short}", answer.requests),
             "raise --max-requests, or allow a wider interval with --precision",
         ),
-        Outcome::TrialsSpent => (
+        SearchEnding::TrialsSpent => (
             format!("the limit of {} trials was reached {short}", answer.trials),
             "start closer with --start, or raise --max-trials",
         ),
-        Outcome::TimeSpent => (
+        SearchEnding::TimeSpent => (
             format!("the time limit of --max-time was reached {short}"),
             "raise --max-time, or allow a wider interval with --precision",
         ),
-        Outcome::NotMeasurable => (
+        SearchEnding::NotMeasurable => (
             format!(
                 "at {} {unit} tokens arrived in bundles, so the times between them are unknown, \
                     and objectives on them cannot be judged",
@@ -75,7 +75,7 @@ fn outcome(answer: &SearchAnswer) -> Option<Finding> {
             "make the stream forward each token at once (see the finding `stream_in_bundles`), or \
                 use an objective on TTFT or E2E",
         ),
-        Outcome::Unfinished => (
+        SearchEnding::Unfinished => (
             "the search was interrupted: the interval uses the trials until then".to_owned(),
             "continue it with --resume",
         ),

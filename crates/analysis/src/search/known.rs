@@ -1,6 +1,6 @@
 //! What is known about one load from all its trials. Never decides which load is tried next.
 
-use super::evidence::{Claim, Measure, Measured};
+use super::evidence::{Claim, CriterionEstimate, Measure};
 use super::overwhelmed::Overwhelmed;
 use super::trial::{Saturation, Trial};
 use inferometer_plan::search::Criterion;
@@ -26,7 +26,7 @@ pub struct Load {
     /// The saturation in its last trial.
     pub saturation: Option<Saturation>,
     /// The measured value of each criterion, in their order.
-    pub measured: Vec<Measured>,
+    pub measured: Vec<CriterionEstimate>,
 }
 
 impl Load {
@@ -38,7 +38,7 @@ impl Load {
     ) -> Self {
         let of = |index: usize| trials.iter().map(move |trial| trial.measured[index]);
         let measured = criteria.iter().enumerate().map(|(index, criterion)| {
-            Measured::pooled(criterion, &of(index).collect::<Vec<Measure>>())
+            CriterionEstimate::pooled(criterion, &of(index).collect::<Vec<Measure>>())
         });
         Self {
             load: trials[0].load,

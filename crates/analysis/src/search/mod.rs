@@ -21,13 +21,13 @@ mod settings;
 
 pub use answer::{LoadAnswer, SearchAnswer, SearchObjective, load_text, sentence};
 pub use edges::TierEdge;
-pub use evidence::{Claim, Measure, Measured};
+pub use evidence::{Claim, CriterionEstimate, Measure};
 pub use findings::{CODES, findings};
 pub use known::Load;
 pub use overwhelmed::{Overwhelmed, Watcher, certain_at, misses_to_claim};
 pub use plan::{settings, trial_pass, watcher};
 pub use procedure::Search;
-pub use settings::{NextTrial, Outcome, Settings};
+pub use settings::{NextTrial, SearchEnding, Settings};
 pub use trial::{Saturation, Trial, TrialFold};
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod single_loads;
 use super::edges::{TierEdge, edge, overwhelmed};
 use super::known::Load;
 use super::overwhelmed::Overwhelmed;
-use super::settings::{NextTrial, Outcome, Settings};
+use super::settings::{NextTrial, SearchEnding, Settings};
 use super::trial::Trial;
 use inferometer_plan::search::Criterion;
 
@@ -141,29 +141,30 @@ impl Search {
     }
 
     /// The state of the search over all tiers.
-    pub fn outcome(&self) -> Outcome {
-        let of = |tier| self.outcome_of(tier);
-        let open = (0..self.tiers.len()).map(of).find(|outcome| *outcome == Outcome::Unfinished);
-        open.unwrap_or_else(|| of(0))
+    pub fn outcome(&self) -> SearchEnding {
+        self.outcome_of((0..self.tiers.len()).find(|&tier| self.is_open(tier)).unwrap_or(0))
+    }
+
+    fn is_open(&self, tier: usize) -> bool {
+        self.outcome_of(tier) == SearchEnding::Unfinished
     }
 
     /// The state of a tier.
-    pub fn outcome_of(&self, tier: usize) -> Outcome {
+    pub fn outcome_of(&self, tier: usize) -> SearchEnding {
         let settings = &self.settings;
-        let edge = &self.tiers[tier];
+        let (lowest, high) = (self.lowest(), self.tiers[tier].high);
+        let is_known = |low, high| self.long >= FEWEST_LONG && self.is_narrow(low, high);
         match self.interval(tier) {
-            (Some(low), Some(high)) if self.long >= FEWEST_LONG && self.is_narrow(low, high) => {
-                Outcome::Found
+            (Some(low), Some(high)) if is_known(low, high) => SearchEnding::Found,
+            _ if high.is_some_and(|high| high <= lowest) => SearchEnding::NotMetAtLowest,
+            (Some(low), _) if settings.highest.is_some_and(|it| low >= it) => {
+                SearchEnding::MetAtHighest
             }
-            _ if edge.high.is_some_and(|high| high <= self.lowest()) => Outcome::NotMetAtLowest,
-            (Some(low), _) if settings.highest.is_some_and(|highest| low >= highest) => {
-                Outcome::MetAtHighest
-            }
-            _ if self.lacks_gaps(tier) => Outcome::NotMeasurable,
-            _ if self.requests() >= settings.max_requests => Outcome::RequestsSpent,
-            _ if self.trials() >= settings.max_trials => Outcome::TrialsSpent,
-            _ if self.time_left_s() <= 0.0 => Outcome::TimeSpent,
-            _ => Outcome::Unfinished,
+            _ if self.lacks_gaps(tier) => SearchEnding::NotMeasurable,
+            _ if self.requests() >= settings.max_requests => SearchEnding::RequestsSpent,
+            _ if self.trials() >= settings.max_trials => SearchEnding::TrialsSpent,
+            _ if self.time_left_s() <= 0.0 => SearchEnding::TimeSpent,
+            _ => SearchEnding::Unfinished,
         }
     }
 
@@ -209,13 +210,12 @@ impl Search {
                 && trial.completed as f64 >= SERVED * trial.ended() as f64;
             (!self.settings.whole && is_idle).then_some(trial.load)
         };
-        let idle = self.trials.iter().filter_map(idle).max_by(f64::total_cmp);
-        self.settings.lowest.max(idle.unwrap_or(0.0))
+        self.trials.iter().filter_map(idle).fold(self.settings.lowest, f64::max)
     }
 
     /// The open tier with the widest interval: the search works on it now.
     fn tier(&self) -> Option<usize> {
-        let open = (0..self.tiers.len()).filter(|&at| self.outcome_of(at) == Outcome::Unfinished);
+        let open = (0..self.tiers.len()).filter(|&tier| self.is_open(tier));
         open.max_by(|&a, &b| self.width(a).total_cmp(&self.width(b)))
     }
 

@@ -45,7 +45,7 @@ pub struct NextTrial {
 /// Why a search ended, or that it is not finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum SearchEnding {
     /// It is not finished, or was stopped.
     Unfinished,
     /// The interval is as narrow as asked for.

@@ -11,7 +11,7 @@ use inferometer_model::cell::CellPlan;
 use inferometer_model::fixture::{steady, stream};
 use inferometer_model::record::{EventKind, Record};
 use inferometer_model::time::Nanos;
-use inferometer_plan::search::{Criterion, Judged, Over, SearchPlan, criteria};
+use inferometer_plan::search::{Criterion, CriterionResult, Over, SearchPlan, criteria};
 use inferometer_stats::seed::{rng, unit};
 
 mod criteria;
@@ -44,12 +44,13 @@ fn trial(search: &Search, asked: NextTrial, misses: f64, seed: u64) -> Trial {
     let mut rng = rng(seed, &["trial", &search.trials().to_string()]);
     let mut judged = |_: u64| {
         let value = unit(&mut rng);
-        Judged { value, met: value >= misses }
+        CriterionResult { value, met: value >= misses }
     };
     let criteria = &search.settings().criteria;
-    let judged: Vec<Vec<Judged>> =
+    let judged: Vec<Vec<CriterionResult>> =
         criteria.iter().map(|_| (0..asked.requests).map(&mut judged).collect()).collect();
-    let missed = |judged: &Vec<Judged>| judged.iter().filter(|one| !one.met).count() as u64;
+    let missed =
+        |judged: &Vec<CriterionResult>| judged.iter().filter(|one| !one.met).count() as u64;
     let measured = criteria.iter().zip(&judged).map(|(criterion, it)| Measure::of(criterion, it));
     Trial {
         load: asked.load,

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::Measure;
 use super::overwhelmed::first_crowd;
-use crate::startup::{self, Counted, HasStay, Stay, median_latency_s};
+use crate::startup::{self, CountedPart, HasStay, Stay, median_latency_s};
 use inferometer_load::PassPlan;
 use inferometer_metrics::{Fate, Gaps, RequestFigures};
 use inferometer_model::time::Nanos;
-use inferometer_plan::search::{Criterion, Judged};
+use inferometer_plan::search::{Criterion, CriterionResult};
 
 /// Requests arrived faster than they ended: the load has no steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,7 +105,7 @@ struct Row {
     index: u32,
     fate: Fate,
     stay: Stay,
-    judged: Vec<Judged>,
+    judged: Vec<CriterionResult>,
 }
 
 impl HasStay for Row {
@@ -158,15 +158,16 @@ impl TrialFold {
         self.rows.retain(|row| row.fate != Fate::NeverSent);
         let found = startup::counted(&self.rows);
         // The outcome of a trial decided when it was cut off, so none of its requests count.
-        let none = Counted { startup: 0, end: 0, is_settled: false, ..found };
-        let Counted { startup, end, latency_s, is_settled } =
+        let none = CountedPart { startup: 0, end: 0, is_settled: false, ..found };
+        let CountedPart { startup, end, latency_s, is_settled } =
             if cut_off > 0 { none } else { found };
         let first = self.rows.first().map_or(Nanos::ZERO, |row| row.stay.due);
         let counted = &self.rows[startup..end];
         let of = |index: usize| match unknown[index] {
             true => Measure::default(),
             false => {
-                let judged: Vec<Judged> = counted.iter().map(|row| row.judged[index]).collect();
+                let judged: Vec<CriterionResult> =
+                    counted.iter().map(|row| row.judged[index]).collect();
                 Measure::of(&self.criteria[index], &judged)
             }
         };

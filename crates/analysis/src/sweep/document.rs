@@ -4,8 +4,8 @@ use inferometer_model::cell::CellPlan;
 use inferometer_plan::search::Over;
 use serde::{Deserialize, Serialize};
 
-use super::estimate::Estimate;
-use super::outcome::Outcome;
+use super::estimate::FigureEstimate;
+use super::outcome::SweepEnding;
 
 /// A figure with the ends of its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    pub(super) fn of(found: Option<Estimate>, confidence: f64) -> Option<Self> {
+    pub(super) fn of(found: Option<FigureEstimate>, confidence: f64) -> Option<Self> {
         let found = found?;
         let [low, high] = found.interval(confidence);
         let ends = Self { value: found.value, low: low.max(0.0), high };
@@ -47,7 +47,7 @@ pub struct SweepAnswer {
     /// The probability that an interval covers the true value.
     pub confidence: f64,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: SweepEnding,
     /// The throughput at saturation; absent if the server is not shown to be saturated.
     pub saturation: Option<SaturationAnswer>,
     /// The knee; absent if the server is not shown to be saturated.

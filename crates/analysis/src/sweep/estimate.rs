@@ -13,7 +13,7 @@ const LEAST_ERROR: f64 = 0.001;
 
 /// A figure and its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
+pub struct FigureEstimate {
     /// The figure.
     pub value: f64,
     /// The square of its standard error.
@@ -22,7 +22,7 @@ pub struct Estimate {
     pub degrees: f64,
 }
 
-impl Estimate {
+impl FigureEstimate {
     /// The mean of a series in the order of time; absent with too few values.
     pub(super) fn mean(values: &[f64]) -> Option<Self> {
         let ones = vec![1.0; values.len()];

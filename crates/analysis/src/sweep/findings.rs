@@ -4,7 +4,7 @@ use inferometer_model::finding::{Code, Finding, code};
 use inferometer_plan::search::Over;
 
 use super::document::SweepAnswer;
-use super::outcome::Outcome;
+use super::outcome::SweepEnding;
 use crate::cell::Cell;
 use crate::search::load_text;
 use crate::validity;
@@ -58,18 +58,18 @@ fn limited_by_the_client(answer: &SweepAnswer, cell: &Cell) -> Option<Finding> {
 
 fn not_finished(answer: &SweepAnswer) -> Option<String> {
     let spent = match answer.outcome {
-        Outcome::Found | Outcome::Unfinished => return None,
-        Outcome::NotSaturated => {
+        SweepEnding::Found | SweepEnding::Unfinished => return None,
+        SweepEnding::NotSaturated => {
             return Some(
                 "The highest load tried does not saturate the server: its maximum throughput is \
                     unknown."
                     .to_owned(),
             );
         }
-        Outcome::RequestsSpent => "the limit --max-requests was reached",
-        Outcome::TrialsSpent => "the limit --max-trials was reached",
-        Outcome::TimeSpent => "the limit --max-time was reached",
-        Outcome::NothingCompleted => "no request completed",
+        SweepEnding::RequestsSpent => "the limit --max-requests was reached",
+        SweepEnding::TrialsSpent => "the limit --max-trials was reached",
+        SweepEnding::TimeSpent => "the limit --max-time was reached",
+        SweepEnding::NothingCompleted => "no request completed",
     };
     Some(match answer.saturation {
         Some(_) => format!("Before the knee had the precision of --precision, {spent}."),

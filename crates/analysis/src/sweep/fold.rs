@@ -7,9 +7,9 @@ use inferometer_metrics::{Fate, RequestFigures, tpot, ttft};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::Over;
 
-use super::estimate::Estimate;
+use super::estimate::FigureEstimate;
 use crate::growth::{Growth, growth};
-use crate::startup::{Counted, HasStay, Stay, counted};
+use crate::startup::{CountedPart, HasStay, Stay, counted};
 
 /// What one pass shows about its load.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,15 +37,15 @@ pub struct LevelTrial {
     /// decide that.
     pub growth: Option<Growth>,
     /// Completed requests per second.
-    pub requests_per_s: Option<Estimate>,
+    pub requests_per_s: Option<FigureEstimate>,
     /// Output tokens of completed requests per second.
-    pub output_tokens_per_s: Option<Estimate>,
+    pub output_tokens_per_s: Option<FigureEstimate>,
     /// Mean time to first token.
-    pub ttft_ms: Option<Estimate>,
+    pub ttft_ms: Option<FigureEstimate>,
     /// Mean time per output token after the first.
-    pub tpot_ms: Option<Estimate>,
+    pub tpot_ms: Option<FigureEstimate>,
     /// Mean time from due to end. Absent, like the two before, if the load has no steady state.
-    pub latency_ms: Option<Estimate>,
+    pub latency_ms: Option<FigureEstimate>,
 }
 
 impl LevelTrial {
@@ -146,10 +146,10 @@ impl LevelFold {
         };
         let mean = |of: fn(&Row) -> Option<f64>| {
             let values: Vec<f64> = steady.iter().filter_map(of).collect();
-            Estimate::mean(&values).filter(|_| !is_overloaded)
+            FigureEstimate::mean(&values).filter(|_| !is_overloaded)
         };
         let last_end = rows.iter().map(|row| row.stay.ended).max().unwrap_or(first);
-        let Counted { latency_s, .. } = found;
+        let CountedPart { latency_s, .. } = found;
         LevelTrial {
             by: self.by,
             load: self.load,
@@ -172,16 +172,16 @@ impl LevelFold {
 
 /// Requests and tokens per second of a closed loop: a place is taken again as soon as it is free, so
 /// `places` requests end per mean time in flight (Little: L = λW).
-fn of_places(rows: &[Row], places: f64) -> [Option<Estimate>; 2] {
+fn of_places(rows: &[Row], places: f64) -> [Option<FigureEstimate>; 2] {
     let taken: Vec<f64> = rows.iter().map(|row| row.stay.seconds() / places).collect();
     let completed: Vec<f64> =
         rows.iter().map(|row| f64::from(u8::from(row.stay.complete))).collect();
     let tokens: Vec<f64> = rows.iter().map(|row| row.tokens).collect();
-    [Estimate::ratio(&completed, &taken), Estimate::ratio(&tokens, &taken)]
+    [FigureEstimate::ratio(&completed, &taken), FigureEstimate::ratio(&tokens, &taken)]
 }
 
 /// Requests and tokens per second, from what ends between two instants.
-fn of_ends(rows: &[Row], from: Nanos, until: Nanos) -> [Option<Estimate>; 2] {
+fn of_ends(rows: &[Row], from: Nanos, until: Nanos) -> [Option<FigureEstimate>; 2] {
     let within = |row: &&Row| row.stay.ended > from && row.stay.ended <= until;
     let mut ends: Vec<&Row> = rows.iter().filter(within).collect();
     ends.sort_by_key(|row| row.stay.ended);
@@ -195,7 +195,7 @@ fn of_ends(rows: &[Row], from: Nanos, until: Nanos) -> [Option<Estimate>; 2] {
     let completed: Vec<f64> =
         ends.iter().map(|row| f64::from(u8::from(row.stay.complete))).collect();
     let tokens: Vec<f64> = ends.iter().map(|row| row.tokens).collect();
-    [Estimate::ratio(&completed, &gaps), Estimate::ratio(&tokens, &gaps)]
+    [FigureEstimate::ratio(&completed, &gaps), FigureEstimate::ratio(&tokens, &gaps)]
 }
 
 /// Whether more requests end in the second half of a time than in the first, by more than chance: an

@@ -1,6 +1,6 @@
 //! The knee: the lowest load whose throughput is a stated share of that at saturation.
 
-use super::estimate::Estimate;
+use super::estimate::FigureEstimate;
 use super::level::Level;
 
 /// The knee of a curve.
@@ -18,7 +18,7 @@ pub struct Knee {
 #[derive(Clone, Copy)]
 struct Point {
     load: f64,
-    share: Estimate,
+    share: FigureEstimate,
 }
 
 /// The knee of a curve. `levels` are in the order of their loads; the last one is the level at
@@ -36,7 +36,7 @@ pub(super) fn knee(levels: &[Level], share: f64, confidence: f64) -> Option<Knee
     };
     let mut points: Vec<Point> =
         below.iter().filter(|level| level.is_settled).filter_map(point).collect();
-    let whole = Estimate { value: 1.0, variance: 0.0, degrees: most.degrees };
+    let whole = FigureEstimate { value: 1.0, variance: 0.0, degrees: most.degrees };
     points.push(Point { load: last.load, share: whole });
     let curve = |of: fn(&Point, f64) -> f64| -> Vec<(f64, f64)> {
         points.iter().map(|point| (point.load, of(point, confidence))).collect()

@@ -2,7 +2,7 @@
 
 use inferometer_plan::search::Over;
 
-use super::estimate::Estimate;
+use super::estimate::FigureEstimate;
 use super::fold::LevelTrial;
 use crate::growth::Growth;
 
@@ -26,15 +26,15 @@ pub struct Level {
     /// The growth in the last trial.
     pub growth: Option<Growth>,
     /// Completed requests per second.
-    pub requests_per_s: Option<Estimate>,
+    pub requests_per_s: Option<FigureEstimate>,
     /// Their output tokens per second.
-    pub output_tokens_per_s: Option<Estimate>,
+    pub output_tokens_per_s: Option<FigureEstimate>,
     /// Mean time to first token.
-    pub ttft_ms: Option<Estimate>,
+    pub ttft_ms: Option<FigureEstimate>,
     /// Mean time per output token after the first.
-    pub tpot_ms: Option<Estimate>,
+    pub tpot_ms: Option<FigureEstimate>,
     /// Mean time from due to end.
-    pub latency_ms: Option<Estimate>,
+    pub latency_ms: Option<FigureEstimate>,
 }
 
 impl Level {
@@ -45,10 +45,10 @@ impl Level {
         let any_settled = all.iter().any(|trial| trial.is_settled);
         let taken: Vec<&&LevelTrial> =
             all.iter().filter(|trial| trial.is_settled || !any_settled).collect();
-        let pooled = |of: fn(&LevelTrial) -> Option<Estimate>| {
+        let pooled = |of: fn(&LevelTrial) -> Option<FigureEstimate>| {
             let weight = |trial: &LevelTrial| trial.counted as f64;
             let known = taken.iter().filter_map(|trial| Some((of(trial)?, weight(trial))));
-            Estimate::pooled(&known.collect::<Vec<_>>())
+            FigureEstimate::pooled(&known.collect::<Vec<_>>())
         };
         let last_taken = taken.last()?;
         Some(Self {

@@ -23,12 +23,12 @@ mod procedure;
 mod findings;
 
 pub use document::{Ends, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
-pub use estimate::Estimate;
+pub use estimate::FigureEstimate;
 pub use findings::{CODES, findings};
 pub use fold::{LevelFold, LevelTrial};
 pub use knee::Knee;
 pub use level::Level;
-pub use outcome::Outcome;
+pub use outcome::SweepEnding;
 pub use procedure::{NextLevel, Sweep};
 pub use sentence::sentence;
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Why a sweep ended, or that it is not finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum SweepEnding {
     /// It is not finished, or was stopped.
     Unfinished,
     /// The server is saturated, and the knee is as precise as asked for.

@@ -7,7 +7,7 @@ use inferometer_plan::sweep::SweepPlan;
 use super::fold::LevelTrial;
 use super::knee::{Knee, knee};
 use super::level::Level;
-use super::outcome::Outcome;
+use super::outcome::SweepEnding;
 use super::saturation::{Saturated, is_more, saturated, seems_flat};
 
 /// Requests of the first trial in a closed loop, for each request in flight: three are start-up, one is
@@ -180,8 +180,8 @@ impl Sweep {
     }
 
     /// The state of the sweep.
-    pub fn outcome(&self) -> Outcome {
-        self.step().err().unwrap_or(Outcome::Unfinished)
+    pub fn outcome(&self) -> SweepEnding {
+        self.step().err().unwrap_or(SweepEnding::Unfinished)
     }
 
     /// The next trial; absent when the sweep is over.
@@ -189,12 +189,12 @@ impl Sweep {
         self.step().ok()
     }
 
-    fn step(&self) -> Result<NextLevel, Outcome> {
+    fn step(&self) -> Result<NextLevel, SweepEnding> {
         if self.trials() > 0 && self.trials.iter().all(|trial| trial.completed == 0) {
-            return Err(Outcome::NothingCompleted);
+            return Err(SweepEnding::NothingCompleted);
         }
         if self.is_out_of_time {
-            return Err(Outcome::TimeSpent);
+            return Err(SweepEnding::TimeSpent);
         }
         let wanted = match (self.plan.by, self.saturated()) {
             (_, None) => self.out()?,
@@ -202,7 +202,7 @@ impl Sweep {
             (Over::Rate, Some(found)) => self.near_capacity(found)?,
         };
         if self.trials() >= self.plan.max_trials {
-            return Err(Outcome::TrialsSpent);
+            return Err(SweepEnding::TrialsSpent);
         }
         let left = self.plan.max_requests.saturating_sub(self.requests());
         let fewest = self.first(wanted.by, wanted.load);
@@ -214,8 +214,8 @@ impl Sweep {
         });
         match wanted.requests.min(left).min(affordable) {
             requests if requests >= fewest => Ok(NextLevel { requests, ..wanted }),
-            _ if affordable < left => Err(Outcome::TimeSpent),
-            _ => Err(Outcome::RequestsSpent),
+            _ if affordable < left => Err(SweepEnding::TimeSpent),
+            _ => Err(SweepEnding::RequestsSpent),
         }
     }
 
@@ -259,7 +259,7 @@ impl Sweep {
     }
 
     /// The next higher load, until the server is shown to be saturated.
-    fn out(&self) -> Result<NextLevel, Outcome> {
+    fn out(&self) -> Result<NextLevel, SweepEnding> {
         let Some(top) = self.levels.last() else {
             return Ok(self.first_trial(Over::Concurrency, 1.0));
         };
@@ -278,17 +278,17 @@ impl Sweep {
             return Ok(self.first_trial(Over::Rate, rounded(alone).min(highest)));
         }
         if top.load >= highest {
-            return Err(Outcome::NotSaturated);
+            return Err(SweepEnding::NotSaturated);
         }
         Ok(self.first_trial(self.plan.by, (top.load * STRIDE).min(highest)))
     }
 
     /// A load between the levels around the knee; then longer trials of the least certain one.
-    fn near_knee(&self, found: Saturated) -> Result<NextLevel, Outcome> {
-        let Some(knee) = self.knee() else { return Err(Outcome::Found) };
+    fn near_knee(&self, found: Saturated) -> Result<NextLevel, SweepEnding> {
+        let Some(knee) = self.knee() else { return Err(SweepEnding::Found) };
         let levels = &self.levels[..=found.at];
         let above = levels.iter().position(|level| level.load >= knee.load).unwrap_or(found.at);
-        let Some(below) = above.checked_sub(1) else { return Err(Outcome::Found) };
+        let Some(below) = above.checked_sub(1) else { return Err(SweepEnding::Found) };
         let (lower, upper) = (levels[below].load, levels[above].load);
         if upper > BRACKET * lower && upper - lower > 1.0 {
             let edge = (upper / lower).powf(0.25);
@@ -297,7 +297,7 @@ impl Sweep {
         }
         let low = knee.low.unwrap_or(1.0);
         if knee.high <= low * (1.0 + self.plan.precision) || knee.high - low <= 1.0 {
-            return Err(Outcome::Found);
+            return Err(SweepEnding::Found);
         }
         let error =
             |at: &usize| levels[*at].requests_per_s.map_or(f64::INFINITY, |one| one.relative());
@@ -307,7 +307,7 @@ impl Sweep {
     }
 
     /// A rate just above capacity, one at the knee, then longer trials above capacity.
-    fn near_capacity(&self, found: Saturated) -> Result<NextLevel, Outcome> {
+    fn near_capacity(&self, found: Saturated) -> Result<NextLevel, SweepEnding> {
         let over = &self.levels[found.at];
         let Some(most) = over.requests_per_s else { return Ok(self.again(over)) };
         let nearer = rounded(ABOVE * most.value);
@@ -326,7 +326,7 @@ impl Sweep {
         }
         let [low, high] = most.interval(self.plan.confidence);
         if low > 0.0 && high <= low * (1.0 + self.plan.precision) {
-            return Err(Outcome::Found);
+            return Err(SweepEnding::Found);
         }
         Ok(self.again(over))
     }

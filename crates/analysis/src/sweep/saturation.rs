@@ -3,7 +3,7 @@
 use inferometer_plan::search::Over;
 use inferometer_stats::wilson;
 
-use super::estimate::Estimate;
+use super::estimate::FigureEstimate;
 use super::level::Level;
 
 /// A server is saturated if doubling the load raises throughput by less than this share.
@@ -41,7 +41,7 @@ pub(super) fn most_beyond() -> f64 {
     1.0 / (1.0 - LEAST_GAIN)
 }
 
-fn gain(below: &Level, above: &Level) -> Option<Estimate> {
+fn gain(below: &Level, above: &Level) -> Option<FigureEstimate> {
     Some(above.requests_per_s?.over(&below.requests_per_s?))
 }
 

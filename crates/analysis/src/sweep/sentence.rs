@@ -3,7 +3,7 @@
 use inferometer_plan::search::Over;
 
 use super::document::{Ends, KneeAnswer, LevelAnswer, SaturationAnswer, SweepAnswer};
-use super::outcome::Outcome;
+use super::outcome::SweepEnding;
 use super::saturation::LEAST_GAIN;
 use crate::search::load_text as text;
 
@@ -17,7 +17,7 @@ pub fn sentence(answer: &SweepAnswer) -> String {
         None => not_saturated(answer),
     };
     match answer.outcome {
-        Outcome::Unfinished => format!("So far, {}", lower(&sentence)),
+        SweepEnding::Unfinished => format!("So far, {}", lower(&sentence)),
         _ => sentence,
     }
 }
@@ -82,7 +82,7 @@ fn not_saturated(answer: &SweepAnswer) -> String {
     let mut known = answer.levels.iter().filter_map(|level| Some((level, level.requests_per_s?)));
     let Some((top, most)) = known.next_back() else {
         let why = match answer.outcome {
-            Outcome::TimeSpent => {
+            SweepEnding::TimeSpent => {
                 "the time limit of --max-time was reached before a trial had \
                 ended"
             }
@@ -91,12 +91,12 @@ fn not_saturated(answer: &SweepAnswer) -> String {
         return format!("Nothing was measured: {why}.");
     };
     let why = match answer.outcome {
-        Outcome::NotSaturated => ", the highest load tried",
-        Outcome::RequestsSpent => ", where the limit --max-requests was reached",
-        Outcome::TrialsSpent => ", where the limit --max-trials was reached",
-        Outcome::TimeSpent => ", where the limit --max-time was reached",
-        Outcome::NothingCompleted => ", where no further request completed",
-        Outcome::Unfinished | Outcome::Found => "",
+        SweepEnding::NotSaturated => ", the highest load tried",
+        SweepEnding::RequestsSpent => ", where the limit --max-requests was reached",
+        SweepEnding::TrialsSpent => ", where the limit --max-trials was reached",
+        SweepEnding::TimeSpent => ", where the limit --max-time was reached",
+        SweepEnding::NothingCompleted => ", where no further request completed",
+        SweepEnding::Unfinished | SweepEnding::Found => "",
     };
     let sure = percent(answer.confidence);
     let failed = failed(answer);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use inferometer_plan::search::Over;
 use inferometer_plan::sweep::SweepPlan;
 
-use super::{Estimate, LevelTrial, NextLevel, Outcome, Sweep, SweepAnswer, sentence};
+use super::{FigureEstimate, LevelTrial, NextLevel, Sweep, SweepAnswer, SweepEnding, sentence};
 use inferometer_model::cell::CellPlan;
 
 fn plan() -> SweepPlan {
@@ -28,8 +28,9 @@ fn trial(asked: NextLevel, falls_to: f64) -> LevelTrial {
     let most = if asked.load > 100.0 { 20.0 * falls_to } else { 20.0 };
     let requests_per_s = asked.load.min(most);
     let latency_s = asked.load / requests_per_s;
-    let exactly =
-        |value: f64| Some(Estimate { value, variance: (0.002 * value).powi(2), degrees: 4.0 });
+    let exactly = |value: f64| {
+        Some(FigureEstimate { value, variance: (0.002 * value).powi(2), degrees: 4.0 })
+    };
     LevelTrial {
         by: asked.by,
         load: asked.load,
@@ -64,7 +65,7 @@ fn answer(sweep: &Sweep) -> SweepAnswer {
 #[test]
 fn it_goes_up_by_doubling_and_then_between_the_loads_around_the_knee() {
     let sweep = swept(&plan(), 1.0);
-    assert_eq!(sweep.outcome(), Outcome::Found);
+    assert_eq!(sweep.outcome(), SweepEnding::Found);
     let loads: Vec<f64> = sweep.levels().iter().map(|level| level.load).collect();
     assert!(
         [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0].iter().all(|load| loads.contains(load)),
@@ -92,17 +93,17 @@ fn it_goes_up_by_doubling_and_then_between_the_loads_around_the_knee() {
 
 #[test]
 fn it_ends_at_each_bound_and_says_which() {
-    let bounds: [(SweepPlan, Outcome, &str); 4] = [
+    let bounds: [(SweepPlan, SweepEnding, &str); 4] = [
         (
             SweepPlan { highest: Some(8.0), ..plan() },
-            Outcome::NotSaturated,
+            SweepEnding::NotSaturated,
             "the highest load tried: there 8",
         ),
-        (SweepPlan { max_requests: 200, ..plan() }, Outcome::RequestsSpent, "--max-requests"),
-        (SweepPlan { max_trials: 3, ..plan() }, Outcome::TrialsSpent, "--max-trials"),
+        (SweepPlan { max_requests: 200, ..plan() }, SweepEnding::RequestsSpent, "--max-requests"),
+        (SweepPlan { max_trials: 3, ..plan() }, SweepEnding::TrialsSpent, "--max-trials"),
         (
             SweepPlan { max_time: Some(Duration::from_secs(60)), ..plan() },
-            Outcome::TimeSpent,
+            SweepEnding::TimeSpent,
             "--max-time",
         ),
     ];
@@ -149,7 +150,7 @@ fn a_trial_that_is_not_whole_counts_for_nothing_and_one_without_an_answer_ends_i
     );
     let nothing = LevelTrial { completed: 0, requests_per_s: None, ..trial(first, 1.0) };
     sweep.tell(nothing);
-    assert_eq!(sweep.outcome(), Outcome::NothingCompleted);
+    assert_eq!(sweep.outcome(), SweepEnding::NothingCompleted);
 }
 
 /// A server with gradual saturation, X = N / (a + b N) with a limit of 20, that refuses requests above a
@@ -157,8 +158,9 @@ fn a_trial_that_is_not_whole_counts_for_nothing_and_one_without_an_answer_ends_i
 fn soft(asked: NextLevel, takes: f64) -> LevelTrial {
     let sent = asked.load.min(takes);
     let most = sent / (1.0 + sent / 20.0);
-    let exactly =
-        |value: f64| Some(Estimate { value, variance: (0.001 * value).powi(2), degrees: 4.0 });
+    let exactly = |value: f64| {
+        Some(FigureEstimate { value, variance: (0.001 * value).powi(2), degrees: 4.0 })
+    };
     let completed = (asked.requests as f64 * sent / asked.load) as u64;
     LevelTrial {
         completed,
@@ -189,7 +191,7 @@ fn a_server_that_refuses_what_is_too_much_is_saturated_below() {
             let takes = if asked.load > 32.0 { takes } else { asked.load };
             sweep.tell(soft(asked, takes));
         }
-        assert_eq!(sweep.outcome(), Outcome::Found, "{takes}");
+        assert_eq!(sweep.outcome(), SweepEnding::Found, "{takes}");
         assert_eq!(sweep.saturation().map(|level| level.load), Some(32.0), "{takes}");
         let told = answer(&sweep).answer;
         assert!(told.contains("; at 64 in flight ") && told.contains("requests failed"), "{told}");
@@ -202,7 +204,11 @@ fn by_rate_the_best_rate_that_kept_up_is_the_answer_and_no_end_of_the_knee_is_ne
     let plan = SweepPlan { by: Over::Rate, ..plan() };
     let mut sweep = Sweep::new(&plan);
     let at = |by, load, gives: f64, error: f64| LevelTrial {
-        requests_per_s: Some(Estimate { value: gives, variance: error * error, degrees: 4.0 }),
+        requests_per_s: Some(FigureEstimate {
+            value: gives,
+            variance: error * error,
+            degrees: 4.0,
+        }),
         ..trial(NextLevel { by, load, requests: 500 }, 1.0)
     };
     let growth = Growth {
@@ -232,7 +238,7 @@ fn the_time_of_all_trials_ends_a_sweep_also_within_its_first_trial() {
     let mut sweep = Sweep::new(&SweepPlan { max_time: Some(Duration::from_secs(60)), ..plan() });
     assert!(sweep.next().is_some());
     sweep.time_is_over();
-    assert_eq!((sweep.outcome(), sweep.next()), (Outcome::TimeSpent, None));
+    assert_eq!((sweep.outcome(), sweep.next()), (SweepEnding::TimeSpent, None));
     let told = answer(&sweep).answer;
     assert!(
         told.contains(

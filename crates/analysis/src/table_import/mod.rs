@@ -9,7 +9,7 @@ mod place;
 
 pub use blocks::{LoggedBlock, logged_blocks};
 pub use form::{ColumnForm, FormCell, TableForm};
-pub use place::{Place, engine_in_prose, place_of};
+pub use place::{HeadingFacts, engine_in_prose, place_of};
 
 use crate::prediction::Columns;
 use inferometer_model::cell::CellPlan;
@@ -21,7 +21,7 @@ pub struct PublishedTable {
     /// levels.
     pub headings: Vec<String>,
     /// The model, card and engine that they name.
-    pub place: Place,
+    pub place: HeadingFacts,
     /// Its rows.
     pub rows: Vec<PublishedRow>,
     /// The tables that the rows come from, with their format.
@@ -110,7 +110,7 @@ pub fn published_tables(text: &str) -> Result<Vec<PublishedTable>, String> {
 struct Reader {
     tables: Vec<PublishedTable>,
     headings: Vec<(usize, String)>,
-    place: Place,
+    place: HeadingFacts,
     /// An input length above a table, and its line.
     input_above: Option<u32>,
     above: Option<String>,

@@ -5,7 +5,7 @@ use super::{heading, is_fence};
 
 /// What the headings above a line name; an absent value is not named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct HeadingFacts {
     /// The model.
     pub model: Option<String>,
     /// The card, as written in the heading.
@@ -41,7 +41,7 @@ const CARDS: [&str; 32] = [
     "5090", "mi210", "mi250", "mi300x", "mi325x", "910b", "gaudi2",
 ];
 
-impl Place {
+impl HeadingFacts {
     /// Adds a heading. Some pages give headings of one level to model, card and engine, or a higher level
     /// to the engine than to the card. So words decide before levels do.
     pub(super) fn heading(&mut self, level: usize, words: &str) {
@@ -57,8 +57,8 @@ impl Place {
 }
 
 /// The place of the first line that `is_it` accepts, from the headings above it.
-pub fn place_of(text: &str, is_it: impl Fn(&str) -> bool) -> Option<Place> {
-    let mut place = Place::default();
+pub fn place_of(text: &str, is_it: impl Fn(&str) -> bool) -> Option<HeadingFacts> {
+    let mut place = HeadingFacts::default();
     let mut is_code = false;
     for line in text.lines() {
         is_code ^= is_fence(line);
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     fn after(headings: &[(usize, &str)]) -> [Option<String>; 4] {
-        let mut place = Place::default();
+        let mut place = HeadingFacts::default();
         headings.iter().for_each(|(level, words)| place.heading(*level, words));
         [place.model, place.card, place.engine, place.engine_version]
     }

@@ -6,8 +6,8 @@ use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use inferometer_formats::bundle::{
-    self, BundledRun, DataFile, MANIFEST, Manifest, PLAN, PLAN_FILE, Part, README, RECORDS, SCHEMA,
-    SUMMARY, Sum, data_name, of_run,
+    self, BundledRun, Checksum, DataFile, MANIFEST, Manifest, PLAN, PLAN_FILE, Part, README,
+    RECORDS, SCHEMA, SUMMARY, data_name, of_run,
 };
 use inferometer_model::secrets::Secrets;
 use inferometer_model::target::Tool;
@@ -191,8 +191,8 @@ fn data_file(
     Ok((listed, path.clone()))
 }
 
-fn sum_of(path: &Path) -> Result<Sum, BundleRunError> {
-    let opened = file::open(path).and_then(|file| Sum::of(BufReader::new(file)));
+fn sum_of(path: &Path) -> Result<Checksum, BundleRunError> {
+    let opened = file::open(path).and_then(|file| Checksum::of(BufReader::new(file)));
     opened.map_err(unreadable(path))
 }
 

@@ -57,7 +57,7 @@ impl Bundled {
     }
 }
 
-/// Whether a file begins like a bundle; false if it cannot be read. Opening it reports errors.
+/// Whether a file begins like a bundle; false if it cannot be read. [`Bundle::open`] reports why it cannot be read.
 pub fn is_bundle(path: &Path) -> bool {
     let mut first = [0; 2];
     let read = file::open(path).and_then(|mut file| file.read_exact(&mut first));
@@ -145,7 +145,7 @@ fn bundled(opened: &Opened, about: &BundledRun) -> Result<Bundled, BundleError> 
     let ended = [RunState::Complete, RunState::Interrupted, RunState::Failed];
     let state = ended.into_iter().find(|state| state.name() == about.state);
     let state =
-        state.ok_or_else(|| wrong("its state is not that of a completed run".to_owned()))?;
+        state.ok_or_else(|| wrong("its state is not that of a run that has ended".to_owned()))?;
     let plan = opened.document(&of_run(&about.run_id, PLAN))?;
     let plan_json = std::str::from_utf8(plan).ok().map(|text| text.trim_end().to_owned());
     let plan_json =

@@ -16,7 +16,7 @@ use inferometer_store::Store;
 use super::CalibrateError;
 
 /// The origin of the runs as text, and the runs.
-pub(crate) type Found = (String, Vec<MeasuredRun>);
+pub(crate) type ResultRuns = (String, Vec<MeasuredRun>);
 
 /// Reads the passes of a result file or of a stored run.
 ///
@@ -26,7 +26,7 @@ pub(crate) fn read_results(
     measured: &str,
     store: Option<&str>,
     config: &EngineConfig,
-) -> Result<Found, CalibrateError> {
+) -> Result<ResultRuns, CalibrateError> {
     let path = Path::new(measured);
     let problem = |why: &dyn std::fmt::Display| CalibrateError::new(format!("{measured}: {why}"));
     if path.is_file() {
@@ -73,7 +73,7 @@ fn runs_of(passes: Vec<MeasuredPass>) -> Vec<MeasuredRun> {
 mod tests {
     use super::*;
 
-    fn read(name: &str) -> Result<Found, CalibrateError> {
+    fn read(name: &str) -> Result<ResultRuns, CalibrateError> {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/fixtures");
         let config = EngineConfig::of("llama-3.1-8b", Some("vllm-0.11-h100-sxm")).expect("known");
         read_results(&format!("{folder}/{name}"), None, &config)

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, stderr, stdin};
 use std::time::Duration;
 
-use inferometer_run::Estimate;
+use inferometer_run::DurationEstimate;
 
 /// Runs that may take longer than this need confirmation.
 const LONG: Duration = Duration::from_secs(600);
@@ -12,7 +12,7 @@ const LONG: Duration = Duration::from_secs(600);
 ///
 /// # Errors
 /// If the user declines.
-pub fn consent(estimate: Estimate) -> Result<(), String> {
+pub fn consent(estimate: DurationEstimate) -> Result<(), String> {
     let is_long = estimate.is_some_and(|(one, other)| one.max(other) > LONG);
     if !(is_long && stdin().is_terminal() && stderr().is_terminal()) {
         return Ok(());

@@ -33,7 +33,7 @@ pub enum Bars {
 }
 
 /// A bar in progress; dropping this value removes it. It only reads counters, so it does not affect the measurement.
-pub struct Showing {
+pub struct ShownBar {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -48,7 +48,7 @@ impl Bars {
         output_tokens: u32,
         live: Arc<Live>,
         run: Option<LiveState>,
-    ) -> Showing {
+    ) -> ShownBar {
         let began = monotonic_now();
         let expected = Expected { requests, output_tokens };
         let mut looks = VecDeque::new();
@@ -61,7 +61,7 @@ impl Bars {
 
     /// Shows the creation of prompts, with their number if it is known. `made` also counts the prompts of earlier
     /// passes. If it takes less than `A_MOMENT`, nothing is shown.
-    pub fn prompts(self, label: &str, prompts: Option<u32>, made: Arc<AtomicU64>) -> Showing {
+    pub fn prompts(self, label: &str, prompts: Option<u32>, made: Arc<AtomicU64>) -> ShownBar {
         let before = made.load(Ordering::Relaxed);
         let template = if prompts.is_some() { PROMPTS_OF } else { PROMPTS };
         let bar = styled(template, ProgressBar::hidden()).with_prefix(label.to_owned());
@@ -84,9 +84,9 @@ impl Bars {
         from: Duration,
         bar: ProgressBar,
         mut draw: impl FnMut(&ProgressBar) + Send + 'static,
-    ) -> Showing {
+    ) -> ShownBar {
         if self == Self::None {
-            return Showing { stop: None, thread: None };
+            return ShownBar { stop: None, thread: None };
         }
         let (stop, stopped) = channel::<()>();
         let thread = spawn(move || {
@@ -98,11 +98,11 @@ impl Bars {
             bar.finish_and_clear();
         });
         // If the thread cannot be started, there is no bar; the measurement does not depend on it.
-        Showing { stop: Some(stop), thread: thread.ok() }
+        ShownBar { stop: Some(stop), thread: thread.ok() }
     }
 }
 
-impl Drop for Showing {
+impl Drop for ShownBar {
     fn drop(&mut self) {
         self.stop.take();
         if let Some(thread) = self.thread.take() {

@@ -4,11 +4,11 @@ use std::io::{IsTerminal, stderr};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use inferometer_analysis::pass::PassSummary;
-use inferometer_run::{Estimate, Event, Events, Host, LiveState, Subscriber};
+use inferometer_run::{DurationEstimate, Event, Events, Host, LiveState, Subscriber};
 
 use crate::command_line::consent::consent;
 use crate::command_line::console::tell;
-use crate::command_line::progress::{Bars, Showing};
+use crate::command_line::progress::{Bars, ShownBar};
 use crate::command_line::tui::Screen;
 use crate::command_line::{interrupt, program};
 
@@ -30,7 +30,7 @@ struct Terminal {
     view: View,
     bars: Bars,
     /// The current progress bar.
-    showing: Mutex<Option<Showing>>,
+    showing: Mutex<Option<ShownBar>>,
     screen: Mutex<Option<Screen>>,
     /// The live state of the run, from which bars read the remaining time.
     run: OnceLock<LiveState>,
@@ -56,7 +56,7 @@ pub fn show(view: View) -> (Events, Host) {
 
 impl Terminal {
     /// Prepares for the beginning of a run.
-    fn begin(&self, estimate: Estimate, live: &LiveState) -> Result<(), String> {
+    fn begin(&self, estimate: DurationEstimate, live: &LiveState) -> Result<(), String> {
         if self.view.ask {
             consent(estimate)?;
         }
@@ -67,7 +67,7 @@ impl Terminal {
         Ok(())
     }
 
-    fn draw(&self, showing: Option<Showing>) {
+    fn draw(&self, showing: Option<ShownBar>) {
         let mut current = self.showing.lock().unwrap_or_else(PoisonError::into_inner);
         // Remove the previous bar before the next one is drawn.
         *current = None;

@@ -7,7 +7,7 @@ use inferometer_store::{Note, StoredRun};
 /// Which rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
-pub enum What {
+pub enum ExportedRows {
     /// One for each planned request
     Requests,
     /// One for each event of each stream
@@ -23,7 +23,7 @@ pub struct Job<'a> {
     /// The notes on it.
     pub notes: &'a [Note],
     /// The kind of rows, for a format that has rows.
-    pub what: What,
+    pub what: ExportedRows,
     /// The pass, for a format that contains one pass; None for all passes.
     pub pass: Option<u32>,
     /// The file or folder; None for standard output, or for the format's default.

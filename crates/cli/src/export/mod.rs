@@ -10,11 +10,11 @@ mod mlflow;
 mod rows;
 mod vllm_bench;
 
-pub use inferometer_formats::export::form::Form;
+pub use inferometer_formats::export::form::RowWriter;
 pub use inferometer_formats::export::{ExportError, Field, Kind, Value};
 
 pub use error::ExportRunError;
-pub use job::{Job, What};
+pub use job::{ExportedRows, Job};
 pub use rows::{columns, rows};
 
 /// An export format.
@@ -32,14 +32,15 @@ pub struct Format {
 /// How much of a run a file contains.
 pub enum Holds {
     /// The rows of all passes, of one of these kinds. The first kind is the default.
-    Rows(&'static [What]),
+    Rows(&'static [ExportedRows]),
     /// One pass, in the format's own structure.
     OnePass,
     /// All passes together, in the format's own structure.
     WholeRun,
 }
 
-const ROWS: Holds = Holds::Rows(&[What::Requests, What::Events, What::Cells]);
+const ROWS: Holds =
+    Holds::Rows(&[ExportedRows::Requests, ExportedRows::Events, ExportedRows::Cells]);
 
 /// Every format.
 pub const FORMATS: &[Format] = &[

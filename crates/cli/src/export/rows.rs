@@ -6,7 +6,7 @@ use std::io::Write;
 use std::rc::Rc;
 
 use inferometer_analysis::summary::Summary;
-use inferometer_formats::export::form::{Csv, Form, Json, JsonLines, Parquet};
+use inferometer_formats::export::form::{Csv, Json, JsonLines, Parquet, RowWriter};
 use inferometer_formats::export::table::{
     EVENTS, EventRow, PassSource, REQUESTS, RequestRow, RunSource,
 };
@@ -18,7 +18,7 @@ use inferometer_store::{PassItem, StoredRun};
 
 use super::Columns;
 use super::error::ExportRunError;
-use super::job::{Job, What};
+use super::job::{ExportedRows, Job};
 use super::out::{Failed, Out};
 use crate::stored::plan_of;
 use crate::stored_passes::expect_records;
@@ -27,7 +27,7 @@ use crate::stored_passes::expect_records;
 const CELLS_SCHEMA: &str = "inferometer.cells/1";
 
 type Sink = Box<dyn Write + Send>;
-type Opened = Result<Box<dyn Form>, ExportError>;
+type Opened = Result<Box<dyn RowWriter>, ExportError>;
 
 /// What a format needs before its first row.
 struct Head<'a> {
@@ -62,11 +62,11 @@ pub fn json(job: &Job<'_>) -> Result<(), ExportRunError> {
 }
 
 /// The columns of rows that are taken from records.
-pub fn columns(what: What) -> Option<Columns> {
+pub fn columns(what: ExportedRows) -> Option<Columns> {
     match what {
-        What::Requests => Some((REQUESTS.about, REQUESTS.fields())),
-        What::Events => Some((EVENTS.about, EVENTS.fields())),
-        What::Cells => None,
+        ExportedRows::Requests => Some((REQUESTS.about, REQUESTS.fields())),
+        ExportedRows::Events => Some((EVENTS.about, EVENTS.fields())),
+        ExportedRows::Cells => None,
     }
 }
 
@@ -94,9 +94,9 @@ fn write(
 /// If the run has no such rows or cannot be read, and errors of the form.
 pub fn rows(
     run: &StoredRun,
-    what: What,
+    what: ExportedRows,
     say: &dyn Fn(&str),
-    open: impl FnOnce(Vec<Field>) -> Box<dyn Form>,
+    open: impl FnOnce(Vec<Field>) -> Box<dyn RowWriter>,
 ) -> Result<u64, ExportRunError> {
     let job = Job { run, notes: &[], what, pass: None, out: None, say };
     rows_into(&job, |head| Ok(open(head.fields))).map_err(|failed| match failed {
@@ -109,19 +109,19 @@ fn rows_into(job: &Job<'_>, open: impl FnOnce(Head<'_>) -> Opened) -> Result<u64
     let cells = cells_of(job)?;
     let run_id = job.run.row.id.as_str();
     let (form, rows) = match job.what {
-        What::Requests => {
+        ExportedRows::Requests => {
             let head = Head { fields: REQUESTS.fields(), schema: REQUESTS.schema, run_id };
             let mut form = open(head)?;
             let rows = requests(job, &mut *form)?;
             (form, rows)
         }
-        What::Events => {
+        ExportedRows::Events => {
             let head = Head { fields: EVENTS.fields(), schema: EVENTS.schema, run_id };
             let mut form = open(head)?;
             let rows = events(job, &mut *form)?;
             (form, rows)
         }
-        What::Cells => {
+        ExportedRows::Cells => {
             let rows = &cells;
             let fields = rows.first().map(|row| fields_of(row)).unwrap_or_default();
             let mut form = open(Head { fields, schema: CELLS_SCHEMA, run_id })?;
@@ -141,7 +141,7 @@ fn rows_into(job: &Job<'_>, open: impl FnOnce(Head<'_>) -> Opened) -> Result<u64
 /// # Errors
 /// If there is nothing to write.
 fn cells_of(job: &Job<'_>) -> Result<Vec<Vec<cells_table::Field>>, ExportRunError> {
-    if job.what != What::Cells {
+    if job.what != ExportedRows::Cells {
         return Ok(expect_records(job.run).map(|()| Vec::new())?);
     }
     match cells_table::rows(&summary_of(job.run, job.say)?) {
@@ -158,7 +158,7 @@ fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-fn requests(job: &Job<'_>, form: &mut dyn Form) -> Result<u64, Failed> {
+fn requests(job: &Job<'_>, form: &mut dyn RowWriter) -> Result<u64, Failed> {
     let mut rows = 0;
     records(job, |pass, record| {
         let row = RequestRow::new(Rc::clone(pass), record);
@@ -168,7 +168,7 @@ fn requests(job: &Job<'_>, form: &mut dyn Form) -> Result<u64, Failed> {
     Ok(rows)
 }
 
-fn events(job: &Job<'_>, form: &mut dyn Form) -> Result<u64, Failed> {
+fn events(job: &Job<'_>, form: &mut dyn RowWriter) -> Result<u64, Failed> {
     let mut rows = 0;
     records(job, |pass, record| {
         for row in EventRow::of(RequestRow::new(Rc::clone(pass), record)) {

@@ -5,19 +5,19 @@ use inferometer_model::cell::CellPlan;
 use inferometer_plan::spec::{CommandLine, ObserveKeys, ServerSpec, Spec};
 use inferometer_plan::{LaunchPlan, Plan, TargetPlan};
 use inferometer_run::{
-    Context, EarlierWork, Learned, PlanError, resolve_with, spelled_out, variants,
+    Context, EarlierWork, PlanError, PlanInputs, resolve_with, spelled_out, variants,
 };
 use inferometer_store::{RunKind, RunState};
 use serde_json::Value;
 
 use super::ReproduceError;
 use super::data::placed;
-use super::here::Here;
+use super::here::LocalSetup;
 use crate::bundle::{Bundle, Bundled, CARD, name_instead};
 use crate::plan_file;
 
 /// A run that will be measured again.
-pub struct Again {
+pub struct RepeatedRun {
     /// Its plan.
     pub plan: Plan,
     /// The context of the run.
@@ -31,9 +31,9 @@ pub struct Again {
 pub fn again(
     bundle: &Bundle,
     run: &Bundled,
-    here: &Here,
+    here: &LocalSetup,
     variables: &dyn Fn(&str) -> Option<String>,
-) -> Result<Again, ReproduceError> {
+) -> Result<RepeatedRun, ReproduceError> {
     let there = measurable(run)?;
     let mut spec = asked(run, &there, here)?;
     let mut engine_flags = engine_flags(&there, here);
@@ -55,14 +55,14 @@ pub fn again(
     let only = all.pop().filter(|_| all.is_empty());
     let only = only.ok_or_else(|| ReproduceError::refused("its plan is of several servers"))?;
     let choose = |cells: Vec<CellPlan>| chosen(cells, &there);
-    let learned = Learned { engine_flags, cells: Some(&choose) };
+    let learned = PlanInputs { engine_flags, cells: Some(&choose) };
     let (plan, mut context) = resolve_with(&only.spec, learned, variables)?;
     check_same(run, &there, &plan)?;
     check_command(run, &there, &plan, here)?;
     context.store.clone_from(&here.store);
     context.out.clone_from(&here.out);
     context.same_work = earlier_work(run, here);
-    Ok(Again { plan, context })
+    Ok(RepeatedRun { plan, context })
 }
 
 /// Rejects a command in the bundle that is not the one with which its run was started, because the user was shown that
@@ -71,7 +71,7 @@ fn check_command(
     run: &Bundled,
     there: &Plan,
     plan: &Plan,
-    here: &Here,
+    here: &LocalSetup,
 ) -> Result<(), ReproduceError> {
     let (Some(shown), Some(starts), true) = (&there.launch, &plan.launch, here.start_server) else {
         return Ok(());
@@ -114,7 +114,7 @@ fn measurable(run: &Bundled) -> Result<Plan, ReproduceError> {
 }
 
 /// The spec of the new run, without the data files.
-fn asked(run: &Bundled, there: &Plan, here: &Here) -> Result<Spec, ReproduceError> {
+fn asked(run: &Bundled, there: &Plan, here: &LocalSetup) -> Result<Spec, ReproduceError> {
     let environment = &run.summary.environment;
     // Absent keys could get other defaults with another server, so the spec states them all.
     let asked = spelled_out(&there.asked)?;
@@ -175,7 +175,11 @@ fn beside(launch: &LaunchPlan) -> String {
 }
 
 /// The server as the bundle's run started it, if requested.
-fn servers_own(run: &Bundled, there: &Plan, here: &Here) -> Result<ServerSpec, ReproduceError> {
+fn servers_own(
+    run: &Bundled,
+    there: &Plan,
+    here: &LocalSetup,
+) -> Result<ServerSpec, ReproduceError> {
     let Some(launch) = &there.launch else {
         return Err(ReproduceError::refused(format!(
             "run {} measured {}: give the server to measure now with --target, or a command that \
@@ -196,7 +200,7 @@ fn servers_own(run: &Bundled, there: &Plan, here: &Here) -> Result<ServerSpec, R
 }
 
 /// The spec with the settings of how the server is reached here.
-fn with_keys(spec: &Spec, here: &Here) -> Result<Spec, ReproduceError> {
+fn with_keys(spec: &Spec, here: &LocalSetup) -> Result<Spec, ReproduceError> {
     let mut spec = spec.clone();
     if let Some(line) = &here.server_command {
         let model = here.keys.get("model").and_then(Value::as_str).map(str::to_owned);
@@ -211,7 +215,7 @@ fn with_keys(spec: &Spec, here: &Here) -> Result<Spec, ReproduceError> {
     };
     keys.retain(|_, value| !value.is_null());
     plan_file::override_with(&mut keys, here.keys.clone());
-    Ok(plan_file::merge(None, keys, plan_file::Place::Flags)?)
+    Ok(plan_file::merge(None, keys, plan_file::OverrideOrigin::Flags)?)
 }
 
 /// The cells that were measured, because a prediction may have covered only a part of its grid.
@@ -223,7 +227,7 @@ fn chosen(cells: Vec<CellPlan>, there: &Plan) -> Result<Vec<CellPlan>, PlanError
 }
 
 /// The arguments of the embedded engine, if it is also the target here.
-fn engine_flags(there: &Plan, here: &Here) -> std::collections::BTreeMap<String, String> {
+fn engine_flags(there: &Plan, here: &LocalSetup) -> std::collections::BTreeMap<String, String> {
     match &there.target {
         TargetPlan::Embedded { engine_flags, .. }
             if !here.keys.contains_key("target") && here.server_command.is_none() =>
@@ -267,7 +271,7 @@ fn check_same(run: &Bundled, there: &Plan, here: &Plan) -> Result<(), ReproduceE
 
 /// The requests of the bundle's run, which must be sent again. Predictions have no requests that could be compared
 /// first.
-fn earlier_work(run: &Bundled, here: &Here) -> Option<EarlierWork> {
+fn earlier_work(run: &Bundled, here: &LocalSetup) -> Option<EarlierWork> {
     let is_checked = run.kind == RunKind::Measured && !here.new_salt;
     let workload_hash = run.summary.workload_hash.clone().filter(|_| is_checked)?;
     let repeats = run.summary.cells.iter().map(|cell| {

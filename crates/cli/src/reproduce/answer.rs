@@ -1,6 +1,6 @@
 //! Compares the new runs with those of the bundle, by the same comparison as `compare`.
 
-use inferometer_analysis::compare::{Options, Outcome, Reproduction, Subject};
+use inferometer_analysis::compare::{Options, Reproduction, ReproductionResult, Subject};
 use inferometer_analysis::summary::Summary;
 use inferometer_model::finding::code;
 use inferometer_plan::Plan;
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::facts::facts;
 use crate::bundle::Bundle;
-use crate::compare::{CompareError, Condition, Judged, compare, of_bundle};
+use crate::compare::{CompareError, Condition, GatedComparison, compare, of_bundle};
 
 /// A run that was measured again.
 pub struct NewRun {
@@ -40,7 +40,7 @@ pub struct Reproduced {
     /// The new runs.
     pub runs: Vec<String>,
     /// The comparison behind the answer.
-    pub comparison: Judged,
+    pub comparison: GatedComparison,
 }
 
 /// The name and version of the document.
@@ -71,7 +71,7 @@ pub fn reproduced(
     let pairs = || bundle.runs.iter().zip(new);
     let is_predicted = bundle.runs.iter().all(|run| run.kind == RunKind::Predicted);
     if is_predicted && pairs().all(|(run, new)| has_the_figures_of(&run.summary, &new.summary)) {
-        answer.outcome = Outcome::Identical;
+        answer.outcome = ReproductionResult::Identical;
     }
     let first = pairs().next();
     let facts = first

@@ -5,13 +5,13 @@ use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use inferometer_formats::bundle::Sum;
+use inferometer_formats::bundle::Checksum;
 use inferometer_net::file;
 use inferometer_plan::Plan;
 use inferometer_workload::fetch::{DATA_SETS, FetchConfig};
 
 use super::ReproduceError;
-use super::here::Here;
+use super::here::LocalSetup;
 use crate::bundle::{Bundle, BundleRunError, DataFile, FileOfPlan, files_of_plan};
 
 /// The folder for data of bundles, beside the database.
@@ -27,12 +27,13 @@ const SHORT: usize = 16;
 pub fn placed(
     bundle: &Bundle,
     there: &Plan,
-    here: &Here,
+    here: &LocalSetup,
 ) -> Result<Vec<(String, PathBuf)>, ReproduceError> {
     let given = here.data.iter().map(|path| Ok((path.clone(), sum_of(path)?)));
     let given = given.collect::<Result<Vec<_>, ReproduceError>>()?;
     let data = &bundle.manifest().data;
-    let is_named = |sum: &Sum| data.iter().any(|file| file.sha256.as_ref() == Some(&sum.sha256));
+    let is_named =
+        |sum: &Checksum| data.iter().any(|file| file.sha256.as_ref() == Some(&sum.sha256));
     if let Some((path, _)) = given.iter().find(|(_, sum)| !is_named(sum)) {
         return Err(ReproduceError::refused(format!(
             "--data: {} is not a file of the bundle, by its SHA-256",
@@ -56,13 +57,13 @@ fn place(
     bundle: &Bundle,
     data: &DataFile,
     of_plan: &[FileOfPlan],
-    given: &[(PathBuf, Sum)],
-    here: &Here,
+    given: &[(PathBuf, Checksum)],
+    here: &LocalSetup,
 ) -> Result<PathBuf, ReproduceError> {
     if data.file.is_some() {
         return Ok(kept(bundle, data, here)?);
     }
-    let is_it = |sum: &Sum| Some(&sum.sha256) == data.sha256.as_ref();
+    let is_it = |sum: &Checksum| Some(&sum.sha256) == data.sha256.as_ref();
     if let Some((path, _)) = given.iter().find(|(_, sum)| is_it(sum)) {
         return Ok(path.clone());
     }
@@ -99,13 +100,13 @@ fn place(
     }))
 }
 
-fn sum_of(path: &Path) -> Result<Sum, BundleRunError> {
-    let sum = file::open(path).and_then(|file| Sum::of(BufReader::new(file)));
+fn sum_of(path: &Path) -> Result<Checksum, BundleRunError> {
+    let sum = file::open(path).and_then(|file| Checksum::of(BufReader::new(file)));
     sum.map_err(|source| BundleRunError::Io { path: path.to_owned(), source })
 }
 
 /// Extracts a file of the bundle to a folder next to the store, where it remains available for the new run's plan.
-fn kept(bundle: &Bundle, data: &DataFile, here: &Here) -> Result<PathBuf, BundleRunError> {
+fn kept(bundle: &Bundle, data: &DataFile, here: &LocalSetup) -> Result<PathBuf, BundleRunError> {
     let folder = here.store.parent().unwrap_or(Path::new("")).join(FOLDER);
     let unwritable = |path: &Path| {
         let path = path.to_owned();

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 /// How a run is measured on this machine.
 #[derive(Clone, Debug, Default)]
-pub struct Here {
+pub struct LocalSetup {
     /// How the server is reached, as keys of a plan: `target`, `dialect`, `model`, `header`, ...
     pub keys: Map<String, Value>,
     /// The command that starts the server, as a line for the shell.

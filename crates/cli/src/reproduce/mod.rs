@@ -9,9 +9,9 @@ mod here;
 
 use inferometer_run::PlanError;
 
-pub use again::{Again, again};
+pub use again::{RepeatedRun, again};
 pub use answer::{NewRun, Reproduced, reproduced};
-pub use here::Here;
+pub use here::LocalSetup;
 
 use crate::bundle::BundleRunError;
 

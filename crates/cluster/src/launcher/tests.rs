@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn found(variables: &[(&str, &str)]) -> Result<Found, String> {
+fn found(variables: &[(&str, &str)]) -> Result<LauncherState, String> {
     find(&|name| {
         variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
     })
@@ -71,8 +71,8 @@ fn each_launcher_says_which_process_this_is_and_where_the_first_one_is() {
     ];
     for (variables, expected) in cases {
         match found(&variables) {
-            Ok(Found::Among(place)) => {
-                let Place { launcher, rank, ranks, host, port, job } = &place;
+            Ok(LauncherState::Among(place)) => {
+                let RankPlace { launcher, rank, ranks, host, port, job } = &place;
                 let given = (*launcher, *rank, *ranks, host.as_deref(), *port);
                 assert_eq!(given, expected, "{variables:?}");
                 assert!(!job.is_empty());
@@ -95,9 +95,9 @@ fn a_process_without_a_launcher_or_alone_under_one_is_alone() {
         &[("INFEROMETER_RANKS", "1"), ("PMI_RANK", "0"), ("PMI_SIZE", "4")],
     ];
     for variables in alone {
-        assert_eq!(found(variables), Ok(Found::Alone), "{variables:?}");
+        assert_eq!(found(variables), Ok(LauncherState::Alone), "{variables:?}");
     }
-    assert!(matches!(found(&INDEXED), Ok(Found::SizeUnknown { .. })));
+    assert!(matches!(found(&INDEXED), Ok(LauncherState::SizeUnknown { .. })));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn wrong_variables_are_named() {
 #[test]
 fn the_processes_of_one_run_have_one_name_and_other_runs_another() {
     let job = |variables: &[(&str, &str)]| match found(variables) {
-        Ok(Found::Among(place)) => place.job,
+        Ok(LauncherState::Among(place)) => place.job,
         other => panic!("{other:?}"),
     };
     let with = |name: &'static str, value: &'static str| {

@@ -8,11 +8,11 @@ use inferometer_model::time::Nanos;
 
 use super::RankReport;
 use crate::meeting::JoinError;
-use crate::message::{Order, PassReport, Progress, Sent};
+use crate::message::{Order, PassReport, Progress, SentRecord};
 use crate::pace;
 
 /// Receives the records of a rank; dropped after the last one.
-pub type Sink = Box<dyn FnMut(Vec<Sent>) + Send>;
+pub type Sink = Box<dyn FnMut(Vec<SentRecord>) + Send>;
 
 /// The state of one rank, from 1 on.
 #[derive(Default)]
@@ -32,7 +32,7 @@ pub struct Rank {
 }
 
 /// The state of all ranks from 1 on, and the orders.
-pub struct Board {
+pub struct RankStates {
     /// The ranks from 1 on.
     pub ranks: Vec<Rank>,
     /// All orders so far. They are numbered from 1 in this sequence; the last one is current.
@@ -46,7 +46,7 @@ pub struct Board {
     pub alarm: Option<Box<dyn FnOnce() + Send>>,
 }
 
-impl Board {
+impl RankStates {
     pub fn of(ranks: u32) -> Self {
         let ranks = (1..ranks).map(|_| Rank::default()).collect();
         let (orders, start, is_any_lost) = (Vec::new(), None, false);
@@ -206,21 +206,25 @@ impl Board {
 
 /// A board that several threads read and write.
 pub struct Shared {
-    board: Mutex<Board>,
+    board: Mutex<RankStates>,
     changed: Condvar,
     interrupted: Arc<AtomicBool>,
 }
 
 impl Shared {
-    pub fn new(board: Board, interrupted: Arc<AtomicBool>) -> Self {
+    pub fn new(board: RankStates, interrupted: Arc<AtomicBool>) -> Self {
         Self { board: Mutex::new(board), changed: Condvar::new(), interrupted }
     }
 
-    pub fn lock(&self) -> MutexGuard<'_, Board> {
+    pub fn lock(&self) -> MutexGuard<'_, RankStates> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn wait<'a>(&self, board: MutexGuard<'a, Board>, most: Duration) -> MutexGuard<'a, Board> {
+    pub fn wait<'a>(
+        &self,
+        board: MutexGuard<'a, RankStates>,
+        most: Duration,
+    ) -> MutexGuard<'a, RankStates> {
         self.changed.wait_timeout(board, most).unwrap_or_else(PoisonError::into_inner).0
     }
 

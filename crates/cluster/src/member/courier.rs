@@ -9,10 +9,10 @@ use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 use inferometer_net::monotonic_now;
 
-use super::desk::{Desk, State};
+use super::desk::{MemberState, State};
 use crate::clock::{Clock, Exchange};
 use crate::link::{Link, in_words};
-use crate::message::{ClockReport, Down, Order, Sent, Up};
+use crate::message::{ClockReport, Down, Order, SentRecord, Up};
 use crate::pace::{self, WaitsFor};
 
 /// Rank 0 is considered lost if it does not answer for this long.
@@ -24,7 +24,7 @@ const MOST_RECORDS: usize = 4_096;
 const MOST_ROWS: usize = 500_000;
 
 /// The connection to rank 0, and this rank's clock.
-pub trait Line {
+pub trait Rank0Connection {
     /// The current time of this rank's clock.
     fn now(&self) -> Nanos;
 
@@ -35,10 +35,10 @@ pub trait Line {
     fn ask(&mut self, up: &Up) -> io::Result<Down>;
 
     /// Waits for at most this time; ends earlier if there is something to tell rank 0.
-    fn wait(&mut self, desk: &Desk, most: Duration);
+    fn wait(&mut self, desk: &MemberState, most: Duration);
 }
 
-impl Line for Link {
+impl Rank0Connection for Link {
     fn now(&self) -> Nanos {
         monotonic_now()
     }
@@ -48,7 +48,7 @@ impl Line for Link {
         self.receive(LOST_AFTER)
     }
 
-    fn wait(&mut self, desk: &Desk, most: Duration) {
+    fn wait(&mut self, desk: &MemberState, most: Duration) {
         let state = desk.lock();
         // A notification that came before this lock woke nobody, so check for news first.
         if !state.has_news() {
@@ -58,7 +58,7 @@ impl Line for Link {
 }
 
 /// Communicates with rank 0 until the run is over. `ranks` is the number of ranks of the run.
-pub fn carry<L: Line>(line: L, desk: &Arc<Desk>, ranks: u32) {
+pub fn carry<L: Rank0Connection>(line: L, desk: &Arc<MemberState>, ranks: u32) {
     let mut courier = Courier {
         line,
         ranks,
@@ -105,8 +105,8 @@ struct Courier<L> {
     start: Option<PassStart>,
 }
 
-impl<L: Line> Courier<L> {
-    fn run(&mut self, desk: &Desk) -> io::Result<()> {
+impl<L: Rank0Connection> Courier<L> {
+    fn run(&mut self, desk: &MemberState) -> io::Result<()> {
         for _ in 0..BURST {
             self.ask(desk)?;
         }
@@ -155,7 +155,7 @@ impl<L: Line> Courier<L> {
     }
 
     /// Takes the records that are available. Returns whether the pass is complete and these are its last records.
-    fn collect(&mut self, desk: &Desk, batch: &mut Vec<Sent>) -> bool {
+    fn collect(&mut self, desk: &MemberState, batch: &mut Vec<SentRecord>) -> bool {
         let mut state = desk.lock();
         let is_played = state.played.is_some();
         let Some(mut records) = state.records.take() else { return is_played };
@@ -176,7 +176,7 @@ impl<L: Line> Courier<L> {
     }
 
     /// Sends one question and handles the answer.
-    fn ask(&mut self, desk: &Desk) -> io::Result<()> {
+    fn ask(&mut self, desk: &MemberState) -> io::Result<()> {
         let (order, progress) = {
             let state = desk.lock();
             (state.order, state.progress(self.longest))
@@ -211,7 +211,7 @@ impl<L: Line> Courier<L> {
         }
     }
 
-    fn bring(&mut self, desk: &Desk, mut records: Vec<Sent>) -> io::Result<()> {
+    fn bring(&mut self, desk: &MemberState, mut records: Vec<SentRecord>) -> io::Result<()> {
         for sent in &mut records {
             self.shift(&mut sent.record);
         }

@@ -6,14 +6,14 @@ use std::time::Duration;
 use inferometer_model::time::Nanos;
 
 use super::LOOK_EVERY;
-use crate::message::{Order, PassReport, Progress, Sent};
+use crate::message::{Order, PassReport, Progress, SentRecord};
 
 /// Returns the next record of the pass: `Ok(None)` if there is none yet, an error after the last record.
-pub type Outgoing = Box<dyn FnMut() -> Result<Option<Sent>, Over> + Send>;
+pub type Outgoing = Box<dyn FnMut() -> Result<Option<SentRecord>, NoMoreRecords> + Send>;
 
 /// The pass has no more records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Over;
+pub struct NoMoreRecords;
 
 #[derive(Default)]
 pub struct State {
@@ -89,12 +89,12 @@ impl State {
 }
 
 #[derive(Default)]
-pub struct Desk {
+pub struct MemberState {
     state: Mutex<State>,
     changed: Condvar,
 }
 
-impl Desk {
+impl MemberState {
     pub fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -12,8 +12,8 @@ use inferometer_model::time::Nanos;
 use inferometer_net::monotonic_now;
 
 use super::Scene;
-use crate::member::{Desk, Line, Over};
-use crate::message::{Down, Order, PassReport, Sent, Up};
+use crate::member::{MemberState, NoMoreRecords, Rank0Connection};
+use crate::message::{Down, Order, PassReport, SentRecord, Up};
 
 /// A simulated clock of a rank, with an offset to rank 0's clock and a drift.
 #[derive(Clone, Copy)]
@@ -69,7 +69,7 @@ impl VirtualLine {
     }
 }
 
-impl Line for VirtualLine {
+impl Rank0Connection for VirtualLine {
     fn now(&self) -> Nanos {
         Nanos(self.clock.local(self.at))
     }
@@ -87,7 +87,7 @@ impl Line for VirtualLine {
             .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
-    fn wait(&mut self, desk: &Desk, most: Duration) {
+    fn wait(&mut self, desk: &MemberState, most: Duration) {
         if !self.script.act(desk, self.now()) {
             // If the scheduler has ended, the next question returns the error.
             let _ = self.wish(Wish::Sleep(most));
@@ -112,14 +112,14 @@ pub struct Script {
 /// Records that the courier has not yet taken.
 #[derive(Default)]
 pub struct Made {
-    records: VecDeque<Sent>,
+    records: VecDeque<SentRecord>,
     is_over: bool,
 }
 
 impl Made {
-    fn next(&mut self) -> Result<Option<Sent>, Over> {
+    fn next(&mut self) -> Result<Option<SentRecord>, NoMoreRecords> {
         match self.records.pop_front() {
-            None if self.is_over => Err(Over),
+            None if self.is_over => Err(NoMoreRecords),
             next => Ok(next),
         }
     }
@@ -127,7 +127,7 @@ impl Made {
 
 impl Script {
     /// Does the next step of the run; false if there is nothing to do. In a pass: true after the last record.
-    fn act(&mut self, desk: &Desk, now: Nanos) -> bool {
+    fn act(&mut self, desk: &MemberState, now: Nanos) -> bool {
         let (order, is_told) = {
             let state = desk.lock();
             (state.order, state.told)
@@ -157,7 +157,7 @@ impl Script {
             let record = Record { index, ..steady(0.0, 10.0, 1.0, self.scene.tokens).later(sent) };
             // What the instant is by the clock of rank 0.
             let text = Some(self.clock.of_rank_0(sent.0).to_string());
-            outgoing.records.push_back(Sent { record, text });
+            outgoing.records.push_back(SentRecord { record, text });
             self.made += 1;
         }
         outgoing.is_over = self.made == all;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use inferometer_load::{Due, Ended};
+use inferometer_load::{Due, EndedRequest};
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
@@ -85,6 +85,7 @@ impl<R: Recorder> Driver<R> {
             Some((share, part)) => part.count_of(share.index_of(conversation)),
             None => conversation,
         };
-        self.load.ended(offset, Ended { conversation, complete: record.outcome.is_complete() });
+        self.load
+            .ended(offset, EndedRequest { conversation, complete: record.outcome.is_complete() });
     }
 }

@@ -14,7 +14,7 @@ use inferometer_net::Waker;
 use super::Waits;
 use super::places::Places;
 use crate::balance::Servers;
-use crate::encode::{Encoded, Encoder, Next, RequestInfo};
+use crate::encode::{Encoded, Encoder, NextRequest, RequestInfo};
 use crate::job::{Order, Recorder, StartGate};
 use crate::live::Live;
 use crate::memory::AnswerMemory;
@@ -157,7 +157,7 @@ impl<R: Recorder> State<R> {
             None => self.encoder.request(number),
         };
         let why = match next {
-            Next::Request(mut encoded) => {
+            NextRequest::Request(mut encoded) => {
                 self.loops[which].begun += u32::from(continues.is_none());
                 self.begun += u32::from(continues.is_none());
                 // If loops do not have requests of their own, numbers are given in the order in which
@@ -182,10 +182,10 @@ impl<R: Recorder> State<R> {
                 return Taken::Begun(encoded, record);
             }
             // The source waits for the end of a request, or for a thread that makes requests.
-            Next::Wait => return Taken::Later,
-            Next::Exhausted => "the source of requests ended before it was due".to_owned(),
+            NextRequest::Wait => return Taken::Later,
+            NextRequest::Exhausted => "the source of requests ended before it was due".to_owned(),
             // The dialect supports no request of this source, so the rest is skipped.
-            Next::Unsupported(why) => why,
+            NextRequest::Unsupported(why) => why,
         };
         self.rest = Some(Rest { at: Some(now), why });
         self.skip_rest_if_alone(now);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::answer::Asker;
-use super::found::Found;
+use super::found::ServerInfo;
 
 /// The owner of the models in an engine's list, by which the engine is recognised.
 const OWNERS: [(&str, &str); 10] = [
@@ -29,7 +29,7 @@ const TITLES: [(&str, &str); 3] = [
     ("LiteLLM API", "litellm"),
 ];
 
-pub(super) fn note_models(found: &mut Found, models: &Value, server: Option<&str>) {
+pub(super) fn note_models(found: &mut ServerInfo, models: &Value, server: Option<&str>) {
     let Some(list) = models["data"].as_array() else { return };
     found.dialect = Some("openai-completions");
     found.models = list.iter().filter_map(|m| m["id"].as_str().map(str::to_owned)).collect();
@@ -69,7 +69,7 @@ pub(super) fn is_mlx_lm(asker: &Asker<'_>) -> bool {
 }
 
 /// Takes facts from TGI, or from Text Embeddings Inference, which has the same path.
-pub(super) fn note_tgi(found: &mut Found, info: &Value) {
+pub(super) fn note_tgi(found: &mut ServerInfo, info: &Value) {
     let kinds = [
         ("embedding", "embeddings"),
         ("reranker", "scores of a reranker"),
@@ -102,7 +102,7 @@ pub(super) fn note_tgi(found: &mut Found, info: &Value) {
     }
 }
 
-pub(super) fn note_sglang(found: &mut Found, info: &Value) {
+pub(super) fn note_sglang(found: &mut ServerInfo, info: &Value) {
     found.engine = Some("sglang");
     found.dialect.get_or_insert("openai-completions");
     found.version = info["version"].as_str().map(str::to_owned);
@@ -114,13 +114,13 @@ pub(super) fn note_sglang(found: &mut Found, info: &Value) {
     }
 }
 
-pub(super) fn note_sglang_server(found: &mut Found, info: &Value) {
+pub(super) fn note_sglang_server(found: &mut ServerInfo, info: &Value) {
     if let Some(version) = info["version"].as_str() {
         found.version = Some(version.to_owned());
     }
 }
 
-pub(super) fn note_llama_cpp(found: &mut Found, props: &Value) {
+pub(super) fn note_llama_cpp(found: &mut ServerInfo, props: &Value) {
     found.engine = Some("llama.cpp");
     found.dialect.get_or_insert("openai-completions");
     found.version = props["build_info"].as_str().map(str::to_owned);
@@ -132,7 +132,7 @@ pub(super) fn note_llama_cpp(found: &mut Found, props: &Value) {
 
 /// Takes facts from a server's description of its API: the engine; and from its paths, if it lists no models,
 /// the dialect.
-pub(super) fn note_api(found: &mut Found, api: &Value) {
+pub(super) fn note_api(found: &mut ServerInfo, api: &Value) {
     let title = api["info"]["title"].as_str().unwrap_or_default();
     if let Some((_, engine)) = TITLES.iter().find(|(known, _)| title.contains(known)) {
         found.engine = Some(engine);
@@ -161,19 +161,19 @@ pub(super) fn note_api(found: &mut Found, api: &Value) {
 }
 
 /// Takes facts from Triton's own protocol.
-pub(super) fn note_triton(found: &mut Found, server: &Value) {
+pub(super) fn note_triton(found: &mut ServerInfo, server: &Value) {
     found.engine = Some("triton");
     found.dialect = Some("triton");
     found.version = server["version"].as_str().map(str::to_owned);
 }
 
 /// The models of a Triton server that are ready.
-pub(super) fn note_triton_models(found: &mut Found, index: &Value) {
+pub(super) fn note_triton_models(found: &mut ServerInfo, index: &Value) {
     let ready = index.as_array().into_iter().flatten().filter(|model| model["state"] == "READY");
     found.models = ready.filter_map(|model| model["name"].as_str().map(str::to_owned)).collect();
 }
 
-fn note(found: &mut Found, key: &str, value: &Value) {
+fn note(found: &mut ServerInfo, key: &str, value: &Value) {
     let text = match value {
         Value::Null => return,
         Value::String(text) => text.clone(),
@@ -203,7 +203,7 @@ mod tests {
         ] {
             let paths: serde_json::Map<String, Value> =
                 paths.into_iter().map(|path| (path.to_owned(), json!({}))).collect();
-            let mut found = Found::default();
+            let mut found = ServerInfo::default();
             note_api(&mut found, &json!({ "paths": paths }));
             let is = (found.engine, found.dialect, found.serves_only);
             assert_eq!(is, (engine, dialect, serves_only));

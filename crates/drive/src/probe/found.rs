@@ -9,7 +9,7 @@ use super::answer::Instead;
 
 /// What a server states about itself. What it does not state is `None` or empty, never guessed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct ServerInfo {
     /// Engine, such as `vllm`.
     pub engine: Option<&'static str>,
     /// Its version.
@@ -32,7 +32,7 @@ pub struct Found {
     pub loading: Option<Instead>,
 }
 
-impl Found {
+impl ServerInfo {
     /// Removes secrets from the texts of the server.
     pub(super) fn remove(&mut self, secrets: &Secrets) {
         let redact = |text: &mut String| *text = secrets.redact_name(text).into_owned();

@@ -4,18 +4,18 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use inferometer_http::client::{Access, Client};
+use inferometer_http::client::{Client, ServerAccess};
 use inferometer_net::{monotonic_now, thread};
 use inferometer_plan::Url;
 
-use super::{Found, probe};
+use super::{ServerInfo, probe};
 
 /// Default ports of engines: vLLM, llama.cpp, SGLang, TGI, Ollama, LM Studio, LMDeploy.
 pub const USUAL_PORTS: [u16; 7] = [8000, 8080, 30000, 3000, 11434, 1234, 23333];
 
 /// Finds the servers on these ports of this machine that identify themselves within a time, in the order of
 /// the ports. A port that does not answer in half of this time is skipped. No proxy is used.
-pub fn find_local(ports: &[u16], within: Duration) -> Vec<(Url, Found)> {
+pub fn find_local(ports: &[u16], within: Duration) -> Vec<(Url, ServerInfo)> {
     let until = monotonic_now() + within;
     let (tell, told) = channel();
     for (position, &port) in ports.iter().enumerate() {
@@ -38,9 +38,9 @@ pub fn find_local(ports: &[u16], within: Duration) -> Vec<(Url, Found)> {
 }
 
 /// The server on a port, if it can be measured.
-fn ask(port: u16, patience: Duration) -> Option<(Url, Found)> {
+fn ask(port: u16, patience: Duration) -> Option<(Url, ServerInfo)> {
     let url = Url::plain("127.0.0.1", port);
-    let client = Client::reach(&url, Vec::new(), patience, &Access::default()).ok()?;
+    let client = Client::reach(&url, Vec::new(), patience, &ServerAccess::default()).ok()?;
     let found = probe(&Client { deadline: patience, ..client }).ok()?;
     (found.engine.is_some() || found.dialect.is_some()).then_some((url, found))
 }

@@ -11,7 +11,7 @@ use inferometer_model::secrets::Secrets;
 use serde_json::Value;
 
 pub use answer::Instead;
-pub use found::Found;
+pub use found::ServerInfo;
 pub use local::{USUAL_PORTS, find_local};
 
 use answer::Asker;
@@ -24,7 +24,7 @@ const MODELS: &str = "/v1/models";
 /// # Errors
 /// When the server stops responding, or speaks another protocol. A response without information is not an
 /// error.
-pub fn probe(client: &Client) -> Result<Found, ClientError> {
+pub fn probe(client: &Client) -> Result<ServerInfo, ClientError> {
     ask(client, false)
 }
 
@@ -33,13 +33,13 @@ pub fn probe(client: &Client) -> Result<Found, ClientError> {
 ///
 /// # Errors
 /// As [`probe`].
-pub fn probe_if_ready(client: &Client) -> Result<Found, ClientError> {
+pub fn probe_if_ready(client: &Client) -> Result<ServerInfo, ClientError> {
     ask(client, true)
 }
 
-fn ask(client: &Client, only_if_ready: bool) -> Result<Found, ClientError> {
+fn ask(client: &Client, only_if_ready: bool) -> Result<ServerInfo, ClientError> {
     let mut asker = Asker::new(client);
-    let mut found = Found::default();
+    let mut found = ServerInfo::default();
     let owner = match asker.json(MODELS)? {
         Some(models) => {
             engines::note_models(&mut found, &models, asker.last_header("server"));
@@ -93,7 +93,7 @@ fn ask(client: &Client, only_if_ready: bool) -> Result<Found, ClientError> {
 /// Sends the requests for only some servers, if the first requests did not identify the engine.
 fn further(
     asker: &mut Asker<'_>,
-    found: &mut Found,
+    found: &mut ServerInfo,
     owner: Option<&str>,
 ) -> Result<(), ClientError> {
     if found.engine.is_some() {
@@ -124,7 +124,7 @@ fn further(
 }
 
 /// Reads SGLang's version, which is in the same answer as its start arguments.
-fn sglang_version(asker: &mut Asker<'_>, found: &mut Found) -> Result<(), ClientError> {
+fn sglang_version(asker: &mut Asker<'_>, found: &mut ServerInfo) -> Result<(), ClientError> {
     for path in ["/server_info", "/get_server_info"] {
         if found.version.is_some() {
             break;

@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
-use inferometer_drive::probe::{Found, probe, probe_if_ready};
-use inferometer_http::client::{Access, Client, ClientError};
+use inferometer_drive::probe::{ServerInfo, probe, probe_if_ready};
+use inferometer_http::client::{Client, ClientError, ServerAccess};
 use inferometer_plan::Url;
 
 use crate::support::server;
@@ -25,7 +25,7 @@ fn serve(answers: Answers, otherwise: &'static str) -> Client {
     })
 }
 
-fn found(answers: Answers) -> Found {
+fn found(answers: Answers) -> ServerInfo {
     probe(&serve(answers, NOT_FOUND)).unwrap()
 }
 
@@ -259,8 +259,9 @@ fn parrot(said: &'static [u8]) -> Url {
 
 #[test]
 fn a_server_of_another_protocol_is_told_with_what_to_give() {
-    let reach =
-        |url: &Url| Client::reach(url, Vec::new(), Duration::from_secs(600), &Access::default());
+    let reach = |url: &Url| {
+        Client::reach(url, Vec::new(), Duration::from_secs(600), &ServerAccess::default())
+    };
     for (said, words) in [
         (&b"\x15\x03\x03\x00\x02\x02\x46"[..], "speaks TLS there; give https://127.0.0.1:"),
         (b"\0\0\x12\x04\0\0\0\0\0\0\x03\0\0\0\x64", "speaks HTTP/2 there; only HTTP/1.1"),

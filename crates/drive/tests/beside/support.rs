@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use inferometer_http::client::{Access, Client};
+use inferometer_http::client::{Client, ServerAccess};
 use inferometer_plan::Url;
 
 use crate::tiny_server::{serve, whole};
@@ -16,5 +16,5 @@ pub fn server(say: impl Fn(&str, &str) -> String + Send + Sync + 'static) -> Cli
     });
     let port = url.rsplit(':').next().and_then(|port| port.parse().ok()).unwrap();
     let url = Url::plain("127.0.0.1", port);
-    Client::reach(&url, Vec::new(), Duration::from_secs(600), &Access::default()).unwrap()
+    Client::reach(&url, Vec::new(), Duration::from_secs(600), &ServerAccess::default()).unwrap()
 }

@@ -8,8 +8,8 @@ use flate2::bufread::GzDecoder;
 use tar::{Archive, EntryType};
 
 use super::manifest::{MANIFEST, Manifest, SCHEMA};
-use super::write::Counted;
-use super::{BundleError, FOLDER, SUMS, Sum, name};
+use super::write::HashingReader;
+use super::{BundleError, Checksum, FOLDER, SUMS, name};
 
 /// The limits on the size of a bundle.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ pub struct Opened {
     /// The JSON documents, by name.
     documents: BTreeMap<String, Vec<u8>>,
     /// The size and the checksum of each part, by name.
-    sums: BTreeMap<String, Sum>,
+    sums: BTreeMap<String, Checksum>,
 }
 
 impl Opened {
@@ -64,7 +64,7 @@ impl Opened {
     ///
     /// # Errors
     /// [`BundleError::Cut`] if the bundle has no part of this name.
-    pub fn sum(&self, name: &str) -> Result<&Sum, BundleError> {
+    pub fn sum(&self, name: &str) -> Result<&Checksum, BundleError> {
         self.sums.get(name).ok_or_else(|| missing(name))
     }
 }
@@ -116,7 +116,7 @@ pub fn open(bundle: impl BufRead, limits: Limits) -> Result<Opened, BundleError>
 pub fn copy(
     bundle: impl BufRead,
     limits: Limits,
-    wanted: (&str, &Sum),
+    wanted: (&str, &Checksum),
     to: &mut dyn Write,
 ) -> Result<(), BundleError> {
     let mut copied = None;
@@ -162,7 +162,7 @@ fn check_version(manifest: &[u8]) -> Result<(), BundleError> {
 /// the content.
 type Visit<'a> = dyn FnMut(&str, u64, &mut dyn Read) -> Result<(), BundleError> + 'a;
 /// A callback that receives the name, the size and the checksum of a part after the part was checked.
-type Checked<'a> = dyn FnMut(&str, Sum) + 'a;
+type OnChecked<'a> = dyn FnMut(&str, Checksum) + 'a;
 
 /// Reads and checks every part except the checksum list. Calls `visit` with each part while it is read, and
 /// `checked` after its checksum was found correct.
@@ -170,7 +170,7 @@ fn each_part(
     mut bundle: impl BufRead,
     limits: Limits,
     visit: &mut Visit<'_>,
-    checked: &mut Checked<'_>,
+    checked: &mut OnChecked<'_>,
 ) -> Result<(), BundleError> {
     let first = bundle.fill_buf().map_err(|error| unreadable(&error))?;
     if !first.iter().zip(&GZIP).all(|(found, known)| found == known) {
@@ -217,7 +217,7 @@ fn each_part(
         if !seen.insert(name.clone()) {
             return Err(BundleError::Foreign(format!("{name} stands in it twice")));
         }
-        let mut counted = Counted::new(&mut entry);
+        let mut counted = HashingReader::new(&mut entry);
         visit(&name, size, &mut counted)?;
         io::copy(&mut counted, &mut io::sink()).map_err(|error| unreadable(&error))?;
         let sum = counted.sum();

@@ -15,27 +15,27 @@ pub struct Part<'a> {
     /// The name in the bundle.
     pub name: String,
     /// The size and the checksum of the content.
-    pub sum: Sum,
+    pub sum: Checksum,
     /// A reader of the content.
     pub content: Box<dyn Read + 'a>,
 }
 
 /// The size and the checksum of a content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sum {
+pub struct Checksum {
     /// The number of bytes.
     pub bytes: u64,
     /// The SHA-256, in hexadecimal digits.
     pub sha256: String,
 }
 
-impl Sum {
+impl Checksum {
     /// Reads `content` to its end and returns its size and checksum.
     ///
     /// # Errors
     /// If `content` cannot be read.
     pub fn of(content: impl Read) -> io::Result<Self> {
-        let mut counted = Counted::new(content);
+        let mut counted = HashingReader::new(content);
         io::copy(&mut counted, &mut io::sink())?;
         Ok(counted.sum())
     }
@@ -45,7 +45,7 @@ impl Part<'static> {
     /// Makes a part from bytes in memory.
     pub fn of_bytes(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         let bytes = bytes.into();
-        let sum = Sum { bytes: bytes.len() as u64, sha256: sha256_hex(&bytes) };
+        let sum = Checksum { bytes: bytes.len() as u64, sha256: sha256_hex(&bytes) };
         Self { name: name.into(), sum, content: Box::new(io::Cursor::new(bytes)) }
     }
 }
@@ -80,7 +80,7 @@ fn append<W: Write>(archive: &mut Builder<W>, part: Part<'_>) -> io::Result<()> 
     header.set_mode(0o644);
     header.set_mtime(0);
     header.set_cksum();
-    let mut counted = Counted::new(content.take(sum.bytes));
+    let mut counted = HashingReader::new(content.take(sum.bytes));
     archive.append(&header, &mut counted)?;
     match counted.sum() == sum {
         true => Ok(()),
@@ -89,26 +89,26 @@ fn append<W: Write>(archive: &mut Builder<W>, part: Part<'_>) -> io::Result<()> 
 }
 
 /// A reader that counts the bytes that are read from it and computes their SHA-256.
-pub(super) struct Counted<R> {
+pub(super) struct HashingReader<R> {
     content: R,
     bytes: u64,
     hasher: Sha256,
 }
 
-impl<R> Counted<R> {
+impl<R> HashingReader<R> {
     pub(super) fn new(content: R) -> Self {
         Self { content, bytes: 0, hasher: Sha256::new() }
     }
 
     /// Returns the size and the checksum of all bytes that were read.
-    pub(super) fn sum(self) -> Sum {
+    pub(super) fn sum(self) -> Checksum {
         let digest = self.hasher.finalize();
         let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        Sum { bytes: self.bytes, sha256 }
+        Checksum { bytes: self.bytes, sha256 }
     }
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for HashingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.content.read(buffer)?;
         self.hasher.update(&buffer[..read]);

@@ -1,6 +1,6 @@
 //! The table of AIPerf.
 
-use super::layout::{Line, Printed, section, statistics};
+use super::layout::{Printed, TableLine, section, statistics};
 use super::numbers::Numbers;
 use super::stream::{Stream, gaps};
 use super::tool::{Definition, FROM_PICK, Pass, Tool};
@@ -150,7 +150,7 @@ fn of_valid(streams: &[Stream<'_>]) -> Option<f64> {
     Some(last.seconds_after(picked)).filter(|seconds| *seconds > 0.0)
 }
 
-fn of_metric(label: &str, key: &str, values: &Numbers) -> Line {
+fn of_metric(label: &str, key: &str, values: &Numbers) -> TableLine {
     let known = |value: f64| (values.count() > 0).then_some(value);
     let values = vec![
         ("avg", known(values.mean())),
@@ -164,7 +164,7 @@ fn of_metric(label: &str, key: &str, values: &Numbers) -> Line {
     statistics(label, key, values)
 }
 
-fn of_whole(label: &str, key: &str, value: f64) -> Line {
+fn of_whole(label: &str, key: &str, value: f64) -> TableLine {
     let absent = ["min", "max", "p99", "p90", "p50", "std"].map(|name| (name, None));
     statistics(label, key, [("avg", Some(value))].into_iter().chain(absent).collect())
 }

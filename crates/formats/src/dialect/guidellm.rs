@@ -1,6 +1,6 @@
 //! The table of GuideLLM.
 
-use super::layout::{Line, Printed, count, number, section, statistics};
+use super::layout::{Printed, TableLine, count, number, section, statistics};
 use super::numbers::{Numbers, Weighted};
 use super::stream::{Chunk, Stream};
 use super::tool::{Definition, FROM_PICK, Pass, Tool};
@@ -107,7 +107,7 @@ fn printed(pass: &Pass<'_>) -> Printed {
     Printed { title: "GuideLLM".to_owned(), lines, left_out }
 }
 
-fn of_metric(label: &str, key: &str, values: &Weighted) -> Line {
+fn of_metric(label: &str, key: &str, values: &Weighted) -> TableLine {
     let percent = |percent: f64| Some(values.nearest_rank(percent));
     let values = vec![
         ("median", percent(50.0)),

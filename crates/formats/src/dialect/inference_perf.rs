@@ -1,6 +1,6 @@
 //! The table of inference-perf. Its result files state latencies in seconds, its screen in milliseconds.
 
-use super::layout::{Line, Printed, count, number, section, statistics};
+use super::layout::{Printed, TableLine, count, number, section, statistics};
 use super::numbers::Numbers;
 use super::stream::{Chunk, Stream, gaps};
 use super::tool::{Definition, FROM_PICK, Pass, Tool};
@@ -102,16 +102,16 @@ fn tokens_of(stream: &Stream<'_>) -> Vec<usize> {
 }
 
 /// A line of a latency in seconds, which is printed in milliseconds.
-fn in_ms(key: &str, values: &Numbers) -> Line {
+fn in_ms(key: &str, values: &Numbers) -> TableLine {
     match of_metric(key, values) {
-        Line::Statistics { label, key, values, .. } => {
-            Line::Statistics { label, key, values, scale: 1e3 }
+        TableLine::Statistics { label, key, values, .. } => {
+            TableLine::Statistics { label, key, values, scale: 1e3 }
         }
         line => line,
     }
 }
 
-fn of_metric(key: &str, values: &Numbers) -> Line {
+fn of_metric(key: &str, values: &Numbers) -> TableLine {
     let known = |value: f64| (values.count() > 0).then_some(value);
     let percent = |percent: f64| known(values.percentile(percent));
     let values = vec![

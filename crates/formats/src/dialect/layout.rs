@@ -10,14 +10,14 @@ pub struct Printed {
     /// The title above the table.
     pub title: String,
     /// The lines of the table.
-    pub lines: Vec<Line>,
+    pub lines: Vec<TableLine>,
     /// Figures that the tool prints but that cannot be computed from the records, each with the reason.
     pub left_out: Vec<&'static str>,
 }
 
 /// A line of the table.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Line {
+pub enum TableLine {
     /// A heading between lines.
     Section(String),
     /// A figure.
@@ -60,12 +60,12 @@ impl Printed {
     /// value, or if it is a text.
     pub fn value(&self, name: &str) -> Option<f64> {
         self.lines.iter().find_map(|line| match line {
-            Line::Figure { key, value, .. } if key == name => match value {
+            TableLine::Figure { key, value, .. } if key == name => match value {
                 Value::Count(count) => Some(*count as f64),
                 Value::Number(value) | Value::Exact(value) => Some(*value),
                 Value::Words(_) => None,
             },
-            Line::Statistics { key, values, .. } => {
+            TableLine::Statistics { key, values, .. } => {
                 let statistic = name.strip_prefix(key.as_str())?.strip_prefix('.')?;
                 values.iter().find(|(known, _)| *known == statistic)?.1
             }
@@ -78,8 +78,8 @@ impl Printed {
         let mut object = Map::new();
         for line in &self.lines {
             match line {
-                Line::Section(_) => {}
-                Line::Figure { key, value, .. } => {
+                TableLine::Section(_) => {}
+                TableLine::Figure { key, value, .. } => {
                     let value = match value {
                         Value::Count(count) => json!(count),
                         Value::Number(value) | Value::Exact(value) => json!(value),
@@ -87,7 +87,7 @@ impl Printed {
                     };
                     object.insert(key.clone(), value);
                 }
-                Line::Statistics { key, values, .. } => {
+                TableLine::Statistics { key, values, .. } => {
                     let statistics: Map<_, _> = values
                         .iter()
                         .map(|(name, value)| ((*name).to_owned(), json!(value)))
@@ -107,11 +107,11 @@ impl Printed {
         let mut heads: Option<Vec<&str>> = None;
         for line in &self.lines {
             match line {
-                Line::Section(words) => {
+                TableLine::Section(words) => {
                     let _ = writeln!(out, "{words:-^WIDTH$}");
                     heads = None;
                 }
-                Line::Figure { label, value, .. } => {
+                TableLine::Figure { label, value, .. } => {
                     let value = match value {
                         Value::Count(count) => count.to_string(),
                         Value::Number(value) => format!("{value:.2}"),
@@ -120,7 +120,7 @@ impl Printed {
                     };
                     let _ = writeln!(out, "{label:<40} {value:<10}");
                 }
-                Line::Statistics { label, values, scale, .. } => {
+                TableLine::Statistics { label, values, scale, .. } => {
                     let names: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
                     if heads.as_ref() != Some(&names) {
                         let _ = write!(out, "{:<44}", "");
@@ -149,24 +149,28 @@ impl Printed {
 }
 
 /// A count.
-pub(crate) fn count(label: &str, key: &str, value: usize) -> Line {
+pub(crate) fn count(label: &str, key: &str, value: usize) -> TableLine {
     figure(label, key, Value::Count(value as u64))
 }
 
 /// A number with two decimals.
-pub(crate) fn number(label: &str, key: &str, value: f64) -> Line {
+pub(crate) fn number(label: &str, key: &str, value: f64) -> TableLine {
     figure(label, key, Value::Number(value))
 }
 
-pub(crate) fn figure(label: &str, key: &str, value: Value) -> Line {
-    Line::Figure { label: label.to_owned(), key: key.to_owned(), value }
+pub(crate) fn figure(label: &str, key: &str, value: Value) -> TableLine {
+    TableLine::Figure { label: label.to_owned(), key: key.to_owned(), value }
 }
 
 /// A heading.
-pub(crate) fn section(words: &str) -> Line {
-    Line::Section(words.to_owned())
+pub(crate) fn section(words: &str) -> TableLine {
+    TableLine::Section(words.to_owned())
 }
 
-pub(crate) fn statistics(label: &str, key: &str, values: Vec<(&'static str, Option<f64>)>) -> Line {
-    Line::Statistics { label: label.to_owned(), key: key.to_owned(), values, scale: 1.0 }
+pub(crate) fn statistics(
+    label: &str,
+    key: &str,
+    values: Vec<(&'static str, Option<f64>)>,
+) -> TableLine {
+    TableLine::Statistics { label: label.to_owned(), key: key.to_owned(), values, scale: 1.0 }
 }

@@ -4,7 +4,7 @@
 use inferometer_analysis::serving_run::{FIELDS, ServingRunFold};
 use inferometer_metrics::Timeline;
 
-use super::layout::{Line, Printed, Value};
+use super::layout::{Printed, TableLine, Value};
 use super::tool::{Definition, Pass, Tool};
 
 pub(super) const TOOL: Tool =
@@ -48,7 +48,7 @@ fn printed(pass: &Pass<'_>) -> Printed {
             None => Value::Exact(value),
         };
         let label = format!("{} ({}):", field.name, field.unit);
-        Some(Line::Figure { label, key: field.name.to_owned(), value })
+        Some(TableLine::Figure { label, key: field.name.to_owned(), value })
     });
     let lines = lines.collect();
     Printed { title: "benchmark_serving.py, vLLM 0.2".to_owned(), lines, left_out: Vec::new() }

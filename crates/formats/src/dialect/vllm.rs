@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 
-use super::layout::{Line, Printed, Value, count, figure, number, section};
+use super::layout::{Printed, TableLine, Value, count, figure, number, section};
 use super::numbers::Numbers;
 use super::selection::{ServingMetric, ServingSelection, percentile_word};
 use super::stream::{Stream, gaps};
@@ -258,7 +258,7 @@ pub fn serving_table(pass: &Pass<'_>, selection: &ServingSelection) -> Printed {
     Printed { title: "Serving Benchmark Result".to_owned(), lines, left_out: Vec::new() }
 }
 
-fn of_metric(metric: ServingMetric, values: &Numbers, percentiles: &[f64]) -> Vec<Line> {
+fn of_metric(metric: ServingMetric, values: &Numbers, percentiles: &[f64]) -> Vec<TableLine> {
     let (name, key) = (metric.name(), metric.key());
     let median = values.percentile(50.0);
     let mut lines = vec![

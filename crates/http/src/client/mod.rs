@@ -23,7 +23,7 @@ use inferometer_net::tls::{Identity, TlsClient, Trust, distrust};
 use inferometer_net::{Address, monotonic_now};
 use inferometer_plan::Url;
 use inferometer_wire::error_message;
-use inferometer_wire::http::{Ended, HttpError, Piece, ResponseParser, request_head};
+use inferometer_wire::http::{HttpError, MessageEnd, Piece, ResponseParser, request_head};
 
 pub use error::ClientError;
 pub use keep_alive::KeepAliveClient;
@@ -44,7 +44,7 @@ const DEADLINE_TIMEOUTS: u32 = 6;
 /// How servers are reached. The default: no proxy, trust in the authorities that Mozilla trusts, no client
 /// certificate.
 #[derive(Clone, Debug, Default)]
-pub struct Access {
+pub struct ServerAccess {
     /// Which certificate authorities are trusted.
     pub trust: Trust,
     /// The certificate that is presented to a server that requests one.
@@ -109,7 +109,7 @@ impl Client {
         url: &Url,
         headers: Vec<(String, String)>,
         timeout: Duration,
-        access: &Access,
+        access: &ServerAccess,
     ) -> Result<Self, ClientError> {
         let identity = access.identity.as_ref();
         let tls =
@@ -278,7 +278,7 @@ impl Client {
                 Err(error) => return Err(self.broken(path, error)),
             };
             if count == Some(0) {
-                if parser.finish() == Ended::Truncated {
+                if parser.finish() == MessageEnd::Truncated {
                     return Err(self.garbled(path, "the answer was cut short"));
                 }
                 break;

@@ -21,7 +21,7 @@ const COOKIE: &str = "inferometer-token";
 
 /// Who may read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum ReaderAccess {
     /// Everybody who reaches a loopback address and names it in the `Host` field. Another name there belongs
     /// to the page of somebody else, whose name resolves to this machine (DNS rebinding).
     Loopback,
@@ -50,7 +50,7 @@ pub(crate) enum Decision {
     NoToken,
 }
 
-impl Access {
+impl ReaderAccess {
     /// The access to an address. Without `given`, it is free on loopback, and needs a random token elsewhere.
     /// `given` is a token that the user chose, with the name of its variable.
     ///
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    fn decide(access: &Access, target: &str, headers: &[(&str, &str)]) -> Decision {
+    fn decide(access: &ReaderAccess, target: &str, headers: &[(&str, &str)]) -> Decision {
         access.decide(&request(target, headers), &RequestTarget::parse(target))
     }
 
@@ -162,15 +162,15 @@ mod tests {
             ("10.0.0.1", false),
             ("", false),
         ] {
-            let decision = decide(&Access::Loopback, "/", &[("Host", host)]);
+            let decision = decide(&ReaderAccess::Loopback, "/", &[("Host", host)]);
             assert_eq!(decision == Decision::Allowed, allowed, "{host}");
         }
-        assert_eq!(decide(&Access::Loopback, "/", &[]), Decision::WrongHost);
+        assert_eq!(decide(&ReaderAccess::Loopback, "/", &[]), Decision::WrongHost);
     }
 
     #[test]
     fn elsewhere_only_the_token_opens() {
-        let access = Access::Token("0123456789abcdef".to_owned());
+        let access = ReaderAccess::Token("0123456789abcdef".to_owned());
         let cookie = "a=b; inferometer-token=0123456789abcdef";
         for (target, header, allowed) in [
             ("/", ("host", "127.0.0.1"), false),
@@ -199,13 +199,13 @@ mod tests {
     fn a_token_is_random_where_none_is_given_and_never_a_short_one() {
         let anywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
         let here: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        assert_eq!(Access::for_address(here, None).unwrap(), Access::Loopback);
-        let [one, other] = [(), ()].map(|()| Access::for_address(anywhere, None).unwrap());
-        assert!(one != other && matches!(&one, Access::Token(token) if token.len() == 32));
+        assert_eq!(ReaderAccess::for_address(here, None).unwrap(), ReaderAccess::Loopback);
+        let [one, other] = [(), ()].map(|()| ReaderAccess::for_address(anywhere, None).unwrap());
+        assert!(one != other && matches!(&one, ReaderAccess::Token(token) if token.len() == 32));
         for (token, is_fine) in
             [("0123456789abcdef", true), ("0123456789abcde", false), ("0123456789 abcdef", false)]
         {
-            let access = Access::for_address(here, Some(("X", token.to_owned())));
+            let access = ReaderAccess::for_address(here, Some(("X", token.to_owned())));
             assert_eq!(access.is_ok(), is_fine, "{token}");
         }
     }

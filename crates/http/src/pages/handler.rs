@@ -10,7 +10,7 @@ use inferometer_model::time::Nanos;
 use inferometer_net::{ConnId, Net, Wake};
 use inferometer_wire::http::Request;
 
-use super::access::{Access, Decision};
+use super::access::{Decision, ReaderAccess};
 use super::response::{Body, Event, Response};
 use super::target::RequestTarget;
 use crate::connection::Connection;
@@ -74,13 +74,13 @@ pub struct EventStream {
 /// Serves pages to those who may read them.
 pub struct PageHandler<P> {
     pages: P,
-    access: Access,
+    access: ReaderAccess,
     stop: Arc<AtomicBool>,
 }
 
 impl<P: Pages> PageHandler<P> {
     /// The server ends in its first turn after `stop` was set.
-    pub fn new(pages: P, access: Access, stop: Arc<AtomicBool>) -> Self {
+    pub fn new(pages: P, access: ReaderAccess, stop: Arc<AtomicBool>) -> Self {
         Self { pages, access, stop }
     }
 

@@ -8,7 +8,7 @@ mod response;
 mod serve;
 mod target;
 
-pub use access::Access;
+pub use access::ReaderAccess;
 pub use error::ServeError;
 pub use handler::{PageHandler, Pages};
 pub use response::{Body, Event, Response};

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use inferometer_net::{EpollNet, Net, Waker};
 
-use super::access::Access;
+use super::access::ReaderAccess;
 use super::error::ServeError;
 use super::handler::{PageHandler, Pages};
 use crate::server::Server;
@@ -19,7 +19,7 @@ use crate::server::Server;
 /// [`ServeError::Listen`], [`ServeError::Sockets`].
 pub fn serve(
     pages: impl Pages,
-    access: Access,
+    access: ReaderAccess,
     listen: SocketAddr,
     ready: impl FnOnce(SocketAddr, Arc<AtomicBool>, Waker),
 ) -> Result<(), ServeError> {

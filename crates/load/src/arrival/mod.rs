@@ -1,8 +1,8 @@
 //! Arrival processes with one arrival per second on average: endless iterators over the arrival times in
-//! seconds. A [`Level`](crate::Level) stretches this time to a rate, so every process can be combined with
-//! every rate.
+//! seconds. A [`Level`](crate::Level) scales these times to the requested rate, so every process can be
+//! combined with every rate.
 //!
-//! Times are not rounded, and they are absolute sums, so nothing drifts. Nothing here waits.
+//! Times count from the start and are not rounded, so rounding errors do not add up. Nothing here waits.
 
 mod constant;
 mod gamma;

@@ -10,7 +10,7 @@ use crate::level::Level;
 /// A part of the load within which gaps are stretched by one factor: the whole load if the rate is constant,
 /// otherwise a stage. Areas are integrals of the rate over time, that is, numbers of requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Part {
+struct StretchedPart {
     from: f64,
     area: f64,
     count: u64,
@@ -20,7 +20,7 @@ struct Part {
 }
 
 /// The parts of a load that is bounded by a count, a time, or both.
-fn parts(rate: &Level, bound: Bound) -> Vec<Part> {
+fn parts(rate: &Level, bound: Bound) -> Vec<StretchedPart> {
     let most = bound.requests.map_or(u64::MAX, u64::from);
     let mut parts = Vec::new();
     let (mut from, mut counted) = (0.0, 0);
@@ -30,10 +30,10 @@ fn parts(rate: &Level, bound: Bound) -> Vec<Part> {
         let count = (until.round() as u64).saturating_sub(counted);
         let left = most - counted;
         if left < count {
-            parts.push(Part { from, area: left as f64, count: left, ends_by_time: false });
+            parts.push(StretchedPart { from, area: left as f64, count: left, ends_by_time: false });
             return parts;
         }
-        parts.push(Part { from, area: until - from, count, ends_by_time: true });
+        parts.push(StretchedPart { from, area: until - from, count, ends_by_time: true });
         (from, counted) = (until, counted + count);
     }
     if let Some(last) = parts.last_mut().filter(|last| counted == 0 && last.area > 0.0) {
@@ -53,7 +53,7 @@ pub fn scaled(
 ) -> impl Iterator<Item = f64> + Send + use<> {
     let mut sums = arrivals.seconds(seed);
     let mut before = 0.0;
-    let mut stretched: VecDeque<(Part, f64, f64)> = VecDeque::new();
+    let mut stretched: VecDeque<(StretchedPart, f64, f64)> = VecDeque::new();
     for part in parts(rate, bound) {
         let gaps = part.count + u64::from(part.ends_by_time);
         let sum = match usize::try_from(gaps).unwrap_or(usize::MAX).checked_sub(1) {

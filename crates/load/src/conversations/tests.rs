@@ -43,7 +43,7 @@ fn played(pass: &PassPlan, fails: &[usize]) -> Vec<(u32, u64)> {
                     assert_eq!(due, Due::Never);
                     return begun;
                 };
-                load.ended(end, Ended { conversation, complete });
+                load.ended(end, EndedRequest { conversation, complete });
             }
         }
     }

@@ -16,4 +16,4 @@ pub use client::{TlsClient, TlsStream, Trust};
 pub use distrust::{Distrust, distrust};
 pub use error::TlsError;
 pub use identity::Identity;
-pub use secured::{Secret, Secured};
+pub use secured::{EncryptedNet, Secured};

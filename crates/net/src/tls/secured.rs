@@ -51,14 +51,15 @@ impl<A> Secured<A> {
     }
 }
 
-impl<N: Net, A: for<'a> Actor<Secret<'a, N>>> Actor<N> for Secured<A> {
+impl<N: Net, A: for<'a> Actor<EncryptedNet<'a, N>>> Actor<N> for Secured<A> {
     fn turn(&mut self, net: &mut N, ready: &[Ready]) -> Wake {
         let ready_above = &mut self.ready;
         ready_above.extend(self.sessions.unread.drain(..).map(Ready::Readable));
         for event in ready {
             ready_above.extend(self.sessions.handle(net, event));
         }
-        let wake = self.actor.turn(&mut Secret { net, sessions: &mut self.sessions }, ready_above);
+        let wake =
+            self.actor.turn(&mut EncryptedNet { net, sessions: &mut self.sessions }, ready_above);
         ready_above.clear();
         match wake {
             Wake::Done => Wake::Done,
@@ -69,7 +70,7 @@ impl<N: Net, A: for<'a> Actor<Secret<'a, N>>> Actor<N> for Secured<A> {
 }
 
 /// The [`Net`] that the actor sees: it encrypts and decrypts what goes over the [`Net`] below it.
-pub struct Secret<'a, N> {
+pub struct EncryptedNet<'a, N> {
     net: &'a mut N,
     sessions: &'a mut Sessions,
 }
@@ -247,7 +248,7 @@ impl Sessions {
     }
 }
 
-impl<N: Net> Net for Secret<'_, N> {
+impl<N: Net> Net for EncryptedNet<'_, N> {
     fn now(&self) -> Nanos {
         self.net.now()
     }

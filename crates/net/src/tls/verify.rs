@@ -24,13 +24,13 @@ pub(super) fn is_an_authority(error: &Error) -> bool {
 pub(super) struct Verifier {
     provider: Arc<CryptoProvider>,
     /// `None`: any certificate is accepted.
-    given: Option<Given>,
+    given: Option<TrustedCertificates>,
 }
 
 /// Authorities, and certificates that a server may present as its own. The library alone refuses such a
 /// certificate if it is marked as an authority, as those of `openssl req -x509` are.
 #[derive(Debug)]
-struct Given {
+struct TrustedCertificates {
     authorities: Arc<WebPkiServerVerifier>,
     certificates: Vec<CertificateDer<'static>>,
 }
@@ -48,7 +48,7 @@ impl Verifier {
         let roots = Arc::new(roots);
         let authorities =
             WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build()?;
-        Ok(Self { provider, given: Some(Given { authorities, certificates }) })
+        Ok(Self { provider, given: Some(TrustedCertificates { authorities, certificates }) })
     }
 
     /// Accepts any certificate.

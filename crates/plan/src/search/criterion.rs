@@ -66,7 +66,7 @@ pub enum CriterionError {
 
 /// The result of a request under one criterion.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Judged {
+pub struct CriterionResult {
     /// Its value, in the metric's unit or as a multiple of the limit; infinite if the request failed.
     pub value: f64,
     /// Whether it meets the criterion.
@@ -194,18 +194,18 @@ impl Limit {
 
 impl Criterion {
     /// Judges one request; a request that did not complete meets nothing.
-    pub fn judge(&self, figures: &RequestFigures) -> Judged {
-        let failed = Judged { value: f64::INFINITY, met: false };
+    pub fn judge(&self, figures: &RequestFigures) -> CriterionResult {
+        let failed = CriterionResult { value: f64::INFINITY, met: false };
         if !figures.complete {
             return failed;
         }
         match &self.kind {
-            Kind::Completed { .. } => Judged { value: 0.0, met: true },
-            Kind::Mean { limit } => Judged { value: limit.value(figures), met: true },
+            Kind::Completed { .. } => CriterionResult { value: 0.0, met: true },
+            Kind::Mean { limit } => CriterionResult { value: limit.value(figures), met: true },
             Kind::Share { limits, .. } => {
-                limits.iter().fold(Judged { value: 0.0, met: true }, |so_far, limit| {
+                limits.iter().fold(CriterionResult { value: 0.0, met: true }, |so_far, limit| {
                     let value = limit.value(figures);
-                    Judged {
+                    CriterionResult {
                         value: so_far.value.max(value / limit.limit_ms),
                         met: so_far.met && limit.comparison.holds(value, limit.limit_ms),
                     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use criterion::{Criterion, CriterionError, Judged, criteria};
+pub use criterion::{Criterion, CriterionError, CriterionResult, criteria};
 
 /// Which load is varied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

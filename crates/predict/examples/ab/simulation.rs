@@ -2,7 +2,9 @@
 //! server is slower by a given share. The program's own functions evaluate the records, both with `ab` and with
 //! `compare` of alternated whole runs.
 
-use inferometer_analysis::ab::{Ab, AbAnswer, AbSide, Block, BlockFold, Next, Side, Sides, order};
+use inferometer_analysis::ab::{
+    Ab, AbAnswer, AbSide, Block, BlockFold, NextStep, Side, Sides, order,
+};
 use inferometer_analysis::compare::{Options, RowVerdict, Series, Subject, compare};
 use inferometer_engine::records::{PassContext, simulate_pass};
 use inferometer_engine::{Engine, EngineConfig, EngineRequest, Noise, NoiseState, lengths};
@@ -121,7 +123,7 @@ pub fn in_blocks(world: World<'_>, seed: u64) -> AbAnswer {
     let mut machine = Machine::new(world, seed);
     let mut comparison = Ab::new(&plan, u64::from(world.of_block), 1_000, (seed, &salt));
     let mut blocks: [Vec<Block>; 2] = Default::default();
-    while let Next::Pair { number, order } = comparison.next() {
+    while let NextStep::Pair { number, order } = comparison.next() {
         for side in order {
             blocks[side.index()].push(machine.block(side, &plan, &pass, number));
         }

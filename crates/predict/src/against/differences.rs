@@ -5,9 +5,9 @@ use inferometer_engine::profile::{Role, profiles};
 use inferometer_engine::{EngineConfig, ResolvedConfig};
 use inferometer_model::finding::{Finding, code};
 
-use super::Against;
+use super::MeasuredRows;
 
-impl Against {
+impl MeasuredRows {
     /// A finding if the measured model differs from the predicted one.
     pub fn of_another_model(&self, predicted: &str) -> Option<Finding> {
         let measured = self.model.as_ref().filter(|measured| !is_same(measured, predicted))?;

@@ -8,10 +8,10 @@ use inferometer_load::PassKind;
 use inferometer_model::cell::CellPlan;
 use inferometer_store::StoredRun;
 
-use super::{Against, of_target};
+use super::{MeasuredRows, of_target};
 use crate::measured_runs::{MeasuredPass, measured_passes};
 
-impl Against {
+impl MeasuredRows {
     /// The measured passes of a stored run in a cell.
     pub fn passes_of(&self, cell: CellPlan) -> impl Iterator<Item = &MeasuredPass> {
         self.passes.iter().filter(move |pass| pass.cell == cell)
@@ -34,13 +34,13 @@ pub(super) fn of_passes(
     found: &StoredRun,
     summary: &Summary,
     config: &EngineConfig,
-) -> Result<Against, String> {
+) -> Result<MeasuredRows, String> {
     let passes = measured_passes(found, config)?;
     let mut cells: Vec<CellPlan> = passes.iter().map(|pass| pass.cell).collect();
     cells.dedup();
     let row = |cell| PublishedRow { cell, measured: Columns::default() };
     let what = if summary.predicted { " (a prediction: nothing was measured)" } else { "" };
-    Ok(Against {
+    Ok(MeasuredRows {
         origin: format!("run {}{what}, each pass with its own load", found.row.id),
         rows: cells.into_iter().map(row).collect(),
         blocks: Vec::new(),

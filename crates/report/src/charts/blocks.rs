@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use inferometer_analysis::summary::Summary;
 
-use super::positions::{Line, OverPositions, Point};
+use super::positions::{FigureLine, OverPositions, Point};
 use crate::chart::{Axis, Chart, Legend};
 use crate::number::count;
 use crate::published;
@@ -29,7 +29,7 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
             })
             .collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        Line { name: count(u64::from(wanted_chars)), points }
+        FigureLine { name: count(u64::from(wanted_chars)), points }
     };
     let mut chart = Chart::new(
         "blocks-token-out",

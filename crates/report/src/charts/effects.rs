@@ -3,7 +3,7 @@
 
 use inferometer_analysis::effect::{Effect, FIGURES};
 
-use super::positions::{Line, OverPositions, Point, name_columns};
+use super::positions::{FigureLine, OverPositions, Point, name_columns};
 use crate::chart::{Axis, Chart, Legend};
 use crate::comparison::{Comparison, arguments};
 use crate::label;
@@ -68,16 +68,19 @@ fn chart(id: String, argument: &str, effects: &[&Effect], y: Axis) -> Chart {
                 let mut points: Vec<Point> =
                     own.map(|effect| point(effect, value(&effect))).collect();
                 points.sort_by(|a, b| a.x.total_cmp(&b.x));
-                vec![Line { name: argument.to_owned(), points }]
+                vec![FigureLine { name: argument.to_owned(), points }]
             }
             // Texts have no order: each has a column.
             false => own
-                .map(|effect| Line { name: effect.value.clone(), points: vec![point(effect, 1.0)] })
+                .map(|effect| FigureLine {
+                    name: effect.value.clone(),
+                    points: vec![point(effect, 1.0)],
+                })
                 .collect(),
         };
         (format!("{input} x {output} tokens"), lines)
     };
-    let mut panels: Vec<(String, Vec<Line>)> = cells.iter().map(panel).collect();
+    let mut panels: Vec<(String, Vec<FigureLine>)> = cells.iter().map(panel).collect();
     let unit = if are_numbers { "as given" } else { "columns in the order of the key" };
     let mut chart = Chart::new(id, format!("Effect of {argument}"), Axis::new(argument, unit));
     chart.legend = if are_numbers { Legend::Absent } else { Legend::Above };

@@ -14,7 +14,7 @@ use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
 use inferometer_stats::{Distribution, Spread};
 
-use super::positions::{Line, OverPositions, Point};
+use super::positions::{FigureLine, OverPositions, Point};
 use crate::answers;
 use crate::chart::{Axis, Chart, Legend};
 use crate::label;
@@ -159,11 +159,11 @@ fn chart(metric: &Metric, summaries: &[Summary]) -> Chart {
     let targets = label::distinct(summaries);
     let lines = |length: u32| {
         let each = summaries.iter().zip(&targets);
-        let line = |(summary, name): (&Summary, &String)| Line {
+        let line = |(summary, name): (&Summary, &String)| FigureLine {
             name: name.clone(),
             points: points(metric, summary, axis, fixed, length),
         };
-        each.map(line).collect::<Vec<Line>>()
+        each.map(line).collect::<Vec<FigureLine>>()
     };
     let mut is_ordered = false;
     let panels = match (across.as_slice(), summaries) {
@@ -175,7 +175,7 @@ fn chart(metric: &Metric, summaries: &[Summary]) -> Chart {
         (lengths, [summary]) => {
             is_ordered = true;
             chart.legend = Legend::LineEnds(format!("{} (tokens)", fixed.title()));
-            let line = |&length: &u32| Line {
+            let line = |&length: &u32| FigureLine {
                 name: count(u64::from(length)),
                 points: points(metric, summary, axis, fixed, length),
             };

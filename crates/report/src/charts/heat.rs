@@ -12,7 +12,7 @@ use crate::trace::Traces;
 
 /// The fewest lengths of each kind.
 const FEWEST: usize = 3;
-/// Height of a row, and the greatest height of all rows.
+/// Height of a row, and the maximum height of all rows together, in pixels.
 const ROW: f64 = 44.0;
 const MOST: f64 = 480.0;
 
@@ -52,7 +52,8 @@ fn map(metric: &Metric, summary: &Summary, inputs: &[u32], outputs: &[u32]) -> O
     Some(chart)
 }
 
-/// The position of a value between the smallest and the largest: by ratios if these are far apart.
+/// The position of a value between the smallest value (0) and the largest (1). It is logarithmic if the
+/// largest is more than 20 times the smallest, otherwise linear.
 fn shade(value: f64, [low, high]: [f64; 2]) -> f64 {
     let is_log = low > 0.0 && high / low > 20.0;
     let [value, low, high] =

@@ -21,8 +21,9 @@ fn latencies() -> impl Iterator<Item = &'static Definition> {
     registry::drawn().filter(|metric| metric.of_classes)
 }
 
-/// A curve over the load for closed and for open passes, and latencies over throughput; only where
-/// a cell has at least two loads of the kind.
+/// The charts of closed-loop passes, whose load is the concurrency, and of open-loop passes, whose
+/// load is the rate. Each kind has two charts: throughput and latency over the load, and latency
+/// over throughput. A cell is drawn only if it has at least two loads of the kind.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let closed: Load = |pass| pass.concurrency.map(f64::from);
     let open: Load = |pass| pass.rate;
@@ -46,7 +47,7 @@ pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     charts
 }
 
-/// The passes of a kind by their load, ascending; the first one of repeats.
+/// The passes of a kind with their loads, in ascending order of load. Later repeats are left out.
 fn passes(cell: &Cell, kind: PassKind, load: Load) -> Vec<(f64, &PassSummary)> {
     let own = cell.passes.iter().filter(|pass| pass.kind == kind && pass.repeat <= 1);
     let mut passes: Vec<(f64, &PassSummary)> = own

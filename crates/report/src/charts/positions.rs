@@ -23,7 +23,7 @@ pub(super) struct OverPositions {
     /// The vertical axis.
     pub y: Axis,
     /// The title of each panel, and its lines: the same in each, in the same order.
-    pub panels: Vec<(String, Vec<Line>)>,
+    pub panels: Vec<(String, Vec<FigureLine>)>,
     /// Whether lines have an order, such as input lengths; larger ones are darker.
     pub is_ordered: bool,
     /// What the intervals of figures mean: a sentence that is used if there are any.
@@ -31,7 +31,7 @@ pub(super) struct OverPositions {
 }
 
 /// Figures on one line.
-pub(super) struct Line {
+pub(super) struct FigureLine {
     /// Its name in the legend.
     pub name: String,
     /// In ascending order of positions.
@@ -115,7 +115,7 @@ pub(super) fn name_columns(chart: &mut Chart) {
     chart.legend = Legend::Above;
 }
 
-fn series(line: Line, look: usize, tint: Tint, labelled: bool) -> Series {
+fn series(line: FigureLine, look: usize, tint: Tint, labelled: bool) -> Series {
     let mut series =
         Series { name: line.name, look, tint, shape: Shape::Marked, labelled, ..Series::default() };
     for point in line.points {

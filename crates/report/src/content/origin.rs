@@ -4,7 +4,7 @@
 use inferometer_analysis::imported::Imported;
 use inferometer_analysis::summary::Summary;
 use inferometer_metrics as metric;
-use inferometer_metrics::{Origin, Over};
+use inferometer_metrics::{CoveredRequests, Origin};
 
 use super::ReportInput;
 use crate::document::{Block, Span, code_fact, fact, plain};
@@ -70,8 +70,8 @@ pub(super) fn definitions(out: &mut Vec<Block<'_>>) {
             }
             .to_owned(),
             match definition.over {
-                Over::Completed => "completed requests",
-                Over::Sent => "requests that were sent",
+                CoveredRequests::Completed => "completed requests",
+                CoveredRequests::Sent => "requests that were sent",
             }
             .to_owned(),
             definition.notes.to_owned(),

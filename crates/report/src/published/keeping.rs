@@ -1,6 +1,6 @@
 //! How close the lengths of answers are to the requested length, as a table.
 
-use inferometer_analysis::blocks::{Keeping, RULES};
+use inferometer_analysis::blocks::{LengthFigures, RULES};
 use inferometer_analysis::summary::Summary;
 use inferometer_stats::Distribution;
 
@@ -26,7 +26,7 @@ pub(crate) fn keeping(summary: &Summary) -> Table {
     ]);
     for (_, _, figures) in passes(summary) {
         let keeping = &figures.keeping;
-        if summary.imported.is_some() && *keeping == Keeping::default() {
+        if summary.imported.is_some() && *keeping == LengthFigures::default() {
             continue;
         }
         let of = |values: &Option<Distribution>, figure: fn(&Distribution) -> f64| {

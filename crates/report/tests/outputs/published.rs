@@ -1,7 +1,7 @@
 //! The published record's own log and tables from the counts behind them, and the serving
 //! script's figures.
 
-use inferometer_analysis::blocks::{BlockFigures, Keeping};
+use inferometer_analysis::blocks::{BlockFigures, LengthFigures};
 use inferometer_analysis::imported::Imported;
 use inferometer_analysis::serving_run::{ByTokens, ServingRun};
 use inferometer_analysis::summary::Summary;
@@ -29,7 +29,7 @@ fn first() -> BlockFigures {
         prompt_chars: 575_749,
         completion_chars: 130_289,
         tokens_per_s_per_request: Some(4.691_109_948_682_602),
-        keeping: Keeping {
+        keeping: LengthFigures {
             answers: 143,
             kept: 10,
             refusals: 3,
@@ -123,7 +123,7 @@ fn the_table_of_a_run_says_what_completed_why_not_and_how_lengths_were_kept() {
 
 #[test]
 fn lengths_that_an_imported_log_does_not_tell_are_no_row_of_zeros() {
-    let untold = BlockFigures { keeping: Keeping::default(), ..first() };
+    let untold = BlockFigures { keeping: LengthFigures::default(), ..first() };
     let mut summary = run(&[untold]);
     let of = |summary: &Summary| table::markdown(std::slice::from_ref(summary));
     // All of a measured pass may fail: that nothing was kept is known then.

@@ -1,7 +1,7 @@
 //! The charts of a search: its answers, and what it cut off.
 
 use inferometer_analysis::search::{
-    Claim, LoadAnswer, Measured, Outcome as SearchOutcome, SearchAnswer, SearchObjective,
+    Claim, CriterionEstimate, LoadAnswer, SearchAnswer, SearchEnding, SearchObjective,
 };
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{CUT_OFF, Record};
@@ -59,7 +59,7 @@ pub(crate) fn answer(output_length: u32) -> SearchAnswer {
         overwhelmed: None,
         is_too_short: false,
         lacks_gaps: false,
-        objectives: vec![Measured {
+        objectives: vec![CriterionEstimate {
             value: 1.0 - load / 40.0,
             interval: Some([0.75, 0.99]),
             limit: 0.9,
@@ -81,7 +81,7 @@ pub(crate) fn answer(output_length: u32) -> SearchAnswer {
         }],
         confidence: 0.95,
         precision: 0.1,
-        outcome: SearchOutcome::Found,
+        outcome: SearchEnding::Found,
         estimate: Some(6.0),
         is_one_sided: false,
         low: Some(4.0),

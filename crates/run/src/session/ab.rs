@@ -1,7 +1,7 @@
 //! The blocks of a comparison: two runs are open at the same time and take turns, one block each. Makes
 //! no decision: [`inferometer_analysis::ab`] does.
 
-use inferometer_analysis::ab::{Ab, Block, Next, Side};
+use inferometer_analysis::ab::{Ab, Block, NextStep, Side};
 use inferometer_analysis::compare::Condition;
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
@@ -28,7 +28,7 @@ pub struct Pairs {
 /// How the runs of a comparison are carried out.
 #[derive(Clone, Copy)]
 pub struct Pairing<'a> {
-    /// Each side gets its own prompts, because one server may get those of both.
+    /// Whether each side gets its own prompts: if both sides are one server, it may cache prompts.
     pub other_prompts: bool,
     /// The salt by which the order of blocks is drawn.
     pub order_salt: &'a str,
@@ -80,7 +80,7 @@ fn begin<'a>(
     }
 }
 
-/// Ends a run without a partner, as one that stopped early.
+/// Ends a run as one that stopped early, because it or the other run could not begin.
 fn abandon(mut session: Session<'_, EventLoops>, why: &RunError) {
     session.broken = Some(format!("the comparison did not start: {why}"));
     // Its message is known already: the reason for the early end.
@@ -105,7 +105,7 @@ fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) 
     let mut procedure = Ab::new(ab, of_block, plan.repeat.at_most, seeds).with_gate(pairing.gate);
     // From here on all time counts, also rests and the making of prompts.
     let ends = ab.max_time.map(|most| sessions[0].runner.net.now() + most);
-    while let Next::Pair { number, order } = procedure.next() {
+    while let NextStep::Pair { number, order } = procedure.next() {
         for side in order {
             let session = &mut sessions[side.index()];
             context.host.interrupt.wakes(Some(session.runner.net.waker()));
@@ -128,7 +128,7 @@ fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) 
 }
 
 impl Session<'_, EventLoops> {
-    /// Measures a block, or the part of it before an instant. Returns whether the comparison can go on.
+    /// Measures a block, which is stopped at `ends` at the latest. Returns whether the comparison can go on.
     fn block(&mut self, cell: CellPlan, number: u32, pass: &PassPlan, ends: Option<Nanos>) -> bool {
         let before = self.grid.blocks.len();
         self.runner.most_time = ends.map(|ends| ends.since(self.runner.net.now()));

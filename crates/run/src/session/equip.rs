@@ -23,7 +23,7 @@ use crate::ready_target::ReadyTarget;
 use crate::recording::Counter;
 use crate::servers::{Servers, Start};
 use crate::slow::told_if_slow;
-use crate::spread::Spread;
+use crate::spread::ServerSpread;
 use crate::team::Team;
 use crate::{messages, model_limit, observers, overhead, prompt_findings};
 
@@ -159,7 +159,7 @@ fn runner<N: Network>(
         tunnel: ready.tunnel.clone(),
         tls: ready.tls.clone(),
         endpoint: ready.endpoint.clone(),
-        spread: Spread::of(plan, ready, &context.salt, context.team.place().0),
+        spread: ServerSpread::of(plan, ready, &context.salt, context.team.place().0),
         sends_ignore_eos: true,
         keep_text: talks || !matches!(counter, Counter::None),
         reuse_connections: ready.endpoint.keeps_connections(),

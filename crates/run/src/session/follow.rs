@@ -18,7 +18,7 @@ use crate::error::RunError;
 use crate::event::Event;
 use crate::event_loops::EventLoops;
 use crate::network::Network;
-use crate::pass::{Part, PassRunner, PlayedPass};
+use crate::pass::{PassPart, PassRunner, PlayedPass};
 use crate::plan_memory::PlanMemory;
 use crate::prompts::{self, PassRequests, PromptCursor, Prompts, WorkloadHash};
 use crate::record_queue::{ToWriter, record_queue};
@@ -37,12 +37,12 @@ struct Follower<'a> {
 }
 
 /// Forwards records, and counts their outcomes.
-struct Counted {
+struct CountingRecorder {
     to: ToWriter,
     outcomes: OutcomeCounts,
 }
 
-impl Recorder for Counted {
+impl Recorder for CountingRecorder {
     fn record(&mut self, record: Record, text: Option<String>) {
         self.outcomes.add(record.outcome);
         self.to.record(record, text);
@@ -151,12 +151,12 @@ impl<'a> Follower<'a> {
         let share = context.team.share(&begin.plan);
         let workload_hash = self.hash.hash();
         let gate = MemberGate { member: Arc::clone(self.member), workload_hash };
-        let part = Part { share, gate: Some(Box::new(gate)) };
-        let counted = Counted { to, outcomes: OutcomeCounts::default() };
+        let part = PassPart { share, gate: Some(Box::new(gate)) };
+        let counted = CountingRecorder { to, outcomes: OutcomeCounts::default() };
         let live = Arc::new(Live::default());
         let played = self.runner.play_part(plan, begin, part, source, counted, live);
         let PlayedPass { body_hash, recorder, process } = played.map_err(RunError::Sockets)?;
-        let Counted { to, outcomes } = recorder;
+        let CountingRecorder { to, outcomes } = recorder;
         drop(to);
         if let Some(why) = error.get() {
             return Err(RunError::prompts(format!("prompts ran out: {why}")));

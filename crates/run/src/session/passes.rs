@@ -22,7 +22,7 @@ use super::Session;
 use crate::error::RunError;
 use crate::event::{Event, PassEnded, PassStarted, PromptsStarted, WarmUpStarted};
 use crate::network::Network;
-use crate::pass::{Part, PlayedPass};
+use crate::pass::{PassPart, PlayedPass};
 use crate::pass_figures::PassResult;
 use crate::plan_memory::PlanMemory;
 use crate::prompts::{self, PassRequests, WorkloadHash};
@@ -41,7 +41,7 @@ impl Recorder for Unrecorded {
 }
 
 /// A pass that was run and written.
-struct Written {
+struct WrittenPass {
     result: PassResult,
     /// Why its records could not be stored, if they could not.
     error: Option<StoreError>,
@@ -107,7 +107,7 @@ impl<N: Network> Session<'_, N> {
         let queue = (recorder.of_rank(self.request.context.team.lead().map(|_| 0)), records);
         let PassRequests { source, error: source_error, .. } = self.requests(&begin, &label)?;
         let written = self.play_and_write(&begin, &label, (source, live), queue)?;
-        let Written { result, error, body_hash, reports } = written;
+        let WrittenPass { result, error, body_hash, reports } = written;
         let not_whole = team::not_whole(&reports, Some(&body_hash), self.runner.interrupted());
         self.reports.extend(reports);
         // The bodies of conversations contain answers, and this rank does not know those of other ranks.
@@ -168,7 +168,7 @@ impl<N: Network> Session<'_, N> {
         label: &str,
         (source, live): (Box<dyn Source>, Arc<Live>),
         (recorder, records): (ToWriter, FromDriver),
-    ) -> Result<Written, RunError> {
+    ) -> Result<WrittenPass, RunError> {
         let (plan, events) = (self.request.plan, self.request.events);
         events.emit(Event::PassStarted(&PassStarted {
             label: label.to_owned(),
@@ -225,12 +225,12 @@ impl<N: Network> Session<'_, N> {
         events.emit(Event::PassStopped(process.get()));
         let body_hash = played.map_err(RunError::Sockets)?;
         let (result, error) = written.expect("invariant: the writer does not panic");
-        Ok(Written { result, error, body_hash, reports })
+        Ok(WrittenPass { result, error, body_hash, reports })
     }
 
     /// This rank's part of a pass. If a rank is lost, the pass ends.
-    fn part(&self, pass: &PassPlan) -> Part {
-        let Team::Lead(lead) = &self.request.context.team else { return Part::whole() };
+    fn part(&self, pass: &PassPlan) -> PassPart {
+        let Team::Lead(lead) = &self.request.context.team else { return PassPart::whole() };
         let (stop, waker) = (Arc::clone(&self.runner.stop), self.runner.net.waker());
         lead.when_lost(move || {
             stop.store(true, Ordering::Relaxed);
@@ -238,7 +238,7 @@ impl<N: Network> Session<'_, N> {
         });
         let workload_hash = self.workload_hash.hash();
         let gate = LeadGate { lead: Arc::clone(lead), workload_hash };
-        Part { share: self.request.context.team.share(pass), gate: Some(Box::new(gate)) }
+        PassPart { share: self.request.context.team.share(pass), gate: Some(Box::new(gate)) }
     }
 
     /// Adds the result of a pass to its cell.

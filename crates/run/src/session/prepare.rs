@@ -14,13 +14,13 @@ use inferometer_workload::PromptScope;
 use super::equip::{Equipped, equip, fit_prompts};
 use super::first_requests::First;
 use super::{RunRequest, Session};
-use crate::context::{Estimate, ReportFiles};
+use crate::context::{DurationEstimate, ReportFiles};
 use crate::error::RunError;
 use crate::event::{Event, RunStarted};
 use crate::event_loops::event_loops;
 use crate::events::Events;
 use crate::grid::Grid;
-use crate::header::{self, Origin};
+use crate::header::{self, TimeOrigin};
 use crate::ignore_eos::IgnoreEos;
 use crate::network::Network;
 use crate::outputs::Outputs;
@@ -36,7 +36,7 @@ use crate::slow::told_if_slow;
 use crate::{ab_text, estimate, messages};
 
 /// What is known without a server.
-struct Checked {
+struct CheckedPlan {
     tokenizer: Option<PromptTokenizer>,
     outputs: Outputs,
     store: Store,
@@ -45,7 +45,7 @@ struct Checked {
     estimate: Option<Duration>,
 }
 
-impl Checked {
+impl CheckedPlan {
     fn of(RunRequest { plan, context, .. }: RunRequest<'_>) -> Result<Self, RunError> {
         let tokenizer = prompts::named_tokenizer(plan)?;
         prompts::check_dataset(plan)?;
@@ -69,7 +69,7 @@ pub(super) fn prepare<'a, N: Network>(
     connect: impl FnOnce(&mut Servers, Start<'_>) -> Result<ReadyTarget, RunError>,
 ) -> Result<Session<'a, N>, RunError> {
     let RunRequest { plan, context, events } = request;
-    let Checked { tokenizer, outputs, store, longest, estimate } = Checked::of(request)?;
+    let CheckedPlan { tokenizer, outputs, store, longest, estimate } = CheckedPlan::of(request)?;
     let equipped = equip(net, request, servers, outputs.folder(), tokenizer, connect)?;
     let Equipped { ready, observer, mut findings, counter, mut prompts, runner, first } = equipped;
     if let Some(run) = outputs.replaced() {
@@ -156,7 +156,7 @@ fn estimate_after(
     estimate: Option<Duration>,
     prompts: &Prompts,
     seen: &Overhead,
-) -> Estimate {
+) -> DurationEstimate {
     let (plan, record) = (&longest.plan, seen.last_complete.as_ref());
     let spans = match estimate {
         Some(span) => Some((span, span)),
@@ -183,7 +183,7 @@ fn header_of<N: Network>(
         cards: observer.cards.iter().flat_map(|source| source.cards()).collect(),
         ..inferometer_observe::environment()
     };
-    header::of_run(plan, target.clone(), environment, Origin::Clock(runner.net.now()))
+    header::of_run(plan, target.clone(), environment, TimeOrigin::Clock(runner.net.now()))
 }
 
 /// Sends the event that the run begins.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::summary::Summary;
-use inferometer_analysis::sweep::Outcome;
+use inferometer_analysis::sweep::SweepEnding;
 use inferometer_plan::spec::{Spec, TargetSpec};
 use inferometer_run::resume::EarlierRun;
 use inferometer_run::{
@@ -220,7 +220,7 @@ fn a_sweep_over_a_network_in_memory_ends_by_itself_and_its_report_is_made_again_
     let (plan, context) = planned(&folder, keys);
     let finished = measure(&plan, &context, &Events::none(), &[]).unwrap();
     let answer = &finished.summary.sweeps[0];
-    assert_eq!(answer.outcome, Outcome::NotSaturated, "{answer:?}");
+    assert_eq!(answer.outcome, SweepEnding::NotSaturated, "{answer:?}");
     assert_eq!(answer.levels.iter().map(|level| level.load).collect::<Vec<_>>(), [1.0, 2.0, 4.0]);
     assert!(answer.answer.starts_with("No saturation up to 4 in flight"));
     assert_eq!(judge(&plan, &context, &finished, Strictness::Lenient), Ok(()));
@@ -247,14 +247,14 @@ fn an_interrupted_sweep_answers_as_far_as_it_came_and_goes_on_when_it_is_resumed
     let broken_off = measure(&plan, &context, &events, &[]).unwrap();
     assert!(broken_off.interrupted);
     let answer = &broken_off.summary.sweeps[0];
-    assert_eq!((answer.trials, answer.outcome), (2, Outcome::Unfinished));
+    assert_eq!((answer.trials, answer.outcome), (2, SweepEnding::Unfinished));
     assert!(answer.answer.starts_with("So far, no saturation up to"), "{answer:?}");
     let earlier = EarlierRun::find(&context.store, broken_off.run.as_str()).unwrap();
     context.resumed = earlier.completed_cells(&plan).unwrap();
     context.host.interrupt = Interrupt::default();
     let resumed = measure(&plan, &context, &Events::none(), &[]).unwrap();
     let answer = &resumed.summary.sweeps[0];
-    assert_eq!((answer.trials, answer.outcome), (3, Outcome::NotSaturated));
+    assert_eq!((answer.trials, answer.outcome), (3, SweepEnding::NotSaturated));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The definitions of the metrics. The texts come from the metrics themselves.
 
 use inferometer_analysis::{blocks, serving_run};
-use inferometer_metrics::{Direction, Origin, Over, definitions as metrics};
+use inferometer_metrics::{CoveredRequests, Direction, Origin, definitions as metrics};
 
 use crate::error::PageError;
 use crate::layout::{Layout, Section, html_response};
@@ -30,8 +30,8 @@ pub(crate) fn definitions(_: &mut Site, _: &RequestTarget) -> Result<Response, P
             None => "Neither direction is better.",
         };
         let over = match metric.over {
-            Over::Completed => "Over completed requests.",
-            Over::Sent => "Over all sent requests.",
+            CoveredRequests::Completed => "Over completed requests.",
+            CoveredRequests::Sent => "Over all sent requests.",
         };
         content.raw("<section><h2").attribute("id", metric.name).raw(">").text(metric.name);
         content.raw("</h2>\n<p class=\"soft\">");

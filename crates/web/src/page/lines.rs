@@ -9,7 +9,7 @@ use inferometer_http::pages::RequestTarget;
 
 /// A run in a list, with the texts that are shown and filtered.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Line {
+pub(crate) struct RunLine {
     pub(crate) id: String,
     pub(crate) started: String,
     pub(crate) model: String,
@@ -32,7 +32,7 @@ pub(crate) struct Line {
     pub(crate) has_results: bool,
 }
 
-impl Line {
+impl RunLine {
     pub(crate) fn of(row: RunRow) -> Self {
         let engine = row.engine.as_deref().unwrap_or("unknown engine");
         let version = row.engine_version.as_deref().unwrap_or_default();
@@ -73,8 +73,8 @@ impl Line {
 }
 
 /// All runs of the store, the oldest first.
-pub(crate) fn lines(store: &Store) -> Result<Vec<Line>, StoreError> {
-    Ok(store.runs()?.into_iter().map(Line::of).collect())
+pub(crate) fn lines(store: &Store) -> Result<Vec<RunLine>, StoreError> {
+    Ok(store.runs()?.into_iter().map(RunLine::of).collect())
 }
 
 /// The filter of a list: the store's filter, under its names in links and in the form.
@@ -88,7 +88,7 @@ pub(crate) struct Filter {
 const SIMULATED: &str = "simulated";
 
 /// A text field of the form. It suggests the values that occur.
-type Field = (&'static str, &'static str, fn(&Line) -> Vec<&str>);
+type Field = (&'static str, &'static str, fn(&RunLine) -> Vec<&str>);
 
 const FIELDS: [Field; 4] = [
     ("model", "Model", |line| vec![&line.model]),
@@ -137,7 +137,7 @@ impl Filter {
     }
 
     /// The form of this filter, with the values that occur.
-    pub(crate) fn form(&self, all: &[Line]) -> Html {
+    pub(crate) fn form(&self, all: &[RunLine]) -> Html {
         let filter = &self.of_store;
         let mut out = Html::new();
         out.raw("<form class=\"filters\" method=\"get\" role=\"search\" aria-label=\"Runs\">\n");

@@ -15,7 +15,7 @@ use crate::follow::{Follow, PassSoFar};
 use crate::layout::{Layout, Section, html_response};
 use crate::markup::Html;
 use crate::page::charts::{distributions, ms, over_time};
-use crate::page::lines::{Line, lines};
+use crate::page::lines::{RunLine, lines};
 use crate::site::Site;
 use inferometer_http::pages::{Event, RequestTarget, Response, link};
 
@@ -26,7 +26,8 @@ const MAX_FOLLOWED: usize = 128;
 
 /// `/live`: the runs in progress, or the one that there is.
 pub(crate) fn in_progress(site: &mut Site, _: &RequestTarget) -> Result<Response, PageError> {
-    let running: Vec<Line> = lines(&site.store)?.into_iter().filter(Line::is_running).collect();
+    let running: Vec<RunLine> =
+        lines(&site.store)?.into_iter().filter(RunLine::is_running).collect();
     if let [only] = running.as_slice() {
         return Ok(Response::redirect(link(&["runs", &only.id, "live"], &[])));
     }

@@ -4,13 +4,13 @@
 use crate::error::PageError;
 use crate::layout::{Layout, Section, html_response};
 use crate::markup::Html;
-use crate::page::lines::{Line, lines};
+use crate::page::lines::{RunLine, lines};
 use crate::site::Site;
 use inferometer_http::pages::{RequestTarget, Response, link};
 
 /// `/records`
 pub(crate) fn records(site: &mut Site, _: &RequestTarget) -> Result<Response, PageError> {
-    let mut records: Vec<Line> = lines(&site.store)?;
+    let mut records: Vec<RunLine> = lines(&site.store)?;
     records.retain(|line| line.kind == "imported");
     records.sort_by_key(|line| (line.model.to_lowercase(), line.card.clone(), line.engine.clone()));
     let mut content = Html::new();
@@ -28,7 +28,7 @@ pub(crate) fn records(site: &mut Site, _: &RequestTarget) -> Result<Response, Pa
     Ok(html_response(&Layout::new("Records", Section::Records).wrap(&content)))
 }
 
-fn table(records: &[Line]) -> Html {
+fn table(records: &[RunLine]) -> Html {
     let mut out = Html::new();
     out.raw("<form method=\"get\" action=\"/compare\">\n");
     out.raw("<div class=\"table\" role=\"region\" aria-label=\"Records\" tabindex=\"0\"><table>\n");

@@ -6,7 +6,7 @@ use inferometer_store::{Note, RunState, StoredRun};
 use crate::error::PageError;
 use crate::layout::{Layout, Section, html_response};
 use crate::markup::Html;
-use crate::page::lines::Line;
+use crate::page::lines::RunLine;
 use crate::report::plan_text;
 use crate::site::Site;
 use inferometer_http::pages::{RequestTarget, Response, link};
@@ -71,7 +71,7 @@ fn above_report(stored: &StoredRun, notes: &[Note], files: &[String]) -> Html {
 /// A run in progress, or one that ended without results.
 fn without_results(stored: StoredRun) -> Html {
     let plan = plan_text(&stored);
-    let line = Line::of(stored.row);
+    let line = RunLine::of(stored.row);
     let mut out = Html::new();
     out.raw("<h1>").text(&format!("{} on {}", line.model, line.engine)).raw("</h1>\n");
     out.raw("<div class=\"callout note\"><p><b>")

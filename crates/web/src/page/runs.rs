@@ -3,7 +3,7 @@
 use crate::error::PageError;
 use crate::layout::{Layout, Section, html_response};
 use crate::markup::Html;
-use crate::page::lines::{Filter, Line};
+use crate::page::lines::{Filter, RunLine};
 use crate::site::Site;
 use inferometer_http::pages::{RequestTarget, Response, link};
 
@@ -12,7 +12,7 @@ const PAGE_SIZE: usize = 50;
 const MAX_PAGE_SIZE: usize = 1000;
 
 /// A column: its name in links, its heading, its sort key.
-type Column = (&'static str, &'static str, fn(&Line) -> String);
+type Column = (&'static str, &'static str, fn(&RunLine) -> String);
 
 const COLUMNS: [Column; 8] = [
     ("started", "Run", |line| line.id.clone()),
@@ -30,16 +30,16 @@ pub(crate) fn runs(site: &mut Site, target: &RequestTarget) -> Result<Response, 
     let filter = Filter::of(target)?;
     let rows = site.store.runs()?;
     let fit: Vec<bool> = rows.iter().map(|row| filter.fits(row)).collect();
-    let all: Vec<Line> = rows.into_iter().map(Line::of).collect();
+    let all: Vec<RunLine> = rows.into_iter().map(RunLine::of).collect();
     let fitting = all.iter().zip(fit).filter(|(_, fits)| *fits);
-    let mut shown: Vec<&Line> = fitting.map(|(line, _)| line).collect();
+    let mut shown: Vec<&RunLine> = fitting.map(|(line, _)| line).collect();
     let order = Order::of(target)?;
     order.sort(&mut shown);
     let size = number(target, "size", PAGE_SIZE)?.clamp(1, MAX_PAGE_SIZE);
     let pages = shown.len().div_ceil(size).max(1);
     let page = number(target, "page", 1)?.clamp(1, pages);
     let found = shown.len();
-    let shown: Vec<&Line> = shown.into_iter().skip((page - 1) * size).take(size).collect();
+    let shown: Vec<&RunLine> = shown.into_iter().skip((page - 1) * size).take(size).collect();
 
     let mut content = Html::new();
     content.raw("<h1>Runs</h1>\n").append(&filter.form(&all));
@@ -91,8 +91,8 @@ impl Order {
     }
 
     /// Runs with equal keys are ordered by their start, the latest first.
-    fn sort(&self, lines: &mut Vec<&Line>) {
-        let mut keyed: Vec<(String, &Line)> =
+    fn sort(&self, lines: &mut Vec<&RunLine>) {
+        let mut keyed: Vec<(String, &RunLine)> =
             lines.drain(..).map(|line| ((self.column.2)(line), line)).collect();
         keyed.sort_unstable_by(|(a, one), (b, other)| {
             let order = if self.ascending { a.cmp(b) } else { b.cmp(a) };
@@ -108,7 +108,7 @@ fn number(target: &RequestTarget, name: &str, otherwise: usize) -> Result<usize,
 }
 
 /// The table of runs, each with its checkbox.
-fn table(shown: &[&Line], order: &Order, target: &RequestTarget) -> Html {
+fn table(shown: &[&RunLine], order: &Order, target: &RequestTarget) -> Html {
     let mut out = Html::new();
     out.raw(
         "<div class=\"table runs\" role=\"region\" aria-label=\"Runs\" tabindex=\"0\"><table>\n",
@@ -144,7 +144,7 @@ fn table(shown: &[&Line], order: &Order, target: &RequestTarget) -> Html {
     out
 }
 
-fn row(out: &mut Html, line: &Line, target: &RequestTarget) {
+fn row(out: &mut Html, line: &RunLine, target: &RequestTarget) {
     out.raw("<tr><td><input type=\"checkbox\" name=\"run\"").attribute("value", &line.id);
     out.attribute("aria-label", &format!("Choose {} of {}", line.id, line.model));
     if !line.has_results {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use inferometer_http::Server;
-use inferometer_http::pages::{Access, PageHandler};
+use inferometer_http::pages::{PageHandler, ReaderAccess};
 use inferometer_net::virtual_net::{VirtualNet, hosts, play};
 use inferometer_net::{Actor, ConnId, Nanos, Net, ReadResult, Ready, Wake};
 use inferometer_store::Ending;
@@ -46,12 +46,12 @@ impl Actor<VirtualNet> for Reader {
     }
 }
 
-fn serve(made: &Made, access: Access) -> Server<PageHandler<Site>> {
+fn serve(made: &Made, access: ReaderAccess) -> Server<PageHandler<Site>> {
     Server::new(PageHandler::new(made.site(), access, Arc::new(AtomicBool::new(false))))
 }
 
 /// The server's response to a text, within this many seconds.
-fn response(made: &Made, access: Access, text: &str, seconds: u64) -> String {
+fn response(made: &Made, access: ReaderAccess, text: &str, seconds: u64) -> String {
     let mut hosts = hosts(2);
     let (mut server, client) = (hosts.remove(1), hosts.remove(0));
     let to = server.listen("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -84,17 +84,17 @@ fn requests_are_answered_or_refused_by_what_they_are() {
         ("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n".to_owned(), 421, "127.0.0.1"),
         ("GET / HTTP/1.1\r\n\r\n".to_owned(), 421, "localhost"),
     ] {
-        let answer = response(&made, Access::Loopback, &text, 1);
+        let answer = response(&made, ReaderAccess::Loopback, &text, 1);
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{text}: {answer}");
         assert!(answer.contains(part), "{text}: {answer}");
         for guard in ["content-security-policy: default-src 'none'", "nosniff", "no-referrer"] {
             assert!(answer.contains(guard), "{answer}");
         }
     }
-    let head = response(&made, Access::Loopback, &request("HEAD /", ""), 1);
+    let head = response(&made, ReaderAccess::Loopback, &request("HEAD /", ""), 1);
     assert!(head.ends_with("\r\n\r\n"), "an answer to HEAD has no content");
     let two = request("GET /metrics", "") + &request("GET /none", "Connection: close\r\n");
-    let answer = response(&made, Access::Loopback, &two, 1);
+    let answer = response(&made, ReaderAccess::Loopback, &two, 1);
     assert_eq!(answer.matches("HTTP/1.1 ").count(), 2);
     assert!(answer.contains("connection: close"));
 }
@@ -103,7 +103,7 @@ fn requests_are_answered_or_refused_by_what_they_are() {
 fn without_its_token_a_front_tells_nothing() {
     let mut made = Made::new();
     made.complete(0, 1, "chatglm3-6b", 1.0);
-    let access = || Access::Token("0123456789abcdef".to_owned());
+    let access = || ReaderAccess::Token("0123456789abcdef".to_owned());
     for line in ["GET /", "GET /style.css", "GET /runs/latest/summary.json", "POST /"] {
         let answer = response(&made, access(), &request(line, ""), 1);
         assert!(answer.starts_with("HTTP/1.1 401 ") && !answer.contains("chatglm3"), "{answer}");
@@ -125,14 +125,14 @@ fn events_come_every_second_until_the_run_is_over() {
     log.append(&streamed(0, 1.0)).unwrap();
     log.flush().unwrap();
     let text = request(&format!("GET /runs/{id}/events"), "Connection: close\r\n");
-    let answer = response(&made, Access::Loopback, &text, 3);
+    let answer = response(&made, ReaderAccess::Loopback, &text, 3);
     assert!(answer.contains("content-type: text/event-stream"));
     let events = answer.matches("data: {\"markup\":").count();
     assert_eq!(events, 3, "at 0, 1 and 2 seconds; the third second is the end of it");
     assert!(!answer.contains("\"last\":true"));
     log.end_pass(Ending::Complete).unwrap();
     log.finish(Ending::Complete).unwrap();
-    let answer = response(&made, Access::Loopback, &text, 3);
+    let answer = response(&made, ReaderAccess::Loopback, &text, 3);
     assert_eq!(answer.matches("data: {\"markup\":").count(), 1);
     assert!(answer.contains("\"last\":true") && answer.ends_with("0\r\n\r\n"));
 }
@@ -140,13 +140,13 @@ fn events_come_every_second_until_the_run_is_over() {
 #[test]
 fn a_connection_without_a_whole_request_is_closed_after_some_seconds() {
     let made = Made::new();
-    let answer = response(&made, Access::Loopback, "GET / HT", 90);
+    let answer = response(&made, ReaderAccess::Loopback, "GET / HT", 90);
     assert_eq!(answer, "");
     // The server closes the connection after 10 s, before the client's own limit of 90 s.
     let mut hosts = hosts(2);
     let (mut server, mut client) = (hosts.remove(1), hosts.remove(0));
     let to = server.listen("127.0.0.1:0".parse().unwrap()).unwrap();
-    let mut front = serve(&made, Access::Loopback);
+    let mut front = serve(&made, ReaderAccess::Loopback);
     let until = Nanos(90_000_000_000);
     let conn = Some(client.connect(&to.into()).unwrap());
     let mut reader = Reader { to, text: "GET / HT".to_owned(), conn, until, came: Vec::new() };

@@ -96,7 +96,7 @@ impl Decode for Messages {
 
     fn body(&mut self, body: &[u8], parsed: &mut ParsedResponse) {
         let data = String::from_utf8_lossy(body);
-        let Some(whole) = parse::<Whole<'_>>(&data, parsed) else { return };
+        let Some(whole) = parse::<WholeMessage<'_>>(&data, parsed) else { return };
         if whole.kind.is_some_and(|kind| kind.0 == "error") {
             return server_error(&data, parsed);
         }
@@ -158,7 +158,7 @@ impl Delta<'_> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Whole<'a> {
+struct WholeMessage<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Text<'a>>,
     #[serde(borrow)]

@@ -11,7 +11,7 @@ use inferometer_model::secrets::Secrets;
 use inferometer_model::visible::cut;
 
 pub use request::{Request, RequestParser};
-pub use response::{Ended, Piece, ResponseParser};
+pub use response::{MessageEnd, Piece, ResponseParser};
 pub use write::{
     CONTINUE, LAST_CHUNK, check_header, path_segment, request_head, response_head, write_chunk,
 };

@@ -18,7 +18,7 @@ pub enum Piece<'a> {
 
 /// How a message ended when its connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum MessageEnd {
     /// The whole message came.
     Complete,
     /// The connection ended inside the message, or before it.
@@ -103,13 +103,13 @@ impl ResponseParser {
 
     /// Notes that the connection ended, and returns whether the message was complete. A body without a stated
     /// length ends here.
-    pub fn finish(&mut self) -> Ended {
+    pub fn finish(&mut self) -> MessageEnd {
         match self.state {
             State::UntilClose | State::Done => {
                 self.state = State::Done;
-                Ended::Complete
+                MessageEnd::Complete
             }
-            _ => Ended::Truncated,
+            _ => MessageEnd::Truncated,
         }
     }
 

@@ -1,8 +1,9 @@
 //! HTTP framing of responses and of requests.
 
+use MessageEnd::{Complete, Truncated};
 use inferometer_wire::http::{
-    Ended, HttpError, LAST_CHUNK, MAX_HEAD_BYTES, Piece, Request, RequestParser, ResponseParser,
-    check_header, path_segment, request_head, response_head, write_chunk,
+    HttpError, LAST_CHUNK, MAX_HEAD_BYTES, MessageEnd, Piece, Request, RequestParser,
+    ResponseParser, check_header, path_segment, request_head, response_head, write_chunk,
 };
 use proptest::prelude::*;
 
@@ -12,7 +13,7 @@ struct Parsed {
     status: Option<u16>,
     body: Vec<u8>,
     end: bool,
-    ended: Ended,
+    ended: MessageEnd,
 }
 
 fn parse<'a>(
@@ -45,23 +46,17 @@ fn parse_whole(bytes: &[u8]) -> Result<Parsed, HttpError> {
 fn bodies_end_where_their_framing_says() {
     let head = "HTTP/1.1 200 OK\r\n";
     let chunked = "Transfer-Encoding: chunked\r\n\r\n";
-    let cases: &[(&str, String, &str, bool, Ended)] = &[
-        ("length", format!("{head}content-length: 3\r\n\r\nabc"), "abc", true, Ended::Complete),
-        ("lengths", format!("{head}Content-Length: 3, 3\r\n\r\nabc"), "abc", true, Ended::Complete),
-        ("zero", format!("{head}Content-Length: 0\r\n\r\n"), "", true, Ended::Complete),
-        ("short", format!("{head}Content-Length: 4\r\n\r\nabc"), "abc", false, Ended::Truncated),
-        ("until close", format!("{head}\r\nabc"), "abc", false, Ended::Complete),
-        ("no head", head.to_owned(), "", false, Ended::Truncated),
-        ("bare LF", "HTTP/1.1 200 OK\nContent-Length: 1\n\na".into(), "a", true, Ended::Complete),
-        (
-            "no reason",
-            "HTTP/1.1 200\r\nContent-Length: 1\r\n\r\na".into(),
-            "a",
-            true,
-            Ended::Complete,
-        ),
-        ("204", "HTTP/1.1 204 No Content\r\n\r\n".into(), "", true, Ended::Complete),
-        ("304", "HTTP/1.1 304 \r\nContent-Length: 9\r\n\r\n".into(), "", true, Ended::Complete),
+    let cases: &[(&str, String, &str, bool, MessageEnd)] = &[
+        ("length", format!("{head}content-length: 3\r\n\r\nabc"), "abc", true, Complete),
+        ("lengths", format!("{head}Content-Length: 3, 3\r\n\r\nabc"), "abc", true, Complete),
+        ("zero", format!("{head}Content-Length: 0\r\n\r\n"), "", true, Complete),
+        ("short", format!("{head}Content-Length: 4\r\n\r\nabc"), "abc", false, Truncated),
+        ("until close", format!("{head}\r\nabc"), "abc", false, Complete),
+        ("no head", head.to_owned(), "", false, Truncated),
+        ("bare LF", "HTTP/1.1 200 OK\nContent-Length: 1\n\na".into(), "a", true, Complete),
+        ("no reason", "HTTP/1.1 200\r\nContent-Length: 1\r\n\r\na".into(), "a", true, Complete),
+        ("204", "HTTP/1.1 204 No Content\r\n\r\n".into(), "", true, Complete),
+        ("304", "HTTP/1.1 304 \r\nContent-Length: 9\r\n\r\n".into(), "", true, Complete),
         (
             "1xx",
             format!(
@@ -69,49 +64,43 @@ fn bodies_end_where_their_framing_says() {
             ),
             "a",
             true,
-            Ended::Complete,
+            Complete,
         ),
         (
             "chunks",
             format!("{head}{chunked}3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n"),
             "abc0123456789",
             true,
-            Ended::Complete,
+            Complete,
         ),
         (
             "lower case",
             format!("{head}{chunked}a\r\n0123456789\r\n00\r\n\r\n"),
             "0123456789",
             true,
-            Ended::Complete,
+            Complete,
         ),
         (
             "extensions",
             format!("{head}{chunked}3;a=\"b\"\r\nabc\r\n1 ; x\r\nd\r\n0;z\r\n\r\n"),
             "abcd",
             true,
-            Ended::Complete,
+            Complete,
         ),
-        (
-            "padding",
-            format!("{head}{chunked}3  \r\nabc\r\n0\r\n\r\n"),
-            "abc",
-            true,
-            Ended::Complete,
-        ),
+        ("padding", format!("{head}{chunked}3  \r\nabc\r\n0\r\n\r\n"), "abc", true, Complete),
         (
             "trailers",
             format!("{head}{chunked}1\r\na\r\n0\r\nX: y\r\nZ: 1\r\n\r\n"),
             "a",
             true,
-            Ended::Complete,
+            Complete,
         ),
         (
             "both",
             format!("{head}Content-Length: 9\r\n{chunked}1\r\na\r\n0\r\n\r\n"),
             "a",
             true,
-            Ended::Complete,
+            Complete,
         ),
         (
             "both, the other way",
@@ -120,10 +109,10 @@ fn bodies_end_where_their_framing_says() {
             ),
             "a",
             true,
-            Ended::Complete,
+            Complete,
         ),
-        ("no last chunk", format!("{head}{chunked}1\r\na\r\n"), "a", false, Ended::Truncated),
-        ("half an end", format!("{head}{chunked}1\r\na\r\n0\r\n"), "a", false, Ended::Truncated),
+        ("no last chunk", format!("{head}{chunked}1\r\na\r\n"), "a", false, Truncated),
+        ("half an end", format!("{head}{chunked}1\r\na\r\n0\r\n"), "a", false, Truncated),
     ];
     for (name, bytes, body, end, ended) in cases {
         let parsed =
@@ -141,7 +130,7 @@ fn bodies_end_where_their_framing_says() {
     }
     let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n";
     let parsed = parse(ResponseParser::to_head_request(), [&bytes[..]]).expect("it has no body");
-    assert_eq!((parsed.end, parsed.ended), (true, Ended::Complete));
+    assert_eq!((parsed.end, parsed.ended), (true, Complete));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::context::PromptContext;
 use crate::error::WorkloadError;
 use crate::note::Note;
 use crate::scope::PromptForm;
-use crate::workload::{RequestBatch, Wanted, Workload, WorkloadDefinition};
+use crate::workload::{RequestBatch, RequestsNeeded, Workload, WorkloadDefinition};
 
 pub use corpus::{Corpus, LeftOut};
 use order::BlockOrder;
@@ -83,8 +83,8 @@ fn budget(wanted_chars: u32) -> u32 {
 }
 
 impl Workload for TextBlocks {
-    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
-        let Wanted { context, cell, scope, count } = *wanted;
+    fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
+        let RequestsNeeded { context, cell, scope, count } = *wanted;
         let (chars, block) = (self.corpus.chars(), cell.input_length as usize);
         if block > chars {
             let corpus = self.name.clone();

@@ -22,7 +22,7 @@ use crate::error::WorkloadError;
 use crate::fetch;
 use crate::fit::{self, Words};
 use crate::scope::{PromptForm, PromptScope};
-use crate::workload::{RequestBatch, Turn, Wanted, Workload, WorkloadDefinition};
+use crate::workload::{RequestBatch, RequestsNeeded, Turn, Workload, WorkloadDefinition};
 
 pub use dialogue::{Dialogue, History};
 use sharegpt::ConversationFile;
@@ -131,8 +131,8 @@ impl Conversations {
 
 impl Workload for Conversations {
     /// Makes first turns only, which is what a warm-up sends.
-    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
-        let Wanted { context, scope, count, .. } = *wanted;
+    fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
+        let RequestsNeeded { context, scope, count, .. } = *wanted;
         let turn = |number: usize| -> Result<Request, WorkloadError> {
             let number = number as u32;
             let plan = self.plans(context.seed, number)[0];

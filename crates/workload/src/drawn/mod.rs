@@ -13,7 +13,7 @@ use inferometer_plan::DrawnPlan;
 
 use crate::context::PromptContext;
 use crate::error::WorkloadError;
-use crate::workload::{RequestBatch, Wanted, Workload, WorkloadDefinition};
+use crate::workload::{RequestBatch, RequestsNeeded, Workload, WorkloadDefinition};
 use lengths::{Axis, LengthSampler};
 use words::Shape;
 
@@ -37,8 +37,8 @@ impl WorkloadDefinition for DrawnPlan {
 }
 
 impl Workload for Drawn {
-    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
-        let Wanted { context, cell, scope, count } = *wanted;
+    fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
+        let RequestsNeeded { context, cell, scope, count } = *wanted;
         // The drawn length does not include the prefix. A prompt has at least one token after the prefix
         // and the tokens that the server adds.
         let least = self.prefix_length + context.reserve + 1;

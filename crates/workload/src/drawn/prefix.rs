@@ -13,7 +13,7 @@ use super::words::{self, Shape};
 use crate::context::PromptContext;
 use crate::error::WorkloadError;
 use crate::scope::PromptScope;
-use crate::workload::{RequestBatch, Wanted, Workload, WorkloadDefinition};
+use crate::workload::{RequestBatch, RequestsNeeded, Workload, WorkloadDefinition};
 
 /// The workload `prefix`.
 struct PrefixGroups(PrefixPlan);
@@ -76,8 +76,8 @@ fn zipf_shares(groups: u32, zipf: f64) -> Vec<f64> {
 }
 
 impl Workload for PrefixGroups {
-    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
-        let Wanted { context, cell, scope, count } = *wanted;
+    fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
+        let RequestsNeeded { context, cell, scope, count } = *wanted;
         let mut seen = vec![false; self.0.groups as usize];
         let shape = |group: Option<u32>| {
             let before = group.map(|group| std::mem::replace(&mut seen[group as usize], true));

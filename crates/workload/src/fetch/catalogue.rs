@@ -13,14 +13,14 @@ pub struct DataSet {
     /// The workload that reads it.
     pub workload: &'static str,
     /// Where it is downloaded from.
-    pub origin: Origin,
+    pub origin: DownloadSource,
     /// The SHA-256 of the file; `None` if it is not known. Then that of the first download is recorded.
     pub sha256: Option<&'static str>,
 }
 
 /// Where a data set is downloaded from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum DownloadSource {
     /// A data set repository on the Hugging Face hub.
     Hub {
         /// `org/name`.
@@ -38,14 +38,14 @@ impl DataSet {
     /// The name of its file.
     pub fn file(&self) -> &'static str {
         let path = match self.origin {
-            Origin::Hub { file, .. } => file,
-            Origin::Web(address) => address,
+            DownloadSource::Hub { file, .. } => file,
+            DownloadSource::Web(address) => address,
         };
         path.rsplit('/').next().unwrap_or(path)
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for DownloadSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Hub { repository, revision, file } => {
@@ -63,7 +63,7 @@ const fn trace(
     address: &'static str,
     sha256: Option<&'static str>,
 ) -> DataSet {
-    DataSet { name, what, workload: "trace", origin: Origin::Web(address), sha256 }
+    DataSet { name, what, workload: "trace", origin: DownloadSource::Web(address), sha256 }
 }
 
 /// All data sets.
@@ -73,7 +73,7 @@ pub static DATA_SETS: [DataSet; 13] = [
         what: "ShareGPT_V3_unfiltered_cleaned_split.json, 673 MB: conversations of people with \
                ChatGPT",
         workload: "sharegpt",
-        origin: Origin::Hub {
+        origin: DownloadSource::Hub {
             repository: "anon8231489123/ShareGPT_Vicuna_unfiltered",
             revision: "192ab2185289094fc556ec8ce5ce1e8e587154ca",
             file: "ShareGPT_V3_unfiltered_cleaned_split.json",

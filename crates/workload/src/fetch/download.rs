@@ -23,20 +23,20 @@ const SLOWEST: u64 = 64 << 10;
 const CHUNK: usize = 1 << 16;
 
 /// A download in its temporary file, which is removed on drop.
-pub(super) struct Part {
+pub(super) struct PartialFile {
     path: PathBuf,
     /// SHA-256 in hexadecimal digits; empty until the download is complete.
     pub sha256: String,
 }
 
-impl Part {
+impl PartialFile {
     /// Moves the file to its destination.
     pub(super) fn move_to(self, destination: &Path) -> Result<(), WorkloadError> {
         fs::rename(&self.path, destination).map_err(|error| unwritable(destination, &error))
     }
 }
 
-impl Drop for Part {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         // After `move_to` the file no longer exists, so the error is ignored.
         let _ = fs::remove_file(&self.path);
@@ -51,7 +51,7 @@ pub(super) fn to_part(
     token: Option<&str>,
     destination: &Path,
     progress: &mut dyn FnMut(u64, Option<u64>),
-) -> Result<Part, WorkloadError> {
+) -> Result<PartialFile, WorkloadError> {
     let failed = |reason: String| WorkloadError::Download {
         name,
         // A mirror's address may contain a password.
@@ -72,7 +72,7 @@ pub(super) fn to_part(
     let folder = destination.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     let path = destination.with_extension(format!("part-{}", std::process::id()));
-    let mut part = Part { path, sha256: String::new() };
+    let mut part = PartialFile { path, sha256: String::new() };
     let file = File::create(&part.path).map_err(|error| unwritable(&part.path, &error))?;
     let mut out = BufWriter::new(file);
     let mut digest = Sha256::new();

@@ -13,7 +13,7 @@ use inferometer_plan::spec::shown_address;
 use crate::error::WorkloadError;
 use crate::tokenizer::hub::{HubAccess, HubConfig};
 
-pub use catalogue::{DATA_SETS, DataSet, Origin, data_set};
+pub use catalogue::{DATA_SETS, DataSet, DownloadSource, data_set};
 
 /// The cache of data sets, and the servers from which they are downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,10 +51,10 @@ impl FetchConfig {
     /// The address from which a data set is downloaded.
     pub fn address(&self, data_set: &DataSet) -> String {
         match data_set.origin {
-            Origin::Hub { repository, revision, file } => {
+            DownloadSource::Hub { repository, revision, file } => {
                 format!("{}/datasets/{repository}/resolve/{revision}/{file}", self.hub.endpoint)
             }
-            Origin::Web(address) => match &self.mirror {
+            DownloadSource::Web(address) => match &self.mirror {
                 Some(mirror) => format!("{}/{address}", mirror.trim_end_matches('/')),
                 None => format!("https://{address}"),
             },
@@ -70,14 +70,14 @@ pub struct Fetched {
     /// Its SHA-256 in hexadecimal digits.
     pub sha256: String,
     /// What the checksum was compared with.
-    pub checked: Checked,
+    pub checked: ChecksumOrigin,
     /// Whether it had to be downloaded.
     pub is_new: bool,
 }
 
 /// What a checksum was compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Checked {
+pub enum ChecksumOrigin {
     /// The checksum that this program contains.
     Known,
     /// The checksum of the first download.
@@ -101,9 +101,9 @@ pub fn fetch(
     let recorded = fs::read_to_string(&record).ok();
     let recorded = recorded.and_then(|text| text.split_whitespace().next().map(str::to_owned));
     let (expected, checked) = match (data_set.sha256, recorded) {
-        (Some(known), _) => (Some(known.to_owned()), Checked::Known),
-        (None, Some(recorded)) => (Some(recorded), Checked::Recorded),
-        (None, None) => (None, Checked::First),
+        (Some(known), _) => (Some(known.to_owned()), ChecksumOrigin::Known),
+        (None, Some(recorded)) => (Some(recorded), ChecksumOrigin::Recorded),
+        (None, None) => (None, ChecksumOrigin::First),
     };
     if path.exists() {
         let found = download::checksum(&path)?;
@@ -117,8 +117,8 @@ pub fn fetch(
         return Err(WorkloadError::Offline { name: data_set.name, path, address });
     }
     let token = match data_set.origin {
-        Origin::Hub { .. } => config.hub.token.as_deref(),
-        Origin::Web(_) => None,
+        DownloadSource::Hub { .. } => config.hub.token.as_deref(),
+        DownloadSource::Web(_) => None,
     };
     let part = download::to_part(data_set.name, &address, token, &path, progress)?;
     let sha256 = verify(data_set, &path, expected, part.sha256.clone())?;

@@ -28,7 +28,7 @@ use crate::data_set::{self, RowEnd};
 use crate::error::WorkloadError;
 use crate::note::Note;
 use crate::workload::{
-    RequestBatch, Wanted, Workload, WorkloadDefinition, one_of_each_form, write_instants,
+    RequestBatch, RequestsNeeded, Workload, WorkloadDefinition, one_of_each_form, write_instants,
 };
 
 pub use row::{LeftOut, Loaded, Row, RowReason};
@@ -131,8 +131,8 @@ fn texts(message: &Message) -> Vec<&str> {
 }
 
 impl Workload for Rows {
-    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
-        let Wanted { context, scope, count, .. } = *wanted;
+    fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
+        let RequestsNeeded { context, scope, count, .. } = *wanted;
         let rows = self.loaded.rows.len();
         // A replay begins with the first row, because its arrival times do.
         let taken = if self.timed { 0 } else { scope.taken };

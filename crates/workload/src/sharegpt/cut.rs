@@ -17,7 +17,7 @@ use crate::error::WorkloadError;
 use crate::fetch;
 use crate::fit::{self, SizedPrompt, Words, inexact, short_tag};
 use crate::scope::PromptForm;
-use crate::workload::{RequestBatch, Wanted, Workload, WorkloadDefinition};
+use crate::workload::{RequestBatch, RequestsNeeded, Workload, WorkloadDefinition};
 
 /// The workload as a plan configures it.
 pub(crate) struct Cut<'a> {
@@ -70,8 +70,8 @@ impl CutTurns {
 }
 
 impl Workload for CutTurns {
-    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
-        let Wanted { context, cell, scope, count } = *wanted;
+    fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
+        let RequestsNeeded { context, cell, scope, count } = *wanted;
         let length = context.own_length(cell.input_length)?;
         let tokenizer = context.tokenizer.as_ref();
         let least = cell.input_length;

@@ -1,7 +1,7 @@
-//! The workload `sharegpt` without input lengths, which is the serving run of vLLM's scripts. First turns
-//! are not cut. The output length is that of the recorded answer, unless the plan has one for all
-//! requests. Prompts have no tag, so that they are the same as those of the scripts. A prefix cache may
-//! contain them from an earlier run.
+//! The workload `sharegpt` without input lengths. It selects requests as vLLM's serving benchmark does. First
+//! turns are not cut. The output length is that of the recorded answer, unless the plan has one for all
+//! requests. Prompts do not begin with random words that make them unique (a tag), so that they are the
+//! same as in that benchmark. A prefix cache may contain them from an earlier run.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use crate::context::PromptContext;
 use crate::error::WorkloadError;
 use crate::fetch;
 use crate::scope::PromptForm;
-use crate::workload::{RequestBatch, Wanted, Workload, WorkloadDefinition};
+use crate::workload::{RequestBatch, RequestsNeeded, Workload, WorkloadDefinition};
 
 /// The workload as a plan configures it.
-pub(crate) struct Whole<'a> {
+pub(crate) struct WholeConversations<'a> {
     pub dataset: &'a str,
     pub limits: ServingLimits,
 }
 
-impl WorkloadDefinition for Whole<'_> {
+impl WorkloadDefinition for WholeConversations<'_> {
     fn open(&self, context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
         let path = fetch::data_file(self.dataset)?;
         let loaded = file::load_pairs(&path)?;
@@ -53,8 +53,8 @@ impl WholeTurns {
 }
 
 impl Workload for WholeTurns {
-    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
-        let Wanted { context, scope, count, .. } = *wanted;
+    fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
+        let RequestsNeeded { context, scope, count, .. } = *wanted;
         let picked = self.pool.pick(scope.taken, count, |lengths| self.fits(lengths))?;
         let picked = picked.ok_or_else(|| WorkloadError::NoneWithinLimits {
             path: self.pool.path.clone(),

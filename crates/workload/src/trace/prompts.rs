@@ -20,7 +20,7 @@ use crate::fit::{self, Words, short_tag};
 use crate::note::Note;
 use crate::scope::PromptScope;
 use crate::workload::{
-    ChunkedRequests, RequestBatch, Wanted, Workload, WorkloadDefinition, write_instants,
+    ChunkedRequests, RequestBatch, RequestsNeeded, Workload, WorkloadDefinition, write_instants,
 };
 
 /// The most requests of a scaled trace (about 16.8 million). In memory they take about 0.7 GB as
@@ -126,8 +126,8 @@ impl Trace {
 }
 
 impl Workload for Trace {
-    fn requests(&self, wanted: &Wanted<'_>) -> Result<RequestBatch, WorkloadError> {
-        let Wanted { context, scope, count, .. } = *wanted;
+    fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
+        let RequestsNeeded { context, scope, count, .. } = *wanted;
         self.chunk(context, scope, 0, count)
     }
 

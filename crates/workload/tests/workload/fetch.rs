@@ -6,14 +6,14 @@ use std::path::Path;
 use std::thread;
 
 use inferometer_model::request::sha256_hex;
-use inferometer_workload::fetch::{self, Checked, DataSet, FetchConfig, Origin};
+use inferometer_workload::fetch::{self, ChecksumOrigin, DataSet, DownloadSource, FetchConfig};
 use inferometer_workload::tokenizer::hub::{HubAccess, HubConfig};
 
 const TRACE: DataSet = DataSet {
     name: "a-trace",
     what: "a file of this test",
     workload: "trace",
-    origin: Origin::Web("raw.example.org/traces/a.csv"),
+    origin: DownloadSource::Web("raw.example.org/traces/a.csv"),
     sha256: None,
 };
 
@@ -68,12 +68,12 @@ fn a_data_set_is_downloaded_once_and_its_checksum_recorded() {
     let config = config(folder.path(), address);
     let first = get(&TRACE, &config).unwrap();
     assert_eq!(server.join().unwrap(), ["/raw.example.org/traces/a.csv"]);
-    assert_eq!((first.checked, first.is_new), (Checked::First, true));
+    assert_eq!((first.checked, first.is_new), (ChecksumOrigin::First, true));
     assert_eq!(first.sha256, sha256_hex(b"1,2,3\n"));
     assert_eq!(std::fs::read(&first.path).unwrap(), b"1,2,3\n");
     // The mirror has ended, so the file in the cache can only be checked.
     let again = get(&TRACE, &config).unwrap();
-    assert_eq!((again.checked, again.is_new), (Checked::Recorded, false));
+    assert_eq!((again.checked, again.is_new), (ChecksumOrigin::Recorded, false));
     std::fs::write(&first.path, "1,2,4\n").unwrap();
     let told = get(&TRACE, &config).unwrap_err();
     assert!(told.contains(&first.sha256) && told.contains("a.csv"), "{told}");
@@ -83,14 +83,14 @@ fn a_data_set_is_downloaded_once_and_its_checksum_recorded() {
 fn a_known_checksum_decides_and_nothing_wrong_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let known = "a948904f2f0f479b8f8197694b30184b0d2ed1c1cd2a1ec0fb85d299a192a447";
-    let origin = Origin::Hub { repository: "org/data", revision: "r1", file: "sub/b.json" };
+    let origin = DownloadSource::Hub { repository: "org/data", revision: "r1", file: "sub/b.json" };
     let data_set = DataSet { name: "b", origin, sha256: Some(known), ..TRACE };
     let (address, server) = mirror(vec![(200, "something else"), (200, "hello world\n")]);
     let config = config(folder.path(), address);
     let told = get(&data_set, &config).unwrap_err();
     assert!(told.contains(known), "{told}");
     assert_eq!(std::fs::read_dir(folder.path().join("b")).unwrap().count(), 0);
-    assert_eq!(get(&data_set, &config).unwrap().checked, Checked::Known);
+    assert_eq!(get(&data_set, &config).unwrap().checked, ChecksumOrigin::Known);
     assert_eq!(server.join().unwrap(), ["/datasets/org/data/resolve/r1/sub/b.json"; 2]);
 }
 

@@ -118,7 +118,7 @@ fn a_trial_whose_streams_came_in_bundles_judges_no_times_between_tokens_and_ends
     assert_eq!(many.counted(), many.measured[0].counted);
     let mut search = Search::new(settings.clone());
     search.tell(many.clone());
-    assert_eq!((search.outcome(), search.next()), (Outcome::NotMeasurable, None));
+    assert_eq!((search.outcome(), search.next()), (SearchEnding::NotMeasurable, None));
     assert_eq!(search.interval(0).0, None);
     // An objective that needs no times between tokens is judged as usual.
     let mut fold = TrialFold::of(&pass, &of_slo("ttft_p50<1s")).unwrap();

@@ -43,10 +43,10 @@ fn what_lies_outside_of_the_bounds_is_said_and_not_searched_for() {
         search(settings, curve(edge, 9.0), 3)
     };
     let found = bounded(2.0, 8.0, 1.0);
-    assert_eq!((found.outcome(), found.estimate(0)), (Outcome::NotMetAtLowest, None));
+    assert_eq!((found.outcome(), found.estimate(0)), (SearchEnding::NotMetAtLowest, None));
     assert!(found.requests() < 3_000, "{}", found.requests());
     let found = bounded(2.0, 8.0, 20.0);
-    assert_eq!((found.outcome(), found.estimate(0)), (Outcome::MetAtHighest, Some(8.0)));
+    assert_eq!((found.outcome(), found.estimate(0)), (SearchEnding::MetAtHighest, Some(8.0)));
     assert!(found.interval(0).0.unwrap() >= 8.0 && found.interval(0).1.is_none());
     assert!(found.requests() < 10_000, "{}", found.requests());
 }
@@ -130,7 +130,7 @@ fn what_a_search_asks_for_follows_from_what_it_was_told() {
 fn a_search_ends_when_its_time_is_spent_and_answers() {
     let asked = Settings { max_time_s: Some(60.0), precision: 0.001, ..settings("ttft_p95<1s") };
     let found = search(asked, curve(13.7, 9.0), 1);
-    assert_eq!(found.outcome(), Outcome::TimeSpent);
+    assert_eq!(found.outcome(), SearchEnding::TimeSpent);
     assert!((55.0..62.0).contains(&found.time_s()), "{}", found.time_s());
     assert!(found.estimate(0).is_some() && found.interval(0).0.is_some());
 }
@@ -209,7 +209,7 @@ fn a_mean_is_searched_by_its_interval() {
             search.tell(trial);
         }
         let (low, high) = search.interval(0);
-        assert_eq!(search.outcome(), Outcome::Found, "{seed}");
+        assert_eq!(search.outcome(), SearchEnding::Found, "{seed}");
         assert!(low.unwrap() <= 10.0 && 10.0 <= high.unwrap(), "{low:?} {high:?}");
     }
 }
@@ -251,7 +251,7 @@ fn an_objective_that_an_idle_server_misses_ends_the_search_there() {
         let trial = never_in_time(&search, asked);
         search.tell(trial);
     }
-    assert_eq!(search.outcome(), Outcome::NotMetAtLowest);
+    assert_eq!(search.outcome(), SearchEnding::NotMetAtLowest);
     // With a tenth of a second for each request, a server is idle at one request per second.
     assert!(search.trials() <= 8, "{}", search.trials());
     let lowest = search.loads()[0].load;

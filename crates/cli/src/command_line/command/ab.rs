@@ -22,7 +22,7 @@ use crate::command_line::console::{screen, tell, variable};
 use crate::command_line::exit::{Failure, first_of, print};
 use crate::command_line::files;
 use crate::command_line::terminal::show;
-use crate::compare::{Judged, conditions, judgement};
+use crate::compare::{GatedComparison, conditions, judgement};
 use crate::plan_file::{self, MultiTarget};
 
 /// The flags of `ab`. Two servers are two --target, or a plan file with two [[target]]; one is compared with
@@ -95,8 +95,11 @@ pub fn ab(mut arguments: AbArgs) -> Result<(), Failure> {
     keys.insert("ab".to_owned(), given(&arguments.ab)?.into());
     let Applied { keys, origins } =
         settings.apply(arguments.run.plan(), keys, &arguments.run, None)?;
-    let (spec, multi) =
-        plan_file::merge_multi_target(arguments.run.plan(), keys, plan_file::Place::Flags)?;
+    let (spec, multi) = plan_file::merge_multi_target(
+        arguments.run.plan(),
+        keys,
+        plan_file::OverrideOrigin::Flags,
+    )?;
     let (variants, flags) = arguments.sides(spec, &multi)?;
     let configs = match arguments.predict {
         true => Some(arguments.configs(&variants, &flags)?),
@@ -282,7 +285,7 @@ impl AbArgs {
         let FinishedAb { document, folder, place, failures } = finished;
         let comparison = document.ab.comparison((place.0, &place.1));
         let runs = document.ab.sides.each_ref().map(|side| Some(side.run_id.clone()));
-        let judged = [Judged { comparison, gate: document.gate.clone(), runs }];
+        let judged = [GatedComparison { comparison, gate: document.gate.clone(), runs }];
         let judgement = judgement(&judged, self.is_strict()).or_else(|| {
             has_gate.then(|| Judgement::new(Verdict::Undecided, document.ab.sentence.clone()))
         });
@@ -311,10 +314,10 @@ impl AbArgs {
     fn write_files(
         &self,
         document: &AbDocument,
-        judged: &[Judged; 1],
+        judged: &[GatedComparison; 1],
         judgement: Option<&Judgement>,
     ) -> Result<(), Failure> {
-        let [Judged { comparison, gate, runs }] = judged;
+        let [GatedComparison { comparison, gate, runs }] = judged;
         let mut written = Ok(());
         if let Some(file) = &self.run.junit {
             let suite = junit::of_comparison(comparison, gate, runs, self.is_strict());

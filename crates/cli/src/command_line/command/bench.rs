@@ -15,7 +15,7 @@ mod tests;
 use clap::{Args, Subcommand};
 use inferometer_analysis::summary::Summary;
 use inferometer_report::terminal;
-use inferometer_run::{Clock, Form, Strictness, dry_run, judge, resolve};
+use inferometer_run::{Clock, PlanFormat, Strictness, dry_run, judge, resolve};
 use inferometer_store::Store;
 use serde_json::{Map, Value};
 
@@ -26,8 +26,8 @@ use crate::command_line::exit::{Failure, first_of, print};
 use crate::command_line::terminal::{View, show};
 use crate::plan_file;
 use crate::serving_results::serving_result;
-use given::Given;
-use outcome::Outcome;
+use given::GivenFlags;
+use outcome::ServingOutput;
 use translate::{Translated, translate};
 
 /// What is benchmarked as vLLM does it.
@@ -51,7 +51,7 @@ enum Bench {
 #[derive(Args)]
 struct ServeArgs {
     #[command(flatten)]
-    given: Given,
+    given: GivenFlags,
     #[command(flatten)]
     own: OwnFlags,
 }
@@ -127,7 +127,7 @@ fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
         chosen.iter().for_each(|line| tell(&format!("note: {line}")));
         notes.iter().for_each(|note| tell(&format!("note: {note}")));
     }
-    let (spec, _) = plan_file::merge_multi_target(None, keys, plan_file::Place::Flags)?;
+    let (spec, _) = plan_file::merge_multi_target(None, keys, plan_file::OverrideOrigin::Flags)?;
     let (events, host) = show(View {
         quiet: own.quiet,
         progress: outcome.progress && !own.quiet,
@@ -138,7 +138,7 @@ fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
     context.host = host;
     if outcome.dry_run {
         let chosen: String = chosen.iter().map(|line| format!("# {line}\n")).collect();
-        return print(&(dry_run(&plan, Form::Toml, Clock::Real)? + &chosen));
+        return print(&(dry_run(&plan, PlanFormat::Toml, Clock::Real)? + &chosen));
     }
     outcome.prepare()?;
     let finished = crate::run(&plan, &context, &events)?;
@@ -178,7 +178,7 @@ enum Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    fn of(given: &Given, settings: &'a Settings) -> Self {
+    fn of(given: &GivenFlags, settings: &'a Settings) -> Self {
         if target::is_named(given) {
             return Self::Named;
         }
@@ -224,7 +224,7 @@ impl<'a> Server<'a> {
 }
 
 /// Writes the result file if requested, and prints its path.
-fn save(outcome: &Outcome, file: Value, summary: &Summary) -> Result<(), Failure> {
+fn save(outcome: &ServingOutput, file: Value, summary: &Summary) -> Result<(), Failure> {
     match outcome.save(file, summary)? {
         Some(file) => print(&format!("result: {}\n", file.display())),
         None => Ok(()),

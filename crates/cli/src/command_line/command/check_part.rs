@@ -14,11 +14,11 @@ use crate::command_line::lifeline;
 #[derive(Args)]
 pub struct PartArgs {
     #[command(subcommand)]
-    part: Part,
+    part: CheckPart,
 }
 
 #[derive(Subcommand)]
-enum Part {
+enum CheckPart {
     /// The reference server.
     Server(ServerArgs),
     /// The bare reader.
@@ -81,16 +81,16 @@ impl LoadArgs {
 pub fn part(arguments: PartArgs) -> Result<(), Failure> {
     raise_open_files_limit().map_err(Failure::run_failed)?;
     match arguments.part {
-        Part::Server(arguments) => {
+        CheckPart::Server(arguments) => {
             lifeline::end_with_stdin();
             let first = Duration::from_micros(arguments.first_us);
             let gap = Duration::from_micros(arguments.gap_us);
             server(first, gap, |at| print(&format!("listening on http://{at}\n")))
         }
-        Part::Reader(arguments) => {
+        CheckPart::Reader(arguments) => {
             print(&serde_json::json!(reader(&arguments.load())?).to_string())
         }
-        Part::Client(ClientArgs { load, rate, errors }) => {
+        CheckPart::Client(ClientArgs { load, rate, errors }) => {
             let measured = client(&ClientLoad { load: load.load(), rate, errors })?;
             print(&serde_json::json!(measured).to_string())
         }

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::compare::{Judged, Subject, compare as compare_results, conditions, judgement, subject};
+use crate::compare::{
+    GatedComparison, Subject, compare as compare_results, conditions, judgement, subject,
+};
 use clap::Args;
 use inferometer_analysis::compare::Options;
 use inferometer_report::judgement::{Judgement, Verdict};
@@ -130,12 +132,12 @@ impl CompareArgs {
 
 fn write_files(
     arguments: &CompareArgs,
-    judged: &[Judged],
+    judged: &[GatedComparison],
     judgement: Option<&Judgement>,
 ) -> Result<(), Failure> {
     let mut written = Ok(());
     if let Some(file) = &arguments.junit {
-        let suite = |judged: &Judged| {
+        let suite = |judged: &GatedComparison| {
             junit::of_comparison(&judged.comparison, &judged.gate, &judged.runs, arguments.strict)
         };
         let suites: Vec<_> = judged.iter().map(suite).collect();
@@ -149,7 +151,7 @@ fn write_files(
     }
 }
 
-fn page(judged: &[Judged], judgement: Option<&Judgement>) -> String {
+fn page(judged: &[GatedComparison], judgement: Option<&Judgement>) -> String {
     let parts: Vec<_> =
         judged.iter().map(|judged| (&judged.comparison, judged.gate.as_slice())).collect();
     gate_summary::markdown(&parts, judgement)
@@ -165,7 +167,7 @@ pub fn percent(text: &str) -> Result<f64, String> {
 
 fn show(
     arguments: &CompareArgs,
-    judged: &[Judged],
+    judged: &[GatedComparison],
     judgement: Option<&Judgement>,
 ) -> Result<(), Failure> {
     if arguments.json {
@@ -175,6 +177,6 @@ fn show(
     if arguments.prints_markdown() {
         return print(&page(judged, judgement));
     }
-    let one = |judged: &Judged| difference::text(&judged.comparison, &judged.gate);
+    let one = |judged: &GatedComparison| difference::text(&judged.comparison, &judged.gate);
     print(&judged.iter().map(one).collect::<Vec<_>>().join("\n"))
 }

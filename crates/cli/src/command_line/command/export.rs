@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use crate::export::{FORMATS, Format, Holds, Job, What, columns, format};
+use crate::export::{ExportedRows, FORMATS, Format, Holds, Job, columns, format};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
 use inferometer_store::Store;
@@ -23,7 +23,7 @@ pub struct ExportArgs {
     /// Rows to write: one for each request, for each stream event, or for each pass with all its
     /// metrics [default: requests]
     #[arg(long, value_name = "ROWS")]
-    what: Option<What>,
+    what: Option<ExportedRows>,
     /// Index of the pass to write, for formats that hold one pass; passes of all cells are numbered
     /// from 0
     #[arg(long, value_name = "N")]
@@ -46,7 +46,7 @@ fn formats() -> PossibleValuesParser {
 /// Writes a stored run, or prints the columns that the rows would have.
 pub fn export(arguments: &ExportArgs) -> Result<(), Failure> {
     if arguments.columns {
-        return print(&columns_text(arguments.what.unwrap_or(What::Requests)));
+        return print(&columns_text(arguments.what.unwrap_or(ExportedRows::Requests)));
     }
     let format = format_of(arguments)?;
     let what = rows(format, arguments)?;
@@ -78,7 +78,7 @@ fn format_of(arguments: &ExportArgs) -> Result<&'static Format, Failure> {
 }
 
 /// The requested rows; an error if the format does not have them.
-fn rows(format: &Format, arguments: &ExportArgs) -> Result<What, Failure> {
+fn rows(format: &Format, arguments: &ExportArgs) -> Result<ExportedRows, Failure> {
     let name = format.name;
     let refused = |why: String| Err(Failure::usage(why));
     match (&format.holds, arguments.what, arguments.pass) {
@@ -93,19 +93,20 @@ fn rows(format: &Format, arguments: &ExportArgs) -> Result<What, Failure> {
             refused(format!("--what: {name} has a fixed format without rows"))
         }
         (Holds::Rows(offered), Some(what), None) if !offered.contains(&what) => {
-            let offered: Vec<_> = offered.iter().filter_map(What::to_possible_value).collect();
+            let offered: Vec<_> =
+                offered.iter().filter_map(ExportedRows::to_possible_value).collect();
             let names: Vec<&str> = offered.iter().map(PossibleValue::get_name).collect();
             refused(format!("--what: {name} has only {}", names.join(", ")))
         }
         (Holds::Rows(offered), chosen, None) => {
-            Ok(chosen.or(offered.first().copied()).unwrap_or(What::Requests))
+            Ok(chosen.or(offered.first().copied()).unwrap_or(ExportedRows::Requests))
         }
-        (Holds::OnePass | Holds::WholeRun, None, _) => Ok(What::Requests),
+        (Holds::OnePass | Holds::WholeRun, None, _) => Ok(ExportedRows::Requests),
     }
 }
 
 /// The columns of the rows, one per line.
-fn columns_text(what: What) -> String {
+fn columns_text(what: ExportedRows) -> String {
     let Some((about, fields)) = columns(what) else {
         return "One row for each cell and pass, with every figure of `inferometer list metrics`; each \
                 column has its unit in its name. The header of `--format csv` names them.\n"

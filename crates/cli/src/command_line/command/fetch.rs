@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use clap::Args;
-use inferometer_workload::fetch::{self, Checked, DATA_SETS, DataSet, FetchConfig};
+use inferometer_workload::fetch::{self, ChecksumOrigin, DATA_SETS, DataSet, FetchConfig};
 use inferometer_workload::tokenizer::hub;
 
 use crate::command_line::console::tell;
@@ -55,9 +55,9 @@ fn data_set_line(data_set: &DataSet, config: &FetchConfig, quiet: bool) -> Resul
     };
     let fetched = fetch::fetch(data_set, config, &mut progress).map_err(Failure::run_failed)?;
     let checked = match fetched.checked {
-        Checked::Known => "the known one",
-        Checked::Recorded => "the same as at the first download",
-        Checked::First => {
+        ChecksumOrigin::Known => "the known one",
+        ChecksumOrigin::Recorded => "the same as at the first download",
+        ChecksumOrigin::First => {
             "recorded now and checked from now on, because this program has no known checksum"
         }
     };

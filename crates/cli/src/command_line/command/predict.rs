@@ -7,7 +7,7 @@ use clap::Args;
 use inferometer_analysis::summary::Summary;
 use inferometer_plan::spec::Spec;
 use inferometer_predict::{
-    Against, planned, predict as predict_plan, read_against, refuse_servers, tables,
+    MeasuredRows, planned, predict as predict_plan, read_against, refuse_servers, tables,
 };
 use inferometer_report::{json, terminal};
 use inferometer_run::{judge_ended_early, missed_objectives, too_many_failures};
@@ -129,11 +129,11 @@ pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     let mut keys = arguments.keys()?;
     // Use only the settings for the store and the output, because a prediction has no server.
     Settings::read()?.add_store(plan, &mut keys)?;
-    let spec: Spec = plan_file::merge(plan, keys, plan_file::Place::Flags)?;
+    let spec: Spec = plan_file::merge(plan, keys, plan_file::OverrideOrigin::Flags)?;
     refuse_servers(&spec)?;
     let (model, profile) = (spec.model.clone(), spec.profile.clone());
     let config = config(model.as_deref(), profile.as_deref(), &arguments.engine)?;
-    let against: Option<Against> = match &arguments.against {
+    let against: Option<MeasuredRows> = match &arguments.against {
         None => None,
         Some(name) => Some(
             read_against(name, spec.store.as_deref(), &config)

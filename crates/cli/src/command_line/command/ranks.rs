@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use inferometer_cluster::launcher::{self, Found, Place};
+use inferometer_cluster::launcher::{self, LauncherState, RankPlace};
 use inferometer_cluster::{Introduction, JoinError, Lead, Meeting, Member, Rendezvous, Token};
 use inferometer_plan::Plan;
 use inferometer_plan::spec::{Value, Variant, span};
@@ -56,14 +56,14 @@ fn time(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// If the launcher's variables contradict each other.
-pub fn place() -> Result<Option<Place>, Failure> {
+pub fn place() -> Result<Option<RankPlace>, Failure> {
     match launcher::find(&variable).map_err(Failure::usage)? {
-        Found::Alone => Ok(None),
-        Found::SizeUnknown { note } => {
+        LauncherState::Alone => Ok(None),
+        LauncherState::SizeUnknown { note } => {
             tell(note);
             Ok(None)
         }
-        Found::Among(place) => Ok(Some(place)),
+        LauncherState::Among(place) => Ok(Some(place)),
     }
 }
 
@@ -89,7 +89,7 @@ pub fn only_one(command: &str) -> Result<(), Failure> {
 /// If they cannot meet, or cannot measure the plan together.
 pub fn join(
     flags: &RankFlags,
-    place: &Place,
+    place: &RankPlace,
     plan: &Plan,
     context: &mut Context,
 ) -> Result<(), Failure> {
@@ -127,7 +127,7 @@ pub fn join(
 ///
 /// # Errors
 /// If this rank cannot continue, or the run failed at rank 0.
-pub fn measure_share(flags: &RankFlags, place: &Place, only: &Variant) -> Result<(), Failure> {
+pub fn measure_share(flags: &RankFlags, place: &RankPlace, only: &Variant) -> Result<(), Failure> {
     let (plan, mut context) = resolve(&only.spec, &variable)?;
     context.host = Host { interrupt: interrupt::shared(), ..Host::default() };
     join(flags, place, &plan, &mut context)?;

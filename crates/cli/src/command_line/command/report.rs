@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::compare::{Judged, judgement};
+use crate::compare::{GatedComparison, judgement};
 use crate::report::{Report, by_other_tool};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -122,7 +122,7 @@ fn of_ab(arguments: &ReportArgs, store: &Store, name: &str) -> Result<(), Failur
         false => print(&ab_text(&document, &folder, ""))?,
     }
     let comparison = document.ab.comparison((place.0, &place.1));
-    let judged = [Judged { comparison, gate: document.gate, runs: Default::default() }];
+    let judged = [GatedComparison { comparison, gate: document.gate, runs: Default::default() }];
     judgement(&judged, false).iter().for_each(|judged| tell(&judged.to_string()));
     Ok(())
 }

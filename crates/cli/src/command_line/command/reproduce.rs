@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::bundle::{Bundle, Bundled};
 use crate::compare::{conditions, judgement};
-use crate::reproduce::{Again, Here, NewRun, Reproduced, again, reproduced};
+use crate::reproduce::{LocalSetup, NewRun, RepeatedRun, Reproduced, again, reproduced};
 use clap::{Args, Command, FromArgMatches};
 use inferometer_analysis::compare::Options;
 use inferometer_engine::EngineConfig;
@@ -13,7 +13,7 @@ use inferometer_plan::{Plan, TargetPlan};
 use inferometer_predict::predict as predict_plan;
 use inferometer_report::difference;
 use inferometer_report::judgement::{Judgement, Verdict};
-use inferometer_run::{Clock, Events, Form, Host, Shortfall, Strictness, dry_run, judge};
+use inferometer_run::{Clock, Events, Host, PlanFormat, Shortfall, Strictness, dry_run, judge};
 use inferometer_store::{RunKind, Store};
 use serde::Serialize;
 
@@ -142,7 +142,7 @@ pub fn reproduce(arguments: &ReproduceArgs) -> Result<(), Failure> {
         let out = out.map(|out| if many { out.join(run.id.as_str()) } else { out.clone() });
         Ok(again(&bundle, run, &arguments.here(out)?, &variable)?)
     });
-    let all = all.collect::<Result<Vec<Again>, Failure>>()?;
+    let all = all.collect::<Result<Vec<RepeatedRun>, Failure>>()?;
     if arguments.dry_run {
         return shown(arguments, &bundle, &all);
     }
@@ -174,7 +174,7 @@ pub fn reproduce(arguments: &ReproduceArgs) -> Result<(), Failure> {
 }
 
 impl ReproduceArgs {
-    fn here(&self, out: Option<PathBuf>) -> Result<Here, Failure> {
+    fn here(&self, out: Option<PathBuf>) -> Result<LocalSetup, Failure> {
         let mut keys = given(&self.server)?;
         // Use only the settings that state how the server is reached; the workload is that of the bundle.
         let settings = Settings::read()?;
@@ -184,7 +184,7 @@ impl ReproduceArgs {
                 keys.insert(key.to_owned(), value.clone());
             }
         }
-        Ok(Here {
+        Ok(LocalSetup {
             keys,
             server_command: self.server_command.clone(),
             start_server: self.start_server,
@@ -215,7 +215,7 @@ fn tell_unless(quiet: bool, line: &str) {
 
 /// Measures one run. A failed judgement is returned together with the results, so that these are still shown.
 fn measured(
-    mut again: Again,
+    mut again: RepeatedRun,
     events: &Events,
     host: &Host,
 ) -> Result<(NewRun, Result<(), Failure>), Failure> {
@@ -235,7 +235,7 @@ fn measured(
 }
 
 /// Predicts one run in virtual time.
-fn predicted(again: &Again) -> Result<NewRun, Failure> {
+fn predicted(again: &RepeatedRun) -> Result<NewRun, Failure> {
     interrupt::handle_signals();
     let config = engine(&again.plan)?;
     let prediction = predict_plan(&again.plan, &again.context, &config, None)?;
@@ -272,14 +272,15 @@ fn keep_note(arguments: &ReproduceArgs, of: &str, new: &NewRun) -> Result<(), Fa
 }
 
 /// Prints what would be measured. As JSON it is one document; for several runs it contains a list.
-fn shown(arguments: &ReproduceArgs, bundle: &Bundle, all: &[Again]) -> Result<(), Failure> {
+fn shown(arguments: &ReproduceArgs, bundle: &Bundle, all: &[RepeatedRun]) -> Result<(), Failure> {
     let clock = |run: &Bundled| match run.kind {
         RunKind::Predicted => Clock::Virtual,
         _ => Clock::Real,
     };
     let runs = || bundle.runs.iter().zip(all);
     if arguments.json {
-        let each = runs().map(|(run, again)| Ok(dry_run(&again.plan, Form::Json, clock(run))?));
+        let each =
+            runs().map(|(run, again)| Ok(dry_run(&again.plan, PlanFormat::Json, clock(run))?));
         let each = each.collect::<Result<Vec<String>, Failure>>()?;
         return print(&match each.as_slice() {
             [one] => one.clone(),
@@ -291,7 +292,7 @@ fn shown(arguments: &ReproduceArgs, bundle: &Bundle, all: &[Again]) -> Result<()
         if let Some(launch) = &again.plan.launch {
             print(&format!("# starts the server: {}\n", launch.command.join(" ")))?;
         }
-        print(&dry_run(&again.plan, Form::Toml, clock(run))?)?;
+        print(&dry_run(&again.plan, PlanFormat::Toml, clock(run))?)?;
     }
     Ok(())
 }

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use crate::plan_file::{self, MultiTarget};
 use inferometer_analysis::summary::Summary;
-use inferometer_cluster::launcher::Place;
+use inferometer_cluster::launcher::RankPlace;
 use inferometer_plan::spec::{Spec, Variant};
 use inferometer_report::judgement::{Judgement, Verdict};
 use inferometer_report::{comparison, json, junit, terminal};
 use inferometer_run::resume::{EarlierGroup, EarlierRun, GROUP};
 use inferometer_run::{
-    Clock, Events, Finished, FinishedGroup, Form, Group, Host, dry_run, judge, resolve,
+    Clock, Events, Finished, FinishedGroup, Group, Host, PlanFormat, dry_run, judge, resolve,
     search_text, sweep_text, variants,
 };
 use serde_json::{Map, Value};
@@ -74,7 +74,7 @@ pub fn run_applied(
         tui::check()?;
     }
     let (spec, multi) =
-        plan_file::merge_multi_target(arguments.plan(), keys, plan_file::Place::Flags)?;
+        plan_file::merge_multi_target(arguments.plan(), keys, plan_file::OverrideOrigin::Flags)?;
     // The plan may state the store that contains its runs.
     let store = store_of(spec.store.as_deref());
     let group = group.map(|name| EarlierGroup::find(store, name)).transpose()?;
@@ -122,7 +122,7 @@ fn measure(
 
 /// The measured runs, and their failures. Each failure has the name of its server, which is empty if there is only one.
 #[derive(Default)]
-pub(super) struct Measured {
+pub(super) struct MeasuredRuns {
     pub runs: Vec<Summary>,
     pub failures: Vec<(String, Failure)>,
 }
@@ -133,8 +133,8 @@ fn measure_variants(
     multi: &MultiTarget,
     (earlier, group): (Option<&EarlierRun>, Option<EarlierGroup>),
     origins: &Origins,
-    place: Option<&Place>,
-) -> Result<Measured, Failure> {
+    place: Option<&RankPlace>,
+) -> Result<MeasuredRuns, Failure> {
     let is_group = earlier.is_none() && (variants.len() > 1 || multi.rounds > 1);
     // With several runs, ask no questions, because nobody may be present when the later ones begin.
     let view = View { ask: arguments.view().ask && !is_group, ..arguments.view() };
@@ -170,11 +170,11 @@ fn only_one_server() -> Failure {
 fn measure_one(
     arguments: &RunArgs,
     only: &Variant,
-    (earlier, place): (Option<&EarlierRun>, Option<&Place>),
+    (earlier, place): (Option<&EarlierRun>, Option<&RankPlace>),
     events: &Events,
     host: Host,
     origins: &Origins,
-) -> Result<Measured, Failure> {
+) -> Result<MeasuredRuns, Failure> {
     let (plan, mut context) = resolve(&only.spec, &variable)?;
     context.host = host;
     if let Some(earlier) = earlier {
@@ -183,7 +183,7 @@ fn measure_one(
     }
     if arguments.dry_run {
         let plan = dry_run(&plan, form(arguments), Clock::Real)?;
-        return print(&origins.shown_with(plan)).map(|()| Measured::default());
+        return print(&origins.shown_with(plan)).map(|()| MeasuredRuns::default());
     }
     if let Some(place) = place {
         ranks::join(&arguments.ranks, place, &plan, &mut context)?;
@@ -202,7 +202,7 @@ fn measure_one(
     print(&text)?;
     let judged = judge(&plan, &context, &finished, arguments.strictness());
     let failures = judged.err().map(|why| (String::new(), why.into()));
-    Ok(Measured { runs: vec![finished.summary], failures: failures.into_iter().collect() })
+    Ok(MeasuredRuns { runs: vec![finished.summary], failures: failures.into_iter().collect() })
 }
 
 /// Writes the verdicts on objectives and runs if requested. If all objectives are met, prints that as the last line.
@@ -213,11 +213,11 @@ fn measure_one(
 /// The most serious failure.
 pub(super) fn conclude(
     arguments: &RunArgs,
-    measured: Result<Measured, Failure>,
+    measured: Result<MeasuredRuns, Failure>,
 ) -> Result<(), Failure> {
-    let Measured { runs, failures } = measured.unwrap_or_else(|failure| Measured {
+    let MeasuredRuns { runs, failures } = measured.unwrap_or_else(|failure| MeasuredRuns {
         failures: vec![(String::new(), failure)],
-        ..Measured::default()
+        ..MeasuredRuns::default()
     });
     let plan = arguments.plan();
     let failures: Vec<_> =
@@ -287,8 +287,8 @@ fn places(finished: &Finished, store: &Path) -> String {
     )
 }
 
-pub(super) fn form(arguments: &RunArgs) -> Form {
-    if arguments.json { Form::Json } else { Form::Toml }
+pub(super) fn form(arguments: &RunArgs) -> PlanFormat {
+    if arguments.json { PlanFormat::Json } else { PlanFormat::Toml }
 }
 
 /// Opens the address of `--metrics-listen`, where Prometheus reads live figures. This happens before the first request,
@@ -305,7 +305,7 @@ fn measure_group(
     group: Group,
     events: &Events,
     origins: &Origins,
-) -> Result<Measured, Failure> {
+) -> Result<MeasuredRuns, Failure> {
     if arguments.dry_run {
         if !arguments.json {
             let (servers, rounds) = (group.members().len(), group.rounds());
@@ -319,12 +319,12 @@ fn measure_group(
             let plan = dry_run(&member.plan, form(arguments), Clock::Real)?;
             print(&origins.shown_with(plan))
         })?;
-        return Ok(Measured::default());
+        return Ok(MeasuredRuns::default());
     }
     let finished = group.run(events, arguments.strictness())?;
     print(&group_text(arguments, &finished))?;
     let failures = finished.failures.into_iter().map(|(name, error)| (name, error.into()));
-    Ok(Measured { failures: failures.collect(), runs: finished.comparison.runs })
+    Ok(MeasuredRuns { failures: failures.collect(), runs: finished.comparison.runs })
 }
 
 fn group_text(

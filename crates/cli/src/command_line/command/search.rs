@@ -11,14 +11,14 @@ use inferometer_plan::spec::Spec;
 use inferometer_predict::{check_plan, expected_answers, search as predict_search};
 use inferometer_report::{json, terminal};
 use inferometer_run::{
-    Clock, Learned, dry_run, judge_results, resolve, resolve_with, search_text, sweep_text,
+    Clock, PlanInputs, dry_run, judge_results, resolve, resolve_with, search_text, sweep_text,
 };
 use inferometer_store::Store;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::engine_flags::{EngineFlags, config};
-use super::run::{Measured, conclude, form, run_applied, run_with};
+use super::run::{MeasuredRuns, conclude, form, run_applied, run_with};
 use super::run_flags::{RunArgs, given};
 use super::settings::{Applied, Settings};
 use crate::command_line::console::{screen, tell, variable};
@@ -107,8 +107,11 @@ pub fn search(mut arguments: SearchArgs) -> Result<(), Failure> {
     }
     let Applied { mut keys, origins } =
         settings.apply(arguments.run.plan(), keys, &arguments.run, None)?;
-    let (spec, multi) =
-        plan_file::merge_multi_target(arguments.run.plan(), keys.clone(), plan_file::Place::Flags)?;
+    let (spec, multi) = plan_file::merge_multi_target(
+        arguments.run.plan(),
+        keys.clone(),
+        plan_file::OverrideOrigin::Flags,
+    )?;
     let is_one = multi.targets.is_empty();
     if arguments.predict {
         if !is_one || arguments.bracket_from.is_some() {
@@ -151,7 +154,7 @@ pub(super) fn in_virtual_time(
     spec: &Spec,
     run: &RunArgs,
     engine: &EngineFlags,
-) -> Result<Measured, Failure> {
+) -> Result<MeasuredRuns, Failure> {
     if run.metrics_listen.is_some() {
         return Err(Failure::usage(
             "--metrics-listen: with --predict there is no run in progress to scrape; leave it out",
@@ -168,12 +171,13 @@ pub(super) fn in_virtual_time(
             [server]",
         ));
     }
-    let learned = Learned { engine_flags: engine.given(), ..Learned::default() };
+    let learned = PlanInputs { engine_flags: engine.given(), ..PlanInputs::default() };
     let (plan, context) = resolve_with(spec, learned, &variable)?;
     let config = config(spec.model.as_deref(), spec.profile.as_deref(), engine)?;
     if run.dry_run && plan.chooses_loads() {
         check_plan(&plan)?;
-        return print(&dry_run(&plan, form(run), Clock::Virtual)?).map(|()| Measured::default());
+        return print(&dry_run(&plan, form(run), Clock::Virtual)?)
+            .map(|()| MeasuredRuns::default());
     }
     let found = predict_search(&plan, &context, &config)?;
     if !run.quiet {
@@ -196,7 +200,7 @@ pub(super) fn in_virtual_time(
     // The results are judged as in `run`.
     let judged = judge_results(summary, plan.max_failures, run.strictness());
     let failures = judged.err().map(|why| (String::new(), why.into()));
-    Ok(Measured { failures: failures.into_iter().collect(), runs: vec![found.summary] })
+    Ok(MeasuredRuns { failures: failures.into_iter().collect(), runs: vec![found.summary] })
 }
 
 /// The predicted answers of a search with the embedded engine. Nothing is stored.

@@ -90,7 +90,7 @@ pub fn sweep(mut arguments: SweepArgs) -> Result<(), Failure> {
     }
     let Applied { keys, origins } = settings.apply(run.plan(), keys, run, None)?;
     if *predict {
-        let place = plan_file::Place::Flags;
+        let place = plan_file::OverrideOrigin::Flags;
         let (spec, multi) = plan_file::merge_multi_target(run.plan(), keys, place)?;
         if !multi.targets.is_empty() {
             return Err(Failure::usage(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use clap::Args;
-use inferometer_http::pages::{Access, ServeError, serve};
+use inferometer_http::pages::{ReaderAccess, ServeError, serve};
 use inferometer_store::{Store, StoreError};
 use inferometer_web::Site;
 
@@ -57,9 +57,9 @@ pub fn web(arguments: &WebArgs) -> Result<(), Failure> {
     let given = std::env::var(&arguments.token_env).ok().filter(|token| !token.is_empty());
     let given = given.map(|token| (arguments.token_env.as_str(), token));
     let was_given = given.is_some();
-    let access = Access::for_address(arguments.listen, given).map_err(Failure::usage)?;
+    let access = ReaderAccess::for_address(arguments.listen, given).map_err(Failure::usage)?;
     let token = match &access {
-        Access::Token(token) if !was_given => Some(token.clone()),
+        ReaderAccess::Token(token) if !was_given => Some(token.clone()),
         _ => None,
     };
     if arguments.until_stdin_closes {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
-use inferometer_http::pages::{Access, Pages, RequestTarget, Response, serve};
+use inferometer_http::pages::{Pages, ReaderAccess, RequestTarget, Response, serve};
 use inferometer_http::prometheus::CONTENT_TYPE;
 use inferometer_net::Waker;
 use inferometer_net::thread::spawn;
@@ -45,7 +45,8 @@ impl Exposed {
     /// If the server cannot listen on the address.
     pub fn open(asked: SocketAddr, live: LiveState) -> Result<Self, Failure> {
         // The metrics contain no secrets, so anybody who can reach the address may read them.
-        let access = if asked.ip().is_loopback() { Access::Loopback } else { Access::Everybody };
+        let access =
+            if asked.ip().is_loopback() { ReaderAccess::Loopback } else { ReaderAccess::Everybody };
         let (listening, listens) = channel();
         let refused = listening.clone();
         let thread = spawn(move || {

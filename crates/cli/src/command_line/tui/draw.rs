@@ -6,7 +6,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Gauge, Paragraph, Sparkline, Wrap};
 
-use super::view::{Spread, View};
+use super::view::{DistributionView, View};
 
 /// Colours that colour-blind readers can distinguish. Every chart also has a title.
 const THROUGHPUT: Color = Color::Cyan;
@@ -89,7 +89,7 @@ fn draw_rate(frame: &mut Frame<'_>, view: &View, area: Rect) {
     frame.render_widget(line, area);
 }
 
-fn draw_spread(frame: &mut Frame<'_>, spread: &Spread, area: Rect, colour: Color) {
+fn draw_spread(frame: &mut Frame<'_>, spread: &DistributionView, area: Rect, colour: Color) {
     let block = on_axis(Block::bordered().title(spread.title.as_str()), &spread.ends);
     // Stretch the columns to the width of the frame, whose corners state the ends of the axis.
     let (room, columns) = (usize::from(block.inner(area).width), &spread.columns);

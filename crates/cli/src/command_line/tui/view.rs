@@ -44,7 +44,7 @@ pub struct View {
     /// Requests in flight.
     pub in_flight: u64,
     /// The distributions of latencies.
-    pub spreads: Vec<Spread>,
+    pub spreads: Vec<DistributionView>,
     /// The number of failures for each outcome.
     pub failed: Vec<String>,
     /// Metrics of the server and of the cards.
@@ -53,7 +53,7 @@ pub struct View {
 
 /// A distribution.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Spread {
+pub struct DistributionView {
     /// Its name and percentiles.
     pub title: String,
     /// The number of values in each column of a logarithmic axis.
@@ -76,7 +76,7 @@ impl Watcher {
         let line = |text: &str| visible::line(text).into_owned();
         let title = state.run.as_ref().map(|run| line(&run.title)).unwrap_or_default();
         let Some(pass) = &state.pass else {
-            let spreads = SoFar::default().drawn().map(|_| Spread::default()).collect();
+            let spreads = SoFar::default().drawn().map(|_| DistributionView::default()).collect();
             return View { title, spreads, ..View::default() };
         };
         let passes = (pass.number, state.passes());
@@ -134,9 +134,12 @@ fn done(pass: &LivePass, counts: LiveCounts, now: Nanos) -> (f64, String) {
 const WIDEST: f64 = 1e4;
 
 /// A distribution from its first percentile to its maximum.
-fn spread(name: &str, spans: &Histogram) -> Spread {
+fn spread(name: &str, spans: &Histogram) -> DistributionView {
     if spans.count() == 0 {
-        return Spread { title: format!("{name}: none yet"), ..Spread::default() };
+        return DistributionView {
+            title: format!("{name}: none yet"),
+            ..DistributionView::default()
+        };
     }
     let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|q| ms(spans.quantile(q)));
     let to = spans.max().as_secs_f64().max(1e-9) * 1.05;
@@ -151,7 +154,7 @@ fn spread(name: &str, spans: &Histogram) -> Spread {
     let below = |at: u32| if at == 0 { 0 } else { up_to(at) };
     let columns = (0..COLUMNS).map(|at| up_to(at + 1).saturating_sub(below(at)));
     let ends = [from, to].map(|end| format!("{} ms", ms(Duration::from_secs_f64(end))));
-    Spread { title, columns: columns.collect(), ends }
+    DistributionView { title, columns: columns.collect(), ends }
 }
 
 fn ms(span: Duration) -> String {
@@ -210,7 +213,7 @@ mod tests {
         assert!(view.spreads[1].title.starts_with("ITL ms: p50 5"), "{:?}", view.spreads[1]);
         let none =
             Events::none().live().look(|state| Watcher::default().look(state, Duration::ZERO));
-        assert!(none.spreads.iter().all(|spread| *spread == Spread::default()));
+        assert!(none.spreads.iter().all(|spread| *spread == DistributionView::default()));
         assert_eq!(View { spreads: Vec::new(), ..none }, View::default());
     }
 

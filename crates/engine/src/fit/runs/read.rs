@@ -18,7 +18,7 @@ use crate::weights::Weights;
 
 /// A row of the CSV file. `docs/engine-model.md` describes the columns.
 #[derive(Deserialize)]
-struct Line {
+struct CsvRow {
     #[serde(default)]
     set: String,
     engine: Option<String>,
@@ -142,7 +142,7 @@ pub fn parse_runs(
         let record = record.map_err(|error| malformed(error.to_string()))?;
         let place = record.position().map_or(0, csv::Position::line);
         let at = |why: &dyn std::fmt::Display| malformed(format!("line {place}: {why}"));
-        let line: Line = record.deserialize(Some(&headers)).map_err(|error| at(&error))?;
+        let line: CsvRow = record.deserialize(Some(&headers)).map_err(|error| at(&error))?;
         runs.push(line.run(start, details_of).map_err(|why| at(&why))?);
     }
     if runs.is_empty() {
@@ -151,7 +151,7 @@ pub fn parse_runs(
     Ok(runs)
 }
 
-impl Line {
+impl CsvRow {
     fn run(
         self,
         start: Option<&EngineConfig>,

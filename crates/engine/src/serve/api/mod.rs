@@ -138,12 +138,17 @@ pub(super) struct Job {
     /// The seed of the output text.
     pub(super) seed: u64,
     /// Formats the response.
-    pub(super) form: Box<dyn Form>,
+    pub(super) form: Box<dyn ResponseFormat>,
 }
 
 impl Job {
     /// A job whose output has the requested length, or a shorter one if its text ends before.
-    fn new(host: &Host, prompt: &Prompt, options: OutputOptions, form: Box<dyn Form>) -> Self {
+    fn new(
+        host: &Host,
+        prompt: &Prompt,
+        options: OutputOptions,
+        form: Box<dyn ResponseFormat>,
+    ) -> Self {
         let seed = seed(&prompt.key);
         let natural_length = host.end_of_text_within.filter(|_| !options.ignore_eos);
         let natural_length =
@@ -207,7 +212,7 @@ pub(super) struct Output<'a> {
 }
 
 /// The format of a response. Each event of a stream is sent as one HTTP chunk.
-pub(super) trait Form {
+pub(super) trait ResponseFormat {
     /// The prefix of the request's id.
     fn id_prefix(&self) -> &'static str;
     /// The content type of a stream.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::body::Body;
-use super::{Form, Host, Job, Output, OutputOptions, Prompt, Reply, sse};
+use super::{Host, Job, Output, OutputOptions, Prompt, Reply, ResponseFormat, sse};
 
 /// The default output length of completions, in tokens.
 const DEFAULT_MAX_TOKENS: u32 = 16;
@@ -102,7 +102,7 @@ fn usage(output: &Output<'_>) -> Value {
 
 const DONE: &[u8] = b"data: [DONE]\n\n";
 
-impl Form for OpenAi {
+impl ResponseFormat for OpenAi {
     fn id_prefix(&self) -> &'static str {
         match self.kind {
             Kind::Completions => "cmpl-",

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::body::Body;
-use super::{Form, Host, Job, Output, OutputOptions, Prompt, Reply, sse};
+use super::{Host, Job, Output, OutputOptions, Prompt, Reply, ResponseFormat, sse};
 
 /// The default output length, in tokens.
 const DEFAULT_MAX_NEW_TOKENS: u32 = 20;
@@ -64,7 +64,7 @@ struct Tgi {
     details: bool,
 }
 
-impl Form for Tgi {
+impl ResponseFormat for Tgi {
     fn id_prefix(&self) -> &'static str {
         "tgi-"
     }

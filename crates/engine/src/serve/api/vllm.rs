@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::body::Body;
-use super::{Form, Host, Job, Output, OutputOptions, Reply};
+use super::{Host, Job, Output, OutputOptions, Reply, ResponseFormat};
 
 /// The default output length, in tokens.
 const DEFAULT_MAX_TOKENS: u32 = 16;
@@ -27,7 +27,7 @@ struct Native {
     prompt: String,
 }
 
-impl Form for Native {
+impl ResponseFormat for Native {
     fn id_prefix(&self) -> &'static str {
         "generate-"
     }

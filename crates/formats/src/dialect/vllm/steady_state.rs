@@ -4,7 +4,7 @@
 use serde_json::{Value as Json, json};
 
 use super::{Figures, Request};
-use crate::dialect::layout::{Line, Value, count, figure, number, section};
+use crate::dialect::layout::{TableLine, Value, count, figure, number, section};
 use crate::dialect::numbers::Numbers;
 use crate::dialect::selection::SteadyStateWindow;
 
@@ -108,7 +108,7 @@ impl SteadyState {
     }
 
     /// Returns the figures as lines of the tool's table.
-    pub(crate) fn lines(&self, percentiles: &[f64]) -> Vec<Line> {
+    pub(crate) fn lines(&self, percentiles: &[f64]) -> Vec<TableLine> {
         let key = |name: &str| format!("steady_state.{name}");
         let words = |label: &str, name: &str, words| figure(label, &key(name), Value::Words(words));
         let SteadyStateWindow { most_in_flight, threshold, .. } = self.window;

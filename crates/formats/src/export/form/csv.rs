@@ -5,7 +5,7 @@ use std::io::Write;
 
 use inferometer_model::visible;
 
-use super::{Form, check};
+use super::{RowWriter, check};
 use crate::export::error::ExportError;
 use crate::export::value::{Field, Value};
 
@@ -34,7 +34,7 @@ impl<W: Write> Csv<W> {
     }
 }
 
-impl<W: Write> Form for Csv<W> {
+impl<W: Write> RowWriter for Csv<W> {
     fn row(&mut self, values: &[Value<'_>]) -> Result<(), ExportError> {
         self.rows += 1;
         check(self.rows, &self.fields, values)?;

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde_json::{Map, Value as Any};
 
-use super::{Form, check};
+use super::{RowWriter, check};
 use crate::export::error::ExportError;
 use crate::export::value::{Field, Value};
 
@@ -21,7 +21,7 @@ impl<W: Write> JsonLines<W> {
     }
 }
 
-impl<W: Write> Form for JsonLines<W> {
+impl<W: Write> RowWriter for JsonLines<W> {
     fn row(&mut self, values: &[Value<'_>]) -> Result<(), ExportError> {
         let row = self.rows.object(values)?;
         Ok(writeln!(self.rows.out, "{row}")?)
@@ -55,7 +55,7 @@ impl<W: Write> Json<W> {
     }
 }
 
-impl<W: Write> Form for Json<W> {
+impl<W: Write> RowWriter for Json<W> {
     fn row(&mut self, values: &[Value<'_>]) -> Result<(), ExportError> {
         let row = self.rows.object(values)?;
         let before = if self.rows.count > 1 { "," } else { "" };

@@ -12,7 +12,7 @@ pub use json::{Json, JsonLines};
 pub use parquet::Parquet;
 
 /// A writer of rows in one file format.
-pub trait Form {
+pub trait RowWriter {
     /// Writes a row. It has one value for each field, in the order of the fields.
     ///
     /// # Errors

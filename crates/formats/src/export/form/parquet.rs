@@ -11,7 +11,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
-use super::{Form, check};
+use super::{RowWriter, check};
 use crate::export::error::ExportError;
 use crate::export::value::{Field, Kind, Presence, Value};
 
@@ -60,7 +60,7 @@ impl<W: Write + Send> Parquet<W> {
     }
 }
 
-impl<W: Write + Send> Form for Parquet<W> {
+impl<W: Write + Send> RowWriter for Parquet<W> {
     fn row(&mut self, values: &[Value<'_>]) -> Result<(), ExportError> {
         self.rows += 1;
         check(self.rows, &self.fields, values)?;

@@ -1,7 +1,7 @@
 //! Imports the log of a text-block client as a run. Each logged block becomes a cell with one closed-loop pass.
 //! Totals are computed from the logged rates and durations.
 
-use inferometer_analysis::blocks::{BlockFigures, Keeping};
+use inferometer_analysis::blocks::{BlockFigures, LengthFigures};
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::fold::PassFold;
 use inferometer_analysis::imported::Stated;
@@ -121,6 +121,6 @@ fn figures(block: &LoggedBlock) -> BlockFigures {
             .iter()
             .find(|(name, _)| name.starts_with("tokens-speed-per-request/second"))
             .map(|(_, value)| *value),
-        keeping: Keeping::default(),
+        keeping: LengthFigures::default(),
     }
 }

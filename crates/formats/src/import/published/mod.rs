@@ -4,7 +4,9 @@ mod log;
 mod script;
 mod tables;
 
-use inferometer_analysis::table_import::{Place, engine_in_prose, logged_blocks, published_tables};
+use inferometer_analysis::table_import::{
+    HeadingFacts, engine_in_prose, logged_blocks, published_tables,
+};
 use inferometer_model::target::Target;
 
 use crate::import::error::ImportError;
@@ -34,7 +36,7 @@ pub(crate) struct Page<'a> {
 
 /// Returns the target, as far as headings and text name it. If only the text names the engine, also returns
 /// the number of that line.
-fn target(page: &Page<'_>, place: &Place) -> (Target, Option<usize>) {
+fn target(page: &Page<'_>, place: &HeadingFacts) -> (Target, Option<usize>) {
     let prose = engine_in_prose(page.text).filter(|_| place.engine.is_none());
     let engine = place.engine.clone().or(prose.map(|(name, _)| name.to_owned()));
     let card = place.card.clone().map(|card| ("card".to_owned(), card));

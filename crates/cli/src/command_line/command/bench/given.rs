@@ -8,9 +8,9 @@ use crate::other_tools::vllm::{Answer, FLAGS, Flag, Values};
 
 /// The values of each given flag, by its name with dashes; empty for switches.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Given(BTreeMap<&'static str, Vec<String>>);
+pub struct GivenFlags(BTreeMap<&'static str, Vec<String>>);
 
-impl Given {
+impl GivenFlags {
     /// The values of a flag, if it was given.
     pub fn values(&self, name: &str) -> Option<&[String]> {
         debug_assert!(FLAGS.iter().any(|flag| flag.name == name), "{name} is not in the table");
@@ -47,7 +47,7 @@ fn argument(flag: &'static Flag) -> Arg {
     }
 }
 
-impl clap::Args for Given {
+impl clap::Args for GivenFlags {
     fn augment_args(command: Command) -> Command {
         let command = command.next_help_heading("Flags of vllm bench serve");
         FLAGS.iter().fold(command, |command, flag| command.arg(argument(flag)))
@@ -58,7 +58,7 @@ impl clap::Args for Given {
     }
 }
 
-impl FromArgMatches for Given {
+impl FromArgMatches for GivenFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let values = |flag: &'static Flag| match flag.values {
             Values::None => matches.get_flag(flag.id).then(Vec::new),

@@ -16,7 +16,7 @@ use crate::serving_results::Seen;
 
 /// What is printed and saved.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct ServingOutput {
     selection: ServingSelection,
     arrivals: Arrivals,
     backend: String,
@@ -46,7 +46,7 @@ struct File {
 const DETAILS: [&str; 7] =
     ["input_lens", "output_lens", "start_times", "ttfts", "itls", "generated_texts", "errors"];
 
-impl Outcome {
+impl ServingOutput {
     /// Reads the flags.
     pub fn of(reader: &mut Reader<'_>, arrivals: Arrivals, requests: u32) -> Self {
         let text = |flag| reader.text(flag).map(str::to_owned);

@@ -3,11 +3,11 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use super::given::Given;
+use super::given::GivenFlags;
 
 /// The flags, with the mistakes and notes so far.
 pub struct Reader<'a> {
-    given: &'a Given,
+    given: &'a GivenFlags,
     /// The mistakes, each with its flag.
     pub mistakes: Vec<String>,
     /// Differences from vLLM.
@@ -15,12 +15,12 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(given: &'a Given) -> Self {
+    pub fn new(given: &'a GivenFlags) -> Self {
         Self { given, mistakes: Vec::new(), notes: Vec::new() }
     }
 
     /// The given flags.
-    pub fn given(&self) -> &'a Given {
+    pub fn given(&self) -> &'a GivenFlags {
         self.given
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::given::Given;
+use super::given::GivenFlags;
 use super::reader::Reader;
 
 /// The names of a vLLM backend, the dialect of this program, and the request path.
@@ -32,7 +32,7 @@ pub fn is_chat(backend: &str) -> bool {
 pub const DEFAULT: &str = "http://127.0.0.1:8000";
 
 /// Whether a flag names the server.
-pub fn is_named(given: &Given) -> bool {
+pub fn is_named(given: &GivenFlags) -> bool {
     ["--base-url", "--host", "--port"].iter().any(|flag| given.values(flag).is_some())
 }
 

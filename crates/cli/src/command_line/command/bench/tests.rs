@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use clap::{Args, Command, FromArgMatches};
 use serde_json::{Map, Value, json};
 
-use super::given::Given;
+use super::given::GivenFlags;
 use super::translate::{Translated, translate};
 use crate::other_tools::vllm::{Answer, FLAGS, Values};
 
-fn given(arguments: &str) -> Given {
+fn given(arguments: &str) -> GivenFlags {
     let words = std::iter::once("serve".to_owned()).chain(words(arguments));
-    let command = Given::augment_args(Command::new("serve"));
+    let command = GivenFlags::augment_args(Command::new("serve"));
     let matches = command.try_get_matches_from(words).unwrap_or_else(|error| panic!("{error}"));
-    Given::from_arg_matches(&matches).expect("flags")
+    GivenFlags::from_arg_matches(&matches).expect("flags")
 }
 
 /// Words as a shell splits them, with single quotes.

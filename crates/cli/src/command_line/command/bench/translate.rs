@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::given::Given;
+use super::given::GivenFlags;
 use super::load;
-use super::outcome::Outcome;
+use super::outcome::ServingOutput;
 use super::reader::Reader;
 use super::target as server;
 use super::workload::{self, DataSet};
@@ -16,7 +16,7 @@ pub struct Translated {
     /// The keys of a plan.
     pub keys: Map<String, Value>,
     /// The handling of the results.
-    pub outcome: Outcome,
+    pub outcome: ServingOutput,
     /// Differences from vLLM, as notes for users.
     pub notes: Vec<String>,
 }
@@ -28,7 +28,7 @@ const REQUESTS: u32 = 1_000;
 ///
 /// # Errors
 /// Every mistake, with its flag.
-pub fn translate(given: &Given, target: Option<&str>) -> Result<Translated, Vec<String>> {
+pub fn translate(given: &GivenFlags, target: Option<&str>) -> Result<Translated, Vec<String>> {
     let mut reader = Reader::new(given);
     let mut keys = Map::new();
     let dataset = DataSet::of(&mut reader);
@@ -56,7 +56,7 @@ pub fn translate(given: &Given, target: Option<&str>) -> Result<Translated, Vec<
     if reader.has("--reset-prefix-cache") {
         keys.insert("reset_prefix_cache".to_owned(), true.into());
     }
-    let outcome = Outcome::of(&mut reader, arrivals, asked);
+    let outcome = ServingOutput::of(&mut reader, arrivals, asked);
     keys.extend(outcome.goodput_key());
     match reader.mistakes.is_empty() {
         true => Ok(Translated { keys, outcome, notes: reader.notes }),

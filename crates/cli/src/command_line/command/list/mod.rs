@@ -22,7 +22,7 @@ use crate::command_line::exit::{Failure, print};
 pub struct ListArgs {
     /// What to list [default: what can be listed]
     #[arg(value_name = "WHAT")]
-    what: Option<What>,
+    what: Option<ListTopic>,
     /// Names of the entries to print [default: all]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
@@ -30,7 +30,7 @@ pub struct ListArgs {
 
 /// What can be listed.
 #[derive(Clone, Copy, ValueEnum)]
-enum What {
+enum ListTopic {
     /// Cards of the embedded engine, for --card
     Cards,
     /// APIs of servers, for --dialect
@@ -54,20 +54,20 @@ pub fn list(arguments: &ListArgs) -> Result<(), Failure> {
     let names = &arguments.names;
     let Some(what) = arguments.what else { return print(&overview()) };
     print(&match what {
-        What::Cards => cards::cards(names)?,
-        What::Dialects => dialects::dialects(names)?,
-        What::Findings => findings::findings(names)?,
-        What::Metrics => metrics::metrics(names)?,
-        What::Models => models::models(names)?,
-        What::Presets => presets::presets(names)?,
-        What::Profiles => profiles::profiles(names)?,
-        What::Scenarios => scenarios::scenarios(names)?,
+        ListTopic::Cards => cards::cards(names)?,
+        ListTopic::Dialects => dialects::dialects(names)?,
+        ListTopic::Findings => findings::findings(names)?,
+        ListTopic::Metrics => metrics::metrics(names)?,
+        ListTopic::Models => models::models(names)?,
+        ListTopic::Presets => presets::presets(names)?,
+        ListTopic::Profiles => profiles::profiles(names)?,
+        ListTopic::Scenarios => scenarios::scenarios(names)?,
     })
 }
 
 /// What can be listed, one per line.
 fn overview() -> String {
-    let values = What::value_variants().iter().filter_map(What::to_possible_value);
+    let values = ListTopic::value_variants().iter().filter_map(ListTopic::to_possible_value);
     let line = |value: PossibleValue| {
         let about = value.get_help().map(ToString::to_string).unwrap_or_default();
         format!("inferometer list {:<10} {about}\n", value.get_name())
@@ -79,7 +79,7 @@ fn overview() -> String {
 /// commands before.
 pub fn with_list(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let first = arguments.get(1).and_then(|word| word.to_str());
-    if first.is_some_and(|word| What::from_str(word, false).is_ok()) {
+    if first.is_some_and(|word| ListTopic::from_str(word, false).is_ok()) {
         arguments.insert(1, "list".into());
     }
     arguments

@@ -1,4 +1,4 @@
-//! The applications of `run --scenario`, with their definitions.
+//! `list scenarios`: the scenarios of `run --scenario`, each with the plan keys that it sets.
 
 use std::fmt::Write as _;
 
