@@ -92,7 +92,7 @@ impl Recording {
     }
 
     /// The last offset, in seconds.
-    pub(crate) fn span_s(&self) -> f64 {
+    pub fn span_s(&self) -> f64 {
         self.offsets.last().map_or(0.0, |last| last.seconds_after(Nanos::ZERO))
     }
 }

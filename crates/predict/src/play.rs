@@ -31,7 +31,7 @@ pub(crate) struct PlayedPass {
     pub(crate) cell: CellPlan,
     pub(crate) pass: PassPlan,
     pub(crate) records: Vec<Record>,
-    pub(crate) repeatable: Repeatable,
+    pub(crate) repeatable: Option<Repeatable>,
 }
 
 /// A simulated plan.
@@ -206,7 +206,7 @@ impl SimulatedPlan<'_> {
         let place = PassContext { cell, pass: &pass, number, streamed: plan.sampling.stream };
         let engine = Engine::new(config.clone()).map_err(PredictError::plan)?;
         let mut engine = engine.with_noise_of(self.noise.take());
-        let mut first = FirstRequests::default();
+        let mut first = FirstRequests::of(config, &pass);
         // The seed is that of the first repeat of a run.
         let mut load = load_model(&pass, pass.seed(plan.seed, cell, 1));
         let mut play = |asked: &mut dyn Iterator<Item = EngineRequest>| {
@@ -240,7 +240,7 @@ impl SimulatedPlan<'_> {
             let finding = Finding::of(code::ITL_IS_A_MEAN, message);
             self.findings.push(finding.at(format!("{cell}, {pass}")));
         }
-        let repeatable = Repeatable::new(config, &pass, first);
+        let repeatable = Repeatable::new(config, &pass, first, &records);
         self.passes.push(PlayedPass { cell, pass, records, repeatable });
         Ok(())
     }

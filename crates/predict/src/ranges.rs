@@ -29,7 +29,7 @@ pub(crate) enum LoadKind {
     OneAtATime,
     /// The client limits the requests in flight, to two or more.
     Limited,
-    /// Requests are sent at times of their own. The rate in requests per second, if it is constant.
+    /// Requests are sent at times of their own. The rate in requests per second, if it is constant or recorded.
     Open { rate: Option<f64> },
 }
 
@@ -40,6 +40,11 @@ impl LoadKind {
             _ if pass.is_limited() => Self::Limited,
             PassPlan::OneByOne { .. } | PassPlan::Closed { .. } => Self::OneAtATime,
             _ if pass.limit().0.is_some() => Self::OneAtATime,
+            PassPlan::Replay { recording, speed, .. } => {
+                let seconds = recording.span_s() / speed;
+                let rate = (seconds > 0.0).then(|| f64::from(recording.requests) / seconds);
+                Self::Open { rate }
+            }
             _ => Self::Open { rate: pass.constant_load() },
         }
     }
@@ -96,9 +101,10 @@ pub(crate) fn with_ranges(
         let is_of_queue = RunFigures::NAMES[at].starts_with("ttft") && is_full;
         let calibrated = sure.is_calibrated(column) && !is_of_queue;
         let interval = match calibrated {
-            true => widened(sure.interval(column, predicted), predicted, of_speed[at]),
+            true => sure.interval(column, predicted),
             false => sure.guess(predicted),
         };
+        let interval = widened(interval, predicted, of_speed[at]);
         let figure =
             FigurePrediction { predicted, interval, calibrated, measured: None, error_pct: None };
         Some(figure.against(measured[at]))

@@ -3,14 +3,15 @@
 
 use inferometer_engine::fit::runs::{RunFigures, play_slower};
 use inferometer_engine::{EngineConfig, EngineRequest};
-use inferometer_load::PassPlan;
+use inferometer_load::{Bound, PassPlan, Recording};
+use inferometer_model::record::Record;
+use inferometer_model::time::Nanos;
 
-/// The maximum number of requests, and of hashes of their blocks, that are kept for another simulation.
-const MOST_REQUESTS: usize = 20_000;
+/// The maximum number of requests that are simulated again, and of the hashes of their blocks.
+pub(crate) const MOST_REQUESTS: usize = 20_000;
 const MOST_HASHES: usize = 4 << 20;
 
-/// The first requests of a pass.
-#[derive(Default)]
+/// The first requests of a pass. They are kept only if the pass can be simulated again.
 pub(crate) struct FirstRequests {
     requests: Vec<EngineRequest>,
     hashes: usize,
@@ -18,6 +19,13 @@ pub(crate) struct FirstRequests {
 }
 
 impl FirstRequests {
+    /// The requests of a pass on an engine, none so far.
+    pub fn of(config: &EngineConfig, pass: &PassPlan) -> Self {
+        let has_ranges = config.profile.steps.is_some();
+        let is_open = matches!(pass, PassPlan::Open { .. } | PassPlan::Replay { .. });
+        Self { requests: Vec::new(), hashes: 0, is_full: !(has_ranges && is_open) }
+    }
+
     /// Adds the next request, unless there are enough.
     pub fn add(&mut self, request: &EngineRequest) {
         self.hashes += request.block_hashes.len();
@@ -36,14 +44,26 @@ pub(crate) struct Repeatable {
 }
 
 impl Repeatable {
-    /// A pass with its first requests. It is simulated again without noise.
-    pub fn new(config: &EngineConfig, pass: &PassPlan, first: FirstRequests) -> Self {
-        let config = EngineConfig { noise: None, ..config.clone() };
-        Self { config, pass: pass.clone(), requests: first.requests }
+    /// A pass with its first requests, and with the due times of its records. It is simulated again without noise.
+    /// Returns `None` for a pass whose arrivals depend on the engine.
+    pub fn new(
+        config: &EngineConfig,
+        pass: &PassPlan,
+        first: FirstRequests,
+        records: &[Record],
+    ) -> Option<Self> {
+        let requests = first.requests;
+        let start = records.first()?.due;
+        let dues = records.iter().take(requests.len()).map(|record| record.due);
+        let mut recording = Recording::of_file("the pass");
+        recording.write(dues.map(|due| Nanos(due.0.saturating_sub(start.0))));
+        let (max_in_flight, over_limit) = pass.limit();
+        let bound = Bound::requests(u32::try_from(requests.len()).ok().filter(|count| *count > 0)?);
+        let pass = PassPlan::Replay { recording, speed: 1.0, bound, max_in_flight, over_limit };
+        Some(Self { config: EngineConfig { noise: None, ..config.clone() }, pass, requests })
     }
 
-    /// Its figures on an engine on which everything takes `factor` times as long; `None` if arrivals depend on the
-    /// engine.
+    /// Its figures on an engine on which everything takes `factor` times as long.
     pub fn slower(&self, factor: f64) -> Option<RunFigures> {
         let requests = |_| self.requests.iter().cloned();
         play_slower(&self.config, &self.pass, factor, requests).ok()?

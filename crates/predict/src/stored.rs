@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
-use inferometer_analysis::prediction::{CellPrediction, Columns, Intervals, PassPrediction};
+use inferometer_analysis::prediction::{
+    CellPrediction, Columns, FigurePrediction, Intervals, PassPrediction,
+};
 use inferometer_analysis::prediction_error::error_summaries;
 use inferometer_analysis::summary::Summary;
 use inferometer_engine::EngineConfig;
@@ -48,7 +50,7 @@ pub fn store(
     let expected = if played.of_log { &expected[..] } else { &expected[..1] };
     for (number, PlayedPass { cell, pass, records, repeatable }) in (0..).zip(played.passes) {
         let begin = PassBegin { pass: number, cell, plan: pass, repeat: 1 };
-        stored.pass(&begin, records, expected, Some(repeatable))?;
+        stored.pass(&begin, records, expected, repeatable)?;
     }
     stored.finish(&played.rows, &played.measured, played.workload_hash)
 }
@@ -225,22 +227,30 @@ fn confidence_of(
     let in_flight = cell.passes.iter().filter_map(|pass| pass.peak_concurrency).max().unwrap_or(1);
     let sequences = u64::from(resolved.limits.max_num_seqs).min(in_flight) as u32;
     let sure = confidence(&resolved, lengths_of(cell, place), sequences, &row.measured_on);
-    let interval = |column, predicted: Option<f64>| Some(sure.interval(column, predicted?));
-    let latency = ErrorColumn::Latency;
-    // The throughput of a cell is that of one of its passes, so it has the same range. Profiles without a step model
-    // have measured throughputs of cells.
-    let loading = loading_pass(cell).filter(|_| resolved.profile.steps.is_some());
-    let of_pass = loading.and_then(|at| passes.get(at)?.requests_per_s.as_ref());
-    let throughput = |predicted: Option<f64>| match of_pass {
-        Some(range) => predicted.map(|it| range.interval.map(|end| it * end / range.predicted)),
-        None => interval(ErrorColumn::Throughput, predicted),
+    // The throughput and the latencies of a cell are those of its passes, so they have the same ranges. Profiles
+    // without a step model have measured figures of cells.
+    let range_of = |pass: Option<&PassSummary>| -> Option<&PassPrediction> {
+        passes.get(index_of(cell, pass?)?).filter(|_| resolved.profile.steps.is_some())
     };
+    let throughput = range_of(cell.loading()).and_then(|pass| pass.requests_per_s);
+    let latency = range_of(cell.alone()).and_then(|pass| pass.e2e_p50_ms);
+    let interval =
+        |range: Option<FigurePrediction>, column, predicted: Option<f64>| {
+            let predicted = predicted?;
+            let range = range.filter(|range| range.predicted > 0.0);
+            Some(range.map_or_else(
+                || sure.interval(column, predicted),
+                |range| around(predicted, &range),
+            ))
+        };
+    let throughput = |predicted| interval(throughput, ErrorColumn::Throughput, predicted);
+    let latency = |predicted| interval(latency, ErrorColumn::Latency, predicted);
     Ok(CellPrediction {
         interval: Some(Intervals {
             requests_per_s: throughput(cell.requests_per_s),
             output_tokens_per_s: throughput(cell.output_tokens_per_s),
-            latency_per_token_ms: interval(latency, cell.latency_per_token_ms),
-            latency_per_output_token_ms: interval(latency, cell.latency_per_output_token_ms),
+            latency_per_token_ms: latency(cell.latency_per_token_ms),
+            latency_per_output_token_ms: latency(cell.latency_per_output_token_ms),
         }),
         interval_of: sure.of,
         uncalibrated: sure.uncalibrated,
@@ -249,10 +259,16 @@ fn confidence_of(
     })
 }
 
-/// The index of the pass that the throughput of the cell comes from.
-fn loading_pass(cell: &Cell) -> Option<usize> {
-    let loading = cell.loading()?;
-    cell.passes.iter().position(|pass| std::ptr::eq(pass, loading))
+/// The range around a figure that has the same relative error as another one.
+fn around(figure: f64, other: &FigurePrediction) -> [f64; 2] {
+    match figure == other.predicted {
+        true => other.interval,
+        false => other.interval.map(|end| figure * (end / other.predicted)),
+    }
+}
+
+fn index_of(cell: &Cell, wanted: &PassSummary) -> Option<usize> {
+    cell.passes.iter().position(|pass| std::ptr::eq(pass, wanted))
 }
 
 /// The lengths of a cell; the mean lengths if its requests have different lengths.

@@ -76,6 +76,20 @@ fn a_cell_has_the_range_of_the_pass_that_loads_it_and_one_by_one_is_as_sure_as_i
 }
 
 #[test]
+fn a_cell_without_any_output_has_ranges_that_can_be_read_again() {
+    let folder = folder();
+    let lengths = ["--input-lengths", "128,200000", "--output-lengths", "16", "--requests", "4"];
+    let arguments = [&["predict", "--json", "--quiet"], &TODAY[..], &lengths].concat();
+    let output = inferometer(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(summary["cells"][1]["requests_per_s"], 0.0);
+    assert!(!summary["cells"].to_string().contains("[null,null]"), "{summary}");
+    let again = inferometer(folder.path(), &["show", "latest-predicted", "--json"]);
+    assert_eq!(again.status.code(), Some(0), "{}", told(&again));
+}
+
+#[test]
 fn near_the_capacity_the_ranges_contain_what_a_slightly_slower_engine_would_do() {
     let folder = folder();
     let engine = ["--model", "qwen3-14b", "--engine", "vllm-0.23", "--card", "h100-sxm"];
@@ -89,7 +103,7 @@ fn near_the_capacity_the_ranges_contain_what_a_slightly_slower_engine_would_do()
     };
     let [low, near] = ["2", "16"].map(upper);
     // The profile is wrong by some 5 % about a single step. Near the capacity, so much makes requests wait.
-    assert!(low < 1.08 && near > 1.2, "{low} {near}");
+    assert!(low < 1.08 && near > 1.12, "{low} {near}");
 }
 
 #[test]

@@ -183,6 +183,7 @@ fn a_key_in_a_wrong_argument_is_refused_without_being_repeated() {
         ("--extra-body", r#"{"a":[{"api_key":"other-key-12"}]}"#),
         ("--extra-body", r#"{"a":[[{"api_key":"other-key-12"}]]}"#),
         ("--extra-body", r#"{"api_key":["other-key-12"]}"#),
+        ("--extra-body", r#"{"api_key":[{"value":"other-key-12"}]}"#),
         ("--metrics-url", "/metrics?token=other-key-12"),
         ("--dcgm-url", &in_user),
         ("--api-key-env", OTHER),

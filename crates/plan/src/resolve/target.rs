@@ -231,6 +231,7 @@ impl Spec {
 fn secret_fields(body: &Map<String, Json>) -> Vec<String> {
     let mut names: Vec<String> =
         body.iter().flat_map(|(name, value)| secrets_in(name, value)).collect();
+    names.sort_unstable();
     names.dedup();
     names
 }
@@ -242,7 +243,15 @@ fn secrets_in(name: &str, value: &Json) -> Vec<String> {
     match value {
         Json::String(text) if !text.is_empty() && is_secret() => vec![name.to_owned()],
         Json::Object(fields) => secret_fields(fields),
-        Json::Array(values) => values.iter().flat_map(|value| secrets_in(name, value)).collect(),
+        Json::Array(values) => {
+            let each = values.iter().flat_map(|value| match value {
+                Json::Object(fields) if is_secret() => {
+                    fields.values().flat_map(|value| secrets_in(name, value)).collect()
+                }
+                value => secrets_in(name, value),
+            });
+            each.collect()
+        }
         _ => Vec::new(),
     }
 }
