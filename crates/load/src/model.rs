@@ -32,8 +32,8 @@ pub trait LoadModel: Send {
     /// When the next request is due. The call changes nothing.
     fn next_due(&self) -> Due;
 
-    /// The conversation of which the request of [`LoadModel::next_due`] is the next turn, by its number in
-    /// the order in which conversations began; `None` if the request is the next one of the source.
+    /// The conversation that the request of [`LoadModel::next_due`] continues. Conversations are numbered in
+    /// the order in which they began. `None` if the request is the next one of the source.
     fn continues(&self) -> Option<u32> {
         None
     }

@@ -194,8 +194,8 @@ impl PassPlan {
         below(&mut rng(of_plan, &["pass", &cell, &load, &repeat]), u64::MAX)
     }
 
-    /// For recorded arrivals that end after a time: sets the count to the number that is due until then, so
-    /// that no other requests are made. The recording must have been read.
+    /// Limits the count of recorded arrivals to those that are due before the time bound. Without a time
+    /// bound, it changes nothing. The recording must have been read.
     pub fn count_what_is_due(&mut self) {
         if let Self::Replay { recording, speed, bound, .. } = self
             && let Some(limit) = bound.duration

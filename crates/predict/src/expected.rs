@@ -15,7 +15,7 @@ use inferometer_store::StoredRun;
 
 use crate::measured_runs::measured_passes;
 use crate::ranges::{LoadKind, PassPlace, with_ranges};
-use crate::slower::MOST_REQUESTS as MOST_AGAIN;
+use crate::slower::MOST_SIMULATED_AGAIN;
 
 /// Runs with more requests are not predicted.
 const MOST_REQUESTS: u64 = 100_000;
@@ -128,7 +128,7 @@ pub fn expected(run: &StoredRun, profile: Option<&Profile>) -> Result<Expected, 
             kind: LoadKind::of(&pass.run.pass),
             slower: &|factor| {
                 let MeasuredRun { config, pass: load, .. } = &pass.run;
-                let first = |block_size| pass.run.requests(block_size).take(MOST_AGAIN);
+                let first = |block_size| pass.run.requests(block_size).take(MOST_SIMULATED_AGAIN);
                 play_slower(config, load, factor, first).ok()?
             },
         };

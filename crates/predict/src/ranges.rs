@@ -136,7 +136,8 @@ fn widened([low, high]: [f64; 2], predicted: f64, factors: Option<[f64; 2]>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inferometer_load::Bound;
+    use inferometer_load::{Bound, OverLimit, Recording};
+    use inferometer_model::time::Nanos;
 
     #[test]
     fn only_the_throughput_of_an_open_load_that_is_served_is_surer_than_its_latency() {
@@ -148,7 +149,14 @@ mod tests {
             }
             other => other,
         };
+        // Ten requests per second.
+        let mut recording = Recording::of_file("arrivals");
+        recording.write((0..100).map(|tenth| Nanos(tenth * 100_000_000)));
+        let (speed, max_in_flight, over_limit) = (1.0, None, OverLimit::Queue);
+        let replay = PassPlan::Replay { recording, speed, bound, max_in_flight, over_limit };
         for (pass, served, is_sure) in [
+            (replay.clone(), 9.9, true),
+            (replay, 7.0, false),
             (PassPlan::OneByOne { bound }, 1.2, false),
             (PassPlan::Saturated { requests: 100 }, 29.0, false),
             (closed(1), 1.2, false),

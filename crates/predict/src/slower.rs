@@ -8,7 +8,7 @@ use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 
 /// The maximum number of requests that are simulated again, and of the hashes of their blocks.
-pub(crate) const MOST_REQUESTS: usize = 20_000;
+pub(crate) const MOST_SIMULATED_AGAIN: usize = 20_000;
 const MOST_HASHES: usize = 4 << 20;
 
 /// The first requests of a pass. They are kept only if the pass can be simulated again.
@@ -29,7 +29,7 @@ impl FirstRequests {
     /// Adds the next request, unless there are enough.
     pub fn add(&mut self, request: &EngineRequest) {
         self.hashes += request.block_hashes.len();
-        self.is_full |= self.requests.len() == MOST_REQUESTS || self.hashes > MOST_HASHES;
+        self.is_full |= self.requests.len() == MOST_SIMULATED_AGAIN || self.hashes > MOST_HASHES;
         if !self.is_full {
             self.requests.push(request.clone());
         }
@@ -65,6 +65,7 @@ impl Repeatable {
 
     /// Its figures on an engine on which everything takes `factor` times as long.
     pub fn slower(&self, factor: f64) -> Option<RunFigures> {
+        // The pass ran on this engine, so the engine starts again.
         let requests = |_| self.requests.iter().cloned();
         play_slower(&self.config, &self.pass, factor, requests).ok()?
     }

@@ -65,8 +65,7 @@ pub fn again(
     Ok(RepeatedRun { plan, context })
 }
 
-/// Rejects a command in the bundle that is not the one with which its run was started, because the user was shown that
-/// one.
+/// Rejects a bundle whose plan has another server command than its run. The user was shown the command of the run.
 fn check_command(
     run: &Bundled,
     there: &Plan,

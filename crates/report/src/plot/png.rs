@@ -47,8 +47,8 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, ReportError> {
 
 /// The pixels as a PNG without transparency, which no chart has.
 ///
-/// A chart has some two hundred colours, so that a pixel is an index into a palette: the file is then a third as
-/// large as one of red, green and blue, and is made in a third of the time.
+/// A chart has some two hundred colours, so each pixel is an index into a palette. Compared with pixels of red,
+/// green and blue, the file has a third of the size, and is made in a third of the time.
 fn encoded(pixmap: &Pixmap) -> Result<Vec<u8>, EncodingError> {
     let mut file = Vec::new();
     let mut encoder = Encoder::new(&mut file, pixmap.width(), pixmap.height());

@@ -162,8 +162,8 @@ pub(crate) fn data_file(name: &str) -> Result<PathBuf, WorkloadError> {
     local(name, &FetchConfig::from_env())
 }
 
-/// The file that a plan names: the file at that path if it exists, else the data set of that name in the
-/// cache. Another name is returned unchanged, as a path.
+/// Finds the file that a plan names. A file at that path comes before a data set of that name in the cache.
+/// Any other name is returned unchanged, as a path.
 ///
 /// # Errors
 /// When it is the name of a data set that is not in the cache.

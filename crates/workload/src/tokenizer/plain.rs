@@ -113,10 +113,9 @@ mod tests {
 
     #[test]
     fn only_whole_words_that_come_back_are_plain() {
-        // In `others`: a word without a space before it, a number, a mark, a single space; a word that
-        // forms another token when doubled; two characters in one token, and one character that forms
-        // another token when doubled. Of two tokens with the same text, only the one that encoding
-        // returns is plain.
+        // Texts in `others` are no plain words. Some have no space before them, or are numbers or marks.
+        // Others form another token when doubled. Of two tokens with the same text, only the one that
+        // encoding returns is plain.
         let others = ["word", " 7", ".", " ", " so", " so so", " two", "中国", "人", "人人"];
         let plain = [" two", " good", " naïve", "中", " 国"];
         let all: Vec<&str> = others.into_iter().chain(plain).collect();
