@@ -12,40 +12,40 @@ use crate::prediction::{CellPrediction, Columns};
 /// One cell of the grid: an input length and an output length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Prompt tokens asked for; 0 if the requests of the workload have lengths of their own.
+    /// Requested prompt tokens; 0 if the workload determines the length of each request.
     pub input_length: u32,
-    /// Output tokens asked for; 0 likewise.
+    /// Requested output tokens; 0 if the workload determines the length of each request.
     pub output_length: u32,
     /// Completed requests per second, from the pass that loads the server.
     pub requests_per_s: Option<f64>,
     /// Output tokens per second, from the pass that loads the server.
     pub output_tokens_per_s: Option<f64>,
-    /// Mean of latency / (input + output tokens), from the one_by_one pass; without one, from the pass
-    /// that loads the server.
+    /// Mean of latency / (input + output tokens) in milliseconds, from the one_by_one pass. Without such a pass, from
+    /// the pass that loads the server.
     pub latency_per_token_ms: Option<f64>,
-    /// Mean of latency / output tokens, from the same pass.
+    /// Mean of latency / output tokens in milliseconds, from the same pass as `latency_per_token_ms`.
     pub latency_per_output_token_ms: Option<f64>,
-    /// The spread of the four figures over the repeats; the figures are their means. Absent for one
+    /// The spread of the four figures over the repeats. The figures are the means over the repeats. Absent for one
     /// repeat.
     #[serde(default)]
     pub over_repeats: Option<CellSpread>,
-    /// Every pass of the cell, in the order in which they were carried out.
+    /// All passes of the cell, in the order in which they were measured.
     pub passes: Vec<PassSummary>,
-    /// What a prediction states besides its figures; empty if a server was measured.
+    /// The additional statements of a prediction; empty if a server was measured.
     #[serde(flatten)]
     pub prediction: CellPrediction,
 }
 
-/// The figures of a cell over its repeats.
+/// The spread of the figures of a cell over its repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CellSpread {
-    /// Over [`Cell::requests_per_s`] of each repeat.
+    /// The spread of [`Cell::requests_per_s`] over the repeats.
     pub requests_per_s: Option<Spread>,
-    /// Over [`Cell::output_tokens_per_s`] of each repeat.
+    /// The spread of [`Cell::output_tokens_per_s`] over the repeats.
     pub output_tokens_per_s: Option<Spread>,
-    /// Over [`Cell::latency_per_token_ms`] of each repeat.
+    /// The spread of [`Cell::latency_per_token_ms`] over the repeats.
     pub latency_per_token_ms: Option<Spread>,
-    /// Over [`Cell::latency_per_output_token_ms`] of each repeat.
+    /// The spread of [`Cell::latency_per_output_token_ms`] over the repeats.
     pub latency_per_output_token_ms: Option<Spread>,
 }
 
@@ -60,35 +60,34 @@ impl Cell {
         }
     }
 
-    /// The pass that the throughput of the cell comes from; the first of several repeats.
+    /// The pass from which the throughput of the cell comes. With several repeats, its first repeat.
     pub fn loading(&self) -> Option<&PassSummary> {
         loading_passes(&self.passes).first().copied()
     }
 
-    /// The pass that the latencies of the cell come from: the one_by_one pass, else that of the
-    /// throughput; the first of several repeats.
+    /// The pass from which the latencies of the cell come: the one_by_one pass, or else the pass of the throughput.
+    /// With several repeats, its first repeat.
     pub fn alone(&self) -> Option<&PassSummary> {
         latency_passes(&self.passes).first().copied()
     }
 
-    /// The cell of the plan.
+    /// The requested lengths of the cell.
     pub fn plan(&self) -> CellPlan {
         CellPlan { input_length: self.input_length, output_length: self.output_length }
     }
 
-    /// The name of one of its passes for people: `128 x 32, one by one`.
+    /// The name of one of the passes in reports, such as `128 x 32, one by one`.
     pub fn place(&self, pass: &PassSummary) -> String {
         format!("{}, {}", self.plan(), pass.label())
     }
 }
 
-/// A cell of the grid, from its passes.
+/// Builds a cell of the grid from its passes.
 ///
-/// Throughput is that of the pass that loads the server; of several passes, the one with the most
-/// requests per second. A cell that was only measured one by one has no throughput. Latencies are those
-/// of the one_by_one pass, else of the pass that the throughput is from. Over repeats, each figure is the
-/// mean of the repeats. A pass whose outputs are longer than asked gives the cell no figure. Neither does
-/// a pass that the user interrupted or that the plan ended early.
+/// Throughput comes from the load with the most requests per second, among those that load the server. A cell that was
+/// only measured one by one has no throughput. Latencies come from the one_by_one pass, or else from the same load as
+/// the throughput. Over repeats, each figure is the mean of the repeats. A pass gives the cell no figure if it was
+/// interrupted or ended early, or if too many of its outputs are longer than requested.
 pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> Cell {
     let repeats = passes.iter().map(|pass| pass.repeat).max().unwrap_or(1);
     let (loading, alone) = (loading_passes(&passes), latency_passes(&passes));
@@ -123,16 +122,16 @@ pub fn cell(input_length: u32, output_length: u32, passes: Vec<PassSummary>) -> 
     }
 }
 
-/// The largest share of outputs that may be longer than asked. A pass with a larger share gives its cell
-/// no figure: it is measured at another output length.
+/// The largest share of outputs that may be longer than requested. A pass with a larger share gives its cell no figure,
+/// because it measured another output length.
 const LONGER_SHARE: f64 = 0.01;
 
 pub(crate) fn is_longer(pass: &PassSummary) -> bool {
     pass.longer_than_asked as f64 > LONGER_SHARE * pass.outcomes.complete as f64
 }
 
-/// The passes that the throughput of a cell comes from, one for each repeat: the load with the most
-/// requests per second over its repeats, among those that load the server.
+/// The passes from which the throughput of a cell comes, one for each repeat. Among the loads other than one_by_one,
+/// they belong to the one with the most requests per second, averaged over its repeats.
 pub(crate) fn loading_passes(passes: &[PassSummary]) -> Vec<&PassSummary> {
     loads(passes, |pass| pass.kind != PassKind::OneByOne)
         .into_iter()
@@ -140,23 +139,23 @@ pub(crate) fn loading_passes(passes: &[PassSummary]) -> Vec<&PassSummary> {
         .unwrap_or_default()
 }
 
-/// The passes that the latencies of a cell come from, one for each repeat.
+/// The passes from which the latencies of a cell come, one for each repeat.
 pub(crate) fn latency_passes(passes: &[PassSummary]) -> Vec<&PassSummary> {
     let alone = loads(passes, |pass| pass.kind == PassKind::OneByOne).into_iter().next();
     alone.unwrap_or_else(|| loading_passes(passes))
 }
 
-/// The loads that the columns of a table come from: for the throughput, and for the latencies.
+/// The names of the loads from which the columns of a table come: first for throughput, then for latencies.
 pub(crate) fn table_loads(passes: &[PassSummary]) -> [Option<String>; 2] {
     [loading_passes(passes), latency_passes(passes)]
         .map(|passes| passes.first().map(|pass| pass.load.clone()))
 }
 
-/// The passes of a kind, grouped by load. Loads are in the order in which they first occur.
+/// The complete passes that `of` selects, grouped by load. Loads are in the order in which they first occur.
 fn loads(passes: &[PassSummary], of: fn(&PassSummary) -> bool) -> Vec<Vec<&PassSummary>> {
     let mut loads: Vec<Vec<&PassSummary>> = Vec::new();
     for pass in passes.iter().filter(|pass| of(pass) && pass.is_whole()) {
-        // If a plan has the same load twice, each of them is a repeat of its own.
+        // If a plan contains the same load twice, each of the two has its own group.
         let is_of = |load: &&mut Vec<&PassSummary>| {
             load.iter().all(|known| known.load == pass.load && known.repeat != pass.repeat)
         };
@@ -168,7 +167,7 @@ fn loads(passes: &[PassSummary], of: fn(&PassSummary) -> bool) -> Vec<Vec<&PassS
     loads
 }
 
-/// For comparisons only: a pass in which nothing was sent counts as the slowest.
+/// Only for sorting loads: a pass without a rate counts as 0 requests per second.
 fn requests_per_s(pass: &PassSummary) -> f64 {
     pass.requests_per_s.unwrap_or(0.0)
 }

@@ -1,5 +1,5 @@
-//! The classes of a pass: requests of several kinds in one workload (`turn 2`, `cold`). Each has figures
-//! of its own besides those of the whole pass.
+//! Figures by class of request. A class is a kind of request within a workload, such as `turn 2` or `cold`. Its figures
+//! are reported besides those of the whole pass.
 
 use inferometer_metrics::Timeline;
 use inferometer_model::finish_reason::{FILTERED_CLASS, FinishReason};
@@ -11,9 +11,9 @@ use crate::part::{PartFigures, PartFold};
 /// The figures of the requests of one class within a pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassSummary {
-    /// [`inferometer_model::request::Request::class`]
+    /// The name of the class: [`inferometer_model::request::Request::class`].
     pub class: String,
-    /// The figures.
+    /// The figures of its requests.
     #[serde(flatten)]
     pub figures: PartFigures,
 }
@@ -23,8 +23,8 @@ pub struct ClassSummary {
 pub(crate) struct ClassFold(Vec<(Box<str>, PartFold)>);
 
 impl ClassFold {
-    /// Adds a record; a record without a class is in the figures of the whole pass only. An answer that a
-    /// filter ended is in the class of such answers and in its own.
+    /// Adds a record to its class, if it has one. If a content filter ended the answer, the record is also added to the
+    /// class of filtered answers. `at` is the place of the request in the course of the pass.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>, at: Option<u32>) {
         let record = timeline.record;
         if let Some(class) = &record.class {
@@ -45,7 +45,7 @@ impl ClassFold {
         self.0[at].1.add(timeline, place);
     }
 
-    /// The classes with their numbers in numeric order: `turn 2` before `turn 10`.
+    /// The figures of all classes. Numbers at the end of names are sorted as numbers: `turn 2` before `turn 10`.
     pub(crate) fn finish(mut self, layout: Option<&Layout>) -> Vec<ClassSummary> {
         self.0.sort_by(|(a, _), (b, _)| in_order(a).cmp(&in_order(b)));
         let summary = |(class, fold): (Box<str>, PartFold)| ClassSummary {
@@ -56,7 +56,7 @@ impl ClassFold {
     }
 }
 
-/// A name without the number at its end, and the number.
+/// Splits a name into its text and the number at its end; 0 without such a number.
 fn in_order(name: &str) -> (&str, u64) {
     let words = name.trim_end_matches(|c: char| c.is_ascii_digit());
     (words, name[words.len()..].parse().unwrap_or(0))
@@ -107,7 +107,7 @@ mod tests {
         let second = &classes[0].figures;
         assert_eq!((second.planned, second.outcomes.complete), (3, 2));
         assert_eq!((second.input_tokens, second.output_tokens), (Some(16), 8));
-        // Three requests at the same time, the longest for 100 ms; two of them count.
+        // The class has three requests, sent at the same time. The longest takes 100 ms, and two completed.
         assert_eq!(second.requests_per_s.map(f64::round), Some(20.0));
         let mean = |of: Option<inferometer_stats::Distribution>| of.map(|of| (of.mean, of.n));
         assert_eq!(mean(second.latencies.get(&ttft::FROM_SENT).copied()), Some((50.0, 2)));

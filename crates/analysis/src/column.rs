@@ -5,17 +5,17 @@ use inferometer_stats::{Distribution, Pool, Sample, Weighted, weighted_percentil
 
 use crate::interval::{Contribution, Layout, Series};
 
-/// The values of one metric, and the requests that they belong to.
+/// The values of one metric over the requests of a pass.
 #[derive(Clone, Debug)]
 pub(crate) enum Column {
     /// One value per request, and the place of each request in the course of the pass.
     Requests(Sample, Vec<u32>),
-    /// Several values per request. For each request: what it contributes, and its number of samples.
+    /// Several values per request. For each request: its contribution to the mean, and the number of its values.
     Pooled(Pool, Vec<(Contribution, u32)>),
 }
 
 impl Column {
-    /// An empty column; absent for a metric of whole passes.
+    /// An empty column; `None` for a metric of whole passes.
     pub(crate) fn of(metric: &Definition) -> Option<Self> {
         match metric.value {
             Value::Request(_) => Some(Self::Requests(Sample::default(), Vec::new())),
@@ -24,7 +24,7 @@ impl Column {
         }
     }
 
-    /// Adds the values of a request; `at` is its place in the course of its pass.
+    /// Adds the values of a request. `at` is the place of the request in the course of its pass, if it has one.
     pub(crate) fn add(&mut self, metric: &Definition, timeline: &Timeline<'_>, at: Option<u32>) {
         match (metric.value, self) {
             (Value::Request(value), Self::Requests(sample, places)) => {
@@ -43,7 +43,7 @@ impl Column {
         }
     }
 
-    /// The same values, without the requests that they belong to.
+    /// A copy of the values, without the requests that they belong to.
     pub(crate) fn values_alone(&self) -> Self {
         match self {
             Self::Requests(sample, _) => Self::Requests(sample.clone(), Vec::new()),
@@ -51,7 +51,7 @@ impl Column {
         }
     }
 
-    /// Adds the values of one request without its place.
+    /// Adds the values of one request, without the place of the request.
     pub(crate) fn extend(&mut self, values: impl Iterator<Item = Weighted>) {
         match self {
             Self::Requests(sample, _) => sample.extend(values.map(|of| of.value)),
@@ -61,7 +61,8 @@ impl Column {
         }
     }
 
-    /// The distribution, with intervals if the pass has a layout that allows them.
+    /// Computes the distribution, with confidence intervals if the pass has a layout that allows them. `None` without a
+    /// value.
     pub(crate) fn finish(self, layout: Option<&Layout>) -> Option<Distribution> {
         match self {
             Self::Requests(mut sample, places) => {
@@ -110,14 +111,15 @@ impl Column {
     }
 }
 
-/// The parts of values that are one per request; absent if there are too many to keep.
+/// The contribution of each request, for a metric with one value per request. `None` if a request has no place, or if
+/// there were too many values to keep.
 fn of_requests(sample: &Sample, places: &[u32]) -> Option<Vec<Contribution>> {
     let values = sample.values().filter(|values| values.len() == places.len())?;
     let part = |(&total, &at): (&f64, &u32)| Contribution { at, total, weight: 1.0 };
     Some(values.iter().zip(places).map(part).collect())
 }
 
-/// For each request, the weight of its samples that are not above a value.
+/// For each request, the total weight of its samples that are not above `value`.
 fn weights_below(samples: &[Weighted], counts: &[usize], value: f64) -> Vec<f64> {
     let mut rest = samples;
     let each = counts.iter().map(|&count| {
@@ -128,8 +130,9 @@ fn weights_below(samples: &[Weighted], counts: &[usize], value: f64) -> Vec<f64>
     each.collect()
 }
 
-/// Adds the intervals of mean and percentiles. `below` gives for each part the weight that is not above a
-/// value. `between` gives the values at two shares, if the values up to the largest share are known.
+/// Adds the confidence intervals of the mean and the percentiles. For each request, `below` returns the weight of its
+/// values that are not above a given value. `between` returns the values at two quantiles. It returns `None` if one of
+/// these lies above the largest quantile that is given, or not above zero.
 fn add_intervals(
     found: &mut Distribution,
     layout: &Layout,
@@ -147,7 +150,7 @@ fn add_intervals(
     found.p50_ci = interval(0.50, found.p50);
     found.p90_ci = interval(0.90, found.p90);
     found.p99_ci = interval(0.99, found.p99);
-    // If there are too many values to keep, more requests do not help.
+    // If there were too many values to keep, more requests do not help.
     let needs = series.needs_for_p99(mean.effective);
     if found.p99_ci.is_none() && found.exact && needs > parts.len() as u64 {
         found.p99_needs = Some(needs);

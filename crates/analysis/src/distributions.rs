@@ -1,4 +1,4 @@
-//! Distributions by metric, in the order and under the keys of the registry of metrics.
+//! Distributions of metrics, in the order and under the keys of the registry of metrics.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The distribution of each metric in results, absent if it was not measured. In JSON each has its
-/// metric's `result_key`; bounds of the client's error have keys of their own.
+/// The distribution of each metric in results; absent if the metric was not measured. In JSON, its key is the metric's
+/// `result_key`. Distributions of the bounds of the client's error have separate keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distributions(Vec<(&'static str, Option<Distribution>)>);
 
@@ -21,7 +21,7 @@ impl Default for Distributions {
 }
 
 impl Distributions {
-    /// The distributions of these metrics, in this order; metrics that are not in results are left out.
+    /// The given distributions, in this order. Metrics without a `result_key` are left out.
     pub fn of(
         values: impl IntoIterator<Item = (&'static Definition, Option<Distribution>)>,
     ) -> Self {
@@ -29,7 +29,8 @@ impl Distributions {
         Self(keyed.collect())
     }
 
-    /// For each metric that has one, the bounds of the client's error, in the registry's order.
+    /// The distributions of the bounds of the client's error, for each metric that has such a bound, in the order of
+    /// the registry.
     pub(crate) fn of_bounds(mut of: impl FnMut(&Definition) -> Option<Distribution>) -> Self {
         Self(registry::bounded().map(|(metric, key)| (key, of(metric))).collect())
     }
@@ -39,7 +40,7 @@ impl Distributions {
         self.keyed(metric.result_key?)
     }
 
-    /// The distribution of a metric's bound, if there is one.
+    /// The distribution of the bound of the client's error in a metric, if there is one.
     pub fn bound(&self, metric: &Definition) -> Option<&Distribution> {
         self.keyed(metric.bound?.key?)
     }
@@ -62,7 +63,7 @@ impl Distributions {
         &mut self.0[at].1
     }
 
-    /// Every metric that was measured, with its distribution.
+    /// Each metric in results that was measured, with its distribution.
     pub fn measured(&self) -> impl Iterator<Item = (&'static Definition, &Distribution)> {
         registry::in_results().filter_map(|(_, metric)| Some((metric, self.get(metric)?)))
     }
@@ -96,7 +97,7 @@ impl<'de> Deserialize<'de> for Distributions {
                     let mut keys = results.chain(registry::bounded().map(|(_, key)| key));
                     match keys.find(|known| *known == key) {
                         Some(key) => found.push((key, map.next_value()?)),
-                        // Other fields of the document are next to these.
+                        // Other fields of the document are in the same map; they are skipped.
                         None => drop(map.next_value::<IgnoredAny>()?),
                     }
                 }

@@ -1,5 +1,5 @@
-//! The effect of a server argument on a figure, from runs that differ in that argument. Never compares
-//! runs that differ in anything else.
+//! Estimates the effect of a server argument on a figure, from pairs of runs that differ in that argument. It never
+//! compares runs that also differ in another argument.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,25 @@ use serde::{Deserialize, Serialize};
 use crate::cell::Cell;
 use inferometer_stats::{Spread, spread};
 
-/// A run with its arguments of the sweep.
+/// A run of a sweep over server arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Tried<'a> {
-    /// The arguments with their values.
+    /// The swept arguments with their values in this run.
     pub settings: &'a BTreeMap<String, String>,
-    /// Its round, from 1.
+    /// The round of the run, from 1.
     pub round: u32,
-    /// What was measured.
+    /// The measured cells.
     pub cells: &'a [Cell],
 }
 
 /// A figure of a cell for which effects are computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
-    /// Its name in results.
+    /// The name of the figure in results.
     pub name: &'static str,
-    /// Its name for people, with its unit.
+    /// The name of the figure in reports, with its unit.
     pub words: &'static str,
-    /// Its value in a cell.
+    /// Reads the figure from a cell.
     pub of: fn(&Cell) -> Option<f64>,
 }
 
@@ -53,32 +53,31 @@ pub const FIGURES: [Figure; 4] = [
 /// The effect of one value of an argument on a figure of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
-    /// The argument.
+    /// The name of the argument.
     pub argument: String,
-    /// Its value here.
+    /// The value of the argument.
     pub value: String,
     /// Prompt tokens of the cell.
     pub input_length: u32,
     /// Output tokens of the cell.
     pub output_length: u32,
-    /// [`Figure::name`].
+    /// The name of the figure: [`Figure::name`].
     pub figure: String,
-    /// The figure over all runs with this value.
+    /// The spread of the figure over all runs with this value that are in a pair.
     pub over_runs: Option<Spread>,
-    /// The value that it is compared with: the first that was tried.
+    /// The value of the argument in the other run of each pair: the value that was tried first.
     pub baseline: String,
-    /// How much larger the figure is than with the baseline, as a share: the geometric mean over pairs of
-    /// runs of the same round that differ in this argument only. 0 for the baseline itself.
+    /// The relative change of the figure against the baseline; 0.1 means 10 % more. It is the geometric mean over pairs
+    /// of runs of the same round that differ in this argument only. 0 for the baseline itself.
     pub change: Option<f64>,
-    /// The 95 % interval of the change: Student's t over the logarithms of the pairs' ratios; absent for
-    /// one pair. It includes the variation between rounds, and how the effect depends on the other
-    /// arguments.
+    /// The 95 % confidence interval of `change`, by Student's t over the logarithms of the pairs' ratios. Absent for
+    /// one pair. It includes the variation between rounds, and the dependence of the effect on the other arguments.
     pub change_ci: Option<[f64; 2]>,
-    /// How many pairs there are.
+    /// The number of pairs.
     pub pairs: u64,
 }
 
-/// The effect of each argument that has several values, on each figure of each cell.
+/// Computes the effect of each argument that has several values, on each figure of each cell.
 pub fn effects(runs: &[Tried<'_>]) -> Vec<Effect> {
     let mut found = Vec::new();
     for argument in arguments(runs) {
@@ -95,7 +94,7 @@ pub fn effects(runs: &[Tried<'_>]) -> Vec<Effect> {
                     };
                     run.cells.iter().find(is_it).and_then(figure.of)
                 };
-                // A run without a partner that differs in this argument only shows nothing about it.
+                // Only runs with a partner count. A partner differs in this argument and in no other.
                 let paired: Vec<&Tried<'_>> =
                     runs.iter().filter(|run| has_partner(runs, run, argument, baseline)).collect();
                 for value in &values {
@@ -131,7 +130,7 @@ pub fn effects(runs: &[Tried<'_>]) -> Vec<Effect> {
     found
 }
 
-/// Whether a run of the same round differs in this argument only, and one of the two has the baseline.
+/// Whether another run of the same round differs in this argument only, and one of the two has the baseline.
 fn has_partner(runs: &[Tried<'_>], run: &Tried<'_>, argument: &str, baseline: &str) -> bool {
     let value = |run: &Tried<'_>| run.settings.get(argument).cloned();
     let rest = |run: &Tried<'_>| {
@@ -175,7 +174,7 @@ fn log_ratios(
         .collect()
 }
 
-/// The arguments, by name.
+/// The names of all arguments, sorted.
 fn arguments<'a>(runs: &[Tried<'a>]) -> Vec<&'a String> {
     let mut all: Vec<&String> = runs.iter().flat_map(|run| run.settings.keys()).collect();
     all.sort();
@@ -183,7 +182,7 @@ fn arguments<'a>(runs: &[Tried<'a>]) -> Vec<&'a String> {
     all
 }
 
-/// The values of an argument, in the order in which they were tried.
+/// The different values of an argument, in the order in which they were tried.
 fn values<'a>(runs: &[Tried<'a>], argument: &str) -> Vec<&'a String> {
     let mut all: Vec<&String> = Vec::new();
     for value in runs.iter().filter_map(|run| run.settings.get(argument)) {
@@ -194,7 +193,7 @@ fn values<'a>(runs: &[Tried<'a>], argument: &str) -> Vec<&'a String> {
     all
 }
 
-/// The cells of all runs, in their order.
+/// The lengths of all cells, in the order in which they first occur.
 fn cells(runs: &[Tried<'_>]) -> Vec<(u32, u32)> {
     let mut all: Vec<(u32, u32)> = Vec::new();
     for cell in runs.iter().flat_map(|run| run.cells) {
@@ -230,8 +229,8 @@ mod tests {
 
     #[test]
     fn an_effect_is_the_geometric_mean_over_pairs_that_differ_in_nothing_else() {
-        // b doubles the figure and a leaves it; a = 2 gives 3 and 12 times as much: 6 in the geometric
-        // mean.
+        // a = 2 multiplies the figure by 3 and by 12, in the geometric mean by 6. b = y multiplies it by 2 and by 8, in
+        // the geometric mean by 4.
         let plan = [("1", "x", 1.0), ("1", "y", 2.0), ("2", "x", 3.0), ("2", "y", 24.0)];
         let tried: Vec<_> =
             plan.iter().map(|&(a, b, figure)| (settings(a, b), cell(figure))).collect();
@@ -252,7 +251,7 @@ mod tests {
         assert!((effect.change.unwrap() - 5.0).abs() < 1e-12, "{effect:?}");
         assert_eq!((effect.pairs, effect.over_runs.unwrap().mean), (2, 13.5));
         let [low, high] = effect.change_ci.unwrap();
-        // ln 6 +- 12.7062 x s / sqrt 2, with s of ln 3 and ln 12.
+        // ln 6 +- 12.7062 x s / sqrt 2, where s is the standard deviation of ln 3 and ln 12.
         let half = 12.706_205 * (4.0_f64.ln() / 2.0_f64.sqrt()) / 2.0_f64.sqrt();
         assert!(((low + 1.0).ln() - (6.0_f64.ln() - half)).abs() < 1e-6);
         assert!(((high + 1.0).ln() - (6.0_f64.ln() + half)).abs() < 1e-6);

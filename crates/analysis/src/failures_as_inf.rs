@@ -1,4 +1,4 @@
-//! Latencies of all planned requests. A failed request has an infinite latency.
+//! Percentiles of latency over all planned requests, where a failed request counts as infinitely slow.
 //!
 //! Without this, a server that refuses requests looks fast, because only the requests that it
 //! completed are counted.
@@ -9,25 +9,25 @@ use inferometer_metrics::{Definition, Timeline, Value, e2e, ttft};
 use inferometer_stats::{Distribution, Sample};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The latencies that a failed request has, although it never ended.
+/// The latencies that are infinite for a failed request.
 const METRICS: [&Definition; 4] =
     [&ttft::FROM_SENT, &ttft::FROM_DUE, &e2e::FROM_SENT, &e2e::FROM_DUE];
 
-/// The value of a request that never ended while values are sorted: larger than any measured value.
+/// The value of a failed request during sorting, in milliseconds: larger than any measured value.
 const NEVER_MS: f64 = 1e12;
 
-/// The latencies of a pass with every failed request as infinite.
+/// The latencies of a pass in which every failed request counts as infinite.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FailuresAsInf {
-    /// Requests that did not complete, whatever their outcome.
+    /// The number of requests that did not complete, whatever their outcome.
     pub failed: u64,
-    /// The percentiles, by the metric's key in results; a metric without any value is absent.
+    /// The percentiles, under the metric's key in results. A metric without any value is absent.
     #[serde(flatten)]
     pub latencies: BTreeMap<String, Tail>,
 }
 
 impl FailuresAsInf {
-    /// The metrics that it has, with their percentiles, in the order of reports.
+    /// Each metric that has percentiles, with these percentiles, in the order of reports.
     pub fn measured(&self) -> impl Iterator<Item = (&'static Definition, &Tail)> {
         METRICS
             .into_iter()
@@ -113,13 +113,13 @@ impl FailuresAsInfFold {
         }
     }
 
-    /// The percentiles.
+    /// Computes the percentiles.
     pub(crate) fn finish(self) -> FailuresAsInf {
         let Self { failed, completed, counts } = self;
         let nothing_completed = counts.iter().all(|count| *count == 0);
         let values = METRICS.into_iter().zip(completed).zip(counts);
         let tails = values.filter_map(|((metric, mut sample), count)| {
-            // Without streaming there is no first token, also for requests that completed.
+            // Without streaming, completed requests have no first token either, and the metric is left out.
             if count == 0 && !nothing_completed {
                 return None;
             }
@@ -134,7 +134,7 @@ impl FailuresAsInfFold {
 /// The percentiles of a distribution in which only the lowest `finite` values are finite.
 fn tail(all: &Distribution, finite: u64) -> Tail {
     let at = |quantile: f64, value: f64| {
-        // Interpolated between two ranks; the upper one must be finite as well.
+        // A percentile is interpolated between two ranks. The value at the upper rank must be finite too.
         let rank = (quantile * (all.n.saturating_sub(1)) as f64).ceil() as u64;
         Latency(if rank < finite { value } else { f64::INFINITY })
     };
@@ -156,8 +156,8 @@ mod tests {
     use inferometer_model::record::{Event, EventKind, Read, Record};
     use inferometer_model::time::Nanos;
 
-    /// `completed` requests with the first token after 1, 2, 3, ... ms and the last one 1 ms later, and
-    /// `failed` requests that were rejected at once.
+    /// Percentiles of `completed` requests and `failed` requests. A completed request has its first token after 1, 2,
+    /// 3, ... ms and its last one 1 ms later. A failed request is rejected at once.
     fn folded(completed: u32, failed: u32) -> FailuresAsInf {
         let ms = |ms: u32| Nanos(u64::from(ms) * 1_000_000);
         let mut fold = FailuresAsInfFold::default();
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_of_all_requests_and_infinite_where_the_failed_ones_are() {
-        // 101 values: the percentile of rank 100 x q is one of the values.
+        // With 101 values, each percentile is exactly one of the values.
         let found = folded(100, 1);
         assert_eq!(found.failed, 1);
         let tail = found.latencies["ttft_ms"];
@@ -198,7 +198,7 @@ mod tests {
         // Two of 101 are more than one percent.
         let tail = folded(99, 2).latencies["ttft_ms"];
         assert_eq!((tail.p50.0, tail.p99.0), (51.0, f64::INFINITY));
-        // Without a failure they are the ordinary percentiles.
+        // Without a failure, the percentiles are the ordinary ones.
         assert_eq!(folded(101, 0).latencies["e2e_from_due_ms"].max.0, 102.0);
         // If no request completed, no value is finite.
         assert_eq!(folded(0, 3).latencies["e2e_ms"].p50.0, f64::INFINITY);

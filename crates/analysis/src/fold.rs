@@ -1,7 +1,6 @@
-//! Computes summaries from records: of one pass, then of one cell. Every figure depends on the records
-//! only.
+//! Computes the summary of one pass from its records. Every figure depends on the records only.
 //!
-//! Never here: a formula (see [`inferometer_metrics`]), a verdict, a default count.
+//! This module contains no formula (see [`inferometer_metrics`]), no verdict and no default.
 
 use crate::blocks::BlockFold;
 use crate::class::ClassFold;
@@ -27,9 +26,9 @@ use inferometer_plan::template::BlockPass;
 
 /// Collects the records of one pass, in any order, into its summary.
 ///
-/// Memory is limited. Gaps between tokens are kept up to [`inferometer_stats::SAMPLES_KEPT`] and values
-/// of requests up to [`inferometer_stats::VALUES_KEPT`]; beyond that, a sketch replaces them. Requests in
-/// flight are kept up to [`inferometer_metrics::SPANS_KEPT`]; beyond that, a grid of time counts them.
+/// Memory is limited. Up to [`inferometer_stats::SAMPLES_KEPT`] gaps between tokens and
+/// [`inferometer_stats::VALUES_KEPT`] values of requests are kept; beyond that, a sketch replaces them. Up to
+/// [`inferometer_metrics::SPANS_KEPT`] requests in flight are kept; beyond that, a grid of time intervals counts them.
 #[derive(Clone, Debug)]
 pub struct PassFold {
     kind: PassKind,
@@ -56,7 +55,7 @@ pub struct PassFold {
     instrument: InstrumentFold,
 }
 
-/// The figures of a published record that belong to one workload.
+/// Additional figures, in the definitions of a published record, for the workload of that record.
 #[derive(Clone, Debug)]
 enum Dialect {
     None,
@@ -103,28 +102,28 @@ impl PassFold {
         }
     }
 
-    /// Says which repeat of the cell's passes it is, from 1.
+    /// Sets the number of the repeat to which the pass belongs, from 1.
     #[must_use]
     pub fn of_repeat(mut self, repeat: u32) -> Self {
         self.repeat = repeat;
         self
     }
 
-    /// Says which trial of a search it is, from 1.
+    /// Sets the number of the trial of a search to which the pass belongs, from 1.
     #[must_use]
     pub fn of_trial(mut self, trial: u32) -> Self {
         (self.repeat, self.trial) = (trial, Some(trial));
         self
     }
 
-    /// Names the servers behind the load, if there are several.
+    /// Sets the names of the servers behind the load, if there are several.
     #[must_use]
     pub fn of_servers(mut self, names: &[String]) -> Self {
         self.servers = names.to_vec();
         self
     }
 
-    /// Judges each request by objectives: the plan's [`inferometer_plan::Plan::goodput`].
+    /// Counts the requests that meet all of these objectives: the plan's [`inferometer_plan::Plan::goodput`].
     #[must_use]
     pub fn judging(mut self, objectives: &[RequestObjective]) -> Self {
         self.objectives = objectives.to_vec();
@@ -132,14 +131,14 @@ impl PassFold {
         self
     }
 
-    /// Says whether to compute the latencies with failed requests as infinite, too.
+    /// Whether to also compute the latencies in which failed requests count as infinite.
     #[must_use]
     pub fn with_failures_as_inf(mut self, is_wanted: bool) -> Self {
         self.failures_as_inf = is_wanted.then(Box::default);
         self
     }
 
-    /// Also computes the figures of the published text-block log.
+    /// Also computes the figures of the published text-block log, for a pass over text blocks.
     #[must_use]
     pub fn over_blocks(mut self, pass: BlockPass) -> Self {
         self.dialect = Dialect::Blocks(Box::new(BlockFold::new(pass)));
@@ -153,7 +152,7 @@ impl PassFold {
         self
     }
 
-    /// Adds the metrics of the server and the cards.
+    /// Adds samples of the metrics of the server and of the cards.
     pub fn observe(&mut self, observed: Observed) {
         self.observed.extend(observed);
     }
@@ -161,8 +160,7 @@ impl PassFold {
     /// Adds the record of one planned request, whatever its outcome.
     ///
     /// # Panics
-    /// If an event names a read that the record does not have: such a record cannot be decoded from a
-    /// log.
+    /// If an event refers to a read that the record does not have. The decoder of logs returns no such record.
     pub fn add(&mut self, record: &Record) {
         let timeline = Timeline::new(record);
         self.outcomes.add(record.outcome);
@@ -191,8 +189,7 @@ impl PassFold {
         }
     }
 
-    /// Adds `count` requests that never began. All have this record except for its index: they have
-    /// nothing but an outcome.
+    /// Adds `count` requests that never began. Their records are equal to `record` except for the index.
     pub fn add_never_begun(&mut self, record: &Record, count: u32) {
         let timeline = Timeline::new(record);
         self.outcomes.add_times(record.outcome, u64::from(count));
@@ -221,7 +218,7 @@ impl PassFold {
             let all = self.objectives.iter().all(|objective| objective.is_met(timeline));
             *met += u64::from(all);
         }
-        // If a prompt or an output was not counted, a finding says so: see `crate::inspect`.
+        // If the tokens of a prompt or of an output were not counted, a finding says so: see `crate::inspect`.
         self.window.output_tokens += u64::from(timeline.output_tokens);
         self.longer_than_asked += u64::from(timeline.record.is_longer_than_asked());
         self.window.uncounted += u64::from(timeline.tokens_from.is_none());
@@ -230,7 +227,7 @@ impl PassFold {
             self.tokens_from.into_iter().chain(timeline.tokens_from).max_by_key(weakness);
     }
 
-    /// The summary of the records so far.
+    /// Computes the summary of the records so far.
     pub fn finish(mut self) -> PassSummary {
         let ranges = self.latencies.take_ranges();
         let layout = self.course.layout(&self.holds);
@@ -247,7 +244,7 @@ impl PassFold {
             Dialect::Blocks(fold) => (Some(fold.finish(self.concurrency)), None),
             Dialect::ServingRun(fold) => (None, Some(fold.finish())),
         };
-        // If times between tokens are unknown, it is also unknown who met an objective on them.
+        // If times between tokens are unknown, it is also unknown which requests met an objective on them.
         let of_gaps = |objective: &RequestObjective| objective.metric.definition().of_gaps;
         let is_judged = self.latencies.has_gaps() || !self.objectives.iter().any(of_gaps);
         let met = self.window.met.filter(|_| is_judged);
@@ -303,7 +300,7 @@ impl PassFold {
     }
 }
 
-/// The metrics from between the first send and the last end of a pass.
+/// The metrics of the server and of the cards, from the first send to the last end of a pass.
 fn observed(window: &Window, observed: &Observed) -> (Option<ServerSays>, Option<HardwareUse>) {
     let in_flight = &window.in_flight;
     let (Some(first), Some(end)) = (in_flight.first_send(), in_flight.last_end()) else {
@@ -318,7 +315,7 @@ fn observed(window: &Window, observed: &Observed) -> (Option<ServerSays>, Option
     )
 }
 
-/// The same for each of several servers that were asked separately.
+/// The metrics of each server, if they were read from several servers separately.
 fn sources(window: &Window, observed: &Observed) -> Vec<SourceSays> {
     let in_flight = &window.in_flight;
     let Some(span) = in_flight.first_send().zip(in_flight.last_end()) else { return Vec::new() };
@@ -329,7 +326,7 @@ fn sources(window: &Window, observed: &Observed) -> Vec<SourceSays> {
     observed.sources.iter().enumerate().filter_map(says).collect()
 }
 
-/// How unreliable a source of token counts is; larger is less reliable.
+/// How unreliable a source of token counts is; a larger value is less reliable.
 fn weakness(from: &TokensFrom) -> u8 {
     match from {
         TokensFrom::Usage => 0,

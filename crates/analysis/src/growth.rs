@@ -1,11 +1,11 @@
-//! Whether requests keep arriving faster than they end: the slope of the number in flight over the later
-//! half of the arrivals, with an interval. A server that keeps up has a slope of zero in the long run.
+//! Detects whether requests keep arriving faster than they end. It estimates the slope of the number in flight over the
+//! later half of the arrivals, with a confidence interval. A server that keeps up has a slope of zero in the long run.
 //!
-//! The values of this series depend on each other: a queue that is long now is still long a moment later.
-//! So the error of the slope is estimated from the slow fluctuations of the same series, by its
-//! projections on a few cosines that are orthogonal to a trend (Y. Sun, "Robust trend inference with
-//! series variance estimator and testing-optimal smoothing parameter", Journal of Econometrics 164,
-//! 2011). With so few degrees of freedom the quantile is that of Student's t.
+//! The values of this series depend on each other: a queue that is long now is still long a moment later. So the error
+//! of the slope is estimated from the slow fluctuations of the same series: its projections on a few cosines that are
+//! orthogonal to a trend (Y. Sun, "Robust trend inference with series variance estimator and testing-optimal smoothing
+//! parameter", Journal of Econometrics 164, 2011). The interval uses a quantile of Student's t, because the number of
+//! cosines is small.
 
 use std::time::Duration;
 
@@ -15,32 +15,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::startup::{Stay, median_latency_s};
 
-/// Parts of equal time over which the number in flight is averaged.
+/// The number of parts of equal duration over which the number in flight is averaged.
 const PARTS: usize = 64;
 /// The number of cosines from which the error of the slope is estimated.
 const COSINES: usize = 4;
-/// Until this many latencies have passed, the number in flight rises under every load.
+/// The number in flight rises under every load until this many latencies have passed.
 const SETTLED_LATENCIES: f64 = 3.0;
-/// If fewer than this share of the arriving requests end, a queue forms from the start.
+/// If a smaller share of the arriving requests ends, a queue forms from the start.
 const FAR_BEYOND: f64 = 0.8;
-/// In that case this many of the first latencies must pass: most answers have ended then, whatever their
-/// length.
+/// The number of latencies that must have passed if a queue forms from the start. The earliest requests determine the
+/// latency. Most of their answers have then ended, whatever their length.
 const LATENCIES_FAR_BEYOND: f64 = 2.0;
-/// The fewest requests that must have been due.
+/// The fewest requests that must have been due for an estimate.
 const FEWEST: usize = 64;
-/// A growth below this share of the arrivals does not matter.
+/// A growth below this share of the arrival rate does not matter.
 const LEAST_SHARE: f64 = 0.05;
-/// Arrivals must exceed ends by this many standard deviations of a difference of two Poisson counts.
+/// The number of arrivals must exceed the number of ends by this many standard deviations of a difference of two
+/// Poisson counts.
 const DEVIATIONS: f64 = 2.0;
 
 /// How fast the number in flight grows, over the later half of the arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Growth {
-    /// By how many the requests in flight increase per second.
+    /// The increase of the number of requests in flight, per second.
     pub per_s: f64,
-    /// The lower end of the interval of `per_s`.
+    /// The lower end of the confidence interval of `per_s`.
     pub low: f64,
-    /// The upper end.
+    /// The upper end of the confidence interval of `per_s`.
     pub high: f64,
     /// Requests that were due per second.
     pub arrived_per_s: f64,
@@ -49,18 +50,18 @@ pub struct Growth {
     /// Requests that ended per second without completing.
     #[serde(default)]
     pub failed_per_s: f64,
-    /// Seconds over which it is measured.
+    /// The duration of the later half of the arrivals, in seconds.
     pub span_s: f64,
-    /// Requests in flight in the first sixteenth of that time.
+    /// The mean number of requests in flight in the first sixteenth of `span_s`.
     pub before: f64,
-    /// Requests in flight in the last sixteenth of that time.
+    /// The mean number of requests in flight in the last sixteenth of `span_s`.
     pub after: f64,
 }
 
 impl Growth {
-    /// Whether requests arrive faster than the server completes them: the interval lies above zero, the
-    /// growth is at least a twentieth of the arrivals, and more requests arrived than chance alone
-    /// explains.
+    /// Whether requests arrive faster than the server completes them. This is so if all of these hold: the interval
+    /// lies above zero, the growth is at least a twentieth of the arrival rate, and more requests arrived than chance
+    /// alone explains.
     pub fn is_shown(&self) -> bool {
         let (arrived, ended) = (self.arrived_per_s * self.span_s, self.ended_per_s * self.span_s);
         self.low > 0.0
@@ -69,10 +70,10 @@ impl Growth {
     }
 }
 
-/// The growth of the number in flight, as known at the instant `until`: requests that end later are in
-/// flight. Requests are in the order of their due times. Absent if less than six latencies have passed
-/// (unless a queue formed from the start), if fewer than 64 requests were due, or if none has completed:
-/// requests that are refused at once do not show how long an answer takes.
+/// Estimates the growth of the number in flight from what is known at `until`: later ends do not count. `stays` must be
+/// in the order of their due times. `None` if fewer than 64 requests were due, or if less than six latencies have
+/// passed (unless a queue formed from the start). Also `None` if no request has completed, because requests that are
+/// refused at once do not show how long an answer takes.
 pub(crate) fn growth(stays: &[Stay], until: Nanos, confidence: f64) -> Option<Growth> {
     let stays = &stays[..stays.partition_point(|stay| stay.due <= until)];
     let first = stays.first()?.due;
@@ -84,15 +85,14 @@ pub(crate) fn growth(stays: &[Stay], until: Nanos, confidence: f64) -> Option<Gr
     if !stays.iter().any(|stay| stay.complete && stay.ended <= until) {
         return None;
     }
-    // A request in flight takes at least as long as it has already taken.
+    // The latency of a request in flight is at least the time that it has already taken.
     let has_failed = |stay: &Stay| !stay.complete && stay.ended <= until;
     let known = |stay: &Stay| Stay { ended: stay.ended.min(until), complete: true, ..*stay };
     let early = stays.iter().take_while(|stay| stay.due < half);
     let early: Vec<Stay> = early.filter(|stay| !has_failed(stay)).map(known).collect();
     let sixteenth = first + Duration::from_secs_f64(half_s / 8.0);
     let earliest = &early[..early.partition_point(|stay| stay.due < sixteenth)];
-    // If a queue forms from the start, latencies grow with it, and only the first ones are the server's
-    // own.
+    // If a queue forms from the start, latencies grow with it. Only the first ones show the latency without a queue.
     let has_filled = half_s >= SETTLED_LATENCIES * median_latency_s(&early);
     let is_far_beyond = || half_s >= LATENCIES_FAR_BEYOND * median_latency_s(earliest);
     let part_s = half_s / PARTS as f64;
@@ -101,7 +101,7 @@ pub(crate) fn growth(stays: &[Stay], until: Nanos, confidence: f64) -> Option<Gr
     let along = dot(&in_flight, &trend);
     let squares = (2..2 + COSINES).map(|k| dot(&in_flight, &beside(k, &trend)).powi(2));
     let error = (squares.sum::<f64>() / COSINES as f64).sqrt();
-    // The trend has length 1; this is its change from one part to the next.
+    // The trend is a vector of length 1; this converts a multiple of it to requests per second.
     let per_s = (trend[1] - trend[0]) / part_s;
     let t = student_above((1.0 - confidence) / 2.0, COSINES as f64);
     let within = |at: Nanos| at >= half && at <= until;
@@ -129,7 +129,7 @@ pub(crate) fn growth(stays: &[Stay], until: Nanos, confidence: f64) -> Option<Gr
     })
 }
 
-/// Requests in flight, averaged over each part.
+/// The number of requests in flight, averaged over each part.
 fn in_flight(stays: &[Stay], from: Nanos, part_s: f64) -> [f64; PARTS] {
     let mut sums = [0.0; PARTS];
     let last = PARTS as f64;
@@ -145,13 +145,13 @@ fn in_flight(stays: &[Stay], from: Nanos, part_s: f64) -> [f64; PARTS] {
     sums
 }
 
-/// A straight line through the parts, with a sum of 0 and a length of 1.
+/// A straight line over the parts, with sum 0 and length 1.
 fn trend() -> [f64; PARTS] {
     let middle = (PARTS as f64 - 1.0) / 2.0;
     unit(std::array::from_fn(|part| part as f64 - middle))
 }
 
-/// A cosine without its component along the trend, of length 1.
+/// The cosine number `k`, without its component along the trend, scaled to length 1.
 fn beside(k: usize, trend: &[f64; PARTS]) -> [f64; PARTS] {
     let step = std::f64::consts::PI * k as f64 / PARTS as f64;
     let cosine: [f64; PARTS] = std::array::from_fn(|part| libm::cos(step * (part as f64 + 0.5)));
@@ -172,7 +172,7 @@ fn dot(a: &[f64; PARTS], b: &[f64; PARTS]) -> f64 {
 mod tests {
     use super::*;
 
-    /// A server that ends one request each second, in order; this many arrive per second, evenly spaced.
+    /// Requests to a server that completes one request per second, in order. Arrivals are evenly spaced.
     fn stays(arrivals_per_s: f64, count: u32) -> Vec<Stay> {
         let at = |seconds: f64| Nanos::ZERO + Duration::from_secs_f64(seconds);
         let mut free = 0.0_f64;
@@ -201,7 +201,7 @@ mod tests {
         let until = kept_up.last().unwrap().due;
         assert!(!growth(&kept_up, until, 0.95).unwrap().is_shown());
         assert_eq!(growth(&kept_up[..63], until, 0.95), None);
-        // All at once: the arrivals have no later half.
+        // If all requests are due at once, the arrivals have no later half.
         let at_once: Vec<Stay> =
             kept_up.iter().map(|stay| Stay { due: Nanos::ZERO, ..*stay }).collect();
         assert_eq!(growth(&at_once, Nanos::ZERO, 0.95), None);

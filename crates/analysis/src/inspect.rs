@@ -1,7 +1,7 @@
-//! Findings from the records of a pass: what a reader must know before using its figures.
+//! Finds problems in the records of a pass that a reader must know before using its figures.
 //!
-//! Never here: a stored record, or one finding per request. Each finding is on the whole pass, so that
-//! their number is limited however many requests there are.
+//! It stores no record, and makes no finding for a single request. Each finding is about the whole pass, so the number
+//! of findings does not grow with the number of requests.
 
 mod arrivals;
 mod bundles;
@@ -51,7 +51,7 @@ pub struct Inspector {
     arrivals: ArrivalRate,
     failures: Failures,
     cut_off: CutOff,
-    /// Only for a pass at a rate.
+    /// The growth of the number in flight; absent if the arrival rate is not constant, and in trials of a search.
     growth: Option<GrowthFold>,
     inputs: InputLengths,
     reasons: UnknownReasons,
@@ -66,7 +66,7 @@ pub struct Inspector {
 }
 
 impl Inspector {
-    /// An inspector without records.
+    /// Starts an inspection without records.
     pub fn new(cell: &CellPlan, pass: &PassPlan, sampling: &Sampling) -> Self {
         Self {
             place: format!("{cell}, {pass}"),
@@ -91,7 +91,7 @@ impl Inspector {
         }
     }
 
-    /// Says which repeat of the cell's passes it checks, from 1.
+    /// Sets the number of the repeat to which the pass belongs, from 1. Findings name it.
     #[must_use]
     pub fn of_repeat(mut self, repeat: u32) -> Self {
         if repeat > 1 {
@@ -100,37 +100,37 @@ impl Inspector {
         self
     }
 
-    /// Says which trial of a search it checks, from 1.
+    /// Sets the number of the trial of a search to which the pass belongs, from 1. Findings name it.
     #[must_use]
     pub fn of_trial(mut self, trial: u32) -> Self {
         self.place = format!("{}, trial {trial}", self.place);
-        // A trial may ask for more than the server can handle: that is what a search wants to find out.
+        // A trial may overload the server on purpose, because a search looks for the limit of the server.
         self.growth = None;
         self
     }
 
-    /// Says how many tokens a chat template adds that the input length does not count: such an excess is
-    /// not a difference.
+    /// Sets the number of tokens that a chat template adds to each prompt beyond the requested input length. This
+    /// excess is not reported as a difference.
     #[must_use]
     pub fn with_template(mut self, tokens: u32) -> Self {
         self.inputs.template = tokens;
         self
     }
 
-    /// Says whether the server continues after end-of-text when a request asks for it, if that is known.
+    /// Sets whether the server continues after end-of-text if a request sets `ignore_eos`. The default is `true`.
     #[must_use]
     pub fn with_ignore_eos(mut self, is_honoured: bool) -> Self {
         self.honours_ignore_eos = is_honoured;
         self
     }
 
-    /// The cell and load of its findings: `128 x 32, saturated`.
+    /// The cell and the load that findings name, such as `128 x 32, saturated`.
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// Cached prompt tokens that each request has because of the chat template, as the server counts
-    /// them. If the server counts none, all tokens that it adds to a prompt.
+    /// The number of cached prompt tokens that every request has because of the chat template. If the records show no
+    /// such tokens: the number of tokens that the template adds.
     pub fn cached_in_common(&self) -> u32 {
         match self.cached.in_common() {
             0 => self.inputs.template,
@@ -169,7 +169,7 @@ impl Inspector {
         self.streamed |= record.streamed;
     }
 
-    /// The findings: at most a dozen, and one per kind of failure.
+    /// Returns the findings: at most one of each code, and up to nine on failed requests.
     pub fn finish(mut self) -> Vec<Finding> {
         let mut findings = Vec::new();
         if self.completed == 0 {

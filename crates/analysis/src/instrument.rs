@@ -1,5 +1,5 @@
-//! The client's own error, from the reads of records: how late data was read, and how wide the interval
-//! is in which an event may have arrived. Never a verdict: see [`crate::validity`].
+//! Measures the client's own error from the reads of records: how late data was read, and how wide the intervals are in
+//! which events may have arrived. It gives no verdict: see [`crate::validity`].
 
 use std::time::Duration;
 
@@ -14,38 +14,38 @@ use crate::column::Column;
 use crate::distributions::Distributions;
 use crate::range::Ranges;
 
-/// The client's own error: its effect on the figures of the pass.
+/// The client's own error, and its effect on the figures of the pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instrument {
-    /// Socket reads with data.
+    /// The number of socket reads with data.
     pub reads: u64,
-    /// Reads with a timestamp of the kernel.
+    /// The number of reads with a kernel time stamp.
     pub kernel_stamped_reads: u64,
-    /// How much later the program's timestamp is than the kernel's.
+    /// By how many microseconds the program's time stamp of a read is later than the kernel's.
     pub receive_lateness_us: Option<Distribution>,
-    /// Width of the interval in which an event may have arrived.
+    /// Width of the interval in which a token event may have arrived, in microseconds.
     pub arrival_width_us: Option<Distribution>,
-    /// How far the client can be from the truth for each metric with such a bound: per completed request,
-    /// or per gap between tokens.
+    /// For each metric with a bound: the largest possible error of the client in microseconds, per completed request or
+    /// per gap between tokens.
     #[serde(flatten, deserialize_with = "bounds")]
     pub bounds: Distributions,
-    /// The ends between which the figures of the pass lie because of the client's own error, by metric
-    /// and statistic. A metric is absent if every arrival that it depends on was exact.
+    /// The ranges of the true figures of the pass, given the client's own error, by metric and statistic. A metric is
+    /// absent if every arrival time behind it is exact.
     #[serde(default, skip_serializing_if = "Ranges::is_empty")]
     pub ranges: Ranges,
-    /// By how much earlier than measured the last request may have ended; left out if its end is exact.
+    /// By how many microseconds the last request may have ended earlier than measured. Not written if it is 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub end_width_us: f64,
-    /// Events that shared their read with a later token event.
+    /// The number of token events that shared their read with a later token event.
     pub coalesced_events: u64,
-    /// What the process did, which no record shows; absent if nothing was measured, and in logs of
-    /// earlier versions.
+    /// Measurements of the client's process, which no record contains. Absent if there are none, and in logs of earlier
+    /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
 }
 
 impl Default for Instrument {
-    /// The error without any reads.
+    /// The error of a pass without any reads.
     fn default() -> Self {
         InstrumentFold::default().finish()
     }
@@ -55,7 +55,7 @@ fn is_zero(width: &f64) -> bool {
     *width == 0.0
 }
 
-/// Logs of earlier versions have fewer bounds.
+/// Reads the bounds. A bound that is not in the document is absent, as in logs of earlier versions.
 fn bounds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Distributions, D::Error> {
     let found = Distributions::deserialize(deserializer)?;
     Ok(Distributions::of_bounds(|metric| found.bound(metric).copied()))
@@ -72,9 +72,9 @@ pub(crate) struct InstrumentFold {
     coalesced: u64,
     /// When the last request ended: the measured time and the earliest possible one.
     last_end: Option<(Nanos, Nanos)>,
-    /// Widths of one record's arrivals; the memory is reused.
+    /// The arrival widths of the current record. The memory is reused.
     widths: Widths,
-    /// Bounds of one request; the memory is reused.
+    /// The bounds of the current request. The memory is reused.
     bounds: Vec<Slack>,
 }
 
@@ -83,8 +83,8 @@ impl Default for InstrumentFold {
         Self {
             reads: 0,
             stamped: 0,
-            // Nearly all widths are zero, but every read is late by a little: so fewer values of lateness
-            // are kept.
+            // Zeros are merged, and nearly all widths are zero. But nearly every read is a little late, so the number
+            // of stored latenesses has a lower limit.
             lateness_us: Pool::keeping(VALUES_KEPT),
             widths_us: Pool::default(),
             bounds_us: registry::bounded()
@@ -99,7 +99,7 @@ impl Default for InstrumentFold {
 }
 
 impl InstrumentFold {
-    /// Adds one record. A body that came as a whole has reads but no arrivals of tokens.
+    /// Adds a record. A response without streaming has reads, but no arrivals of tokens.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>) {
         let record = timeline.record;
         self.reads += record.reads.len() as u64;
@@ -166,7 +166,7 @@ impl InstrumentFold {
     }
 }
 
-/// Nearly all widths are zero: they become one value with the sum of their weights.
+/// Adds values to a pool. All zeros become one value with the sum of their weights, because nearly all widths are zero.
 fn append(values: impl Iterator<Item = Weighted>, pool: &mut Vec<Weighted>) {
     let mut exact = Weighted { value: 0.0, weight: 0.0 };
     for value in values {
@@ -196,8 +196,8 @@ mod tests {
 
     #[test]
     fn only_the_last_event_of_a_read_is_exact() {
-        // The socket was empty at 10.02 ms; then one read had three tokens and a usage, and its stamp may
-        // be that of the usage.
+        // The socket was empty at 10.02 ms. Then one read had three tokens and a usage. The kernel's stamp of this read
+        // may be that of the usage.
         let events =
             [(10.0, Text), (40.0, Text), (40.0, Text), (40.0, Text), (40.0, Usage), (50.0, Text)];
         let record = stream(0.0, &events.map(|(at, kind)| (at, kind, None)));
@@ -229,7 +229,8 @@ mod tests {
         assert_eq!((lateness.n, lateness.max.round()), (5, 1e3 * LATENESS_MS));
         let widths = got.arrival_width_us.expect("tokens");
         assert_eq!((widths.n, widths.max.round()), (7, 14_980.0));
-        // One stream shows its first token in a shared read, the other as the last event of a read.
+        // In one stream, the first token shares its read with a later one. In the other, it is the last event of its
+        // read.
         let bound = got.bounds.bound(&ttft::FROM_SENT).expect("complete requests");
         assert_eq!((bound.n, bound.max.round(), bound.p50.round()), (2, 14_980.0, 7_490.0));
     }
@@ -247,7 +248,8 @@ mod tests {
 
     #[test]
     fn latencies_are_off_by_no_more_than_the_wider_of_their_two_intervals() {
-        // The first token shared a read, 9.98 ms wide; the read of the last one has no kernel stamp.
+        // The first token shares its read, whose interval is 9.98 ms wide. The read of the last token has no kernel
+        // stamp.
         let at = [(10.0, Role), (20.0, Text), (20.0, Text), (30.0, Text), (40.0, Text)];
         let mut record = stream(0.0, &at.map(|(at, kind)| (at, kind, None)));
         record.usage.completion = Some(4);
@@ -261,7 +263,7 @@ mod tests {
         assert_eq!(max(&e2e::FROM_SENT), unstamped);
         assert_eq!(max(&tpot::DEFINITION), (unstamped / 3.0).round());
         let itl = got.bounds.bound(&itl::DEFINITION).expect("gaps");
-        // Three gaps: after the first token, an exact one, and the last.
+        // The gap after the first token, an exact gap, and the last gap.
         assert_eq!(
             (itl.n, itl.max, itl.mean.round()),
             (3, unstamped, (19_980.0_f64 / 3.0).round())

@@ -9,11 +9,11 @@ use crate::range::Trust;
 use crate::trust;
 use crate::verdict::SloResult;
 
-/// Judges each objective on each pass of each cell that it applies to.
+/// Judges each objective on each pass of each cell to which it applies.
 ///
-/// An objective on throughput applies to the passes that load the server, and to a one_by_one pass only
-/// if the cell has no other. All others apply to every pass. If nothing was measured, the objective is
-/// not met.
+/// An objective on throughput applies to the passes that load the server. It applies to a one_by_one pass only if the
+/// cell has no other pass. All other objectives apply to every pass. An objective is not met if the pass lacks the
+/// figure.
 pub fn judge(objectives: &[Objective], cells: &[Cell]) -> Vec<SloResult> {
     let mut results = Vec::new();
     for objective in objectives {
@@ -42,8 +42,8 @@ fn judge_pass(objective: &Objective, cell: &Cell, pass: &PassSummary) -> SloResu
     }
 }
 
-/// A sentence if the pass was ended early, or if the figure is not trusted and the limit lies within the
-/// range of its true value.
+/// The reason, as a sentence, why the result of an objective is uncertain: the pass was ended early, or the figure is
+/// not trusted and the limit lies within the range of the true value.
 fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
     if pass.stopped.is_some() {
         let why = "the pass was ended early: this covers the requests that had completed by then";
@@ -61,7 +61,7 @@ fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
     };
     let range = range.filter(|range| range.trust != Trust::Trusted)?;
     let holds = |end| objective.comparison.holds(end, objective.limit);
-    // Without two different ends it is unknown how far away the true value may be.
+    // Without two different ends, the distance of the true value is unknown.
     let is_open = range.low == range.high || holds(range.low) != holds(range.high);
     let ends = match range.low == range.high {
         true => String::new(),
@@ -79,7 +79,7 @@ fn undecided(objective: &Objective, pass: &PassSummary) -> Option<String> {
     })
 }
 
-/// A sentence if there are so few values that the percentile is hardly more than the largest of them.
+/// A sentence if there are so few values that the percentile is close to their maximum.
 fn too_few(objective: &Objective, pass: &PassSummary) -> Option<String> {
     let values = pass.latency(objective.metric.definition())?;
     let statistic = objective.statistic?;

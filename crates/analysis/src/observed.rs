@@ -1,5 +1,5 @@
-//! What the server and the cards report about themselves during a pass: stored samples on the run's
-//! clock, and their summaries. Asks for nothing itself.
+//! Summarises the metrics that the server and the cards reported during a pass. The samples have times of the run's
+//! clock. This module reads no metrics itself.
 
 mod cards;
 mod server;

@@ -1,5 +1,5 @@
-//! The figures of a part of the requests of a pass: of a class, of one of several servers, of one rank.
-//! They depend on the records of the part only.
+//! The figures of a part of the requests of a pass: of one class, one of several servers, or one rank. They depend only
+//! on the records of this part.
 
 use inferometer_metrics::Timeline;
 use inferometer_model::outcome::OutcomeCounts;
@@ -14,22 +14,21 @@ use crate::range::Ranges;
 /// The figures of a part of the requests of a pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartFigures {
-    /// Requests planned.
+    /// The number of planned requests.
     pub planned: u64,
-    /// Their outcomes.
+    /// The outcomes of the planned requests.
     pub outcomes: OutcomeCounts,
     /// Completed requests per second, from the part's first send to its last end.
     #[serde(default)]
     pub requests_per_s: Option<f64>,
-    /// Prompt tokens of the completed requests; absent if one of them was not counted.
+    /// Prompt tokens of the completed requests; absent if the prompt of one of them was not counted.
     pub input_tokens: Option<u64>,
     /// Output tokens of the completed requests.
     pub output_tokens: u64,
-    /// The distribution of each metric that classes have.
+    /// The distribution of each metric that is computed for parts.
     #[serde(flatten)]
     pub latencies: Distributions,
-    /// The ends between which they lie because of the client's own error; empty if every arrival was
-    /// exact.
+    /// The ranges of the true figures, given the client's own error; empty if every arrival time is exact.
     #[serde(default, skip_serializing_if = "Ranges::is_empty")]
     pub ranges: Ranges,
 }
@@ -40,7 +39,7 @@ pub(crate) struct PartFold {
     outcomes: OutcomeCounts,
     /// The first send and the last end.
     window: Option<(Nanos, Nanos)>,
-    /// Unknown once a request has an uncounted prompt.
+    /// The prompt tokens so far; `None` if the prompt of a completed request was not counted.
     input_tokens: Option<u64>,
     output_tokens: u64,
     latencies: PerRequest,
@@ -59,7 +58,7 @@ impl Default for PartFold {
 }
 
 impl PartFold {
-    /// Adds a record; `place` is its place in the course of its pass, if it has one.
+    /// Adds a record. `place` is the place of the request in the course of its pass, if it has one.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>, place: Option<u32>) {
         let record = timeline.record;
         self.outcomes.add(record.outcome);
@@ -75,7 +74,7 @@ impl PartFold {
         }
     }
 
-    /// The figures.
+    /// Computes the figures, with confidence intervals if the pass has a layout that allows them.
     pub(crate) fn finish(mut self, layout: Option<&Layout>) -> PartFigures {
         let requests_per_s = self.requests_per_s();
         let ranges = self.latencies.take_ranges();
@@ -91,7 +90,7 @@ impl PartFold {
         }
     }
 
-    /// Completed requests over the time from the first send to the last end.
+    /// Completed requests per second of the time from the first send to the last end.
     fn requests_per_s(&self) -> Option<f64> {
         let (first, last) = self.window?;
         let seconds = last.since(first).as_secs_f64();

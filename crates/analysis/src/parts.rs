@@ -1,4 +1,4 @@
-//! The figures of a pass by server and by rank, and which of them differ from the whole by more than
+//! Computes the figures of a pass by server and by rank, and finds parts that differ from the whole by more than
 //! chance.
 
 use std::collections::BTreeMap;
@@ -14,9 +14,9 @@ use crate::part::{PartFigures, PartFold};
 /// The figures of the requests to one of several servers within a pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerFigures {
-    /// Its address.
+    /// The name of the server, such as its address.
     pub server: String,
-    /// The figures.
+    /// The figures of its requests.
     #[serde(flatten)]
     pub figures: PartFigures,
 }
@@ -24,18 +24,18 @@ pub struct ServerFigures {
 /// The figures of the requests of one rank within a pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankFigures {
-    /// Which rank, from 0.
+    /// The number of the rank, from 0.
     pub rank: u32,
-    /// The figures.
+    /// The figures of its requests.
     #[serde(flatten)]
     pub figures: PartFigures,
 }
 
-/// The most ranks that results contain, among those that differ.
+/// Results contain at most this many of the ranks that differ from the whole.
 const MOST_RANKS: usize = 16;
-/// The probability of reporting a difference between equal parts, per pass.
+/// The probability that a pass of equal parts has a reported difference.
 const WRONG: f64 = 0.01;
-/// The metrics by which parts are compared.
+/// The metrics whose means are compared.
 const COMPARED: [&Definition; 3] = [&ttft::FROM_SENT, &tpot::DEFINITION, &e2e::FROM_SENT];
 
 /// Collects the records of a pass by server and by rank.
@@ -46,8 +46,8 @@ pub(crate) struct PartsFold {
 }
 
 impl PartsFold {
-    /// Adds a record; a record of the only server, or of the only process, is in the figures of the whole
-    /// alone.
+    /// Adds a record. A record of the only server, or of the only process, has no number and is skipped: the figures of
+    /// the whole pass contain it.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>, place: Option<u32>) {
         let of =
             [(&mut self.servers, timeline.record.server), (&mut self.ranks, timeline.record.rank)];
@@ -58,7 +58,7 @@ impl PartsFold {
         }
     }
 
-    /// The figures of each server, and of the ranks that differ from the whole.
+    /// Computes the figures of each server, and of the ranks that differ from the whole.
     pub(crate) fn finish(
         self,
         names: &[String],
@@ -84,19 +84,19 @@ impl PartsFold {
     }
 }
 
-/// A mean of a part that differs from that of the whole.
+/// The mean of a metric over a part, if it differs from the mean over the whole.
 #[derive(Clone, Copy, Debug)]
 pub struct Difference {
     /// The metric.
     pub metric: &'static Definition,
     /// The mean of the part, in the metric's unit.
     pub of_part: f64,
-    /// The mean of the whole.
+    /// The mean of the whole, in the metric's unit.
     pub of_whole: f64,
 }
 
-/// The means of a part that differ from those of the whole by more than chance: among `parts` equal
-/// parts, one pass of a hundred has such a difference. Without an interval nothing differs.
+/// The means of a part that differ from those of the whole by more than chance. If all `parts` parts are equal, the
+/// probability of any difference in a pass is 0.01. A mean without a confidence interval never differs.
 pub fn differences(
     part: &Distributions,
     whole: &Distributions,
@@ -108,7 +108,7 @@ pub fn differences(
     COMPARED.into_iter().filter_map(move |metric| {
         let (of_part, of_whole) = (part.get(metric)?, whole.get(metric)?);
         let half = |of: &Distribution| of.mean_ci.map(|[low, high]| (high - low) / 2.0);
-        // As for independent means. The part is contained in the whole, so the true error is smaller.
+        // The error is that of two independent means. The part is contained in the whole, so the true error is smaller.
         let error = (half(of_part)?.powi(2) + half(of_whole)?.powi(2)).sqrt() / usual;
         let (of_part, of_whole) = (of_part.mean, of_whole.mean);
         ((of_part - of_whole).abs() > farthest * error).then_some(Difference {

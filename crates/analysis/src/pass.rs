@@ -1,4 +1,4 @@
-//! The figures of one pass, as results contain them. [`crate::fold`] computes them.
+//! The figures of one pass, as stored in results. [`crate::fold`] computes them.
 
 use inferometer_load::PassKind;
 use inferometer_metrics::{Definition, SteadyState, failures, throughput};
@@ -21,33 +21,33 @@ use crate::serving_run::ServingRun;
 /// The figures of one pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PassSummary {
-    /// The kind of its load.
+    /// The kind of load of the pass.
     pub kind: PassKind,
-    /// The same in the words of its load model; empty in results of versions without it.
+    /// The load as text; empty in results of versions without this field.
     #[serde(default)]
     pub load: String,
-    /// Which repeat of the cell's passes it is, from 1.
+    /// The number of the repeat to which the pass belongs, from 1.
     #[serde(default = "first")]
     pub repeat: u32,
-    /// Which trial of a search it is, from 1; absent if it is not a trial.
+    /// The number of the trial of a search to which the pass belongs, from 1; absent outside of searches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<u32>,
-    /// The requested number in flight; only for closed passes with one level.
+    /// The planned number in flight; only for a closed loop with a constant number.
     pub concurrency: Option<u32>,
-    /// The requested rate, in requests per second; only for open passes with one level.
+    /// The planned rate in requests per second; only for an open loop with a constant rate.
     pub rate: Option<f64>,
-    /// Requests planned.
+    /// The number of planned requests.
     pub planned: u64,
-    /// Their outcomes.
+    /// The outcomes of the planned requests.
     pub outcomes: OutcomeCounts,
-    /// When its first request was sent, in seconds. In the results of a run, the time counts from the
-    /// first request of the run. Absent if unknown, as in results of earlier versions.
+    /// When the first request of the pass was sent, in seconds. In the results of a run, the time counts from the first
+    /// request of the run. Absent if unknown, as in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_s: Option<f64>,
-    /// Why the plan ended it early; absent if it did not.
+    /// Why the plan ended the pass early; absent if the plan did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
-    /// From the first send to the last end.
+    /// The time from the first send to the last end, in seconds.
     pub duration_s: Option<f64>,
     /// Completed requests per second over `duration_s`.
     pub requests_per_s: Option<f64>,
@@ -58,7 +58,7 @@ pub struct PassSummary {
     pub input_tokens: u64,
     /// Output tokens of the completed requests.
     pub output_tokens: u64,
-    /// Completed requests with more output tokens than were asked for; left out if there are none.
+    /// Completed requests with more output tokens than requested. Not written if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub longer_than_asked: u64,
     /// `output_tokens` per second over `duration_s`.
@@ -66,32 +66,32 @@ pub struct PassSummary {
     /// 95 % interval of `output_tokens_per_s`; see `intervals`.
     #[serde(default)]
     pub output_tokens_per_s_ci: Option<[f64; 2]>,
-    /// The source of the output token counts; the least reliable source of any request.
+    /// The least reliable source of output token counts among the completed requests.
     pub tokens_from: Option<TokensFrom>,
-    /// The most requests in flight at any instant, from send to end; absent if no single request is
-    /// known, as in most imported passes.
+    /// The largest number of requests in flight at any instant, from send to end. Absent if single requests are
+    /// unknown, as in most imported passes.
     pub peak_concurrency: Option<u64>,
-    /// Requests in flight, averaged over `duration_s`.
+    /// The mean number of requests in flight over `duration_s`.
     pub mean_concurrency: Option<f64>,
-    /// The part of the pass at its plateau; absent if there was none, and for loads without a plateau.
+    /// Figures of the part of the pass at its plateau. Absent if there was none, and for loads without a plateau.
     #[serde(default)]
     pub steady_state: Option<SteadyState>,
-    /// Requests that met every objective on requests; absent if the plan has none.
+    /// The requests that met every objective on requests; absent if the plan has none.
     #[serde(default)]
     pub goodput: Option<Goodput>,
-    /// Latencies with failed requests as infinite; absent unless the plan asks for them.
+    /// Latencies in which failed requests count as infinite; absent unless the plan requests them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures_as_inf: Option<FailuresAsInf>,
-    /// The distribution of each metric that has one value per request or token.
+    /// The distribution of each metric of requests or of tokens.
     #[serde(flatten)]
     pub latencies: Distributions,
-    /// What the intervals of the pass describe, or why it has none.
+    /// The meaning of the confidence intervals, or the reason why the pass has none.
     #[serde(default)]
     pub intervals: Intervals,
     /// Figures of each class of requests, if the workload has several.
     #[serde(default)]
     pub classes: Vec<ClassSummary>,
-    /// Figures by server, if several are behind one load.
+    /// Figures by server, if the load goes to several servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<ServerFigures>,
     /// Figures of the ranks that differ from the whole by more than chance; only with several processes.
@@ -103,13 +103,13 @@ pub struct PassSummary {
     /// The six figures of the published serving script; absent for other workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serving_run: Option<ServingRun>,
-    /// What the server reported about itself; absent if it was not asked.
+    /// The server's own metrics; absent if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerSays>,
-    /// What each of several servers reported about itself.
+    /// The metrics of each server, if they were read from several servers.
     #[serde(default, rename = "server_metrics", skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceSays>,
-    /// What the cards of the server's machine did; absent if none was observed.
+    /// The use of the cards of the server's machine; absent if no card was observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware: Option<HardwareUse>,
     /// The client's own error in this pass.
@@ -122,7 +122,8 @@ impl PassSummary {
         self.latencies.get(metric)
     }
 
-    /// A figure of the pass as a whole that objectives may name, in the metric's unit.
+    /// The value, in the metric's unit, of a metric of the whole pass that an objective may name. `None` for other
+    /// metrics.
     pub fn figure(&self, metric: &Definition) -> Option<f64> {
         let failed_pct = || {
             let failed = self.outcomes.failed() as f64;
@@ -136,41 +137,40 @@ impl PassSummary {
         }
     }
 
-    /// Whether it is a trial of a search that was cut off, or that the user interrupted.
+    /// Whether the pass is a trial of a search that was cut off, or that the user interrupted.
     pub fn is_cut_off(&self) -> bool {
         self.trial.is_some() && self.outcomes.cancelled + self.outcomes.skipped > 0
     }
 
-    /// Whether the user interrupted it, so that its figures are those of a part of the pass. A trial of a
-    /// search counts as cut off instead.
+    /// Whether the user interrupted the pass, so that its figures cover only a part of it. For a trial of a search, use
+    /// [`PassSummary::is_cut_off`].
     pub fn is_interrupted(&self) -> bool {
         self.trial.is_none() && self.stopped.is_none() && self.outcomes.cancelled > 0
     }
 
-    /// Whether neither the user nor the plan ended it early.
+    /// Whether the pass was ended early neither by the user nor by the plan.
     pub fn is_whole(&self) -> bool {
         self.stopped.is_none() && !self.is_interrupted()
     }
 
-    /// Whether its requests were sent at once and are too few to show what a saturated server can do:
-    /// start-up and drain are a large part of such a pass. From 200 requests on, published tables hardly
-    /// differ.
+    /// Whether the requests were sent at once and are too few to show the limit of the server. Start-up and drain are
+    /// then a large part of the pass. In published tables, passes of 200 requests or more hardly differ.
     pub fn is_few_at_once(&self) -> bool {
         self.kind == PassKind::Saturated && self.planned < 200
     }
 
-    /// Its name for people: its load, and its trial number in a search, or its repeat from the second on.
+    /// The name of the pass in reports: its load, and the number of its trial, or of its repeat from the second one on.
     pub fn label(&self) -> String {
         format!("{}{}", self.load, which(self.trial.is_some(), self.trial.unwrap_or(self.repeat)))
     }
 }
 
-/// How many requests met the plan's objectives on requests.
+/// The requests that met the plan's objectives on requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Goodput {
     /// The objectives as they were written.
     pub objectives: String,
-    /// Requests that completed and met all of them.
+    /// Requests that completed and met all objectives.
     pub met: u64,
     /// `met` per second over the duration of the pass.
     pub requests_per_s: Option<f64>,
@@ -178,11 +178,11 @@ pub struct Goodput {
     pub attainment: Option<f64>,
 }
 
-/// Results of versions without repeats are those of the first repeat.
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+/// Results of versions without repeats are those of the first repeat.
 fn first() -> u32 {
     1
 }

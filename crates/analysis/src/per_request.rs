@@ -1,4 +1,4 @@
-//! Collects the values of metrics of requests and tokens, over a pass or a class.
+//! Collects the values of metrics of requests and of tokens, over a pass or a class.
 
 use inferometer_metrics::{CoveredRequests, Definition, Gaps, Timeline, registry};
 
@@ -16,14 +16,14 @@ pub(crate) struct PerRequest {
 }
 
 impl PerRequest {
-    /// Columns for the metrics that are wanted.
+    /// Columns for the metrics in results for which `is_wanted` is true.
     pub(crate) fn new(is_wanted: impl Fn(&Definition) -> bool) -> Self {
         let wanted = registry::in_results().map(|(_, metric)| metric).filter(|it| is_wanted(it));
         let columns = wanted.filter_map(|metric| Some((metric, Column::of(metric)?))).collect();
         Self { columns, gaps: Gaps::default(), ranges: RangeFold::default() }
     }
 
-    /// Adds a request to each metric that counts it; `at` is its place in the course of its pass, if it
+    /// Adds a request to each metric that counts it. `at` is the place of the request in the course of its pass, if it
     /// has one.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>, at: Option<u32>) {
         let is_complete = timeline.record.outcome.is_complete();
@@ -38,17 +38,17 @@ impl PerRequest {
         }
     }
 
-    /// Whether times between tokens are known.
+    /// Whether the times between tokens are known.
     pub(crate) fn has_gaps(&self) -> bool {
         self.gaps.are_known()
     }
 
-    /// Takes out the ends between which the figures lie.
+    /// Removes and returns the ranges in which the true figures lie.
     pub(crate) fn take_ranges(&mut self) -> RangeFold {
         std::mem::take(&mut self.ranges)
     }
 
-    /// The distributions, with intervals if the pass has a layout that allows them.
+    /// Computes the distributions, with confidence intervals if the pass has a layout that allows them.
     pub(crate) fn finish(self, layout: Option<&Layout>) -> Distributions {
         let are_known = self.has_gaps();
         Distributions::of(self.columns.into_iter().map(|(metric, column)| {

@@ -1,9 +1,9 @@
-//! What a prediction states besides its figures: its uncertainty, the measured values, its errors.
-//! Predicts nothing itself.
+//! The data that only a prediction has: its uncertainty, the measured values, and its errors. These are types only; the
+//! model is in another crate.
 
 use serde::{Deserialize, Serialize};
 
-/// The four columns of a published table; an absent value is not stated.
+/// The four columns of a published table; unknown values are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Columns {
     /// Completed requests per second.
@@ -21,7 +21,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The names of the columns, as results spell them.
+    /// The names of the columns in results.
     pub const NAMES: [&str; 4] = [
         "requests_per_s",
         "output_tokens_per_s",
@@ -29,7 +29,7 @@ impl Columns {
         "latency_per_output_token_ms",
     ];
 
-    /// From values in the order of [`Columns::NAMES`].
+    /// Builds columns from values in the order of [`Columns::NAMES`].
     pub fn from_values(values: [Option<f64>; 4]) -> Self {
         let [requests_per_s, output_tokens_per_s, latency_per_token_ms, per_output] = values;
         Self {
@@ -50,7 +50,8 @@ impl Columns {
         ]
     }
 
-    /// Signed errors of these figures in percent of the measured ones, if both are stated.
+    /// The signed errors of these figures in percent of the measured ones. An error is absent if one of the two is
+    /// absent, or if the measured figure is not positive.
     pub fn error_pct(&self, measured: &Self) -> Self {
         let (own, theirs) = (self.values(), measured.values());
         Self::from_values(std::array::from_fn(|at| match (own[at], theirs[at]) {
@@ -62,7 +63,7 @@ impl Columns {
     }
 }
 
-/// The range in which nine of ten measurements are expected to lie, for each column.
+/// For each column, the range in which nine of ten measurements are expected to lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Intervals {
     /// Completed requests per second.
@@ -75,34 +76,34 @@ pub struct Intervals {
     pub latency_per_output_token_ms: Option<[f64; 2]>,
 }
 
-/// What a prediction states about one cell besides its figures.
+/// The data of a cell that only a prediction has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellPrediction {
-    /// Its uncertainty.
+    /// The ranges in which nine of ten measurements are expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Intervals>,
-    /// The errors that the interval is based on, as text; absent if it is a guess.
+    /// The errors from which the interval was computed, as text; absent if the interval is a guess.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_of: Option<String>,
-    /// Why the interval is only a guess; absent if it is based on the model's own measured errors.
+    /// Why the interval is only a guess; absent if it was computed from the model's own measured errors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncalibrated: Option<String>,
-    /// The published or measured figures that it is compared with.
+    /// The published or measured figures with which the prediction is compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Columns>,
-    /// Signed errors in percent; absent if the two do not mean the same.
+    /// Signed errors in percent of the measured figures; absent if the two are not comparable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_pct: Option<Columns>,
-    /// The same for each pass and its quantiles, in the order of the passes; empty for engines of 2023,
-    /// because only their columns are predicted.
+    /// The predicted figures of each pass, in the order of the passes. Empty for engines of 2023, because only their
+    /// columns are predicted.
     #[serde(default, rename = "predicted_passes", skip_serializing_if = "Vec::is_empty")]
     pub passes: Vec<PassPrediction>,
 }
 
-/// What a prediction states about one pass: each figure by its name.
+/// The predicted figures of one pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PassPrediction {
-    /// Its load, as text.
+    /// The load of the pass, as text.
     pub load: String,
     /// Completed requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,7 +114,7 @@ pub struct PassPrediction {
     /// Median time to the first token, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft_p50_ms: Option<FigurePrediction>,
-    /// Its 99th percentile.
+    /// 99th percentile of the time to the first token, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft_p99_ms: Option<FigurePrediction>,
     /// Median time to the last token, in milliseconds.
@@ -122,16 +123,16 @@ pub struct PassPrediction {
 }
 
 impl PassPrediction {
-    /// The names of the figures.
+    /// The names of the figures in results.
     pub const NAMES: [&str; 5] =
         ["requests_per_s", "tpot_p50_ms", "ttft_p50_ms", "ttft_p99_ms", "e2e_p50_ms"];
 
-    /// The figures in the order of the names.
+    /// The figures in the order of [`PassPrediction::NAMES`].
     pub fn figures(&self) -> [Option<FigurePrediction>; 5] {
         [self.requests_per_s, self.tpot_p50_ms, self.ttft_p50_ms, self.ttft_p99_ms, self.e2e_p50_ms]
     }
 
-    /// From figures in the order of the names.
+    /// Builds the prediction from figures in the order of [`PassPrediction::NAMES`].
     pub fn of(load: String, figures: [Option<FigurePrediction>; 5]) -> Self {
         let [requests_per_s, tpot_p50_ms, ttft_p50_ms, ttft_p99_ms, e2e_p50_ms] = figures;
         Self { load, requests_per_s, tpot_p50_ms, ttft_p50_ms, ttft_p99_ms, e2e_p50_ms }
@@ -141,23 +142,22 @@ impl PassPrediction {
 /// A predicted figure of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FigurePrediction {
-    /// The prediction.
+    /// The predicted value.
     pub predicted: f64,
     /// The range in which nine of ten measurements are expected.
     pub interval: [f64; 2],
-    /// Whether the range is based on errors of measured rows; else it is a factor of two in both
-    /// directions.
+    /// Whether the range was computed from errors of measured rows. Otherwise it is a factor of two in both directions.
     pub calibrated: bool,
-    /// The measured value, if it is known.
+    /// The measured value; absent if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<f64>,
-    /// The signed error in percent of the measured value.
+    /// The signed error in percent of the measured value; absent without a positive measured value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_pct: Option<f64>,
 }
 
 impl FigurePrediction {
-    /// The same, compared with a measurement.
+    /// Adds a measured value and the error of the prediction.
     #[must_use]
     pub fn against(self, measured: Option<f64>) -> Self {
         let error_pct = measured
@@ -166,7 +166,7 @@ impl FigurePrediction {
         Self { measured, error_pct, ..self }
     }
 
-    /// Whether the measured value lies in the range; absent without a measured value.
+    /// Whether the measured value lies in the range; `None` without a measured value.
     pub fn holds(&self) -> Option<bool> {
         let [low, high] = self.interval;
         self.measured.map(|measured| (low..=high).contains(&measured))
@@ -182,6 +182,6 @@ pub struct ErrorSummary {
     pub median: f64,
     /// 90th percentile.
     pub p90: f64,
-    /// Largest.
+    /// Maximum.
     pub max: f64,
 }

@@ -1,4 +1,4 @@
-//! How far predicted figures are from measured ones: for each column, over all cells.
+//! Summarises how far predicted figures are from measured ones, by column over all cells.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use inferometer_stats::percentile;
 use crate::cell::Cell;
 use crate::prediction::{Columns, ErrorSummary};
 
-/// The distribution of absolute errors of each column, in percent, over the cells that have errors; absent
-/// if no cell is compared with measured values.
+/// The distribution of the absolute errors of each column in percent, over all cells that have errors. `None` if no
+/// cell is compared with measured values.
 pub fn error_summaries(cells: &[Cell]) -> Option<BTreeMap<String, ErrorSummary>> {
     cells.iter().any(|cell| cell.prediction.measured.is_some()).then(|| errors(cells))
 }

@@ -1,6 +1,6 @@
-//! The ends between which the true value of a figure lies, from what the client knows about its arrivals;
-//! and whether the figure is trusted, bounded or unreliable. The server's speed does not matter: figures
-//! of a slow server are as valid.
+//! The range in which the true value of a figure lies, given the uncertainty of the client's arrival times. Also
+//! whether the figure is trusted, bounded or unreliable. The speed of the server does not matter: figures of a slow
+//! server are just as valid.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use serde::{Deserialize, Serialize};
 
 /// The largest relative error of a trusted mean, median or rate.
 pub const TRUSTED_SHARE: f64 = 0.01;
-/// The same for every percentile above the median, and for a maximum.
+/// The largest relative error of a trusted percentile above the median, or of a trusted maximum.
 pub const TRUSTED_SHARE_OF_TAIL: f64 = 0.05;
-/// The largest relative error of a bounded figure. Above it, a second measurement with a client that
-/// keeps up shows more than the figure and its bound.
+/// The largest relative error of a bounded figure. If the error is larger, a new measurement with a faster client is
+/// worth more than the figure with its bound.
 pub const VOUCHED_SHARE: f64 = 0.20;
 
-/// How far a figure can be trusted, by the client's own error.
+/// How reliable a figure is, given the client's own error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
     /// The error is small compared with the figure.
     Trusted,
-    /// The error is not small, but its bound is known.
+    /// The error is not small, but at most [`VOUCHED_SHARE`] of the figure.
     Bounded,
-    /// The error may be so large that the figure shows nothing.
+    /// The error may be larger than [`VOUCHED_SHARE`] of the figure.
     #[serde(rename = "not_vouched_for")]
     Unreliable,
 }
@@ -32,26 +32,27 @@ inferometer_model::names!(Trust {
     Trusted => "trusted", Bounded => "bounded", Unreliable => "not_vouched_for",
 });
 
-/// The ends between which the true value of a figure lies.
+/// The range in which the true value of a figure lies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Range {
     /// The smallest possible true value.
     pub low: f64,
     /// The largest possible true value.
     pub high: f64,
-    /// How far the figure can be trusted.
+    /// How reliable the figure is.
     pub trust: Trust,
 }
 
 impl Range {
-    /// The range of a figure; `trusted_share` is the largest relative error of a trusted one.
+    /// The range of `figure` from `low` to `high`, extended to include `figure`. `trusted_share` is the largest
+    /// relative error of a trusted figure.
     pub fn of(figure: f64, low: f64, high: f64, trusted_share: f64) -> Self {
         let (low, high) = (low.min(figure), high.max(figure));
         let off = (figure - low).max(high - figure);
         let trust = match off {
             _ if off <= trusted_share * figure.abs() => Trust::Trusted,
             _ if off <= VOUCHED_SHARE * figure.abs() => Trust::Bounded,
-            // Also if it is not a number.
+            // This includes an error that is not a number.
             _ => Trust::Unreliable,
         };
         Self { low, high, trust }
@@ -73,24 +74,24 @@ pub fn trusted_share(statistic: Statistic) -> f64 {
     }
 }
 
-/// The ranges of a pass or a class: by the key of a metric's distribution, then by statistic. A metric is
-/// absent if every arrival that it depends on was exact.
+/// The ranges of a pass or a part, by the key of a metric's distribution and then by statistic. A metric is absent if
+/// every arrival time behind it is exact.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ranges(BTreeMap<String, BTreeMap<String, Range>>);
 
 impl Ranges {
-    /// Whether every arrival was exact.
+    /// Whether there is no range, because every arrival time is exact.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The range of a statistic; absent if every arrival that it depends on was exact.
+    /// The range of a statistic; `None` if every arrival time behind it is exact.
     pub fn get(&self, metric: &Definition, statistic: Statistic) -> Option<Range> {
         self.0.get(metric.result_key?)?.get(statistic.name()).copied()
     }
 
-    /// Sets the range of a statistic of a metric that results contain.
+    /// Sets the range of a statistic. Does nothing for a metric without a `result_key`.
     pub fn set(&mut self, metric: &Definition, statistic: Statistic, range: Range) {
         let Some(key) = metric.result_key else { return };
         self.0.entry(key.to_owned()).or_default().insert(statistic.name().to_owned(), range);
@@ -111,7 +112,7 @@ mod tests {
             (100.0, 80.0, 119.0, TRUSTED_SHARE_OF_TAIL, Trust::Bounded),
             (100.0, 79.0, 100.0, TRUSTED_SHARE_OF_TAIL, Trust::Unreliable),
             (0.0, 0.0, 0.0, TRUSTED_SHARE, Trust::Trusted),
-            // All tokens in one read: the time between them was not measured.
+            // All tokens arrived in one read, so the time between them was not measured.
             (0.0, 0.0, 2.1, TRUSTED_SHARE, Trust::Unreliable),
             (1.501, 1.5, f64::INFINITY, TRUSTED_SHARE, Trust::Unreliable),
         ] {

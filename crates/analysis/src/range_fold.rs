@@ -1,5 +1,5 @@
-//! Computes the ranges of figures from the widths of arrivals: each value of a request lies between two
-//! ends, so each statistic lies between that of the lower ends and that of the upper ends.
+//! Computes the ranges of figures from the widths of arrival intervals. Each value of a request lies between two ends.
+//! So each statistic lies between that of the lower ends and that of the upper ends.
 
 use inferometer_metrics::{CoveredRequests, Timeline};
 use inferometer_metrics::{Definition, Slack, Statistic, Widths};
@@ -9,12 +9,12 @@ use crate::column::Column;
 use crate::distributions::Distributions;
 use crate::range::{Range, Ranges, trusted_share};
 
-/// The ends of the values of metrics. It is empty until an arrival is inexact. From then on it has two
-/// columns, besides that of the values, for each metric that depends on an inexact arrival.
+/// Collects the lower and the upper ends of the values. It is empty until an arrival time is inexact. From then on,
+/// each metric that depends on an inexact arrival has two columns besides that of its values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RangeFold {
     ends: Vec<Ends>,
-    /// The widths of one request; the memory is reused.
+    /// The arrival widths of the current request. The memory is reused.
     widths: Widths,
     slacks: Vec<Slack>,
     values: Vec<Weighted>,
@@ -28,7 +28,7 @@ struct Ends {
 }
 
 impl RangeFold {
-    /// Adds a request, before the columns get its values.
+    /// Adds a request. Call this before the values of the request are added to `columns`.
     pub(crate) fn add(
         &mut self,
         timeline: &Timeline<'_>,
@@ -71,7 +71,7 @@ impl RangeFold {
         }
     }
 
-    /// The ranges of the figures that were computed from the same requests.
+    /// Computes the ranges of `figures`, which must come from the same requests.
     pub(crate) fn finish(self, figures: &Distributions) -> Ranges {
         let mut ranges = Ranges::default();
         for Ends { metric, low, high } in self.ends {
@@ -93,7 +93,7 @@ impl RangeFold {
     }
 }
 
-/// A statistic of the lower or the upper ends. A sketch has an error of its own, which makes the range
+/// A statistic of the lower ends (`outwards` is -1) or of the upper ends (1). The error of a sketch makes the range
 /// wider.
 fn end(ends: &Distribution, statistic: Statistic, outwards: f64) -> Option<f64> {
     let of_sketch = !ends.exact && statistic.share().is_some();

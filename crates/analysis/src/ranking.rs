@@ -1,5 +1,5 @@
-//! Which of several servers is best in each figure, and how far the others are behind it. The differences
-//! and their intervals are those of [`mod@crate::compare`].
+//! Determines which of several servers is best in each figure, and how far the others are behind it. The differences
+//! and their intervals come from [`mod@crate::compare`].
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::{Options, Row, Subject, compare};
 
-/// The figures that are ranked, the most requested first.
+/// The figures that are ranked, in the order of the rankings.
 pub const FIGURES: [&str; 8] = [
     "requests_per_s",
     "output_tokens_per_s",
@@ -22,39 +22,39 @@ pub const FIGURES: [&str; 8] = [
 /// The servers ranked by one figure at one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ranking {
-    /// Cell and load, such as `128 x 32, closed loop, 8 in flight`.
+    /// The cell and the load, such as `128 x 32, closed loop, 8 in flight`.
     pub place: String,
     /// The figure, such as `ttft_p99`.
     pub figure: String,
-    /// Whether more of it is better.
+    /// Whether a higher value is better.
     pub higher_is_better: bool,
     /// The server with the best mean over its runs.
     pub best: String,
-    /// Its mean, in the figure's unit.
+    /// The mean of the best server, in the figure's unit.
     pub value: f64,
-    /// The other servers, the best of them first.
+    /// The other servers, in the order of their means, the best first.
     pub others: Vec<Behind>,
 }
 
 /// A server that is not the best one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Behind {
-    /// The server.
+    /// The name of the server.
     pub name: String,
-    /// Its mean, in the figure's unit.
+    /// The mean of this server, in the figure's unit.
     pub value: f64,
-    /// The best server's figure divided by this one's.
+    /// The figure of the best server divided by the figure of this one.
     pub ratio: f64,
-    /// 95 % interval of the ratio; absent below three runs of each.
+    /// 95 % interval of the ratio; absent if a server has fewer than three runs.
     pub ratio_ci: Option<[f64; 2]>,
-    /// Whether that interval excludes 1.
+    /// Whether the interval excludes 1.
     pub told_apart: bool,
 }
 
 /// The rankings of all figures at all loads that every server has. Empty for a single server.
 pub fn rankings(servers: &[Subject]) -> Vec<Ranking> {
     let [first, _, ..] = servers else { return Vec::new() };
-    // The rows of a server against the others are computed when it is the best in some figure.
+    // The rows of a server against all others; computed when this server is the best in a figure.
     let mut beside: BTreeMap<usize, Vec<Vec<Row>>> = BTreeMap::new();
     let mut found = Vec::new();
     for figure in FIGURES {
@@ -78,7 +78,7 @@ pub fn rankings(servers: &[Subject]) -> Vec<Ranking> {
             let row = |at: usize| beside[at].iter().find(is_same);
             let place = order.iter().find_map(|&at| Some(row(at)?.place()));
             let others = order.iter().map(|&at| Some(behind(&servers[at].name, row(at)?)));
-            // If one server cannot be compared, no server is the best of all.
+            // If one server cannot be compared, the figure is not ranked.
             let others = others.collect::<Option<Vec<Behind>>>();
             let Some((place, others)) = place.zip(others) else { continue };
             found.push(Ranking {
@@ -94,12 +94,12 @@ pub fn rankings(servers: &[Subject]) -> Vec<Ranking> {
     found
 }
 
-/// The rows of one server against another; empty if they have nothing in common.
+/// The rows of one server against another; empty if the two cannot be compared.
 fn rows(best: &Subject, other: &Subject) -> Vec<Row> {
     compare(best, other, Options::default()).map_or_else(|_| Vec::new(), |found| found.rows)
 }
 
-/// `row`: the best server as the baseline, the other one as the contender.
+/// Describes how far a server is behind. In `row`, the best server is the baseline and this server the contender.
 fn behind(name: &str, row: &Row) -> Behind {
     // A change of -20 % is a ratio of 1 / 0.8.
     let ratio = |change_pct: f64| 1.0 / (1.0 + change_pct / 100.0);
@@ -119,7 +119,8 @@ mod tests {
     use super::*;
     use crate::compare::Series;
 
-    /// A server with these figures in rounds. The first round is at `from_s` seconds, the others 100 s apart.
+    /// A server with these figures in its rounds. The first round is at `from_s` seconds; later ones follow every 100
+    /// s.
     fn server(name: &str, from_s: f64, rates: &[f64], ttft_p99: &[f64]) -> Subject {
         let series = |figure: &str, higher_is_better, values: &[f64]| Series {
             cell: Some(CellPlan { input_length: 64, output_length: 16 }),

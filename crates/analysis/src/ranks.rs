@@ -1,4 +1,4 @@
-//! The processes (ranks) that measured a run together, as results name them.
+//! The processes (ranks) that measured a run together, as stored in results.
 
 use inferometer_model::outcome::OutcomeCounts;
 use serde::{Deserialize, Serialize};
@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 /// One of several processes that measured a run together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankSummary {
-    /// Which rank, from 0.
+    /// The number of the rank, from 0.
     pub rank: u32,
-    /// Its machine.
+    /// The machine that the rank runs on.
     pub host: String,
-    /// Outcomes of its requests, as far as rank 0 has their records.
+    /// The outcomes of the requests of this rank, counted over the records that rank 0 has.
     pub requests: OutcomeCounts,
-    /// Its clock, compared with that of rank 0; absent for rank 0, and for a rank that reported no pass.
+    /// The clock of the rank, compared with that of rank 0. Absent for rank 0, and for a rank that reported no pass.
     pub clock: Option<RankClock>,
-    /// How it ended.
+    /// How the rank ended.
     pub state: RankState,
-    /// Why it did not complete; absent if it did.
+    /// Why the rank did not complete; absent if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -26,13 +26,14 @@ pub struct RankSummary {
 pub struct RankClock {
     /// By how much the clock of rank 0 was ahead at the end of the last pass, in milliseconds.
     pub offset_ms: f64,
-    /// The largest error of an instant of any pass on the clock of rank 0, in milliseconds.
+    /// The largest error, over all passes, of a time of this rank on the clock of rank 0, in milliseconds.
     pub bound_ms: f64,
-    /// By how much it is slower, in millionths; absent if the run was too short for an estimate.
+    /// By how much the clock of this rank is slower, in parts per million. Absent if the run was too short for an
+    /// estimate.
     pub drift_ppm: Option<f64>,
-    /// The largest error of that.
+    /// The largest error of `drift_ppm`, in parts per million.
     pub drift_bound_ppm: Option<f64>,
-    /// The shortest round trip, in milliseconds.
+    /// The shortest round trip to rank 0, in milliseconds.
     pub round_trip_ms: f64,
 }
 
@@ -40,10 +41,10 @@ pub struct RankClock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankState {
-    /// It did everything that rank 0 ordered.
+    /// The rank did everything that rank 0 ordered.
     Complete,
-    /// Its user interrupted it.
+    /// The user of the rank interrupted it.
     Interrupted,
-    /// Its connection ended, or it could not go on.
+    /// The connection of the rank ended, or the rank could not continue.
     Lost,
 }

@@ -1,5 +1,5 @@
-//! Whether enough repeats were measured: whether each figure that the plan names is as precise as the
-//! plan asks. Never here: carrying out another repeat.
+//! Decides whether enough repeats were measured: each figure that the plan names must be as precise as the plan
+//! requests. This module does not measure another repeat.
 
 use inferometer_load::PassKind;
 use inferometer_plan::precision::Precision;
@@ -8,8 +8,8 @@ use inferometer_stats as stats;
 use crate::judge::{measure, speaks_of};
 use crate::pass::PassSummary;
 
-/// Whether the precision is reached for every load of a cell, from the summaries of all of its passes. A
-/// load that it does not apply to does not count. At least two repeats are needed.
+/// Whether the precision is reached for every load of a cell, given the summaries of all passes of the cell. Loads to
+/// which the metric does not apply are ignored. At least two repeats are needed.
 pub fn is_reached(precision: &Precision, passes: &[PassSummary]) -> bool {
     let loaded = passes.iter().any(|pass| pass.kind != PassKind::OneByOne);
     let spoken_of = |pass: &&PassSummary| speaks_of(precision.metric, pass, loaded);
@@ -42,7 +42,7 @@ mod tests {
     use inferometer_model::fixture::steady;
     use inferometer_plan::precision::parse;
 
-    /// A pass with one request of this TTFT.
+    /// A pass with one request, which has this TTFT.
     fn pass(plan: &PassPlan, ttft_ms: f64) -> PassSummary {
         let mut fold = PassFold::new(plan);
         fold.add(&steady(0.0, ttft_ms, 10.0, 4));

@@ -1,6 +1,6 @@
-//! The six figures of vLLM 0.2's `benchmark_serving.py`, for requests with lengths of their own. They are
-//! computed twice: from the actual outputs, and as the script does, which takes the data set's lengths
-//! for the actual ones. Never the words of a report.
+//! The six figures of vLLM 0.2's `benchmark_serving.py`, for requests with individual lengths. They are computed twice:
+//! from the actual outputs, and as the script computes them. The script assumes that outputs have the lengths of the
+//! data set. This module writes no text of a report.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,20 +10,19 @@ use inferometer_model::time::Nanos;
 /// The figures of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServingRun {
-    /// Completed requests.
+    /// The number of completed requests.
     pub completed: u64,
-    /// From the first send to the last end.
+    /// The time from the first send to the last end.
     pub total_time_s: Option<f64>,
-    /// Mean E2E from the send.
+    /// Mean E2E, counted from the send.
     pub mean_latency_s: Option<f64>,
-    /// The figures that depend on lengths, from the actual tokens.
+    /// The figures that depend on token counts, from the actual tokens.
     pub measured: ByTokens,
-    /// The same from the lengths of the data set, as the script computes them.
+    /// The same figures from the lengths in the data set, as the script computes them.
     pub script: ByTokens,
 }
 
-/// The figures that depend on how tokens are counted. A figure is absent if one of its requests was not
-/// counted.
+/// The figures that depend on token counts. A figure is absent if the tokens of one request were not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ByTokens {
     /// Mean of E2E / (prompt + output tokens).
@@ -48,19 +47,19 @@ impl ServingRun {
 /// One of the six figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Its name, as the script prints it.
+    /// The name that the script prints.
     pub name: &'static str,
-    /// Its unit, likewise.
+    /// The unit that the script prints.
     pub unit: &'static str,
-    /// Decimals with which the script prints it; absent: all digits.
+    /// The number of decimals that the script prints; absent if it prints all digits.
     pub decimals: Option<usize>,
-    /// How it is computed.
+    /// The formula of the figure, as text.
     pub formula: &'static str,
-    /// The figure.
+    /// Computes the figure; `None` if it is unknown.
     pub value: fn(&ServingRun, &ByTokens) -> Option<f64>,
 }
 
-/// The six figures in the script's order.
+/// The six figures in the order of the script.
 pub static FIELDS: [Field; 6] = [
     Field {
         name: "Total time",
@@ -130,7 +129,7 @@ impl Mean {
         }
     }
 
-    /// The mean, if it covers all of `count` requests.
+    /// The mean; `None` if it does not cover all of `count` requests.
     fn of_all(self, count: u64) -> Option<f64> {
         (count > 0 && self.n == count).then(|| self.sum / count as f64)
     }
@@ -167,7 +166,7 @@ impl ByTokensFold {
 }
 
 impl ServingRunFold {
-    /// Adds a record.
+    /// Adds the record of a request, whatever its outcome.
     pub fn add(&mut self, timeline: &Timeline<'_>) {
         let record = timeline.record;
         if let (Some(send_start), Some(ended)) = (record.send_start, record.ended) {
@@ -185,7 +184,7 @@ impl ServingRunFold {
         self.script.add(latency_s, Some(record.asked_input), Some(record.asked_output));
     }
 
-    /// The figures.
+    /// Computes the figures.
     pub fn finish(self) -> ServingRun {
         ServingRun {
             completed: self.completed,
@@ -205,7 +204,7 @@ mod tests {
 
     #[test]
     fn both_columns_are_those_computed_by_hand() {
-        // Two requests: 1.1 s for 11 of the 20 tokens in the data set, 2.1 s for 20 of 20.
+        // Two requests with 20 output tokens in the data set. One takes 1.1 s for 11 tokens, the other 2.1 s for 20.
         let mut records = [steady(0.0, 1_000.0, 10.0, 11), steady(500.0, 1_910.0, 10.0, 20)];
         for record in &mut records {
             record.asked_input = 10;
@@ -220,7 +219,7 @@ mod tests {
         }
         let run = fold.finish();
         let column = |by: &ByTokens| FIELDS.map(|field| (field.value)(&run, by).unwrap());
-        // Eight prompt tokens by the server's count, ten by the data set.
+        // The server counts eight prompt tokens; the data set has ten.
         let measured = [5.0, 0.4, 1.6, (1.1 / 19.0 + 2.1 / 28.0) / 2.0, 0.1025, 31.0 / 5.0];
         let script = [5.0, 0.4, 1.6, (1.1 / 30.0 + 2.1 / 30.0) / 2.0, 0.08, 8.0];
         for (by, expected) in [(&run.measured, measured), (&run.script, script)] {

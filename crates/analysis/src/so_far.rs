@@ -1,5 +1,5 @@
-//! Live statistics of a pass in progress: counts and histograms in limited memory, updated with each
-//! record. Never a figure of a report: those come from [`crate::fold`], and are exact.
+//! Live statistics of a pass in progress: counts and histograms in limited memory, updated with each record. Reports do
+//! not use them; the figures of reports come from [`crate::fold`].
 
 use std::time::Duration;
 
@@ -12,25 +12,25 @@ use inferometer_model::time::Nanos;
 use inferometer_stats::Weighted;
 use inferometer_stats::histogram::Histogram;
 
-/// Requests in flight up to this number are stored one by one; beyond that, a grid of time counts them.
+/// Up to this number, requests in flight are stored one by one. Beyond it, a grid of time intervals counts them.
 const SPANS_KEPT: usize = 1 << 14;
 
-/// The records of a pass so far.
+/// Statistics of the records of a pass so far.
 #[derive(Clone, Debug)]
 pub struct SoFar {
-    /// Outcomes of the requests that have ended.
+    /// The outcomes of the requests that have ended.
     pub outcomes: OutcomeCounts,
     /// Output tokens of the completed requests.
     pub output_tokens: u64,
-    /// The metrics that are shown during a pass, over completed requests, in the registry's order.
+    /// The metrics that are shown during a pass, over completed requests, in the order of the registry.
     pub watched: Vec<(&'static Definition, &'static Live, Histogram)>,
-    /// These and other latencies in histograms with fixed bounds, and how late the client was.
+    /// Latencies and send delays in histograms with fixed bounds.
     pub spans: Spans,
     /// Output tokens over time.
     pub tokens: TokenCurve,
     /// Requests in flight over time.
     pub in_flight: InFlight,
-    /// The last metrics of the server.
+    /// The latest sample of the server's metrics; absent before the first one.
     pub server: Option<ServerSample>,
     values: Vec<Weighted>,
 }
@@ -78,23 +78,23 @@ impl SoFar {
         }
     }
 
-    /// The metrics whose distributions are drawn: those with several watched statistics.
+    /// The metrics whose distributions are drawn: those of which several statistics are watched.
     pub fn drawn(&self) -> impl Iterator<Item = (&'static Definition, &Histogram)> {
         let drawn = self.watched.iter().filter(|(_, live, _)| live.watched.len() > 1);
         drawn.map(|(metric, _, histogram)| (*metric, histogram))
     }
 
-    /// From the first send to the last end of the requests that have ended.
+    /// The first send and the last end among the requests that have ended; `None` before a request was sent.
     pub fn window(&self) -> Option<(Nanos, Nanos)> {
         self.in_flight.first_send().zip(self.in_flight.last_end())
     }
 
-    /// Output tokens per second over the window.
+    /// Output tokens per second of [`SoFar::window`].
     pub fn output_tokens_per_s(&self) -> Option<f64> {
         self.per_s(self.output_tokens)
     }
 
-    /// Completed requests per second over the window.
+    /// Completed requests per second of [`SoFar::window`].
     pub fn requests_per_s(&self) -> Option<f64> {
         self.per_s(self.outcomes.complete)
     }

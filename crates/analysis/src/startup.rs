@@ -1,13 +1,13 @@
-//! Which requests of a trial count: those that met the steady state of the load. Their due times decide
-//! it, never their outcome.
+//! Decides which requests of a trial count: those that ran in the steady state of the load. The choice is a range of
+//! due times, and ignores the outcome of a request.
 
 use inferometer_model::time::Nanos;
 
-/// The time of a request in flight, and how it ended.
+/// When a request was due, when it ended, and whether it completed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stay {
     pub due: Nanos,
-    /// Never before `due`.
+    /// When the request ended; never before `due`.
     pub ended: Nanos,
     pub complete: bool,
 }
@@ -18,7 +18,7 @@ impl Stay {
     }
 }
 
-/// A value with a stay.
+/// A value that has a [`Stay`].
 pub(crate) trait HasStay {
     fn stay(&self) -> Stay;
 }
@@ -29,12 +29,12 @@ impl HasStay for Stay {
     }
 }
 
-/// The part of a trial that counts, by the indices of its requests in the order of their due times.
+/// The part of a trial that counts, as indices of its requests in the order of their due times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedPart {
-    /// The first request that counts.
+    /// The index of the first request that counts.
     pub startup: usize,
-    /// The first request of the drain.
+    /// The index of the first request of the drain, which does not count.
     pub end: usize,
     /// The median time from due to end, in seconds.
     pub latency_s: f64,
@@ -42,19 +42,19 @@ pub(crate) struct CountedPart {
     pub is_settled: bool,
 }
 
-/// A trial begins with an idle server. It takes at least this many latencies to reach its steady state.
+/// A trial begins with an idle server. It needs at least this many latencies to reach its steady state.
 const STARTUP_LATENCIES: f64 = 3.0;
-/// After the last arrival the number in flight falls. Requests due less than this many latencies before
-/// the last arrival run with fewer others than in the steady state.
+/// After the last arrival, the number in flight falls. A request that is due less than this many latencies before the
+/// last arrival runs with fewer others than in the steady state.
 const DRAIN_LATENCIES: f64 = 1.0;
-/// The start-up is at most one part in this many of a trial.
+/// At most one part in this many of the requests of a trial is start-up: the first half.
 const MOST_STARTUP: usize = 2;
-/// Latencies still grow if they are larger by this factor than those one quarter of the trial earlier.
+/// Latencies still grow if their sum is this many times that of the quarter before.
 const GROWS: f64 = 1.1;
-/// In a settled trial, at least one part in this many counts.
+/// In a settled trial, at least one part in this many of the requests counts: a quarter.
 const SETTLED_PART: usize = 4;
 
-/// Which requests of a trial count. `rows` are in the order of their due times.
+/// Determines the part of a trial that counts. `rows` must be in the order of their due times.
 pub(crate) fn counted<R: HasStay>(rows: &[R]) -> CountedPart {
     let latency_s = median_latency_s(rows);
     let due = |row: Option<&R>| row.map_or(Nanos::ZERO, |row| row.stay().due);
@@ -64,7 +64,7 @@ pub(crate) fn counted<R: HasStay>(rows: &[R]) -> CountedPart {
     let filled = rows.partition_point(|row| at(row) < STARTUP_LATENCIES * latency_s);
     let startup = filled.max(settled_after(rows)).min(rows.len() / MOST_STARTUP);
     let end = rows.partition_point(|row| at(row) <= until);
-    // If latencies exceed the time over which requests arrived, the later half counts.
+    // If latencies exceed the time over which requests arrived, all requests after the start-up count.
     let steady = end.saturating_sub(startup);
     CountedPart {
         startup,
@@ -75,8 +75,7 @@ pub(crate) fn counted<R: HasStay>(rows: &[R]) -> CountedPart {
     }
 }
 
-/// Whether latencies still grow at the end: those of the last quarter compared with those of the quarter
-/// before.
+/// Whether latencies still grow at the end: compares those of the last quarter with those of the quarter before.
 fn grows<R: HasStay>(rows: &[R]) -> bool {
     let quarter = rows.len() / 4;
     let sum = |rows: &[R]| rows.iter().map(|row| row.stay().seconds()).sum::<f64>();
@@ -84,9 +83,9 @@ fn grows<R: HasStay>(rows: &[R]) -> bool {
     sum(&rows[last..]) > GROWS * sum(&rows[last - quarter..last])
 }
 
-/// After how many requests latencies are like those of the rest: the point after which the mean has the
-/// smallest error (K. P. White, "An effective truncation heuristic for bias reduction in simulation
-/// output", Simulation 69, 1997, by means over five).
+/// The number of first requests whose latencies differ from the rest. Without them, the mean has the smallest error (K.
+/// P. White, "An effective truncation heuristic for bias reduction in simulation output", Simulation 69, 1997, with
+/// means over five requests).
 fn settled_after<R: HasStay>(rows: &[R]) -> usize {
     const TOGETHER: usize = 5;
     let means: Vec<f64> = rows
@@ -102,14 +101,13 @@ fn settled_after<R: HasStay>(rows: &[R]) -> usize {
             best = (error, at);
         }
     }
-    // An idle server is fast: requests at the beginning that are slower than the rest are a fluctuation,
-    // and count.
+    // An idle server is fast. So if the first requests are slower than the rest, this is a fluctuation, and they count.
     let (before, after) = means.split_at(best.1);
     let mean = |means: &[f64]| means.iter().sum::<f64>() / means.len().max(1) as f64;
     if mean(before) < mean(after) { best.1 * TOGETHER } else { 0 }
 }
 
-/// The median time from due to end, in seconds. If any request completed, only completed ones count:
+/// The median time from due to end, in seconds. If any request completed, only completed requests are used, because
 /// requests that are refused at once do not show how long an answer takes.
 pub(crate) fn median_latency_s<R: HasStay>(rows: &[R]) -> f64 {
     let any_complete = rows.iter().any(|row| row.stay().complete);

@@ -1,6 +1,6 @@
-//! Ends an ordinary pass early if requests arrive faster than they end, or if too many fail. It receives
-//! requests in any order. It decides at instants that depend only on the requests, so that a simulated
-//! pass ends at the same point as one on a server.
+//! Ends a pass early if requests arrive faster than they end, or if too many fail. Trials of searches have other rules.
+//! Requests may be added in any order. The instants of the decisions depend only on the requests, so a simulated pass
+//! ends at the same point as one on a server.
 
 use std::time::Duration;
 
@@ -14,21 +14,20 @@ use inferometer_stats::VALUES_KEPT;
 use crate::growth::{Growth, growth};
 use crate::startup::Stay;
 
-/// Growth is first checked when this many requests have been sent, and again whenever their number has
-/// grown by half.
+/// Growth is first checked when this many requests have been sent, and again each time their number has grown by half.
 const FIRST_LOOK: usize = 128;
 
 fn next_look(look: usize) -> usize {
     look + look / 2
 }
 
-/// The confidence of each check. There are several, and each may be wrong.
+/// The confidence of each check. It is higher than [`CONFIDENCE`], because a pass has several checks.
 const LOOK_CONFIDENCE: f64 = 0.99;
-/// The confidence of the finding on a pass as a whole, which is checked once.
+/// The confidence of the finding on a whole pass, which is computed once.
 const CONFIDENCE: f64 = 0.95;
-/// By how much later a request may be read than it ended.
+/// The longest time that this program may need to read the end of a request.
 const READ_MARGIN: Duration = Duration::from_millis(100);
-/// In a pass with an unknown number of requests, failures are a share of at least this many.
+/// If the planned number of requests is unknown, the share of failures is computed over at least this many requests.
 const FEWEST_JUDGED: u64 = 100;
 
 /// Whether the requests of a pass arrive at a constant rate.
@@ -36,7 +35,7 @@ fn is_at_a_rate(pass: &PassPlan) -> bool {
     matches!(pass, PassPlan::Open { .. }) && pass.constant_load().is_some_and(f64::is_finite)
 }
 
-/// The times of a request that growth depends on.
+/// The times of a request from which growth is computed.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
     index: u32,
@@ -46,7 +45,8 @@ struct Begun {
     complete: bool,
 }
 
-/// The growth of the number in flight over a whole pass at a rate; it uses a limited number of requests.
+/// Computes the growth of the number in flight over a whole pass at a constant rate. A pass with too many requests to
+/// keep has no result.
 #[derive(Clone, Debug)]
 pub struct GrowthFold {
     begun: Vec<Stay>,
@@ -54,12 +54,12 @@ pub struct GrowthFold {
 }
 
 impl GrowthFold {
-    /// A fold without requests; absent for a pass without a constant rate.
+    /// Starts without requests; `None` for a pass without a constant rate.
     pub fn of(pass: &PassPlan) -> Option<Self> {
         is_at_a_rate(pass).then(|| Self { begun: Vec::new(), is_full: false })
     }
 
-    /// Adds a request that was sent: when it was due, when it ended (if known), and whether it completed.
+    /// Adds a request that was sent: when it was due, when it ended (`None` if unknown), and whether it completed.
     pub fn add(&mut self, due: Nanos, ended: Option<Nanos>, complete: bool) {
         self.is_full |= self.begun.len() >= VALUES_KEPT;
         if !self.is_full {
@@ -68,7 +68,7 @@ impl GrowthFold {
         }
     }
 
-    /// How fast the number in flight grew until the last request was due.
+    /// The growth of the number in flight until the last request was due; `None` if it cannot be estimated.
     pub fn finish(mut self) -> Option<Growth> {
         self.begun.sort_by_key(|stay| stay.due);
         let last = self.begun.last().filter(|_| !self.is_full)?.due;
@@ -76,7 +76,7 @@ impl GrowthFold {
     }
 }
 
-/// Watches a pass in progress.
+/// Watches a pass in progress, and decides whether it ends early.
 #[derive(Clone, Debug)]
 pub struct StopWatch {
     rule: StopPlan,
@@ -88,7 +88,7 @@ pub struct StopWatch {
 }
 
 impl StopWatch {
-    /// A watch of a pass; absent if nothing ends it early.
+    /// Starts to watch a pass; `None` if no rule can end it early.
     pub fn of(rule: StopPlan, pass: &PassPlan) -> Option<Self> {
         let rule = StopPlan { when_saturated: rule.when_saturated && is_at_a_rate(pass), ..rule };
         (!rule.is_never()).then(|| Self {
@@ -101,14 +101,14 @@ impl StopWatch {
         })
     }
 
-    /// Adds a request that ended.
+    /// Adds a request that ended. A request that was never sent is ignored.
     pub fn ended(&mut self, figures: &RequestFigures) {
         if figures.fate == Fate::NeverSent {
             return;
         }
         self.ended += 1;
         self.failed += u64::from(!figures.complete);
-        // Further requests are not checked: after so many, saturation would have shown.
+        // After so many requests, saturation would have shown, so further requests are not kept.
         if self.rule.when_saturated && self.begun.len() < VALUES_KEPT {
             self.begun.extend(figures.sent.map(|sent| Begun {
                 index: figures.index,
@@ -120,8 +120,8 @@ impl StopWatch {
         }
     }
 
-    /// Why the pass should end now, if it should. `in_flight`: index, due time and send time of each
-    /// request that has begun and not ended.
+    /// The reason for which the pass should end now; `None` if it should go on. `in_flight` has the index, the due time
+    /// and the send time of each request that has begun and not ended.
     pub fn stops(
         &mut self,
         now: Nanos,
@@ -160,8 +160,8 @@ impl StopWatch {
         self.rule.at_error_rate.is_some_and(|most| self.failed as f64 > most * of as f64)
     }
 
-    /// When and why the pass ends early if the end of each request is known, as in virtual time; absent
-    /// if it does not.
+    /// When and why the pass ends early, if the ends of all requests are known, as in virtual time. `None` if it does
+    /// not end early.
     pub fn stops_at(&self, requests: &[RequestFigures]) -> Option<(Nanos, &'static str)> {
         let mut watch = self.clone();
         let mut by_end: Vec<&RequestFigures> =
@@ -186,7 +186,7 @@ impl StopWatch {
     }
 }
 
-/// The `count` requests with the earliest due times, in no order.
+/// The `count` requests with the earliest due times, in arbitrary order.
 fn first_due(begun: &mut [Begun], count: usize) -> &mut [Begun] {
     if count < begun.len() {
         begun.select_nth_unstable_by_key(count, |one| (one.due, one.index));
@@ -194,8 +194,8 @@ fn first_due(begun: &mut [Begun], count: usize) -> &mut [Begun] {
     &mut begun[..count]
 }
 
-/// The instant at which the result of these requests can be known: all of them have been sent, and all
-/// ends before that have been read.
+/// The instant at which the check of these requests is possible: all of them have been sent, and this program has read
+/// all of their earlier ends.
 fn known_at(first: &[Begun]) -> Nanos {
     first.iter().map(|one| one.sent).max().unwrap_or(Nanos::ZERO) + READ_MARGIN
 }
@@ -216,8 +216,7 @@ mod tests {
 
     use super::*;
 
-    /// 50 requests per second; three of five are refused within a millisecond, and the others take some
-    /// time.
+    /// 50 requests per second. Three of five are refused within a millisecond; the others take `seconds`.
     fn refusing(seconds: f64) -> Vec<RequestFigures> {
         let one = |index: u32| {
             let due = Nanos::ZERO + Duration::from_secs_f64(f64::from(index) / 50.0);
@@ -243,11 +242,11 @@ mod tests {
         };
         let requests = refusing(20.0);
         assert_eq!((stops_at(&requests), growth_of(&requests)), (None, None));
-        // With answers of one second the start-up is long over, and the server keeps up.
+        // If answers take one second, the start-up is long over, and the server keeps up.
         let growth = growth_of(&refusing(1.0)).expect("a growth");
         assert!(!growth.is_shown(), "{growth:?}");
         assert!((growth.failed_per_s - 30.0).abs() < 0.5, "{growth:?}");
-        // If none completes, it is unknown how long an answer takes.
+        // If no request completes, it is unknown how long an answer takes.
         let none: Vec<RequestFigures> =
             requests.iter().map(|one| RequestFigures { complete: false, ..*one }).collect();
         assert_eq!((stops_at(&none), growth_of(&none)), (None, None));

@@ -1,4 +1,4 @@
-//! The results of a run as a document: what `--json` prints and `summary.json` holds.
+//! The results of a run as a JSON document: the output of `--json`, and the content of `summary.json`.
 //!
 //! These are types only; [`crate::fold`] computes them from records. The committed schema is
 //! `schema/summary.schema.json`.
@@ -24,53 +24,52 @@ pub const SUMMARY_SCHEMA: &str = "inferometer.summary/1";
 /// The results of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// [`SUMMARY_SCHEMA`].
+    /// The name and version of the document: [`SUMMARY_SCHEMA`].
     pub schema: String,
-    /// The program that made it.
+    /// The program that wrote the document.
     pub tool: Tool,
-    /// The run's identity in the store.
+    /// The identifier of the run in the store.
     pub run_id: String,
-    /// When the run began, RFC 3339, UTC.
+    /// When the run began, in UTC, as RFC 3339.
     pub started_at: String,
-    /// SHA-256 over the resolved plan.
+    /// SHA-256 of the resolved plan.
     pub plan_hash: String,
-    /// SHA-256 over the canonical requests; absent where they are not known.
+    /// SHA-256 of the canonical requests; absent if they are not known.
     #[serde(with = "empty_or_hash")]
     pub workload_hash: Option<String>,
-    /// SHA-256 over the request bodies that the dialect made; absent if not all were made.
+    /// SHA-256 of the request bodies that the dialect wrote; absent if not all of them were written.
     #[serde(with = "empty_or_hash")]
     pub body_hash: Option<String>,
-    /// True if no server was measured: a model predicted every figure.
+    /// Whether a model predicted every figure, and no server was measured.
     pub predicted: bool,
-    /// What was measured.
+    /// The server under test, or the embedded engine.
     pub target: Target,
-    /// Where it was measured.
+    /// The environment in which the program ran.
     pub environment: Environment,
-    /// Whether the results can be trusted, and whether the objectives were met.
+    /// Whether the results are valid, and whether the objectives were met.
     pub verdict: Verdict,
-    /// What a reader must know before using the figures.
+    /// Problems that a reader must know before using the figures.
     pub findings: Vec<Finding>,
-    /// The grid.
+    /// The cells of the grid, with their figures.
     pub cells: Vec<Cell>,
-    /// Where the results come from, if this program did not measure them.
+    /// The source of the results, if this program did not measure them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
-    /// The answers of a search, cell by cell; empty without a search.
+    /// The answer of a search in each cell; empty without a search.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<SearchAnswer>,
-    /// The answers of a sweep, cell by cell; empty without a sweep.
+    /// The answer of a sweep in each cell; empty without a sweep.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepAnswer>,
     /// The processes that measured the plan together; empty for a single process.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankSummary>,
-    /// Absolute errors per column, in percent; only of a prediction that is compared with measured values.
+    /// Absolute errors of each column in percent; only for a prediction that is compared with measured values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<BTreeMap<String, ErrorSummary>>,
 }
 
-/// A hash in a document; an absent one is an empty string. Version 0.1.0 wrote the reason instead, in
-/// several words.
+/// Writes a hash, where an absent hash is an empty string. Version 0.1.0 wrote the reason instead, as several words.
 mod empty_or_hash {
     use super::{Deserialize, Deserializer, Serializer};
 

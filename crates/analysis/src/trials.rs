@@ -1,5 +1,5 @@
-//! A search or a sweep: a plan whose passes are trials, at loads that depend on the trials before. Code
-//! that measures or simulates trials needs nothing else.
+//! Searches and sweeps behind one interface. Their passes are trials, and the load of each trial depends on the trials
+//! before. Code that measures or simulates trials needs no other module.
 
 use std::time::Duration;
 
@@ -14,34 +14,34 @@ use crate::sweep::{LevelFold, LevelTrial, Sweep};
 /// A search or a sweep in progress.
 #[derive(Clone, Debug)]
 pub enum Trials {
-    /// The highest load that meets the objectives.
+    /// Searches for the highest load that meets the objectives.
     Search(Search),
-    /// The load up to saturation.
+    /// Raises the load up to saturation.
     Sweep(Sweep),
 }
 
 /// The result of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tried {
-    /// Of a search.
+    /// The result of a trial of a search.
     Search(Trial),
-    /// Of a sweep.
+    /// The result of a trial of a sweep.
     Sweep(LevelTrial),
-    /// The time limit ended it: it is ignored, and no other trial follows.
+    /// The time limit ended the trial. The trial is ignored, and no other trial follows.
     OutOfTime,
 }
 
 /// Collects the requests of a trial, in any order.
 #[derive(Clone, Debug)]
 pub enum TriedFold {
-    /// Of a search.
+    /// The requests of a trial of a search.
     Search(TrialFold),
-    /// Of a sweep.
+    /// The requests of a trial of a sweep.
     Sweep(LevelFold),
 }
 
 impl Trials {
-    /// The trials of a plan; absent if its passes are not trials.
+    /// Starts the search or the sweep of a plan; `None` if the plan has neither.
     pub fn of(plan: &Plan) -> Option<Self> {
         match (&plan.search, &plan.sweep) {
             (Some(plan), _) => Some(Self::Search(Search::new(search::settings(plan)))),
@@ -50,7 +50,7 @@ impl Trials {
         }
     }
 
-    /// The pass of the next trial, derived from that of the plan; absent when the answer is known.
+    /// The pass of the next trial, derived from the pass of the plan; `None` when no trial follows.
     pub fn next(&self, of_plan: &PassPlan) -> Option<PassPlan> {
         match self {
             Self::Search(found) => found.next().map(|asked| search::trial_pass(of_plan, asked)),
@@ -58,7 +58,7 @@ impl Trials {
         }
     }
 
-    /// Adds a trial. A trial with incomplete records may be ignored.
+    /// Adds the result of a trial. A trial with incomplete records may be ignored.
     pub fn tell(&mut self, tried: &Tried) {
         match (self, tried) {
             (Self::Search(found), Tried::Search(trial)) => found.tell(trial.clone()),
@@ -69,7 +69,7 @@ impl Trials {
         }
     }
 
-    /// How long the next trial may take, if the time of all trials is limited.
+    /// The time that is left for the next trial; `None` if the plan has no limit on the time of all trials.
     pub fn time_left(&self) -> Option<Duration> {
         let (most, taken_s) = match self {
             Self::Search(found) => (
@@ -81,7 +81,7 @@ impl Trials {
         Some(most.saturating_sub(Duration::try_from_secs_f64(taken_s).unwrap_or(Duration::MAX)))
     }
 
-    /// Trials that count.
+    /// The number of trials that count.
     pub fn count(&self) -> u32 {
         match self {
             Self::Search(found) => found.trials(),
@@ -91,7 +91,7 @@ impl Trials {
 }
 
 impl Tried {
-    /// Whether it was ended early because its result was certain: the server may still work on its
+    /// Whether the trial was ended early because its result was certain. The server may then still work on its
     /// requests.
     pub fn was_cut_off(&self) -> bool {
         matches!(self, Self::Search(trial) if trial.cut_off > 0)
@@ -99,7 +99,7 @@ impl Tried {
 }
 
 impl TriedFold {
-    /// A trial of a plan without requests yet; absent for a plan without trials.
+    /// Starts to collect a trial; `None` if the plan has no trials.
     pub fn of(plan: &Plan, pass: &PassPlan) -> Option<Self> {
         match (&plan.search, &plan.sweep) {
             (Some(plan), _) => TrialFold::of(pass, &plan.criteria).map(Self::Search),
@@ -108,7 +108,7 @@ impl TriedFold {
         }
     }
 
-    /// Adds a request.
+    /// Adds the figures of a request.
     pub fn add(&mut self, figures: &RequestFigures) {
         match self {
             Self::Search(fold) => fold.add(figures),
@@ -116,7 +116,7 @@ impl TriedFold {
         }
     }
 
-    /// The trial. `stopped`: why its pass was ended early, if it was.
+    /// The result of the trial. `stopped` is the reason why its pass was ended early, if it was.
     pub fn finish(self, stopped: Option<&str>) -> Tried {
         match self {
             _ if stopped == Some(STOPPED_AT_MAX_TIME) => Tried::OutOfTime,

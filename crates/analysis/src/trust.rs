@@ -1,5 +1,5 @@
-//! Which figures are trusted, bounded or unreliable: of passes, classes and cells, each statistic by
-//! itself. Every output and the verdict use this. [`crate::range`] defines the ranges.
+//! Decides which figures of passes, classes and cells are trusted, bounded or unreliable. Every output and the verdict
+//! use these functions. [`crate::range`] defines the ranges.
 
 use inferometer_load::PassKind;
 use inferometer_metrics::{Definition, Statistic, latency_per_output_token, latency_per_token};
@@ -14,31 +14,31 @@ use crate::pass::PassSummary;
 use crate::prediction::Columns;
 use crate::range::{Range, Ranges, TRUSTED_SHARE, Trust};
 
-/// The share of a pass for which the event loop was stalled, and the total time of stalls. Below either
-/// of them, stalls do not count in rates.
+/// Stalls of the event loop count in rates only if they exceed this share of the pass, and add up to at least this many
+/// microseconds.
 const SMALLEST_SHARE_STALLED: f64 = 0.05;
 const SMALLEST_STALLS_US: u64 = 100_000;
-/// Above this share of a pass, the event loop counts as always busy. A pass shorter than this length is
-/// not judged.
+/// If the event loop was busy for more than this share of the pass, rates are unreliable. Passes shorter than this many
+/// microseconds are not judged.
 const LARGEST_SHARE_BUSY: f64 = 0.95;
 const SHORTEST_PASS_US: u64 = 500_000;
 
-/// How many figures there are of each kind.
+/// The number of figures of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FigureCounts {
-    /// The client's error is small compared with them.
+    /// Figures whose error is small compared with them.
     pub trusted: u64,
-    /// The error is not small, and is stated with them.
+    /// Figures whose error is not small, but has a known bound.
     pub bounded: u64,
-    /// The error may be so large that they show nothing.
+    /// Unreliable figures: the error may be so large that they show nothing.
     pub not_vouched_for: u64,
-    /// They were not measured.
+    /// Figures that were not measured.
     pub absent: u64,
 }
 
 impl FigureCounts {
-    /// Counts every statistic of every metric of every pass and class, the rates of passes, and the four
-    /// figures of each cell.
+    /// Counts the four figures of each cell, the rates of all passes, and every statistic of every metric of all passes
+    /// and classes.
     pub fn of(cells: &[Cell]) -> Self {
         let mut counts = Self::default();
         for cell in cells {
@@ -82,19 +82,18 @@ impl FigureCounts {
     }
 }
 
-/// The range of a statistic of a pass; absent if every arrival that it depends on was exact.
+/// The range of a statistic of a pass; `None` if every arrival time behind it is exact.
 pub fn latency(pass: &PassSummary, metric: &Definition, statistic: Statistic) -> Option<Range> {
     pass.instrument.ranges.get(metric, statistic)
 }
 
-/// The range of a statistic of a class, or of another part; absent if every arrival that it depends on
-/// was exact.
+/// The range of a statistic of a class or another part; `None` if every arrival time behind it is exact.
 pub fn of_part(part: &PartFigures, metric: &Definition, statistic: Statistic) -> Option<Range> {
     part.ranges.get(metric, statistic)
 }
 
-/// The range of a rate of a pass. The pass may have ended before the stamp of its last read, and with a
-/// client that takes no time it would have ended earlier. `None` if neither is possible.
+/// The range of a rate of a pass. The pass may have ended before the stamp of its last read, and without the client's
+/// own delays it would have ended earlier. `None` if neither makes a difference.
 pub fn rate(pass: &PassSummary, figure: Option<f64>) -> Option<Range> {
     let (figure, seconds) = figure.zip(pass.duration_s)?;
     if is_busy(pass) {
@@ -103,7 +102,7 @@ pub fn rate(pass: &PassSummary, figure: Option<f64>) -> Option<Range> {
     let shorter_s = pass.instrument.end_width_us * 1e-6 + own_time_s(pass);
     (shorter_s > 0.0).then(|| {
         let fastest = figure * seconds / (seconds - shorter_s).max(0.0);
-        // Not a number: no time of the pass would remain.
+        // If no time of the pass would remain, the rate is infinite or not a number.
         if !fastest.is_finite() {
             return Range { low: figure, high: figure, trust: Trust::Unreliable };
         }
@@ -111,16 +110,15 @@ pub fn rate(pass: &PassSummary, figure: Option<f64>) -> Option<Range> {
     })
 }
 
-/// The time that the client may have added to a pass.
+/// The time in seconds by which the client may have made a pass longer.
 fn own_time_s(pass: &PassSummary) -> f64 {
     let stalled_s = stalled(pass).map_or(0.0, |(seconds, _)| seconds);
-    // If each request waits for one before it, all time that the client takes between them is the
-    // client's own.
+    // If each request waits for the end of an earlier one, every send delay makes the pass longer.
     let places = match pass.kind {
         PassKind::Open => return 0.0,
         PassKind::Saturated => return stalled_s,
         PassKind::OneByOne => 1.0,
-        // For a level that changes, the mean number in flight.
+        // If the level changes, the mean number in flight is used.
         PassKind::Closed => {
             let mean = || pass.mean_concurrency.map(|mean| mean.max(1.0));
             pass.concurrency.map(f64::from).or_else(mean).unwrap_or(1.0)
@@ -131,7 +129,7 @@ fn own_time_s(pass: &PassSummary) -> f64 {
     stalled_s.max(between_s)
 }
 
-/// How long the client was stalled, in seconds and as a share of the pass, if that is a large part of it.
+/// The total time of stalls, in seconds and as a share of the pass, if it is large enough to count.
 fn stalled(pass: &PassSummary) -> Option<(f64, f64)> {
     let process = pass.instrument.process?;
     let share = process.stalled_us as f64 / process.wall_us as f64;
@@ -148,7 +146,7 @@ fn is_busy(pass: &PassSummary) -> bool {
     busy_share(pass) > LARGEST_SHARE_BUSY
 }
 
-/// Why a rate of a pass is not exact.
+/// Why a rate of a pass is not exact, as a part of a sentence.
 pub fn why_of_rate(pass: &PassSummary) -> String {
     if is_busy(pass) {
         return format!(
@@ -170,7 +168,7 @@ pub fn why_of_rate(pass: &PassSummary) -> String {
     "the end of the pass is not exactly known".to_owned()
 }
 
-/// Why a latency of a pass is not exact.
+/// Why a latency of a pass is not exact, as a part of a sentence.
 pub fn why_of_latency(pass: &PassSummary) -> String {
     let instrument = &pass.instrument;
     match instrument.reads - instrument.kernel_stamped_reads {
@@ -185,14 +183,14 @@ pub fn why_of_latency(pass: &PassSummary) -> String {
     }
 }
 
-/// A figure of a cell.
+/// One of the four figures of a cell, with its range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellFigure {
-    /// The name that results give it: one of [`Columns::NAMES`].
+    /// The name of the figure in results: one of [`Columns::NAMES`].
     pub name: &'static str,
-    /// The figure.
+    /// The value of the figure; absent if it was not measured.
     pub value: Option<f64>,
-    /// The range of its true value; absent if every arrival that it depends on was exact.
+    /// The range of the true value; absent if every arrival time behind it is exact.
     pub range: Option<Range>,
 }
 
@@ -201,7 +199,7 @@ pub fn columns(cell: &Cell) -> [CellFigure; 4] {
     let values = cell.columns().values();
     std::array::from_fn(|at| {
         let (name, value) = (Columns::NAMES[at], values[at]);
-        // The figures of a search do not cover all its passes.
+        // If the value does not come from these passes, as in a search, their range does not apply.
         let of_passes = over(&passes_of(cell, at), |pass| of_pass(pass, at));
         let of_it = of_passes
             .zip(value)
@@ -210,22 +208,22 @@ pub fn columns(cell: &Cell) -> [CellFigure; 4] {
     })
 }
 
-/// Why a figure of [`columns`] is not exact.
+/// Why a figure of [`columns`] is not exact, as a part of a sentence.
 pub fn why_of_column(cell: &Cell, name: &str) -> String {
     let at = Columns::NAMES.iter().position(|known| *known == name).unwrap_or(0);
     let why = if at < RATES { why_of_rate } else { why_of_latency };
     passes_of(cell, at).first().map_or_else(String::new, |pass| why(pass))
 }
 
-/// How many of the columns are rates; the others are means of latencies.
+/// The first two columns are rates; the others are means of latencies.
 const RATES: usize = 2;
 
-/// The passes that a column is the mean of.
+/// The passes whose mean a column is.
 fn passes_of(cell: &Cell, column: usize) -> Vec<&PassSummary> {
     if column < RATES { loading_passes(&cell.passes) } else { latency_passes(&cell.passes) }
 }
 
-/// A column of one pass.
+/// The value of a column in one pass, with its range.
 fn of_pass(pass: &PassSummary, column: usize) -> Option<(f64, Option<Range>)> {
     let of_rate = |figure: Option<f64>| Some((figure?, rate(pass, figure)));
     let of_mean =
@@ -238,7 +236,7 @@ fn of_pass(pass: &PassSummary, column: usize) -> Option<(f64, Option<Range>)> {
     }
 }
 
-/// The mean of a figure over passes, and its range, if one of them has a range.
+/// The mean of a figure over passes, and the range of this mean; `None` if no pass has a range.
 fn over(
     passes: &[&PassSummary],
     of: impl Fn(&PassSummary) -> Option<(f64, Option<Range>)>,
@@ -258,7 +256,7 @@ fn over(
     Some((figure, range))
 }
 
-/// What the user can do about figures that are not trusted.
+/// Advice for users about figures that are not trusted.
 pub fn advice(cells: &[Cell]) -> &'static str {
     let mut passes = cells.iter().flat_map(|cell| &cell.passes);
     let unstamped = passes.any(|pass| pass.instrument.reads > pass.instrument.kernel_stamped_reads);
@@ -281,8 +279,7 @@ mod tests {
     use crate::cell::cell;
     use crate::fold::PassFold;
 
-    /// Ten requests of 100 ms each, one after the other; each is sent `delay_ms` after the end of the one
-    /// before.
+    /// Ten requests of 100 ms each, one after the other. Each is sent `delay_ms` after the end of the one before.
     fn one_after_the_other(pass: &PassPlan, delay_ms: f64) -> PassSummary {
         let mut fold = PassFold::new(pass);
         for index in 0..10 {
@@ -311,7 +308,7 @@ mod tests {
         }
         let pass = one_after_the_other(&closed, 5.0);
         let range = rate(&pass, pass.requests_per_s).expect("a range");
-        // Without the client's 5 ms before each, ten requests would have taken 0.995 s.
+        // Without the client's delay of 5 ms per request, the pass would take 0.995 s.
         assert_eq!((range.high * 1e3).round(), 10_050.0);
     }
 
@@ -320,7 +317,7 @@ mod tests {
         let closed = PassPlan::closed(1, Bound::requests(10));
         let mut pass = one_after_the_other(&closed, 0.0);
         let all = FigureCounts::of(&[cell(8, 5, vec![pass.clone()])]);
-        // Nine metrics of seven statistics, two rates, and the four figures of the cell.
+        // Nine metrics with seven statistics each, two rates, and the four figures of the cell.
         assert_eq!((all.trusted, all.absent), (69, 0), "{all:?}");
         let metric = &inferometer_metrics::ttft::FROM_SENT;
         for (statistic, low) in
@@ -336,7 +333,7 @@ mod tests {
         pass.instrument.process =
             Some(Process { wall_us: 1_000_000, busy_us: 999_000, ..Process::default() });
         let counts = FigureCounts::of(&[cell(8, 5, vec![pass])]);
-        // The rates of the pass and of the cell, because the client may have been the bottleneck.
+        // The client may have been the bottleneck, so two rates of the pass and two of the cell are unreliable.
         let expected = FigureCounts { trusted: 56, bounded: 1, not_vouched_for: 5, absent: 7 };
         assert_eq!(counts, expected);
     }

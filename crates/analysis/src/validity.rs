@@ -1,7 +1,7 @@
-//! The verdict of a run: whether the client's own error is small enough for the main figures of the run.
-//! For the trust in single figures see [`crate::trust`].
+//! Computes the verdict of a run: whether the client's own error is small enough for the main figures. [`crate::trust`]
+//! judges single figures.
 //!
-//! Never here: a figure of the server. A run on a slow server is as valid as on a fast one.
+//! This module does not judge the server: a run on a slow server is as valid as a run on a fast one.
 
 use crate::cell::{self, Cell};
 use crate::pass::PassSummary;
@@ -13,18 +13,18 @@ use inferometer_load::PassKind;
 use inferometer_metrics::send_delay;
 use inferometer_plan::search::Over;
 
-/// The largest 99th percentile of send_delay, as a share of the mean gap between arrivals.
+/// The largest allowed 99th percentile of send_delay, as a share of the mean gap between arrivals.
 const LARGEST_SHARE_OF_GAP: f64 = 0.05;
-/// The largest 99th percentile of send_delay in any case, in milliseconds.
+/// The largest allowed 99th percentile of send_delay, whatever the gap, in milliseconds.
 const LARGEST_SEND_DELAY_MS: f64 = 10.0;
 
-/// Judges every pass of a run, and its objectives. Each broken rule has one reason, however often it is
-/// broken: a sentence with the worst place and the number of places.
+/// Judges all passes of a run and its objectives. Each broken rule gives one reason, even if it is broken in several
+/// places: a sentence about the worst place, with the number of other places.
 ///
-/// The rules: a request completed; the four figures of each cell are trusted or bounded, and the client's
-/// error leaves no objective open; in open loops the 99th percentile of send_delay stays within 5 % of
-/// the mean gap between arrivals and within 10 ms; nothing was dropped. A rule whose figure is absent is
-/// not broken. Other unreliable figures get a mark.
+/// A run is valid if all of these hold. A request of each pass completed. The four figures of each cell are trusted or
+/// bounded. The client's error leaves no objective undecided. In open loops, the 99th percentile of send_delay is at
+/// most 5 % of the mean gap between arrivals, and at most 10 ms. No request was dropped. A rule is not broken if its
+/// figure is absent. Other unreliable figures are only marked.
 pub fn judge(cells: &[Cell], objectives: &[SloResult]) -> (Validity, Vec<String>) {
     let rules: [fn(&PassSummary) -> Option<Breach>; 2] = [send_delay, dropped];
     let columns = Columns::NAMES.into_iter();
@@ -42,8 +42,7 @@ pub fn judge(cells: &[Cell], objectives: &[SloResult]) -> (Validity, Vec<String>
     (validity, reasons)
 }
 
-/// Why the client is suspect in the passes of a cell at one load, as in the first reason; absent if it is
-/// not.
+/// The first reason for which the client is suspect in the passes of a cell at one load; `None` if it is not suspect.
 pub(crate) fn suspect_at(cell: &Cell, over: Over, load: f64) -> Option<String> {
     let is_of_load = |pass: &&PassSummary| match over {
         Over::Rate => pass.rate == Some(load),
@@ -54,20 +53,20 @@ pub(crate) fn suspect_at(cell: &Cell, over: Over, load: f64) -> Option<String> {
     reasons.into_iter().next()
 }
 
-/// A broken rule of a pass: the value divided by what is allowed, and a sentence.
+/// A broken rule: how many times the value exceeds the allowed one, and a sentence.
 struct Breach {
     times_allowed: f64,
     sentence: String,
 }
 
-/// The sentence on the worst breach of one rule of passes.
+/// The sentence on the worst breach of a rule that applies to single passes.
 fn worst(cells: &[Cell], rule: impl Fn(&PassSummary) -> Option<Breach>) -> Option<String> {
     let passes = cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
     let breaches = passes.filter_map(|(cell, pass)| Some((cell.place(pass), rule(pass)?)));
     told(breaches.collect(), "pass")
 }
 
-/// The sentence on the worst breach, and in how many other places the rule is broken.
+/// The sentence on the worst breach, and the number of other places at which the rule is broken.
 fn told(breaches: Vec<(String, Breach)>, kind: &str) -> Option<String> {
     let others = match (breaches.len(), kind) {
         (0 | 1, _) => String::new(),
@@ -87,7 +86,7 @@ fn nothing(pass: &PassSummary) -> Option<Breach> {
     })
 }
 
-/// An unreliable figure of the main table.
+/// The sentence on the worst unreliable value of one figure of the main table.
 fn not_vouched_for(cells: &[Cell], name: &str) -> Option<String> {
     let breaches = cells.iter().filter_map(|cell| {
         let figure = trust::columns(cell).into_iter().find(|figure| figure.name == name)?;
@@ -110,13 +109,13 @@ fn not_vouched_for(cells: &[Cell], name: &str) -> Option<String> {
 }
 
 fn send_delay(pass: &PassSummary) -> Option<Breach> {
-    // In other loops a request is due when another ends: there is no schedule, so nothing can be late.
+    // Only an open loop has a schedule. In other loads, a request is due when another one ends, or at the start.
     if pass.kind != PassKind::Open {
         return None;
     }
     let delay_ms = pass.latency(&send_delay::DEFINITION)?.p99;
-    // Requests that are sent all at once have no gaps: only the delay itself is judged. A replay has the
-    // rate at which its requests were due.
+    // Without a planned rate, the rate is the number of requests divided by the duration of the pass. Requests that are
+    // due all at once have no gaps, so only the limit in milliseconds applies.
     let replayed = || pass.duration_s.map(|seconds| pass.planned as f64 / seconds);
     let rate = pass.rate.or_else(replayed).filter(|rate| rate.is_finite());
     let gap_ms = rate.map_or(f64::INFINITY, |rate| 1e3 / rate);

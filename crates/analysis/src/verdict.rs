@@ -1,60 +1,60 @@
-//! Whether the run can be trusted, and whether its objectives were met.
+//! The verdict as stored in results: whether the run is valid, and whether its objectives were met.
 
 use serde::{Deserialize, Serialize};
 
 use crate::trust::FigureCounts;
 
-/// The verdict of the run.
+/// Whether a run is valid or suspect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Validity {
-    /// Every figure of the main table and of the objectives is trusted or bounded.
+    /// No rule of [`crate::validity::judge`] is broken.
     #[default]
     Valid,
-    /// One of these figures is not; the reasons say which.
+    /// At least one rule is broken; the reasons state which.
     Suspect,
 }
 
-/// One objective of the plan and whether it was met.
+/// The result of one objective of the plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SloResult {
-    /// The objective as it was written: `ttft_p99<500ms`.
+    /// The objective as the user wrote it, such as `ttft_p99<500ms`.
     pub objective: String,
-    /// The cell and pass on which it was judged.
+    /// The cell and the pass on which it was judged.
     pub place: String,
-    /// The measured value, in the objective's unit; absent if nothing could be measured.
+    /// The measured value, in the unit of the objective; absent if it was not measured.
     pub measured: Option<f64>,
-    /// Whether it was met. If nothing was measured, it was not.
+    /// Whether the objective was met; `false` if nothing was measured.
     pub met: bool,
-    /// Why it is undecided because of the client's own error; absent if it is decided.
+    /// Why the objective is undecided because of the client's own error; absent if it is decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
-    /// Why too few values cannot decide it; absent if there are enough.
+    /// Why the number of values is too small to decide the objective; absent if it is large enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub too_few: Option<String>,
 }
 
 impl SloResult {
-    /// Notes on the result.
+    /// The reasons for doubt about the result, as text.
     pub fn notes(&self) -> impl Iterator<Item = &str> {
         self.undecided.iter().chain(&self.too_few).map(String::as_str)
     }
 }
 
-/// The verdict at the top of every report.
+/// The verdict that every report shows first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The verdict of the run.
+    /// Whether the run is valid or suspect.
     pub validity: Validity,
-    /// Why it is suspect, one sentence for each reason.
+    /// Why the run is suspect, one sentence for each reason; empty if it is valid.
     pub reasons: Vec<String>,
-    /// The numbers of trusted, bounded and unreliable figures; absent if no client was involved,
-    /// and in results of a version without it.
+    /// The numbers of trusted, bounded and unreliable figures. Absent if no client was involved, and in results of
+    /// earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<FigureCounts>,
-    /// What the user can do about figures that are not trusted; absent if all are.
+    /// Advice about figures that are not trusted; absent if all are trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
-    /// The plan's objectives.
+    /// The results of the plan's objectives.
     pub slo: Vec<SloResult>,
 }

@@ -1,4 +1,4 @@
-//! The procedure against blocks whose truth is known: how often it errs, what it finds, and what ends it.
+//! Runs the procedure on simulated blocks with known truth: how often it errs, what it finds, and what ends it.
 
 use inferometer_analysis::ab::{
     Ab, AbAnswer, AbDecision, AbEnding, AbSide, Block, BlockFold, FEWEST_PAIRS, NextStep, Side,
@@ -39,10 +39,11 @@ fn block(pair: u32, at_s: f64, values: Vec<Option<f64>>) -> Block {
     Block { pair, started, ended, requests: 32, complete: 32, values }
 }
 
-/// How slow two servers are from block to block: a machine that both share, and each its own.
+/// Simulates how the speeds of two servers vary from block to block. Part of the variation is common to both servers
+/// (the machine); the rest is separate for each server.
 struct World {
     rng: rand_chacha::ChaCha8Rng,
-    /// The correlation of one block with the next, of the machine and of each server.
+    /// The correlation of consecutive blocks: of the machine's state, and of each server's state.
     alike: [f64; 2],
     deviations: [f64; 2],
     machine: f64,
@@ -57,7 +58,7 @@ impl World {
         Self { rng, alike, deviations, machine, servers }
     }
 
-    /// The logarithm of the next block's figure on a side.
+    /// The logarithm of the figure in the next block of a side.
     fn next(&mut self, side: Side) -> f64 {
         let mut step = |state: f64, alike: f64| {
             alike * state + (1.0 - alike * alike).sqrt() * seed::normal(&mut self.rng)
@@ -77,7 +78,7 @@ fn given<'a>(sides: &'a [AbSide; 2], blocks: [&'a [Block]; 2], order: (u64, &'a 
     Sides { sides, one_server: false, blocks, order, gate: &[], out_of_time: false }
 }
 
-/// A comparison of servers of which B has `effect` times the figure of A.
+/// Runs a comparison of two servers. The figure of B is `effect` times the figure of A.
 fn played(plan: &AbPlan, trial: u64, mut world: World, effect: f64) -> AbAnswer {
     let pass = PassPlan::closed(8, Bound::requests(32));
     let salt = trial.to_string();
@@ -99,7 +100,8 @@ fn played(plan: &AbPlan, trial: u64, mut world: World, effect: f64) -> AbAnswer 
     AbAnswer::of(plan, (CELL, &pass), 1_000, given)
 }
 
-/// Of 400 trials how many found a difference, how many none, and the 80 % quantile of pairs.
+/// Runs 400 comparisons. Returns how many found a difference, how many found no difference, and the 80 % quantile of
+/// the number of pairs.
 fn trials(alike: [f64; 2], deviations: [f64; 2], effect: f64) -> (usize, usize, u32) {
     let plan = plan(&["output_tokens_per_s"]);
     let answers =
@@ -120,7 +122,7 @@ fn trials(alike: [f64; 2], deviations: [f64; 2], effect: f64) -> (usize, usize, 
 #[test]
 fn a_server_with_itself_differs_in_at_most_five_of_a_hundred_comparisons_that_stop_when_they_know()
 {
-    // 20 of 400 are allowed. Of servers that drift further by themselves docs/ab.md states the rate.
+    // At most 20 of 400 are allowed. docs/ab.md states the rate for servers that drift more, each by itself.
     for (what, alike, deviations, most) in [
         ("independent blocks", [0.0, 0.0], [0.0, 0.03], 20),
         ("a machine that drifts", [0.9, 0.0], [0.05, 0.01], 20),
@@ -166,8 +168,8 @@ fn the_interval_holds_the_truth_at_every_pair_at_once() {
 
 #[test]
 fn the_interval_is_that_of_the_bayes_factor_of_students_t() {
-    // Eight values with mean 1 and squares 4 around it. At the interval's end the factor is 1 / rate, by its
-    // definition.
+    // Eight values with mean 1; the squares of their distances from it sum to 4. At the end of the interval, the factor
+    // is `1 / rate` by definition.
     let values = [0.0, 1.0, 1.0, 2.0, 2.0, 1.0, 1.0, 0.0];
     let known = estimate(&values, 0.05).expect("values");
     let half = known.half.expect("ends");
@@ -210,7 +212,7 @@ fn what_ends_a_comparison_is_its_answer_its_requests_or_its_time() {
         ..plan(&["output_tokens_per_s"])
     };
     let answer = of(&slow);
-    // Each block takes a second: after seven of them the fourth pair is played to its end.
+    // Each block takes 1 s. The limit of 7 s passes during the fourth pair, which is still completed.
     assert_eq!((answer.pairs, answer.ended_by), (4, AbEnding::MaxTime));
     let mut none = Ab::new(&short, 1, 1_000, (1, ""));
     while let NextStep::Pair { number, .. } = none.next() {
@@ -241,7 +243,7 @@ fn figures_beside_the_one_that_decides_have_wider_intervals_and_decide_nothing()
         |at: usize| answer.figures[at].ratio_ci.map(|[low, high]| high / low).expect("ends");
     assert!(width(1) > width(0), "all have the same values, and only the first one is at 95 %");
     assert!(answer.figures[0].decides && !answer.figures[1].decides);
-    // Of a latency more is worse: the rows of a comparison say so.
+    // A higher latency is worse, and the row's verdict must be worse too.
     let pass = PassPlan::closed(8, Bound::requests(32));
     let rows = answer.comparison((CELL, &pass)).rows;
     assert_eq!(rows.len(), 4);
@@ -255,8 +257,8 @@ fn a_block_counts_neither_the_requests_that_fill_the_server_nor_those_that_empty
     let ab =
         AbPlan { uncounted: 2, ..plan(&["requests_per_s", "output_tokens_per_s", "ttft_p50"]) };
     let mut fold = BlockFold::new(&pass, &ab, 7);
-    // Two in flight, in step: sent at 0, 100 and 200 ms, each 100 ms long with 4 tokens. The first two
-    // and the last two have a TTFT of their own.
+    // Two requests in flight, in step: sent at 0, 100 and 200 ms. Each takes 100 ms and has 4 tokens. The first two and
+    // the last two have a different TTFT.
     for (index, (send_ms, ttft_ms)) in
         [(0.0, 70.0), (0.0, 70.0), (100.0, 40.0), (100.0, 40.0), (200.0, 90.0), (200.0, 90.0)]
             .into_iter()
@@ -267,7 +269,8 @@ fn a_block_counts_neither_the_requests_that_fill_the_server_nor_those_that_empty
         fold.add(&record);
     }
     let block = fold.finish().expect("it was played to its end");
-    // From the end of the first one at 100 ms to the first end of the last two at 300 ms: four requests.
+    // The window lasts from the first end at 100 ms to the first end of the last two requests at 300 ms. Four requests
+    // end in it.
     let [requests, tokens, ttft] = [0, 1, 2].map(|at| block.values[at].expect("a value"));
     assert!((requests - 20.0).abs() < 1e-6 && (tokens - 80.0).abs() < 1e-6, "{requests}, {tokens}");
     assert!((ttft - 40.0).abs() < 1e-6, "{ttft}");
@@ -305,7 +308,8 @@ fn a_pair_of_which_one_block_is_missing_counts_for_nothing() {
     assert_eq!(answer.needs_pairs, Some(FEWEST_PAIRS as u64), "the minimum for a decision");
 }
 
-/// A block of closed loops or of arrivals of which some requests were sent.
+/// Computes a block of a closed loop or of arrivals. `sent_ms` are the send times; `refused` more requests were not
+/// sent.
 fn fold(pass: &PassPlan, uncounted: u32, sent_ms: &[f64], refused: u32) -> Option<Block> {
     let ab = AbPlan { uncounted, ..plan(&["requests_per_s"]) };
     let mut fold = BlockFold::new(pass, &ab, 1);
@@ -333,7 +337,7 @@ fn a_block_whose_last_requests_were_refused_has_no_rate_and_does_not_break() {
 #[test]
 fn rates_of_arrivals_are_of_the_requests_that_count() {
     let arrivals = PassPlan::Saturated { requests: 4 };
-    // Requests of 100 ms; the first two do not count: two in the 300 ms from 200 to 500.
+    // Each request takes 100 ms. The first two do not count; the other two last from 200 to 500 ms.
     let block = fold(&arrivals, 2, &[0.0, 100.0, 200.0, 400.0], 0).expect("a block");
     let rate = block.values[0].expect("a rate");
     assert!((rate - 2.0 / 0.3).abs() < 1e-6, "{rate}");

@@ -1,4 +1,4 @@
-//! What ends a comparison in blocks beside its answer: a gate that is open, a time, a server that answers no more.
+//! What ends a comparison in blocks besides its answer: an open gate, a time limit, a server that no longer answers.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ fn plan() -> AbPlan {
     }
 }
 
-/// Blocks of a second each with 10 s of rest before the next; `value` is the figure of a block.
+/// Runs a comparison with blocks of 1 s and 10 s of rest after each. `value` returns the figure of a block.
 fn played(
     plan: &AbPlan,
     gate: &[Condition],
@@ -67,7 +67,7 @@ fn played(
     (answer, judged.into_iter().map(|result| result.met).collect())
 }
 
-/// B is slower by 4 %, with noise of 1 % in each block.
+/// B is 4 % slower, with a noise of 1 % in each block.
 fn slower() -> impl FnMut(Side, u32) -> Option<f64> {
     let mut rng = seed::rng(3, &["blocks"]);
     move |side, _| {
@@ -84,11 +84,11 @@ fn it_goes_on_while_a_condition_on_the_figure_that_decides_is_open() {
     let (judged, met) = played(&plan(), &gate, slower());
     assert!(judged.pairs > known.pairs, "{} and {} pairs", judged.pairs, known.pairs);
     assert_eq!((judged.ended_by, met), (AbEnding::Known, vec![Met::Yes]));
-    // One that is far away is decided with the answer.
+    // A condition far from the difference is decided together with the answer.
     let far = parse_gate("output_tokens_per_s>-30%").expect("a gate");
     let (judged, met) = played(&plan(), &far, slower());
     assert_eq!((judged.pairs, met), (known.pairs, vec![Met::Yes]));
-    // The difference itself: nothing decides that before the requests are spent.
+    // A condition at the true difference stays undecided until the limit on requests is reached.
     let open = parse_gate("output_tokens_per_s>-4%").expect("a gate");
     let few = AbPlan { max_requests: 32 * 2 * 30, ..plan() };
     let (judged, met) = played(&few, &open, slower());

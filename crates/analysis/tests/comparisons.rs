@@ -1,4 +1,4 @@
-//! How often comparisons are right, by simulation with fewer trials than the example of this name.
+//! How often comparisons are right, by simulation. This test runs fewer trials than the example `comparisons`.
 
 #[path = "../examples/comparisons/simulation.rs"]
 mod simulation;
@@ -8,7 +8,8 @@ use simulation::{NOISES, Noise, Plan, deviation_for, found, held, is_alarm, over
 
 const TRIALS: u64 = 60;
 
-/// The most that a share may be in as many trials, where it is this: 2.5 standard deviations.
+/// An upper limit for the share that is measured in [`TRIALS`] trials, if the true share is `share`: 2.5 standard
+/// deviations above it.
 fn most(share: f64) -> f64 {
     share + 2.5 * (share * (1.0 - share) / TRIALS as f64).sqrt()
 }

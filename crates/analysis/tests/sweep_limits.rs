@@ -1,4 +1,4 @@
-//! How often the limits of a sweep err, by sweeps of servers whose curve is known and whose figures have errors.
+//! How often the limits of a sweep are wrong: sweeps of simulated servers with a known curve and noisy figures.
 
 use inferometer_analysis::sweep::{FigureEstimate, LevelTrial, NextLevel, Sweep, SweepAnswer};
 use inferometer_model::cell::CellPlan;
@@ -23,7 +23,7 @@ fn plan() -> SweepPlan {
     }
 }
 
-/// A trial of a server that does so many requests per second, each of which takes so many seconds.
+/// A trial with these measured figures. Without a latency, each request takes 1 s.
 fn trial(
     asked: NextLevel,
     completed: u64,
@@ -50,13 +50,13 @@ fn trial(
     }
 }
 
-/// A figure that was measured with a relative error.
+/// A figure that was measured with a random relative error.
 fn measured(value: f64, error: f64, rng: &mut ChaCha8Rng) -> Option<FigureEstimate> {
     let found = value * (1.0 + error * seed::normal(rng));
     Some(FigureEstimate { value: found, variance: (error * found).powi(2), degrees: 4.0 })
 }
 
-/// Of a server with X = N / (a + b N), whose limit is 20.
+/// A trial of a server whose throughput at concurrency N is N / (a + N / 20): at most 20 requests per second.
 fn soft(asked: NextLevel, a: f64, rng: &mut ChaCha8Rng) -> LevelTrial {
     let throughput = asked.load / (a + asked.load / 20.0);
     // Longer trials have smaller errors.
@@ -72,7 +72,7 @@ fn the_interval_of_saturation_holds_the_limit_of_soft_curves_in_nineteen_of_twen
         let holds = |trial: u64| {
             let mut rng = seed::rng(trial, &["soft", &a.to_string()]);
             let mut sweep = Sweep::new(&plan());
-            // What comes after is for the knee.
+            // Later trials only search for the knee.
             while let Some(asked) = sweep.next().filter(|_| sweep.saturation().is_none()) {
                 sweep.tell(soft(asked, a, &mut rng));
             }

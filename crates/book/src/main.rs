@@ -1,11 +1,11 @@
-//! Makes a book with search of the pages in docs/: `cargo run -p inferometer-book`.
+//! Builds a book with search from the pages in docs/: `cargo run -p inferometer-book`.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use mdbook_driver::MDBook;
 
-/// The folder of the pages and of `book.toml`.
+/// The folder with the pages and `book.toml`.
 const PAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -13,7 +13,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Makes the book, in the folder that `book.toml` names unless another one is given. Returns the folder.
+/// Builds the book in `folder`, or in the folder that `book.toml` names. Returns the folder of the HTML
+/// pages.
 fn build(folder: Option<&Path>) -> Result<PathBuf, Box<dyn Error>> {
     let mut book = MDBook::load(PAGES)?;
     if let Some(folder) = folder {

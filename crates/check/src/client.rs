@@ -1,5 +1,5 @@
-//! The client of a check: load generator and recording as in a run. It has its own process, so that CPU time and memory
-//! are those of the client only.
+//! The client of a check. It generates load and records it as a run does. It has its own process, so that
+//! CPU time and memory are those of the client only.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ const DIALECT: &str = "openai-completions";
 const PROMPT: &str = "a b c d e f g h";
 const PROMPT_TOKENS: u32 = 8;
 
-/// Measures the client and prints nothing.
+/// Measures the client under this load. Prints nothing.
 ///
 /// # Errors
 /// If a request fails, or the received data differs from what the server sent.
@@ -130,12 +130,12 @@ struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // If removing it fails, it stays in the system's folder for temporary files.
+        // If it cannot be removed, it stays in the system's folder for temporary files.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Runs the pass once and records it as a run does, in a separate store.
+/// Runs the pass once and records it as a run does, in a temporary store.
 fn recorded(
     passes: &mut PassRunner<EventLoops>,
     plan: &Plan,
@@ -239,7 +239,8 @@ impl Recorder for Texts {
     }
 }
 
-/// Runs the pass again, keeps all records, and compares them with the true times.
+/// Runs the pass again, keeps all records in memory, and compares their times with the send times of the
+/// server.
 fn errors(
     passes: &mut PassRunner<EventLoops>,
     plan: &Plan,
@@ -263,7 +264,7 @@ fn errors(
     })
 }
 
-/// A memory figure of this process in bytes, from the kernel.
+/// A memory figure of this process, in bytes. `key` is the start of its line in `/proc/self/status`.
 fn memory(key: &str) -> Result<u64, CheckError> {
     let path = "/proc/self/status";
     let status =

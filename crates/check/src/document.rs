@@ -9,7 +9,7 @@ pub const SCHEMA: &str = "inferometer.check/1";
 /// The whole document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Document {
-    /// `SCHEMA`.
+    /// [`SCHEMA`].
     pub schema: &'static str,
     /// One entry for each number of streams.
     pub levels: Vec<Level>,
@@ -28,33 +28,37 @@ pub struct Level {
     pub gap_ms: f64,
     /// Tokens per second of all streams at that pace.
     pub paced_tokens_per_s: f64,
-    /// Arrival of the first token minus the instant at which the server sent it.
+    /// Difference between the arrival of the first token and the instant at which the server sent it,
+    /// without its sign, in microseconds.
     pub ttft_error_us: Stamped,
     /// The client's TTFT minus the bare reader's TTFT at the same pace, in milliseconds. It is the part of the TTFT
     /// that the client adds; the rest comes from the machine and the server.
     pub ttft_beyond_reader_ms: Ttft,
-    /// Error of each gap between tokens, relative to the gap with which the server sent them.
+    /// Difference between each gap between two tokens, as measured, and the gap with which the server sent
+    /// them, without its sign, in microseconds.
     pub gap_error_us: Stamped,
-    /// Arrival of every token minus the instant at which the server sent it.
+    /// Difference between the arrival of every token and the instant at which the server sent it, without
+    /// its sign, in microseconds.
     pub arrival_error_us: Stamped,
-    /// Width of the interval in which a token may have arrived.
+    /// Width of the interval in which a token may have arrived, in microseconds.
     pub arrival_width_us: ErrorSpread,
-    /// Token events whose read had no time stamp of the kernel.
+    /// Number of token events whose read had no time stamp of the kernel.
     pub unstamped_events: u64,
-    /// Delay from the end of the previous request, which makes the next one due, to its send.
+    /// Delay from the due time of a request to its send, in microseconds. A request is due when the
+    /// previous one ends.
     pub send_delay_us: ErrorSpread,
-    /// Client CPU seconds per million tokens at that pace, time stamps and records included.
+    /// Client CPU seconds per million tokens at the pace of `gap_ms`, time stamps and records included.
     pub paced_client_cpu_s_per_mtok: f64,
-    /// The same for the bare reader.
+    /// Bare reader CPU seconds per million tokens at the pace of `gap_ms`.
     pub paced_reader_cpu_s_per_mtok: f64,
     /// Tokens per second when the server sends as fast as it can: the client's capacity on the same machine as the
     /// server.
     pub tokens_per_s: f64,
-    /// The same for the bare reader.
+    /// Tokens per second of the bare reader when the server sends as fast as it can.
     pub reader_tokens_per_s: f64,
     /// Client CPU seconds per million tokens at full speed, time stamps and records included.
     pub client_cpu_s_per_mtok: f64,
-    /// The same for the bare reader.
+    /// Bare reader CPU seconds per million tokens at full speed.
     pub reader_cpu_s_per_mtok: f64,
     /// Memory per stream in bytes, without the memory that the process used before the first request.
     pub bytes_per_stream: f64,
@@ -62,7 +66,7 @@ pub struct Level {
     pub peak_concurrency: u64,
     /// Mean number of requests in flight, as the client reports it.
     pub mean_concurrency: f64,
-    /// What the server observed while errors and concurrency were measured.
+    /// The server's own statistics of the requests with which errors and concurrency were measured.
     pub server: ServerStats,
 }
 
@@ -73,29 +77,29 @@ pub struct OpenLoop {
     pub rate: f64,
     /// Requests sent.
     pub requests: u64,
-    /// Delay from the planned instant to the send.
+    /// Delay from the due time to the send, in microseconds.
     pub send_delay_us: ErrorSpread,
-    /// Mean number of processors that the client used.
+    /// Mean number of CPU cores that the client used.
     pub client_cores: f64,
 }
 
 /// The range in which figures from this machine can be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Verdict {
-    /// The largest trusted number of streams; None if there is none.
+    /// The largest trusted number of streams; `None` if no level is trusted.
     pub streams: Option<u32>,
-    /// The most tokens per second that was measured with a trusted number of streams.
+    /// The highest `paced_tokens_per_s` of the trusted levels; `None` if no level is trusted.
     pub tokens_per_s: Option<f64>,
-    /// Why other levels are not trusted.
+    /// The reasons why levels are not trusted, one sentence each.
     pub reasons: Vec<String>,
 }
 
-/// What the client's process reports of one measurement.
+/// The report of the client's process about one measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientMeasure {
-    /// The errors; None if they were not measured.
+    /// The errors; `None` if they were not measured.
     pub errors: Option<ClientErrors>,
-    /// Delay from the due time to the send.
+    /// Delay from the due time to the send, in microseconds.
     pub send_delay_us: ErrorSpread,
     /// TTFT, as the client reports it.
     pub ttft: Ttft,
@@ -111,28 +115,28 @@ pub struct ClientMeasure {
     pub wall_s: f64,
     /// Memory of the process before the pass, in bytes.
     pub rss_before: u64,
-    /// Peak memory of the process until the pass ended, in bytes.
+    /// Peak memory of the process until the end of the pass, in bytes.
     pub rss_peak: u64,
     /// Peak number of requests in flight.
     pub peak_concurrency: u64,
     /// Mean number of requests in flight.
     pub mean_concurrency: f64,
-    /// What the server observed, if this was requested.
+    /// The server's own statistics; `None` if the server was not asked for them.
     pub server: Option<ServerStats>,
 }
 
 /// The errors of one measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientErrors {
-    /// See [`Level`].
+    /// See [`Level::ttft_error_us`].
     pub ttft_us: Stamped,
-    /// See [`Level`].
+    /// See [`Level::gap_error_us`].
     pub gap_us: Stamped,
-    /// See [`Level`].
+    /// See [`Level::arrival_error_us`].
     pub arrival_us: Stamped,
-    /// See [`Level`].
+    /// See [`Level::arrival_width_us`].
     pub width_us: ErrorSpread,
-    /// See [`Level`].
+    /// See [`Level::unstamped_events`].
     pub unstamped: u64,
 }
 
@@ -145,16 +149,16 @@ pub struct Ttft {
     pub p99: f64,
 }
 
-/// What the bare reader's process reports.
+/// The report of the bare reader's process.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReaderMeasure {
     /// Tokens received.
     #[serde(rename = "out_tokens")]
     pub tokens: u64,
-    /// Its TTFT, by its own time stamps.
+    /// TTFT as the bare reader measures it, with user-space time stamps.
     pub ttft: Ttft,
-    /// Wall-clock seconds from the start of its event loop to the end.
+    /// Wall-clock seconds from the start to the end of its event loop.
     pub wall_s: f64,
-    /// CPU seconds of its process in the same interval.
+    /// CPU seconds of its process during this time.
     pub cpu_s: f64,
 }

@@ -1,4 +1,4 @@
-//! Errors of a check. They do not define exit codes.
+//! The errors of a check. This module defines no exit codes.
 
 use std::fmt::Display;
 use std::io;
@@ -18,7 +18,7 @@ pub enum CheckError {
     /// The records of the check cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A part of the check failed, or its answers differ from what was sent.
+    /// A part of the check failed, or the received data differs from the data that was sent.
     #[error("{0}")]
     Part(String),
 }

@@ -1,4 +1,4 @@
-//! The measurements of a check, with their loads and durations.
+//! The measurements of a check, with their loads and limits.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::document::{
 use crate::error::CheckError;
 use crate::process;
 
-/// How much to measure.
+/// The extent of a check.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// Five numbers of streams and two rates, about two minutes.
@@ -22,7 +22,7 @@ pub enum Extent {
 struct Load {
     streams: u32,
     gap_us: u64,
-    /// Tokens of each request at that pace. Each stream has two requests, one after the other.
+    /// Tokens of each request at this pace. Each stream has two requests, one after the other.
     tokens: u32,
     /// Total tokens when the server sends as fast as it can.
     fast_tokens: u32,
@@ -91,7 +91,7 @@ fn level(program: &Path, load: &Load) -> Result<Level, CheckError> {
     let mut flags = arguments(server.address, streams, 2 * streams, tokens);
     let paced_reader: ReaderMeasure = process::run(program, "reader", &flags)?;
     drop(server);
-    // Each measurement has its own server, so that the server's statistics contain only this client.
+    // A new server, so that its statistics contain only the client, not the reader.
     let server = process::server(program, FIRST_US, gap_us)?;
     flags = arguments(server.address, streams, 2 * streams, tokens);
     flags.push("--errors".to_owned());
@@ -147,13 +147,13 @@ fn open_loop(program: &Path, rate: f64, requests: u32) -> Result<OpenLoop, Check
     })
 }
 
-/// Limits in microseconds: median and 99th percentile of the error of an arrival, and 99th percentile of the width of
-/// its interval.
+/// Limits in microseconds: median and 99th percentile of the error of an arrival, and 99th percentile of
+/// the width of arrival intervals.
 const LARGEST_ERROR_P50_US: f64 = 100.0;
 const LARGEST_ERROR_P99_US: f64 = 500.0;
 const LARGEST_WIDTH_P99_US: f64 = 500.0;
 
-/// Levels are trusted up to the first one whose errors are too large.
+/// A level is trusted if all limits hold for it and for all levels before it.
 fn verdict(levels: &[Level]) -> Verdict {
     let mut verdict = Verdict::default();
     for level in levels {

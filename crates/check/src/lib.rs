@@ -1,5 +1,6 @@
-//! Checks this client on this machine against a reference server, each in a separate process, and compares it with a
-//! minimal reader. Every figure is measured during the check; none is assumed.
+//! Checks this client on this machine against a reference server, and compares it with a minimal reader.
+//! Client, server and reader have separate processes. Every figure is measured during the check; none is
+//! assumed.
 //!
 //! [`measure`] starts the parts as processes of the `inferometer` program. [`server()`], [`reader()`] and [`client`]
 //! are the code of those processes.

@@ -1,4 +1,4 @@
-//! The load of a check, for the client and for the bare reader. Values only.
+//! The load of a check, for the client and for the bare reader. This module contains only values.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ pub struct Load {
     pub streams: u32,
     /// The total number of requests.
     pub requests: u32,
-    /// Tokens of each stream.
+    /// Tokens of the answer to each request.
     pub tokens: u32,
 }
 
@@ -20,9 +20,9 @@ pub struct Load {
 pub struct ClientLoad {
     /// The requests, as for the bare reader.
     pub load: Load,
-    /// The arrival rate of an open loop, in requests per second; None for a closed loop.
+    /// The arrival rate of an open loop, in requests per second; `None` for a closed loop.
     pub rate: Option<f64>,
-    /// Whether the client repeats the requests to measure its errors, by comparing the arrival of
-    /// every event with the true time.
+    /// Whether the client sends the requests a second time to measure its errors. It then compares the
+    /// arrival of every event with the send time of the server.
     pub errors: bool,
 }

@@ -10,18 +10,18 @@ use serde::de::DeserializeOwned;
 
 use crate::error::CheckError;
 
-/// A reference server.
+/// A reference server in its own process, which ends when the value is dropped.
 pub struct Server {
     _process: ServerProcess,
     /// The address on which it listens.
     pub address: SocketAddr,
 }
 
-/// Starts a server. The first token of a stream comes after `first_us`, each further one after `gap_us`, in
-/// microseconds.
+/// Starts a reference server. It sends the first token of a stream after `first_us` microseconds, and each
+/// further token after `gap_us` microseconds.
 ///
 /// # Errors
-/// If it cannot be started.
+/// If the server cannot be started.
 pub fn server(program: &Path, first_us: u64, gap_us: u64) -> Result<Server, CheckError> {
     let (first, gap) = (first_us.to_string(), gap_us.to_string());
     let arguments = ["check-part", "server", "--first-us", &first, "--gap-us", &gap];
@@ -34,10 +34,11 @@ pub fn server(program: &Path, first_us: u64, gap_us: u64) -> Result<Server, Chec
     Ok(Server { _process: process, address })
 }
 
-/// Runs a part until it ends and returns its output.
+/// Runs a part of the check until it ends, and returns its output, parsed from JSON.
 ///
 /// # Errors
-/// If it cannot be started or fails. The part's own message is on standard error.
+/// If the part cannot be started or fails, or if its output is invalid. The part writes its own message to
+/// standard error.
 pub fn run<T: DeserializeOwned>(
     program: &Path,
     name: &str,

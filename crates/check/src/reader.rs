@@ -1,4 +1,5 @@
-//! The bare reader of a check: it reads the same streams as the client and does nothing else with them.
+//! The bare reader of a check: it reads the same streams as the client, and does as little else as
+//! possible.
 
 use inferometer_net::{EpollNet, Net, process_cpu_time};
 use inferometer_stats::percentile;

@@ -1,4 +1,4 @@
-//! The server of a check: it writes into each token the instant at which it sent it.
+//! The server of a check: it writes into each token the instant at which it sends the token.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use inferometer_truth::{Pace, TruthServer};
 
 use crate::error::CheckError;
 
-/// Serves until its process ends; `listening` is called with the address.
+/// Serves until its process ends. Calls `listening` with the address of the server once it listens.
 ///
 /// # Errors
 /// If sockets fail, or if `listening` returns an error.

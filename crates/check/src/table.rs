@@ -1,4 +1,4 @@
-//! The results of `check` as text for people.
+//! The results of `check` as a text for users.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ const HEAD: [&str; 13] = [
     "in flight, server saw",
 ];
 
-/// The table of levels, the open loops and the verdict.
+/// Returns the table of levels, the lines of the open loops, and the verdict.
 pub fn text(document: &Document) -> String {
     let mut rows = vec![HEAD.map(str::to_owned)];
     for level in &document.levels {

@@ -1,5 +1,5 @@
-//! Fits the constants of a profile of the embedded engine to measured rows, and computes its errors on rows that were
-//! left out of the fit. It measures nothing and writes no file.
+//! Fits the constants of a profile of the embedded engine to measured rows, and computes the errors of the fit on rows
+//! that were left out. It measures nothing and writes no file.
 
 mod results;
 mod runs;
@@ -46,24 +46,25 @@ impl From<PlanError> for CalibrateError {
 
 /// The input of a fit.
 pub struct Request<'a> {
-    /// The measurements: a published table (Markdown), optionally one `#SECTION` of it, or a stored run. For engines
-    /// since vLLM 0.8, also runs (CSV) or the result file of another tool.
+    /// The measurements: the path of a published table (Markdown), optionally with a `#SECTION`, or the name of a
+    /// stored run. For engines since vLLM 0.8, the path of a CSV file of runs or of a result file of another tool is
+    /// also possible.
     pub measured: &'a str,
-    /// The engine, and the profile from which the fit starts.
+    /// The engine, with the profile from which the fit starts.
     pub config: &'a EngineConfig,
-    /// Only these rows, such as `128x128`; if empty, all.
+    /// The rows to use, as input x output length such as `128x128`; if empty, all rows.
     pub rows: &'a [String],
     /// The number of requests in the measured saturated pass, if the rows do not state it.
     pub requests: Option<u32>,
     /// The name of the new profile; absent: `calibrated-MODEL`.
     pub name: Option<&'a str>,
-    /// The store that contains the run.
+    /// The path of the store that contains the run; absent: `inferometer.db`.
     pub store: Option<&'a str>,
 }
 
-/// A fitted profile.
+/// The result of a fit.
 pub struct Calibrated {
-    /// The profile.
+    /// The fitted profile.
     pub profile: Profile,
     /// A description of the fit and its errors.
     pub text: String,
@@ -72,7 +73,8 @@ pub struct Calibrated {
 /// Fits a profile.
 ///
 /// # Errors
-/// If the rows cannot be read, or there are too few.
+/// If the measurements cannot be read, are predictions or have too few usable rows, or if a field of `request` does not
+/// apply to them.
 pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     let config = request.config;
     if is_file_of_runs(request.measured) {
@@ -91,7 +93,7 @@ pub fn calibrate(request: &Request<'_>) -> Result<Calibrated, CalibrateError> {
     let of_start = stated(&profile, weights);
     let resolved = config.resolve().map_err(CalibrateError::new)?;
     if measured_on.is_unlike(&resolved).is_none() {
-        // The rows are of another version of the same series, so the new profile has that version.
+        // The rows may come from another version of the same release series. The new profile then states their version.
         profile.engine_version = measured_on.engine_version.unwrap_or(profile.engine_version);
     }
     profile.provenance.clear();
@@ -156,7 +158,8 @@ fn refuse_of_tables(request: &Request<'_>) -> Result<(), CalibrateError> {
     }
 }
 
-/// For each column, the largest left-out errors that a profile states for these weights.
+/// For each column, the errors on left-out rows that the profile states for these weights. If there are several tables,
+/// the errors with the largest p90.
 fn stated(profile: &Profile, weights: Weights) -> ColumnErrors {
     let tables = profile.provenance.iter().filter(|table| table.weights == weights);
     let mut widest = ColumnErrors::new();
@@ -168,7 +171,8 @@ fn stated(profile: &Profile, weights: Weights) -> ColumnErrors {
     widest
 }
 
-/// The rows that can be used for the fit, and an explanation of the others.
+/// The rows that can be used for the fit, the engine and card that were measured, and text that names the origin and
+/// the rows that were left out.
 fn measured(request: &Request<'_>) -> Result<(MeasuredTable, MeasuredOn, String), CalibrateError> {
     let config = request.config;
     let against = read_against(request.measured, request.store, config)?;
@@ -238,8 +242,8 @@ fn measured(request: &Request<'_>) -> Result<(MeasuredTable, MeasuredOn, String)
     Ok((table, against.measured_on, text))
 }
 
-/// Fits multipliers of a profile's constants. Also returns the errors of each row, predicted by a fit to the other
-/// rows.
+/// Fits multipliers of a profile's constants. Also returns the prediction errors on each row, each from a fit to the
+/// other rows; empty if there are only two rows.
 fn by_multipliers(
     start: &Profile,
     table: &MeasuredTable,
@@ -257,7 +261,7 @@ fn by_multipliers(
         words.join(", ")
     );
     let mut left_out = Vec::new();
-    // With only two rows, nothing can be fitted to the rest.
+    // With only two rows, each of these fits would have one row, which is too few.
     for out in table.rows.iter().filter(|_| table.rows.len() > ROWS_FOR_SCALES) {
         let others = [table.only(|row| row != out)];
         let (fitted, _) = fit_scales(start, &others).map_err(CalibrateError::new)?;

@@ -22,7 +22,7 @@ use crate::stored::{self, group_and_server};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", mistakes.join("; "))]
 pub struct CompareError {
-    /// Every mistake.
+    /// All mistakes, each as a message.
     pub mistakes: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ pub struct GatedComparison {
 /// Parses the conditions of a gate, such as `output_tokens_per_s>-3%,ttft_p99<+5%`.
 ///
 /// # Errors
-/// Every text that is not a condition.
+/// Returns all texts that are not conditions.
 pub fn conditions(gate: Option<&str>) -> Result<Vec<Condition>, CompareError> {
     let Some(text) = gate else { return Ok(Vec::new()) };
     parse_gate(text).map_err(|errors| CompareError {
@@ -56,10 +56,10 @@ pub fn conditions(gate: Option<&str>) -> Result<Vec<Condition>, CompareError> {
     })
 }
 
-/// Compares a result with a baseline.
+/// Compares a result with a baseline, and evaluates the conditions of a gate.
 ///
 /// # Errors
-/// If they have no cell in common, or a condition is on a figure that they do not have.
+/// If the results have no cell in common, or if a condition names a figure that cannot be compared.
 pub fn compare(
     baseline: &Subject,
     contender: &Subject,
@@ -73,7 +73,7 @@ pub fn compare(
     Ok(GatedComparison { comparison, gate, runs })
 }
 
-/// The conditions of all gates with this result, in words.
+/// The conditions of all gates whose result is `met`, as texts, each with its cell and load.
 pub fn with_result(judged: &[GatedComparison], met: Met) -> Vec<String> {
     let results = judged.iter().flat_map(|judged| &judged.gate);
     let found = results.filter(|result| result.met == met);
@@ -110,16 +110,16 @@ pub fn judgement(judged: &[GatedComparison], is_strict: bool) -> Option<Judgemen
     })
 }
 
-/// What can be compared, for error messages.
+/// The names that [`subject`] accepts, for error messages.
 const ACCEPTED: &str = "give a stored run, a tag, a bundle of runs, a summary.json, the result \
     file of another tool, a published table (FILE.md, FILE.md#SECTION), several of these separated \
     by commas, or GROUP/SERVER for all rounds of one server";
 
-/// Loads the results that a name refers to. The name is a published table, a summary, a stored run, a list of these
+/// Loads the results that a name refers to. The name is a stored run, a tag or a file with results, a list of these
 /// separated by commas, or all rounds of one server of a plan (`group-0a1b2c3d/SERVER`).
 ///
 /// # Errors
-/// If it refers to none of these, or to several tables.
+/// If the name is none of these, contains a run twice, or is a file with several tables, or if a run has no results.
 pub fn subject(name: &str, store: &Path) -> Result<Subject, CompareError> {
     if !Path::new(name).exists() {
         if let Some((group, server)) = group_and_server(name) {
@@ -144,7 +144,7 @@ pub fn subject(name: &str, store: &Path) -> Result<Subject, CompareError> {
     one(name, store)
 }
 
-/// The rounds of one server of a plan, as one subject.
+/// All rounds of one server of a plan, as one subject.
 fn rounds(name: &str, group: &str, server: &str, store: &Path) -> Result<Subject, CompareError> {
     let store = Store::open_existing(store).map_err(CompareError::new)?;
     let runs = stored::rounds(name, group, server, &store).map_err(CompareError::new)?;
@@ -178,7 +178,7 @@ fn one(name: &str, store: &Path) -> Result<Subject, CompareError> {
     Ok(if runs.len() == 1 { runs.remove(0) } else { Subject::of_several(name, runs) })
 }
 
-/// The runs of a bundle, as one subject.
+/// Opens a bundle, and returns its runs as one subject.
 fn bundle(name: &str, path: &Path) -> Result<Subject, CompareError> {
     Bundle::open(path).map(|bundle| of_bundle(name, &bundle)).map_err(CompareError::new)
 }
@@ -202,16 +202,16 @@ pub fn of_bundle(name: &str, bundle: &Bundle) -> Subject {
     }
 }
 
-/// A stored run.
+/// Loads the results of a stored run.
 ///
 /// # Errors
-/// If it has no results yet.
+/// If the run has no results yet.
 fn of_stored(found: StoredRun) -> Result<Subject, CompareError> {
     let id = found.row.id.to_string();
     let summary =
         found.summary.ok_or_else(|| CompareError::new(format!("run {id} has no results yet")))?;
     let subject = Subject::of_run(id, &summary);
-    // The plan of another version of this program may have another format. In that case, the requested values are
+    // The plan of another version of this program may be unreadable. The values that the plan requested are then
     // unknown.
     Ok(match serde_json::from_str::<Plan>(&found.plan_json) {
         Ok(plan) if summary.imported.is_none() => subject.planned_by(&plan),
@@ -219,8 +219,8 @@ fn of_stored(found: StoredRun) -> Result<Subject, CompareError> {
     })
 }
 
-/// A file: a summary of this program, or a format that `import` supports. If it contains several results, `section`
-/// selects one.
+/// Loads the results in a file: a summary of this program, or a format that `import` supports. If the file contains
+/// several results, `section` selects one.
 fn file(name: &str, path: &str, section: Option<&str>) -> Result<Subject, String> {
     let bytes = file::read(Path::new(path), MAX_RESULTS_BYTES)
         .map_err(|error| format!("cannot be read: {error}"))?;
@@ -242,7 +242,7 @@ fn file(name: &str, path: &str, section: Option<&str>) -> Result<Subject, String
     let is_table = |import: &&Import| {
         import.summary.imported.as_ref().is_some_and(|from| !from.tables.is_empty())
     };
-    // A file may contain a table and the log that the table was computed from.
+    // A file may contain a table and the log from which the table was computed. Use the table then.
     if found.len() > 1 && found.iter().filter(|import| is_table(import)).count() == 1 {
         found.retain(is_table);
     }

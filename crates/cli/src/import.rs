@@ -22,7 +22,8 @@ pub enum ImportError {
     /// Files that cannot be imported, each with the reason. Nothing was stored.
     #[error("{}", .0.join("; "))]
     Files(Vec<String>),
-    /// A bundle cannot be restored: a run with the same name exists, or its logs are incomplete.
+    /// A bundle cannot be restored: the store has a different run with the same id, or a log in the bundle is
+    /// incomplete.
     #[error(transparent)]
     Bundle(BundleRunError),
     /// The store cannot be opened. Nothing was stored.
@@ -33,22 +34,22 @@ pub enum ImportError {
     Store(#[from] StoreError),
 }
 
-/// A part of a file that is now in the store.
+/// A run from a file that is now in the store.
 pub struct Imported {
-    /// The id of its run.
+    /// The id of the run.
     pub run: RunId,
-    /// Its results.
+    /// The results of the run.
     pub summary: Summary,
-    /// Whether the same bytes were imported before, so that nothing was stored.
+    /// Whether the run was already in the store, so that nothing was stored.
     pub was_there: bool,
-    /// Whether it is a run restored from a bundle.
+    /// Whether the run was restored from a bundle.
     pub is_restored: bool,
 }
 
 /// Imports files. All files are read before anything is stored.
 ///
 /// # Errors
-/// If a file has an unknown format, or the store cannot be written.
+/// If a file cannot be read or has an unknown format, or if the store cannot be written.
 pub fn import(files: &[PathBuf], store: &Path) -> Result<Vec<Imported>, ImportError> {
     let mut imports = Vec::new();
     let mut problems = Vec::new();
@@ -93,9 +94,9 @@ pub fn import(files: &[PathBuf], store: &Path) -> Result<Vec<Imported>, ImportEr
 
 /// The content of a file.
 enum Source {
-    /// Results, which become new runs of this store.
+    /// Results of this program or of other tools, which become new runs of this store.
     Results(Vec<Import>),
-    /// Runs of another store.
+    /// Runs of a bundle, which keep their ids.
     Bundle(Bundle),
 }
 

@@ -1,15 +1,16 @@
 //! Measures how fast LLM serving engines are, and states the error of its own numbers.
 //!
 //! This is the library of the `inferometer` program: functions that take values and return values or typed errors. Only
-//! [`command_line`], which is the program itself, prints, exits, or reads environment variables by itself; all other
-//! code gets variables from its caller. [`resolve`] makes a [`Plan`] from a plan file's content. [`run`] measures it;
-//! [`predict`] and [`search`] simulate it in virtual time. [`compare`](mod@compare) compares results, and [`Store`]
-//! contains every run with all its records.
+//! [`command_line`], which is the program itself, prints messages or ends the process. Other code gets environment
+//! variables from its caller, except for the variables for downloads and caches of data sets and tokenizers.
+//! [`resolve`] makes a [`Plan`] from the content of a plan file. [`run`] measures the plan; [`predict`] and [`search`]
+//! simulate it in virtual time. [`compare`](mod@compare) compares results, and [`Store`] contains every run with all
+//! its records.
 //!
 //! # Measure a server
 //!
 //! Without a `target`, the plan measures the embedded engine, a calibrated model of a serving engine. In this example,
-//! a thread of this process serves it on a local port, a hundred times faster than the simulated hardware.
+//! a thread of this process serves the engine on a local port, a hundred times faster than the simulated hardware.
 //!
 //! ```
 //! use inferometer::metrics::ttft;

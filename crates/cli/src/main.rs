@@ -1,4 +1,4 @@
-//! The program `inferometer`. Its code is in the library's module `command_line`.
+//! The program `inferometer`. Its code is in the module `command_line` of the library.
 
 use std::process::ExitCode;
 

@@ -26,7 +26,7 @@ pub enum OverrideOrigin {
     Keywords,
 }
 
-/// Where each key was given: the file, the flags or the keywords. Messages about the key name this place.
+/// The origin of each key: the file, the flags or the keywords. Messages about a key state its origin.
 struct Places {
     file: Option<String>,
     given: BTreeSet<String>,
@@ -47,25 +47,25 @@ impl Places {
         }
     }
 
-    /// A message about a key, with the place where it was given.
+    /// A message about a key, with the origin of the key.
     fn mistake(&self, key: &str, what: &str) -> String {
         format!("{}: {what}", self.of_key(key))
     }
 }
 
-/// What a plan file may contain in addition to the keys of a single run.
+/// The parts of a plan file that apply to several runs.
 #[derive(Default)]
 pub struct MultiTarget {
     /// The servers that get the same requests, if the plan has `[[target]]` tables.
     pub targets: Vec<TargetSpec>,
-    /// The number of rounds over all servers.
+    /// The number of rounds over all servers, from 1 to 1000.
     pub rounds: u32,
 }
 
 /// Reads a plan file that may have several servers, and overrides its keys with those of flags or keywords.
 ///
 /// # Errors
-/// As [`merge`].
+/// In the same cases as [`merge`].
 pub fn merge_multi_target(
     file: Option<&Path>,
     given: Map<String, Value>,
@@ -77,7 +77,7 @@ pub fn merge_multi_target(
     let mut multi = MultiTarget { targets: Vec::new(), rounds: 1 };
     override_with(&mut keys, given);
     scenario::add_defaults(&mut keys)?;
-    // A list of addresses is one target with a spread load, not several targets.
+    // A list of addresses is one target whose servers share a load. A list of tables is several targets.
     let is_table = |one: &Value| !one.is_string();
     if keys.get("target").and_then(Value::as_array).is_some_and(|all| all.iter().any(is_table)) {
         let tables = keys.remove("target").unwrap_or_default();
@@ -112,8 +112,8 @@ pub fn merge(
     checked(with_replayed_plan(keys)?, &places)
 }
 
-/// Lets flags override the keys of a file. In the tables `[search]`, `[sweep]` and `[ab]`, single keys are
-/// overridden, not the whole table.
+/// Overrides the keys of a file with flags. In the tables `[search]`, `[sweep]` and `[ab]`, flags override single keys
+/// and not the whole table.
 pub fn override_with(keys: &mut Map<String, Value>, mut flags: Map<String, Value>) {
     for table in ["search", "sweep", "ab"] {
         if let (Some(Value::Object(of_file)), Some(Value::Object(given))) =
@@ -146,7 +146,8 @@ fn checked(keys: Map<String, Value>, places: &Places) -> Result<Spec, PlanError>
         .map_err(|error| PlanError::new(places.mistake("", &without_texts(&error.to_string()))))
 }
 
-/// A replayed run uses the plan with which it was recorded; keys of the plan file and flags override that plan.
+/// For the workload `replay`, adds the keys of the plan with which the requests were recorded. Keys of the plan file
+/// and flags override the recorded keys.
 fn with_replayed_plan(keys: Map<String, Value>) -> Result<Map<String, Value>, PlanError> {
     let text = |key: &str| keys.get(key).and_then(Value::as_str);
     let (Some("replay"), Some(dataset)) = (text("workload"), text("dataset")) else {
@@ -157,7 +158,7 @@ fn with_replayed_plan(keys: Map<String, Value>) -> Result<Map<String, Value>, Pl
     let mut sent = header.plan;
     let own_load = ["concurrency", "rate", "stages", "replay", "passes"];
     if header.recorded && !own_load.iter().any(|key| keys.contains_key(*key)) {
-        // The file is also the recording of arrivals, because its requests state when they were due.
+        // The requests in the file state when they were due, so the file also defines the arrivals.
         sent.insert("replay".to_owned(), dataset.into());
     }
     sent.extend(keys);
@@ -207,7 +208,7 @@ pub fn read(path: &Path) -> Result<Map<String, Value>, PlanError> {
         let mistake = toml_mistake(&text, error.span(), error.message());
         problem(format!("is not TOML{mistake}"))
     })?;
-    // JSON has neither NaN nor infinity: it would contain `null`, which means that the key is absent.
+    // JSON has neither NaN nor infinity. They would become `null`, which means that the key is absent.
     if let Some((key, value)) = not_finite("", &toml::Value::Table(table.clone())) {
         return Err(problem(format!(
             "`{key}` is {value}, which a plan cannot contain; write an infinite rate or burstiness \
@@ -220,7 +221,8 @@ pub fn read(path: &Path) -> Result<Map<String, Value>, PlanError> {
     }
 }
 
-/// The server address that was given in place of a plan file, without parts that may be secret.
+/// The server address, if the path looks like an address and not like a plan file. Parts that may be secret are left
+/// out.
 fn address(path: &Path) -> Option<String> {
     let text = path.to_str().filter(|_| !path.exists())?;
     if ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme)) {
@@ -233,7 +235,7 @@ fn address(path: &Path) -> Option<String> {
     (is_host && is_port).then(|| format!("http://{text}"))
 }
 
-/// The first number that is not finite, with its key.
+/// The first number that is not finite, with the path of its key.
 fn not_finite(key: &str, value: &toml::Value) -> Option<(String, f64)> {
     let below = |name: String, value| match key {
         "" => not_finite(&name, value),
@@ -251,8 +253,8 @@ fn not_finite(key: &str, value: &toml::Value) -> Option<(String, f64)> {
     }
 }
 
-/// The keys of a plan, from the spec itself. A key that is not written when it is absent must have
-/// a value here, or it would be missing from the list.
+/// All keys of a plan, from the fields of [`Spec`]. Fields that are not serialized while they are absent need a value
+/// here; otherwise the list would not contain them.
 pub fn known_keys() -> Vec<String> {
     let spec = Spec {
         search: Some(SearchSpec::default()),

@@ -1,5 +1,5 @@
-//! Makes the report of a stored run again from its records, and the tables that other tools would have printed for
-//! them. Nothing is measured.
+//! Makes the report of a stored run again from its records, and the tables that other tools would have printed for the
+//! same records. Nothing is measured.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -49,22 +49,22 @@ impl From<PassesError> for ReportError {
     }
 }
 
-/// A report that was made again.
+/// The data of a report, computed again from a stored run.
 pub struct Report {
     /// The results.
     pub summary: Summary,
-    /// The run.
+    /// The id of the run.
     pub run: RunId,
     /// The plan; None for imported results.
     pub plan: Option<Plan>,
     /// The data for charts of single requests.
     pub traces: Traces,
-    /// The error at which the log was truncated, if it was.
+    /// The error at which reading a truncated log ended; None if the log is complete.
     pub cut: Option<StoreError>,
 }
 
 impl Report {
-    /// Computes the results of a stored run again from its log. Imported results have no records and are used as
+    /// Computes the results of a stored run again from its log. Imported results are not computed again, but used as
     /// stored.
     ///
     /// # Errors
@@ -73,11 +73,11 @@ impl Report {
         Self::made(stored, false)
     }
 
-    /// Like [`Self::of`], with additional latencies in which each failed request counts as infinity, even if the run
-    /// did not request them.
+    /// Like [`Self::of`], with additional percentiles in which each failed request counts as infinity, even if the plan
+    /// of the run did not request them.
     ///
     /// # Errors
-    /// As [`Self::of`]. Also if the run was imported, because its results do not contain the outcome of each request.
+    /// In the same cases as [`Self::of`], and if the run was imported.
     pub fn with_failures_as_inf(stored: &StoredRun) -> Result<Self, ReportError> {
         Self::made(stored, true)
     }
@@ -102,12 +102,13 @@ impl Report {
         Ok(Self { summary, run, plan: Some(plan), traces, cut })
     }
 
-    /// Whether it is a prediction with intervals. Its tables are then also written.
+    /// Whether the results are a prediction with intervals. [`Self::write`] then also writes the tables of the
+    /// prediction.
     pub fn has_intervals(&self) -> bool {
         self.summary.cells.iter().any(|cell| cell.prediction.interval.is_some())
     }
 
-    /// Writes the files of the report.
+    /// Writes the files of the report to the folder `out`, or to the default folder of the run. Returns the folder.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -124,19 +125,19 @@ impl Report {
     }
 }
 
-/// What another tool would have printed for a run.
+/// The output that another tool would have printed for a run.
 pub struct OtherTool {
-    /// The text for people.
+    /// The tables as text.
     pub text: String,
-    /// The JSON document for programs.
+    /// The same figures as a JSON document.
     pub document: Value,
 }
 
-/// Computes what another tool would have printed for the same records, by its own definitions. `warn` receives an error
-/// if the log is truncated.
+/// Computes the output that another tool would have printed for the same records, by the definitions of that tool.
+/// `warn` receives an error if the log is truncated.
 ///
 /// # Errors
-/// If the run has no streams or no records, or its log cannot be read.
+/// If the run is a prediction, has no streams or no records, or if its log cannot be read.
 pub fn by_other_tool(
     run: &StoredRun,
     tool: Tool,

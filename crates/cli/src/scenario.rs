@@ -1,5 +1,5 @@
-//! Named scenarios: keys of a plan with values for a kind of application. Plan files and flags override them. They can
-//! only set what a plan could also set.
+//! Named scenarios: keys of a plan, with values for a kind of application. Plan files and flags override the keys. A
+//! scenario can set only keys of a plan.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -10,18 +10,18 @@ use inferometer_run::PlanError;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// The name that selects it.
+    /// The name for `--scenario`.
     pub name: String,
     /// A short description.
     pub title: String,
     /// What the application requires of a server.
     pub asks: String,
-    /// The source of its numbers.
+    /// The source of the numbers.
     pub source: String,
     /// The default model of the embedded engine for this scenario, if the context of the usual
     /// default is too short for it.
     pub embedded_model: Option<String>,
-    /// Its keys of a plan.
+    /// The keys of a plan that the scenario sets.
     pub plan: Map<String, Value>,
 }
 
@@ -40,11 +40,12 @@ pub fn scenarios() -> Vec<Scenario> {
     read.scenario
 }
 
-/// Adds the keys of the scenario that `keys` name, for keys that are absent. Another workload than the scenario's is an
-/// error, because its keys are different.
+/// If `keys` name a scenario, adds the keys of the scenario that are absent. Also adds the scenario's model of the
+/// embedded engine, if `keys` name neither a server nor a model. A workload other than the scenario's is an error,
+/// because other workloads have different keys.
 ///
 /// # Errors
-/// If there is no such scenario, or the workload is not the scenario's.
+/// If there is no such scenario, or if `keys` contain another workload.
 pub fn add_defaults(keys: &mut Map<String, Value>) -> Result<(), PlanError> {
     let Some(name) = keys.get("scenario") else { return Ok(()) };
     let wrong = |why: String| PlanError::new(format!("scenario (--scenario): {why}"));

@@ -1,4 +1,5 @@
-//! The single pass of a run, as `vllm bench serve` prints and saves it. Nothing is printed or written here.
+//! The single pass of a run, in the formats that `vllm bench serve` prints and saves. Nothing is printed or written
+//! here.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_formats::dialect::{Pass, ServingSelection, serving_table};
@@ -13,7 +14,7 @@ use serde_json::Value;
 
 use crate::report::ReportError;
 
-/// The settings for the table and the file.
+/// The settings for the table and the result file.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     /// The figures that are shown.
@@ -22,15 +23,15 @@ pub struct Seen<'a> {
     pub rate: Option<f64>,
     /// The requested maximum number of requests in flight.
     pub max_concurrency: Option<u32>,
-    /// The requested shape of the arrivals.
+    /// The requested gamma shape of the gaps between arrivals.
     pub burstiness: f64,
 }
 
 /// A pass in vLLM's formats.
 pub struct ServingResult {
-    /// Its table.
+    /// The printed table.
     pub table: String,
-    /// Its result file, with the lists of all requests.
+    /// The result file, with the lists of all requests.
     pub file: Value,
 }
 
@@ -46,7 +47,7 @@ fn began(begin: &PassBegin, seed: u64, records: &[Record]) -> Option<Nanos> {
 /// Returns the table and the file of the first pass; None if nothing was recorded.
 ///
 /// # Errors
-/// If the log cannot be read.
+/// If the log cannot be read, or if the pass cannot be converted to vLLM's format.
 pub fn serving_result(
     run: &StoredRun,
     summary: &Summary,

@@ -8,26 +8,26 @@ use inferometer_run::resume::GROUP;
 use inferometer_store::{RunRow, Store, StoreError, StoredRun};
 use serde_json::{Value, json};
 
-/// The plan of a stored run cannot be read, because it is of another version of this program.
+/// The plan of a stored run cannot be read, because an incompatible version of this program wrote it.
 #[derive(Debug, thiserror::Error)]
 #[error("run {run}: its plan was written by an incompatible version of this program: {source}")]
 pub struct OtherVersion {
-    /// The run.
+    /// The id of the run.
     pub run: String,
     /// The error of the parser.
     pub source: serde_json::Error,
 }
 
-/// The plan that a stored run has measured.
+/// Parses the plan of a stored run.
 ///
 /// # Errors
-/// If it is of another version of this program, or the run was imported and has no plan.
+/// If an incompatible version of this program wrote the plan, or if the run was imported and has no plan.
 pub fn plan_of(run: &StoredRun) -> Result<Plan, OtherVersion> {
     serde_json::from_str(&run.plan_json)
         .map_err(|source| OtherVersion { run: run.row.id.to_string(), source })
 }
 
-/// A run as a JSON document.
+/// The row of a run as a JSON object.
 pub fn row_json(run: &RunRow) -> Value {
     json!({
         "run_id": run.id,
@@ -68,11 +68,11 @@ pub enum NoRuns {
     Name(String),
 }
 
-/// The runs that a name refers to, in order of time. The name is a run, a list of runs separated by commas, a tag, or
-/// all rounds of one server of a plan (`group-0a1b2c3d/SERVER`).
+/// The runs that a name refers to, in the order in which they began. The name is a run or a tag, a list of these
+/// separated by commas, or all rounds of one server of a plan (`group-0a1b2c3d/SERVER`).
 ///
 /// # Errors
-/// If it refers to no run, or contains a run twice.
+/// If the name refers to no run, or contains a run twice.
 pub fn runs_named(name: &str, store: &Store) -> Result<Vec<StoredRun>, NoRuns> {
     if let Some((group, server)) = group_and_server(name) {
         return rounds(name, group, server, store);
@@ -101,10 +101,10 @@ pub fn group_and_server(name: &str) -> Option<(&str, &str)> {
     name.split_once('/').filter(|(group, _)| group.starts_with(GROUP))
 }
 
-/// The rounds of one server of a plan; for each round, the latest run.
+/// The runs of one server of a group, in the order of rounds. For each round, the latest run with results.
 ///
 /// # Errors
-/// If the store has none.
+/// If the store has no such run with results, or cannot be read.
 pub fn rounds(
     name: &str,
     group: &str,
@@ -113,7 +113,7 @@ pub fn rounds(
 ) -> Result<Vec<StoredRun>, NoRuns> {
     let (mut found, mut servers) = (BTreeMap::new(), BTreeSet::new());
     for row in store.runs()? {
-        // Runs that cannot be read are skipped; `runs` reports them, and they have no figures.
+        // Skip runs that cannot be read, because they have no figures. The command `runs` reports them.
         let Ok(run) = store.run(row.id.as_str()) else { continue };
         let fact = |key: &str| run.target.facts.get(key).cloned().unwrap_or_default();
         if fact("group") == group && run.summary.is_some() {

@@ -1,4 +1,5 @@
-//! The passes of a stored run with all of their records, one pass at a time.
+//! Checks that a stored run has the records that an export needs, and converts its passes for the formats of other
+//! tools.
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_analysis::summary::Summary;
@@ -14,12 +15,12 @@ pub enum PassesError {
     /// The run does not have the requested data.
     #[error("{0}")]
     Missing(String),
-    /// Its log cannot be read.
+    /// The log of the run cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Rejects a run without records, because the formats of other tools need records.
+/// Returns an error for a run without records, because most exports need records.
 ///
 /// # Errors
 /// If there is no record, or the log cannot be read.
@@ -38,7 +39,8 @@ pub fn expect_records(run: &StoredRun) -> Result<(), PassesError> {
     )))
 }
 
-/// Rejects a run whose records do not state when each chunk arrived, because other tools' figures need real arrivals.
+/// Returns an error for a run whose records do not state when each chunk arrived. The figures of other tools need
+/// measured arrivals.
 ///
 /// # Errors
 /// If the run is predicted, or its answers were not streamed.
@@ -58,8 +60,8 @@ pub fn expect_streams(run: &StoredRun) -> Result<(), PassesError> {
     Ok(())
 }
 
-/// A pass in the form that other tools' formats need. For an imported run, the duration is the one that its source
-/// states.
+/// A pass in the form that the formats of other tools need. For an imported run, the duration is the value that the
+/// source states.
 pub fn seen<'a>(run: &'a StoredRun, begin: &PassBegin, records: &'a [Record]) -> Pass<'a> {
     let load = begin.plan.load();
     let stated = run.summary.as_ref().filter(|done| done.imported.is_some());
@@ -68,7 +70,7 @@ pub fn seen<'a>(run: &'a StoredRun, begin: &PassBegin, records: &'a [Record]) ->
         records,
         dialect: &run.target.dialect,
         concurrency: match begin.plan {
-            // Other tools send one by one by setting a limit of one.
+            // In other tools, requests are sent one by one if the limit of requests in flight is 1.
             PassPlan::OneByOne { .. } => Some(1),
             _ => load.concurrency(),
         },
@@ -77,7 +79,7 @@ pub fn seen<'a>(run: &'a StoredRun, begin: &PassBegin, records: &'a [Record]) ->
     }
 }
 
-/// A pass of a summary by its number through all cells.
+/// The pass with this number; the passes of all cells are numbered from 0.
 fn nth(summary: &Summary, number: usize) -> Option<&PassSummary> {
     summary.cells.iter().flat_map(|cell| &cell.passes).nth(number)
 }

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 #[path = "../../../fuzz/src/lib.rs"]
 mod fuzz;
 
-/// The minimum number of inputs of a target, and the maximum size of an input.
+/// The minimum number of stored inputs of each target.
 const FEWEST: usize = 5;
+/// The maximum size in bytes of all stored inputs together.
 const MOST_BYTES: u64 = 300 << 10;
 
 fn folder(name: &str) -> PathBuf {

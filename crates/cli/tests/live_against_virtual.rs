@@ -1,5 +1,5 @@
 //! Compares the complete client with the embedded engine's own records and with its prediction. Everything runs in
-//! virtual time over in-memory pipes, so all figures must be exactly equal.
+//! virtual time over in-memory pipes, so figures must be equal except for rounding errors.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -45,7 +45,7 @@ fn measure(config: &EngineConfig, grid_cell: CellPlan, passes: &[PassPlan]) -> C
     cell(grid_cell.input_length, grid_cell.output_length, summaries)
 }
 
-/// The records of a pass, measured in the same way.
+/// The records of a pass, measured over pipes with a new engine.
 fn serve(
     config: &EngineConfig,
     grid_cell: CellPlan,

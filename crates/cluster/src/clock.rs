@@ -1,29 +1,33 @@
-//! Estimates the offset between two clocks, with an error bound. Pure functions of instants; no clock is read here.
+//! Estimates the offset between two clocks, with an error bound. These are functions of instants; no clock is read
+//! here.
 //!
-//! An exchange is a question and its answer. This clock stamps when the question is sent and when the answer is
-//! received. The other clock, the reference, makes its stamp in between. So for any network delay, the offset
-//! (reference minus this clock) lies between `reference - received` and `reference - sent`. This interval is narrow if
-//! the round trip was short. Two clocks drift apart by at most [`MAX_DRIFT_PPM`]. So each exchange also bounds the
-//! offset at other instants, with a wider interval. The offset at an instant lies in the intersection of all these
-//! intervals. The middle of the intersection is the estimate, and half its width is the bound.
+//! An exchange is a message from this process and its answer. This clock stamps when the message is sent and when the
+//! answer is received. The other clock, the reference, makes its stamp in between. So for any network delay, the
+//! offset (reference minus this clock) lies between `reference - received` and `reference - sent`. This interval is
+//! narrow if the round trip was short.
+//!
+//! Two clocks drift apart by at most [`MAX_DRIFT_PPM`]. So each exchange also bounds the offset at other instants,
+//! with a wider interval. The offset at an instant lies in the intersection of all these intervals. The middle of the
+//! intersection is the estimate, and half its width is the bound.
 
 use inferometer_model::time::Nanos;
 
-/// The assumed maximum drift between two clocks, in parts per million: crystal oscillators are accurate to about 50 ppm
-/// each. If exchanges contradict this, for example because a clock is being set, the bounds are widened accordingly.
+/// The assumed maximum drift between two clocks, in parts per million: crystal oscillators are accurate to about 50
+/// ppm each. If exchanges contradict this, for example because a clock is being set, the bounds are widened.
 pub const MAX_DRIFT_PPM: u64 = 100;
 
 /// Exchanges within this time of an instant, in nanoseconds, are used for the offset at that instant.
 const WINDOW_NS: u64 = 30_000_000_000;
-/// Exchanges in the same interval of this length are merged. This limits an idle rank to about 20 MB per day.
+/// Exchanges in the same interval of this length, in nanoseconds, are merged. This limits the memory of an idle rank
+/// to about 20 MB per day.
 const TOGETHER_NS: u64 = 100_000_000;
 
-/// One question about the time, and its answer.
+/// One message to the reference, and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// When the question was sent, by this clock.
+    /// When the message was sent, by this clock.
     pub sent: Nanos,
-    /// The reference's stamp, made between sending and receiving.
+    /// The reference's stamp, made between the two instants of this clock.
     pub reference: Nanos,
     /// When the answer was received, by this clock.
     pub received: Nanos,
@@ -39,9 +43,9 @@ impl Exchange {
 /// The offset of the reference at an instant: reference minus this clock, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
-    /// The estimate.
+    /// The estimate, in nanoseconds.
     pub ns: i64,
-    /// The largest possible error of the estimate.
+    /// The largest possible error of the estimate, in nanoseconds.
     pub bound_ns: u64,
 }
 
@@ -49,13 +53,13 @@ pub struct Offset {
 /// one microsecond per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
-    /// The estimate.
+    /// The estimate, in parts per million.
     pub ppm: f64,
-    /// The largest possible error of the estimate.
+    /// The largest possible error of the estimate, in parts per million.
     pub bound_ppm: f64,
 }
 
-/// The interval of possible offsets at an instant, from an exchange.
+/// The interval of possible offsets at an instant, from one or several exchanges.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     at: u64,
@@ -64,14 +68,14 @@ struct Known {
 }
 
 impl Known {
-    /// The interval of possible offsets at another instant, wider because of drift.
+    /// The interval of possible offsets at another instant. It is wider because of drift.
     fn at(&self, at: u64) -> (i64, i64) {
         let drifted = (self.at.abs_diff(at) as u128 * u128::from(MAX_DRIFT_PPM) / 1_000_000) as i64;
         (self.low - drifted, self.high + drifted)
     }
 
-    /// Merges this with an earlier exchange, at the instant of this one. None if the two contradict each other or do
-    /// not lie in the same interval of `TOGETHER_NS`.
+    /// Merges this interval with an earlier one, at the instant of this one. None if the two intervals contradict
+    /// each other, or are not in the same interval of `TOGETHER_NS`.
     fn with(&self, earlier: &Self) -> Option<Self> {
         let (low, high) = earlier.at(self.at);
         let (low, high) = (self.low.max(low), self.high.min(high));
@@ -83,16 +87,16 @@ impl Known {
 /// A clock that is compared with a reference.
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
-    /// In order of time.
+    /// The known intervals of offsets, in order of time.
     known: Vec<Known>,
 }
 
 impl Clock {
-    /// Adds an exchange. It must be later than all exchanges before.
+    /// Adds an exchange. It must be later than all exchanges that were added before.
     pub fn add(&mut self, exchange: Exchange) {
         let Exchange { sent, reference, received } = exchange;
         let between = |local: Nanos| reference.0.cast_signed() - local.0.cast_signed();
-        // The clocks may also have drifted during the round trip, so the interval is widened by that.
+        // The clocks may also have drifted during the round trip, so the interval is widened by this drift.
         let at = sent.0 + exchange.round_trip_ns() / 2;
         let drifted = (exchange.round_trip_ns() * MAX_DRIFT_PPM / 1_000_000) as i64;
         let (low, high) = (between(received) - drifted, between(sent) + drifted);
@@ -144,8 +148,8 @@ impl Clock {
         Some(Nanos(reference.0.saturating_add_signed(-offset.ns)))
     }
 
-    /// The drift, from the exchanges with the shortest round trips in the first and in the last third of the time. None
-    /// if the time is too short to estimate it.
+    /// The drift, from the exchanges with the shortest round trips in the first third and in the last third of the
+    /// time. None if the time is too short for an estimate.
     pub fn drift(&self) -> Option<Drift> {
         let (first, last) = (self.known.first()?.at, self.known.last()?.at);
         let third = (last - first) / 3;
@@ -170,7 +174,8 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// A clock with an offset at instant 0 and a drift; `local` is what it shows when the reference shows an instant.
+    /// A clock with an offset at instant 0 and a drift. `local` is the time of this clock at an instant of the
+    /// reference.
     #[derive(Clone, Copy)]
     struct Off {
         ns: i64,

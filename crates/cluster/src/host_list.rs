@@ -1,4 +1,4 @@
-//! Slurm's lists of host names: `n[1-3,07-09],gpu1` is `n1`, `n2`, `n3`, `n07`, `n08`, `n09` and `gpu1`.
+//! Expands Slurm's lists of host names: `n[1-3,07-09],gpu1` is `n1`, `n2`, `n3`, `n07`, `n08`, `n09` and `gpu1`.
 
 /// The maximum number of names in a list. The largest clusters have fewer hosts.
 const MOST_NAMES: usize = 100_000;
@@ -6,7 +6,7 @@ const MOST_NAMES: usize = 100_000;
 /// Returns the names of a list, in order.
 ///
 /// # Errors
-/// If the list is malformed or too long. The error names the problem.
+/// If the list is malformed or too long. The error states the reason.
 pub fn expand(list: &str) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for part in split(list)? {
@@ -40,7 +40,7 @@ fn split(list: &str) -> Result<Vec<&str>, String> {
     Ok(parts.into_iter().filter(|part| !part.is_empty()).collect())
 }
 
-/// Appends the names of a part. Brackets are expanded from left to right.
+/// Appends the names of a part of a list. Brackets are expanded from left to right.
 fn expand_part(part: &str, names: &mut Vec<String>) -> Result<(), String> {
     let Some((before, rest)) = part.split_once('[') else {
         if names.len() >= MOST_NAMES {

@@ -1,20 +1,20 @@
-//! Finds out which of several processes this one is, from the environment variables of launchers. A pure function.
+//! Finds the rank of this process from the environment variables of launchers. A pure function.
 
 use crate::host_list;
 
-/// The values of environment variables; the calling program provides them.
+/// Returns the value of an environment variable. The calling program provides this function.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Who started the processes.
+/// The program that started the processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Launcher {
-    /// This program's own variables.
+    /// The variables of this program: INFEROMETER_RANK and INFEROMETER_RANKS.
     Own,
     /// RANK and WORLD_SIZE, as torchrun and many others set them.
     Torch,
     /// Open MPI's mpirun.
     OpenMpi,
-    /// MPICH and others that speak PMI.
+    /// MPICH and other launchers that use PMI.
     Pmi,
     /// Slurm's srun.
     Slurm,
@@ -23,7 +23,7 @@ pub enum Launcher {
 }
 
 impl Launcher {
-    /// Its name.
+    /// The name of the launcher in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Own => "INFEROMETER_RANK",
@@ -36,10 +36,10 @@ impl Launcher {
     }
 }
 
-/// The place of this process in its run.
+/// The rank of this process in its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankPlace {
-    /// The launcher that states this.
+    /// The launcher whose variables state the rank.
     pub launcher: Launcher,
     /// The rank of this process, from 0.
     pub rank: u32,
@@ -47,7 +47,7 @@ pub struct RankPlace {
     pub ranks: u32,
     /// The host name or address of rank 0; None if the launcher does not state it.
     pub host: Option<String>,
-    /// The port at which the ranks meet, if it is stated.
+    /// The port at which the ranks meet; None if the launcher does not state it.
     pub port: Option<u16>,
     /// A text that identifies this run, as far as the launcher's variables allow.
     pub job: String,
@@ -56,24 +56,24 @@ pub struct RankPlace {
 /// The maximum number of ranks of a run.
 pub const MOST_RANKS: u32 = 100_000;
 
-/// What the variables of launchers state.
+/// The result of reading the variables of launchers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LauncherState {
     /// This process is the only one.
     Alone,
-    /// This process works alone. A launcher has started others, but their number is unknown.
+    /// This process works alone. A launcher has started several processes, but their number is unknown.
     SizeUnknown {
-        /// What to tell the user.
+        /// The message to the user.
         note: &'static str,
     },
     /// This process is one of several.
     Among(RankPlace),
 }
 
-/// Returns the rank of this process and the number of ranks, if a launcher has started several.
+/// Finds the rank of this process and the number of ranks, if a launcher has started several processes.
 ///
 /// # Errors
-/// If a variable is wrong. The error names it and the reason.
+/// If the value of a variable is wrong, or if a variable is missing. The error names the variable and the reason.
 pub fn find(variables: Variables<'_>) -> Result<LauncherState, String> {
     let set = |name: &str| variables(name).filter(|value| !value.is_empty());
     let launchers = [
@@ -89,7 +89,7 @@ pub fn find(variables: Variables<'_>) -> Result<LauncherState, String> {
             }
             // RANK and WORLD_SIZE are common names, so one of them alone does not mean that this launcher was used.
             _ if launcher == Launcher::Torch => {}
-            // INFEROMETER_RANKS without a rank is normal in a Kubernetes Job, and in a process that works alone.
+            // INFEROMETER_RANKS alone is normal in a Kubernetes Job, and in a process that works alone.
             (None, Some(size_text)) if launcher == Launcher::Own => {
                 if number(size, &size_text)? == 1 {
                     return Ok(LauncherState::Alone);
@@ -100,7 +100,8 @@ pub fn find(variables: Variables<'_>) -> Result<LauncherState, String> {
             (None, None) => {}
         }
     }
-    // A Slurm batch script also has SLURM_PROCID and SLURM_NTASKS, but it is one process. Only job steps have several.
+    // A Slurm batch script also has SLURM_PROCID and SLURM_NTASKS, but it is one process. Only job steps have several
+    // processes.
     if let (Some(rank), Some(_)) =
         (set("SLURM_PROCID"), set("SLURM_STEP_ID").or(set("SLURM_STEPID")))
     {
@@ -157,7 +158,7 @@ fn among(
     if ranks == 1 {
         return Ok(LauncherState::Alone);
     }
-    // The agent of torchrun listens at MASTER_PORT itself, unless it is configured not to.
+    // The agent of torchrun itself listens at MASTER_PORT, unless it is configured not to do so.
     let is_taken = set("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|is| is == "True");
     let port = match set("MASTER_PORT").filter(|_| !is_taken) {
         None => None,
@@ -178,7 +179,7 @@ const LOOPBACK: &str = "127.0.0.1";
 
 /// The address of rank 0, if the launcher's variables state it.
 fn host(launcher: Launcher, ranks: u32, set: Variables<'_>) -> Result<Option<String>, String> {
-    // If all ranks run on one machine, that is this machine.
+    // If all ranks run on one machine, rank 0 runs on this machine.
     let are_all = |name: &str| {
         set(name).and_then(|local| local.parse::<u32>().ok()).filter(|local| *local == ranks)
     };
@@ -208,13 +209,13 @@ fn host(launcher: Launcher, ranks: u32, set: Variables<'_>) -> Result<Option<Str
     })
 }
 
-/// The name of a Kubernetes Job, from the host name of the pod, which is JOB-INDEX.
+/// The name of a Kubernetes Job, from the host name of the pod, which has the form JOB-INDEX.
 fn job_name(set: Variables<'_>) -> Option<String> {
     let (host, index) = (set("HOSTNAME")?, set("JOB_COMPLETION_INDEX")?);
     host.strip_suffix(&index)?.strip_suffix('-').map(str::to_owned)
 }
 
-/// A text that identifies the run; it is the same in each of its processes.
+/// A text that identifies the run. It is the same in each of the run's processes.
 fn job(launcher: Launcher, set: Variables<'_>) -> String {
     let names: &[&str] = match launcher {
         Launcher::Own => &["INFEROMETER_JOB"],

@@ -1,4 +1,4 @@
-//! Rank 0: it lets the other ranks join, gives them orders, answers their questions and receives their records.
+//! Rank 0: it lets the other ranks join, gives them orders, answers their messages and receives their records.
 
 mod board;
 mod serve;
@@ -22,7 +22,7 @@ pub(crate) use board::{RankStates, Shared};
 #[cfg(test)]
 pub(crate) use serve::reply;
 
-/// How often waiting functions check whether they were interrupted.
+/// How often waiting functions check whether the run was interrupted.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How long rank 0 waits for the other ranks at the end of the run.
 const GOODBYE: Duration = Duration::from_secs(5);
@@ -32,29 +32,30 @@ const SELF_CHECK: Duration = Duration::from_secs(2);
 /// The result of one rank in a pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankReport {
-    /// Its number.
+    /// The number of the rank.
     pub rank: u32,
-    /// The name of its machine.
+    /// The name of the rank's machine.
     pub host: String,
-    /// Its report, or why it was lost.
+    /// The rank's report; the error states why the rank was lost.
     pub report: Result<PassReport, String>,
 }
 
-/// Rank 0 of a run whose other ranks have joined.
+/// Rank 0 of a run, after the other ranks have joined.
 pub struct Lead {
     shared: Arc<Shared>,
     ranks: u32,
-    /// Set when no process may join any more.
+    /// True when no process may join any more.
     closed: Arc<AtomicBool>,
     listening_at: SocketAddr,
 }
 
 impl Lead {
-    /// Waits until all ranks have joined. `notice` receives messages for the user. `interrupted` is set to cancel the
+    /// Waits until all ranks have joined. `notice` receives messages for the user. Setting `interrupted` cancels the
     /// waiting. `salt` is sent to all ranks.
     ///
     /// # Errors
-    /// If ranks are missing after the meeting's time limit, or if their introductions do not match.
+    /// If ranks are missing after the meeting's time limit, if their introductions do not match, if this process
+    /// cannot listen, or if the waiting was interrupted.
     pub fn gather(
         meeting: &Meeting,
         me: Introduction,
@@ -112,7 +113,7 @@ impl Lead {
         Ok(lead)
     }
 
-    /// The number of ranks, including this one.
+    /// The number of ranks, including rank 0.
     pub fn ranks(&self) -> u32 {
         self.ranks
     }
@@ -122,8 +123,8 @@ impl Lead {
         self.shared.lock().ranks.iter().map(|rank| rank.host.clone()).collect()
     }
 
-    /// Sets a function that is called once when a rank is lost. It is called on another thread, or at once if one is
-    /// lost.
+    /// Sets a function that is called once, when the first rank is lost. It is usually called on another thread. If a
+    /// rank has been lost already, it is called at once on this thread.
     pub fn when_lost(&self, alarm: impl FnOnce() + Send + 'static) {
         let mut board = self.shared.lock();
         match board.trouble() {
@@ -132,14 +133,15 @@ impl Lead {
         }
     }
 
-    /// Gives an order to all ranks. The records of each rank go to its sink, which is dropped after the last record.
-    /// `sinks` has one sink for each other rank, or is empty if the order produces no records.
+    /// Gives an order to all ranks. `sinks` has one sink for each other rank; it is empty if the order produces no
+    /// records. Each sink receives the records of its rank, and is dropped after the last record.
     pub fn order(&self, order: Order, sinks: Vec<Sink>) {
         self.shared.lock().give(order, sinks);
         self.shared.changed();
     }
 
-    /// Waits until each rank works on the last order. It has then sent everything that belongs to earlier orders.
+    /// Waits until each rank works on the last order. Each rank has then sent everything that belongs to earlier
+    /// orders.
     pub fn wait_for_work(&self) {
         let mut board = self.shared.lock();
         while !board.is_at_work() && !self.shared.is_interrupted() {
@@ -147,8 +149,8 @@ impl Lead {
         }
     }
 
-    /// Returns when the pass starts, once all ranks are prepared. `workload_hash` is rank 0's hash. A rank with a
-    /// different hash would send different requests, so it becomes lost.
+    /// The instant at which the pass starts; None until all ranks are prepared. `workload_hash` is rank 0's hash. A
+    /// rank with a different hash would send different requests, so it counts as lost.
     pub fn start(&self, workload_hash: &str) -> Option<Nanos> {
         let mut board = self.shared.lock();
         if board.start.is_none() && board.are_prepared(workload_hash)? {
@@ -159,7 +161,7 @@ impl Lead {
         start
     }
 
-    /// Waits until each rank has completed its pass or is lost, and returns their reports.
+    /// Waits until each rank has completed its pass or is lost, and returns the results of all ranks.
     pub fn reports(&self) -> Vec<RankReport> {
         let mut board = self.shared.lock();
         while !board.is_done() {
@@ -168,7 +170,7 @@ impl Lead {
         board.reports()
     }
 
-    /// The first rank that is lost or has failed, with the reason; None if there is none.
+    /// The first rank that is lost or has failed, with the reason; None if no rank is.
     pub fn trouble(&self) -> Option<String> {
         self.shared.lock().trouble()
     }
@@ -178,7 +180,7 @@ impl Lead {
         self.shared.lock().lost()
     }
 
-    /// Tells the other ranks that the run is over, and why it failed, if it did.
+    /// Tells the other ranks that the run is over; `failed` is the reason if it failed. Waits for at most 5 seconds.
     pub fn end(&self, failed: Option<String>) {
         self.order(Order::End { failed }, Vec::new());
         let until = monotonic_now() + GOODBYE;
@@ -192,7 +194,7 @@ impl Lead {
 impl Drop for Lead {
     fn drop(&mut self) {
         self.closed.store(true, Ordering::Relaxed);
-        // The accepting thread checks `closed` only after a connection arrives, so make one.
+        // The accepting thread checks `closed` only after a connection arrives, so this makes a connection.
         let mut at = self.listening_at;
         if at.ip().is_unspecified() {
             at.set_ip(match at.ip() {
@@ -215,8 +217,8 @@ fn some_of(ranks: &[u32]) -> String {
     format!("{} {}{more}", if ranks.len() == 1 { "rank" } else { "ranks" }, names.join(", "))
 }
 
-/// Listens at the address of the meeting if this machine has it; otherwise at all addresses. The second value is false
-/// in that case, because it is uncertain whether the other ranks can connect.
+/// Listens at the address of the meeting if this machine has the address; otherwise at all addresses. In the second
+/// case, the returned flag is false: the other ranks may not be able to connect.
 fn listen(meeting: &Meeting) -> Result<(TcpListener, bool), JoinError> {
     let at = meeting.place();
     let addresses = meeting.addresses().map_err(|why| JoinError::Failed(format!("{at}: {why}")))?;
@@ -240,7 +242,7 @@ fn listen(meeting: &Meeting) -> Result<(TcpListener, bool), JoinError> {
     Ok((listener, false))
 }
 
-/// Connects to the meeting's address, as other ranks do, to check that this rank 0 listens there.
+/// Connects to the meeting's address, as the other ranks do, to check that this rank 0 listens there.
 ///
 /// # Errors
 /// If another rank 0 listens there.

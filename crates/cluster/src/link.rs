@@ -1,4 +1,4 @@
-//! Messages over a TCP connection: a length and a JSON text. Lengths are limited, and every wait has a timeout.
+//! Messages over a TCP connection: a length and a JSON text. Lengths are limited, and every operation has a timeout.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 /// The longest message, in bytes, from a process that has not yet proven that it has the token.
 const STRANGERS_BYTES: u32 = 64 << 10;
-/// The longest message of a rank, in bytes. A record has several hundred bytes for each token.
+/// The longest message of a rank, in bytes. In a message, a record needs several hundred bytes for each token.
 const RANKS_BYTES: u32 = 512 << 20;
 
 /// One end of a connection.
@@ -20,7 +20,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Uses a connection with a process that is not yet trusted.
+    /// Uses a connection to a process that is not yet trusted.
     pub fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
         // Send small messages immediately.
@@ -69,7 +69,7 @@ impl Link {
         if length > self.most {
             return Err(invalid(format!("a message of {length} bytes, of {} at most", self.most)));
         }
-        // Allocate as the data arrives, because the stated length may be false.
+        // Allocate memory as the data arrives, because the stated length may be false.
         let mut text = Vec::new();
         while text.len() < length as usize {
             let begin = text.len();
@@ -93,7 +93,7 @@ impl Link {
     }
 }
 
-/// The remaining time; an error if none remains.
+/// The time until the instant `until`; an error if it is over.
 fn rest_of(until: Nanos) -> io::Result<Duration> {
     match until.since(monotonic_now()) {
         Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
@@ -110,7 +110,7 @@ fn invalid(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// Describes a failed connection in words.
+/// Describes in words how a connection failed.
 pub(crate) fn in_words(error: &io::Error, within: Duration) -> String {
     match error.kind() {
         io::ErrorKind::TimedOut => format!("said nothing for {} s", within.as_secs()),

@@ -1,4 +1,4 @@
-//! Where and how the ranks of a run meet.
+//! The address at which the ranks of a run meet, and the conditions for joining.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::process::{Command, Stdio};
@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 use crate::launcher::{Launcher, RankPlace};
 use crate::token::{Token, TokenError};
 
-/// Why ranks did not meet.
+/// Why the ranks did not meet.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
-    /// The processes were started in a wrong way: sizes, plans or versions do not match.
+    /// The processes were started in a wrong way, for example with plans or versions that do not match.
     #[error("{0}")]
     Mistake(String),
     /// Ranks are missing or unreachable.
@@ -30,12 +30,12 @@ impl From<TokenError> for JoinError {
     }
 }
 
-/// The address of rank 0 as a user gives it: `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`.
+/// The address of rank 0 as the user writes it: `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendezvous {
-    /// A name or an address.
+    /// A host name or an IP address.
     pub host: String,
-    /// The port, if it is given.
+    /// The port; None if the user gave none.
     pub port: Option<u16>,
 }
 
@@ -71,7 +71,7 @@ impl FromStr for Rendezvous {
     }
 }
 
-/// Where and how the ranks of a run meet.
+/// The address at which the ranks of a run meet, and the conditions for joining.
 #[derive(Clone)]
 pub struct Meeting {
     /// The host name or address of rank 0.
@@ -80,24 +80,25 @@ pub struct Meeting {
     pub port: u16,
     /// The token that all processes of the run have.
     pub token: Token,
-    /// How long the ranks wait for each other.
+    /// How long a rank waits for the other ranks.
     pub join_timeout: Duration,
     /// Whether to ask Slurm for the address of a host whose name cannot be resolved.
     asks_slurm: bool,
 }
 
-/// The default port at which the ranks of a job meet, 20,000 to 29,999. It is derived from the name of the job, so two
-/// jobs on one machine rarely have the same port. It is below the range of ports that systems assign to clients.
+/// The default port at which the ranks of a job meet, from 20,000 to 29,999. The port is derived from the name of the
+/// job, so two jobs on one machine rarely have the same port. These ports are below those that systems assign to
+/// clients.
 pub fn default_port(job: &str) -> u16 {
     let digest = Sha256::digest(job.as_bytes());
     20_000 + u16::from_be_bytes([digest[0], digest[1]]) % 10_000
 }
 
 impl Meeting {
-    /// The meeting of the ranks of a run. The user's values take precedence over the launcher's.
+    /// The meeting of the ranks of a run. The user's values override those of the launcher.
     ///
     /// # Errors
-    /// If neither states where rank 0 is.
+    /// If neither the user nor the launcher states the address of rank 0.
     pub fn of(
         place: &RankPlace,
         rendezvous: Option<&Rendezvous>,
@@ -128,7 +129,7 @@ impl Meeting {
         })
     }
 
-    /// The address as text: `HOST:PORT` or `[ADDRESS]:PORT`.
+    /// The address of rank 0 as text: `HOST:PORT` or `[ADDRESS]:PORT`.
     pub fn place(&self) -> String {
         match self.host.contains(':') {
             true => format!("[{}]:{}", self.host, self.port),
@@ -136,7 +137,7 @@ impl Meeting {
         }
     }
 
-    /// Resolves the host name.
+    /// Resolves the host name of rank 0.
     ///
     /// # Errors
     /// If the name cannot be resolved.
@@ -153,7 +154,7 @@ impl Meeting {
     }
 }
 
-/// The address of a node from Slurm, because names of Slurm nodes need not be in the DNS.
+/// The address of a node, as Slurm states it. Names of Slurm nodes need not be in the DNS.
 fn slurm_address(node: &str) -> Option<String> {
     let asked = Command::new("scontrol")
         .args(["show", "node", "--oneliner", node])

@@ -1,4 +1,4 @@
-//! A rank from 1 on: it joins rank 0, executes its orders, compares the clocks and sends its records.
+//! A rank from 1 on: it joins rank 0, executes the orders of rank 0, compares the clocks and sends its records.
 
 mod courier;
 mod desk;
@@ -26,15 +26,15 @@ pub use desk::{NoMoreRecords, Outgoing};
 
 /// The pause before the next attempt to join rank 0.
 const RETRY: Duration = Duration::from_millis(200);
-/// The maximum duration of one attempt.
+/// The longest duration of one attempt to join.
 const TRY: Duration = Duration::from_secs(10);
-/// The maximum time that a thread waits for the courier before it checks the state again.
+/// The longest time that a thread waits before it checks the shared state again.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// A rank that has joined.
+/// A rank from 1 on, after it has joined.
 pub struct Member {
     desk: Arc<MemberState>,
-    /// The salt of the run's prompts, from rank 0. It makes them differ from the prompts of other runs.
+    /// The salt of the run's prompts, from rank 0. The salt makes these prompts different from those of other runs.
     pub salt: String,
 }
 
@@ -42,15 +42,16 @@ pub struct Member {
 enum Refusal {
     /// A later attempt may succeed; for example, rank 0 may not have started yet.
     Later(String),
-    /// No later attempt can succeed.
+    /// Every later attempt would fail too.
     Never(JoinError),
 }
 
 impl Member {
-    /// Joins rank 0, and waits for it if it has not started yet. `interrupted` is set to cancel the waiting.
+    /// Joins rank 0, and waits if rank 0 has not started yet. Setting `interrupted` cancels the waiting.
     ///
     /// # Errors
-    /// If rank 0 is not found within the meeting's time limit, or if it refuses this process.
+    /// If rank 0 is not found within the meeting's time limit, if rank 0 refuses this process, or if the waiting was
+    /// interrupted.
     pub fn join(
         meeting: &Meeting,
         me: &Introduction,
@@ -86,7 +87,7 @@ impl Member {
         }
     }
 
-    /// Waits for the next order of rank 0 and returns it. The previous order is then done.
+    /// Waits for the next order of rank 0 and returns it. The call reports that the previous order is done.
     ///
     /// # Errors
     /// If rank 0 is lost.
@@ -94,24 +95,25 @@ impl Member {
         self.desk.next_order()
     }
 
-    /// Sets a function that is called once, on another thread, if the pass must end early.
+    /// Sets a function that is called once if the pass must end early. It is called on another thread, or at once if
+    /// the pass must already end.
     pub fn when_stopped(&self, alarm: impl FnOnce() + Send + 'static) {
         self.desk.when_stopped(Box::new(alarm));
     }
 
-    /// Begins a pass; from now on its records are sent as they become available. `is_scheduled`: whether the plan
-    /// states when requests are due.
+    /// Begins a pass. From now on, its records are sent as soon as `records` returns them. `is_scheduled` states
+    /// whether the plan determines when requests are due.
     pub fn begin_pass(&self, records: Outgoing, is_scheduled: bool) {
         self.desk.begin_pass(records, is_scheduled);
     }
 
-    /// Returns when the pass starts by this clock, once rank 0 has announced it. `workload_hash` is the hash of all
-    /// requests of the run so far.
+    /// The instant at which the pass starts, by this rank's clock; None until rank 0 has announced it.
+    /// `workload_hash` is the hash of all requests of the run so far.
     pub fn start(&self, workload_hash: &str) -> Option<Nanos> {
         self.desk.start(workload_hash)
     }
 
-    /// Waits until all records of the pass have been sent, and sends its report.
+    /// Waits until all records of the pass have been sent, and sends the report of the pass.
     ///
     /// # Errors
     /// If rank 0 is lost.

@@ -1,20 +1,20 @@
-//! How often ranks ask rank 0, and how long in advance the start of a pass is announced. With many ranks both times are
-//! longer, so that rank 0 is not overloaded.
+//! How often ranks send messages to rank 0, and how long in advance the start of a pass is announced. With many ranks
+//! both times are longer, so that rank 0 is not overloaded.
 
 use std::time::Duration;
 
-/// The maximum number of questions per second from all ranks together, without records. Rank 0 needs about 30 us of
-/// processor time for one question.
+/// The most messages per second from all ranks together, without messages of records. Rank 0 needs about 30 us of
+/// processor time for one message.
 const MOST_QUESTIONS_PER_S: u32 = 5_000;
-/// The time between two questions of a rank during a pass.
+/// The time between two messages of a rank during a pass.
 const DURING_A_PASS: Duration = Duration::from_millis(250);
-/// The time between two questions of a rank that waits for an order.
+/// The time between two messages of a rank that waits for an order.
 const WHILE_IDLE: Duration = Duration::from_millis(20);
-/// The time between two questions of a rank that waits for the start of a pass.
+/// The time between two messages of a rank that waits for the start of a pass.
 const WHILE_PREPARED: Duration = Duration::from_millis(5);
 /// The shortest time from the announcement of a pass to its start.
 const ANNOUNCED: Duration = Duration::from_millis(150);
-/// The longest round trip that an announcement allows for. Longer ones are treated as rare exceptions.
+/// The longest round trip that an announcement takes into account. Longer round trips are treated as rare exceptions.
 const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(2);
 
 /// What a rank waits for.
@@ -28,7 +28,7 @@ pub enum WaitsFor {
     Start,
 }
 
-/// The time between two questions of a rank, in a run with this number of ranks.
+/// The time between two messages of a rank, in a run with this number of ranks.
 pub fn period(waits_for: WaitsFor, ranks: u32) -> Duration {
     let at_least = Duration::from_secs(1) * ranks / MOST_QUESTIONS_PER_S;
     at_least.max(match waits_for {
@@ -38,8 +38,8 @@ pub fn period(waits_for: WaitsFor, ranks: u32) -> Duration {
     })
 }
 
-/// The time from the announcement of a pass to its start. Each rank asks at least once within it. `round_trip`: the
-/// longest recent round trip of a rank.
+/// The time from the announcement of a pass to its start. Within this time, each rank sends at least one message.
+/// `round_trip` is the longest recent round trip of a rank.
 pub fn announced(ranks: u32, round_trip: Duration) -> Duration {
     ANNOUNCED + period(WaitsFor::Start, ranks) + 2 * round_trip.min(LONGEST_ROUND_TRIP)
 }

@@ -1,6 +1,6 @@
-//! Simulates a run of many ranks in virtual time. The couriers, the desks, the board and the replies of rank 0 are the
-//! code of real runs; only the connections and the clocks are simulated. Each rank is a thread, and only one thread
-//! runs at a time.
+//! Simulates a run of many ranks in virtual time. The code of all ranks and the replies of rank 0 are those of real
+//! runs; only the connections and the clocks are simulated. Each rank is a thread, and only one thread runs at a
+//! time.
 
 mod line;
 
@@ -31,10 +31,10 @@ struct Scene {
     tokens: u32,
     /// The duration of the pass.
     pass: Duration,
-    /// The shortest one-way latency of the network. The longest is twice as much; each message gets a random value
-    /// between.
+    /// The shortest one-way latency of the network. The longest is twice as much; each message has a random latency
+    /// between the two.
     way: Duration,
-    /// The number of processors of rank 0, and their time for each message and for each byte of it.
+    /// The number of rank 0's processors, and the processor time for each message and for each byte of a message.
     processors: usize,
     message: Duration,
     byte_ns: f64,
@@ -47,14 +47,15 @@ struct SimulatedRun {
     bytes: u64,
     /// The utilisation of rank 0's processors during the pass, 0 to 1.
     busy: f64,
-    /// The largest error bound of a clock, and the largest actual error of an instant.
+    /// The largest error bound of a clock, and the largest true error of an instant.
     bound: Duration,
     wrong: Duration,
-    /// How long before the start of the pass the last rank knew the start. None if a rank knew it only afterwards.
+    /// How long before the start of the pass the last rank knew the start. None if a rank knew it only after the
+    /// start.
     ahead: Option<Duration>,
     /// The most bytes of messages that waited for rank 0 at one time.
     waiting: u64,
-    /// The number of records that arrived, and how many of these arrived twice or belong to another rank.
+    /// The number of records that arrived, and the number of those that arrived twice or belong to another rank.
     records: u64,
     astray: u64,
     /// The time from the end of the pass until the last report arrived.
@@ -84,7 +85,7 @@ impl Merged {
     }
 }
 
-/// What happens at an instant of virtual time.
+/// An event at an instant of virtual time.
 enum Event {
     /// The rank continues, with a reply if it waited for one.
     Go(u32, Option<Down>),
@@ -92,7 +93,7 @@ enum Event {
     Arrive(u32, Up, u64),
     /// Rank 0 has read the message.
     Read(u32, Up, u64),
-    /// The run's main thread checks the state of rank 0.
+    /// The main thread of rank 0 checks the state of the run.
     Look,
 }
 
@@ -119,14 +120,14 @@ impl Scheduler {
         self.events.insert((at, self.count), event);
     }
 
-    /// A random one-way latency of a message, in nanoseconds.
+    /// A random one-way latency, in nanoseconds.
     fn way(&mut self) -> u64 {
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let least = self.scene.way.as_nanos() as u64;
         least + (self.random >> 33) % (least + 1)
     }
 
-    /// Schedules what a rank requests at an instant; false if the rank has ended.
+    /// Schedules the action that a rank requests at an instant; false if the rank has ended.
     fn wish(&mut self, now: u64, rank: u32, wish: Wish) -> bool {
         match wish {
             Wish::Say(up, bytes) => {
@@ -168,7 +169,7 @@ impl Scheduler {
         self.at(now + way, Event::Go(rank, Some(down)));
     }
 
-    /// What the run's main thread does at rank 0, once per millisecond.
+    /// The work of rank 0's main thread, once per millisecond.
     fn look(&mut self, now: u64) {
         let mut board = self.shared.lock();
         if self.started.is_none() {
@@ -199,7 +200,7 @@ impl Scheduler {
     }
 }
 
-/// Runs a simulation.
+/// Runs a simulation until all ranks have ended.
 fn play(scene: Scene) -> SimulatedRun {
     let shared = Arc::new(Shared::new(RankStates::of(scene.ranks), Arc::default()));
     let (sender, wishes) = channel();
@@ -314,8 +315,8 @@ fn a_slow_rank_0_makes_bounds_wider_and_never_wrong() {
     assert_eq!((found.records, found.astray), (590, 0), "{found:?}");
 }
 
-/// Prints how the load of rank 0 grows with the number of ranks. If INFEROMETER_MANY_RANKS is set, as in
-/// `.ci/long/ranks`, there are up to 4,000 ranks, which takes minutes.
+/// Prints how the load of rank 0 grows with the number of ranks. With INFEROMETER_MANY_RANKS, as in `.ci/long/ranks`,
+/// the largest runs have 4,000 ranks, which takes minutes.
 #[test]
 fn more_and_more_ranks_know_the_start_in_time_and_their_records_are_merged_once() {
     let most = std::env::var_os("INFEROMETER_MANY_RANKS").map_or(30, |_| u32::MAX);

@@ -1,4 +1,4 @@
-//! Tests of rank 0 and other ranks as threads of one process, connected over loopback.
+//! Tests with rank 0 and other ranks as threads of one process, connected over loopback.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -37,7 +37,7 @@ fn member(meeting: &Meeting, introduction: Introduction) -> Result<Member, JoinE
     Member::join(meeting, &introduction, &AtomicBool::new(false))
 }
 
-/// A pass of a member with one record for each of these instants of its clock.
+/// Measures a pass at a member, with one record for each of these instants of the member's clock.
 fn measure(member: &Member, picked: &[u64]) -> Result<(), String> {
     let mut records: Vec<SentRecord> = Vec::new();
     for (index, at) in (0..).zip(picked) {

@@ -1,12 +1,12 @@
-//! The token of a run: only processes that have it can join. The token is never sent. Each side proves that it has it
-//! by a keyed hash (HMAC-SHA-256) over random text that the other side has just generated.
+//! The token of a run: only processes that have the token can join. The token itself is never sent. Each side proves
+//! that it has the token by a keyed hash (HMAC-SHA-256) over random text that the other side has just generated.
 
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
 /// The number of random bytes for each proof.
 const NONCE_BYTES: usize = 32;
-/// The minimum length of a token from a file, in bytes.
+/// The shortest token that a file may contain, in bytes.
 const LEAST_BYTES: usize = 16;
 
 /// The token of a run.
@@ -16,7 +16,7 @@ pub struct Token(hmac::Key);
 /// Why a token cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// It is too short to be secret.
+    /// The token is too short to be secret.
     #[error("it has fewer than {LEAST_BYTES} bytes; `openssl rand -hex 32` makes a good one")]
     Short,
     /// The operating system provides no random numbers.
@@ -25,16 +25,16 @@ pub enum TokenError {
 }
 
 impl Token {
-    /// The token of a job, derived from the launcher's description of it. It only separates runs; it is not secret,
-    /// because it can be computed from the job's number.
+    /// The token of a job, derived from the launcher's description of the job. This token separates runs from each
+    /// other. It is not secret, because it can be computed from the job's number.
     pub fn of_job(job: &str) -> Self {
         Self::of_bytes(format!("inferometer job\n{job}").as_bytes())
     }
 
-    /// A secret token, from the content of a file. White space around it is ignored.
+    /// A secret token, from the content of a file. White space at both ends is ignored.
     ///
     /// # Errors
-    /// If it is shorter than 16 bytes.
+    /// If the token is shorter than 16 bytes.
     pub fn of_secret(text: &[u8]) -> Result<Self, TokenError> {
         let secret = text.trim_ascii();
         if secret.len() < LEAST_BYTES {
@@ -47,8 +47,8 @@ impl Token {
         Self(hmac::Key::new(hmac::HMAC_SHA256, bytes))
     }
 
-    /// The proof of having the token. `role` is the side that proves it, so that no proof can be used by the other
-    /// side.
+    /// The proof that this process has the token. `role` names the side that makes the proof, so that the other side
+    /// cannot use the same proof.
     pub(crate) fn prove(&self, role: &str, nonces: [&str; 2], said: &str) -> String {
         hex(hmac::sign(&self.0, signed(role, nonces, said).as_bytes()).as_ref())
     }
@@ -69,7 +69,7 @@ fn signed(role: &str, nonces: [&str; 2], said: &str) -> String {
 /// Returns random bytes that are used only once, in hexadecimal digits.
 ///
 /// # Errors
-/// If the operating system provides none.
+/// If the operating system provides no random bytes.
 pub(crate) fn nonce() -> Result<String, TokenError> {
     let mut drawn = [0; NONCE_BYTES];
     SystemRandom::new().fill(&mut drawn).map_err(|_| TokenError::NoRandom)?;

@@ -1,5 +1,4 @@
-//! Which of several equal servers gets the next request. With one server it is always that one. It sends
-//! nothing.
+//! Chooses which of several equal servers gets the next request. This module sends nothing.
 
 use inferometer_net::Address;
 use inferometer_plan::Balance;
@@ -10,9 +9,9 @@ pub struct Servers {
     all: Vec<Address>,
     balance: Balance,
     in_flight: Vec<u32>,
-    /// The server that is next in turn.
+    /// The index of the server whose turn is next.
     next: usize,
-    /// The server that is next to get a connection before a request needs one.
+    /// The index of the server that gets the next connection opened ahead of requests.
     next_ahead: usize,
 }
 
@@ -23,7 +22,8 @@ impl From<Address> for Servers {
 }
 
 impl Servers {
-    /// Several servers. `first` is the first in turn: ranks begin with different servers.
+    /// Creates the list of servers. The first in turn is the server `first`, modulo the number of servers, so
+    /// that ranks can begin with different servers.
     ///
     /// # Panics
     /// If `all` is empty.
@@ -33,7 +33,7 @@ impl Servers {
         Self { in_flight: vec![0; all.len()], all, balance, next: first, next_ahead: first }
     }
 
-    /// How many there are.
+    /// The number of servers.
     pub(crate) fn count(&self) -> usize {
         self.all.len()
     }
@@ -43,7 +43,7 @@ impl Servers {
         &self.all[server]
     }
 
-    /// The number of the server for a record; `None` if there is only one server.
+    /// The number of the server that a record contains; `None` if there is only one server.
     pub(crate) fn recorded(&self, server: usize) -> Option<u32> {
         (self.all.len() > 1).then_some(server as u32)
     }
@@ -55,7 +55,7 @@ impl Servers {
         let server = match (self.balance, session) {
             (Balance::Session, Some(session)) => (session % count as u64) as usize,
             (Balance::LeastInFlight, _) => {
-                // Of equal servers, the first in turn.
+                // If several servers have the fewest requests, the first in turn.
                 in_turn.min_by_key(|server| self.in_flight[*server]).unwrap_or(self.next)
             }
             (Balance::RoundRobin | Balance::Session, _) => self.next,
@@ -67,13 +67,13 @@ impl Servers {
         server
     }
 
-    /// Notes that a request has ended there.
+    /// Records that a request to a server has ended. `None` means the only server.
     pub(crate) fn ended(&mut self, server: Option<u32>) {
         let server = server.unwrap_or(0) as usize;
         self.in_flight[server] = self.in_flight[server].saturating_sub(1);
     }
 
-    /// The server that gets the next connection before a request needs one.
+    /// The server that gets the next connection opened ahead of requests.
     pub(crate) fn next_ahead(&mut self) -> usize {
         let server = self.next_ahead;
         self.next_ahead = (server + 1) % self.all.len();

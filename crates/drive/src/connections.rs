@@ -1,10 +1,10 @@
-//! The connections of a pass: which are being opened, which are idle, and which request each one carries.
+//! The connections of a pass: which are being opened, which are idle, and which request uses each connection.
 
 use inferometer_net::ConnId;
 
 use crate::exchange::Exchange;
 
-/// What a connection is used for.
+/// The present use of a connection.
 pub(crate) enum Purpose {
     /// Being opened before a request needs it.
     Opening,
@@ -12,10 +12,10 @@ pub(crate) enum Purpose {
     OpeningFor(Box<Exchange>),
     /// Open and idle.
     Idle {
-        /// Whether it has carried a request before.
+        /// Whether a request has used the connection before.
         used: bool,
     },
-    /// Carrying this request.
+    /// Used by this request.
     Carrying(Box<Exchange>),
 }
 
@@ -23,7 +23,7 @@ pub(crate) enum Purpose {
 #[derive(Default)]
 pub(crate) struct Connections {
     by_slot: Vec<Option<(ConnId, Purpose)>>,
-    /// The server of the connection in each slot, or of the one that was there last.
+    /// For each slot: the server of its connection, or of the last connection that had this slot.
     server_of: Vec<usize>,
     of_server: Vec<OfServer>,
     opening_ahead: usize,
@@ -32,7 +32,7 @@ pub(crate) struct Connections {
 /// The connections with one server.
 #[derive(Default)]
 struct OfServer {
-    /// Idle connections, most recently used last. May contain some that have been closed since.
+    /// Idle connections, most recently used last. May contain connections that have been closed since.
     idle: Vec<ConnId>,
     idle_count: usize,
     opening_ahead: usize,
@@ -65,8 +65,8 @@ impl Connections {
         &mut self.of_server[self.server_of[conn.slot()]]
     }
 
-    /// Removes and returns the most recently used idle connection with a server, and whether it carried a
-    /// request before.
+    /// Removes and returns the most recently used idle connection with a server, and whether a request has
+    /// used it before.
     pub fn take_idle(&mut self, server: usize) -> Option<(ConnId, bool)> {
         while let Some(conn) = self.of_server.get_mut(server)?.idle.pop() {
             if let Some(&Purpose::Idle { used }) = self.get(conn) {
@@ -77,7 +77,7 @@ impl Connections {
         None
     }
 
-    /// Stores what a connection is used for.
+    /// Stores the use of a connection.
     pub fn put(&mut self, conn: ConnId, purpose: Purpose) {
         match purpose {
             Purpose::Opening => {
@@ -97,12 +97,12 @@ impl Connections {
         self.by_slot[conn.slot()] = Some((conn, purpose));
     }
 
-    /// What a connection is used for; `None` for an unknown connection.
+    /// The use of a connection; `None` for an unknown connection.
     pub fn get(&self, conn: ConnId) -> Option<&Purpose> {
         self.by_slot.get(conn.slot())?.as_ref().filter(|(id, _)| *id == conn).map(|(_, u)| u)
     }
 
-    /// The request that a connection carries.
+    /// The request that uses an open connection; `None` if there is no such request.
     pub fn carried(&mut self, conn: ConnId) -> Option<&mut Exchange> {
         match self.by_slot.get_mut(conn.slot())?.as_mut() {
             Some((id, Purpose::Carrying(exchange))) if *id == conn => Some(exchange),
@@ -110,7 +110,7 @@ impl Connections {
         }
     }
 
-    /// The requests in flight, with those whose connection is being opened.
+    /// The requests in flight, including requests whose connection is being opened.
     pub fn exchanges(&self) -> impl Iterator<Item = &Exchange> {
         self.by_slot.iter().flatten().filter_map(|(_, purpose)| match purpose {
             Purpose::OpeningFor(exchange) | Purpose::Carrying(exchange) => Some(&**exchange),
@@ -127,7 +127,7 @@ impl Connections {
         sizes.max_by_key(|&(_, size)| size)
     }
 
-    /// Removes a connection, and returns what it was used for.
+    /// Removes a connection, and returns its use.
     pub fn remove(&mut self, conn: ConnId) -> Option<Purpose> {
         let place = self.by_slot.get_mut(conn.slot())?;
         let (_, purpose) = place.take_if(|(id, _)| *id == conn)?;
@@ -142,7 +142,7 @@ impl Connections {
         Some(purpose)
     }
 
-    /// Every connection.
+    /// The ids of all connections.
     pub fn ids(&self) -> Vec<ConnId> {
         self.by_slot.iter().flatten().map(|(id, _)| *id).collect()
     }

@@ -1,4 +1,4 @@
-//! Encodes requests before they are due, and hashes their bodies. It sends nothing.
+//! Encodes requests before they are due, and hashes their bodies. This module sends nothing.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use inferometer_wire::http::request_head;
 use crate::session::{Session, SessionHeaders};
 use crate::window::Lookahead;
 
-/// Where requests are sent, and what all of them contain.
+/// Where requests are sent, and the values that all of them contain.
 #[derive(Clone)]
 pub struct Endpoint {
     /// The server's dialect.
     pub dialect: &'static Dialect,
     /// The `host` header.
     pub authority: String,
-    /// The path, with the prefix.
+    /// The path of the request, including the path prefix of the target's address.
     pub path: String,
     /// Additional headers: content type, authorization. Never logged.
     pub headers: Vec<(String, String)>,
@@ -30,7 +30,8 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Whether a connection may carry several requests. False if the user set the header `Connection: close`.
+    /// Whether a connection may be used for several requests. False if the user set the header `Connection:
+    /// close`.
     pub fn keeps_connections(&self) -> bool {
         let closes = |(name, value): &(String, String)| {
             name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close")
@@ -45,13 +46,13 @@ pub(crate) struct Encoded {
     /// Reads the response; for some dialects it needs the prompt, to find the output in the response.
     pub reader: ResponseReader,
     pub info: RequestInfo,
-    /// The conversation that it belongs to.
+    /// The number of the conversation that the request belongs to.
     pub conversation: u32,
-    /// The session that it belongs to, if it belongs to one.
+    /// The session that the request belongs to, if there is one.
     pub session: Option<Session>,
 }
 
-/// The facts of a request that its record keeps.
+/// The properties of a request that its record contains.
 #[derive(Clone, PartialEq)]
 pub(crate) struct RequestInfo {
     class: Option<Box<str>>,
@@ -72,7 +73,7 @@ impl RequestInfo {
         }
     }
 
-    /// Writes them into the request's record.
+    /// Writes the properties into the request's record.
     pub fn write_to(&self, record: &mut Record) {
         record.class.clone_from(&self.class);
         record.asked_input = self.input;
@@ -85,7 +86,7 @@ impl RequestInfo {
 /// What the encoder returns when the driver needs a request.
 pub(crate) enum NextRequest {
     Request(Box<Encoded>),
-    /// No request until one in flight has ended, or the source has made one.
+    /// No request now: the source waits for the end of a request in flight, or for a generated request.
     Wait,
     Exhausted,
     /// Why the dialect does not support this request.
@@ -96,8 +97,8 @@ pub(crate) enum NextRequest {
 pub struct Encoder {
     source: Box<dyn Source>,
     endpoint: Endpoint,
-    /// The endpoints of the other servers, if there are several. The head of a request is then made when its
-    /// server is known.
+    /// The endpoints of the other servers, if there are several. The head of a request is then encoded when
+    /// its server is known.
     others: Vec<Endpoint>,
     sessions: SessionHeaders,
     /// Whether the requests are turns of conversations.
@@ -109,12 +110,12 @@ pub struct Encoder {
     /// Requests that are encoded ahead, by their numbers. Each will be the next request of an event loop.
     ahead: Lookahead<Box<Encoded>>,
     ahead_bytes: usize,
-    /// By conversation: the next turn, after the previous one has ended.
+    /// For each conversation: the next turn, after the previous turn has ended.
     turns: BTreeMap<u32, Box<Encoded>>,
     hasher: BodyHasher,
-    /// Which requests of the source are sent. The bodies of the others are only hashed.
+    /// Which requests of the source are sent. The bodies of the other requests are only hashed.
     share: Share,
-    /// How many requests the source has given.
+    /// How many requests the source has returned.
     drawn: u64,
     stopped: Option<Stop>,
     /// Requests of the source that the dialect does not support.
@@ -127,7 +128,7 @@ enum Stop {
     Unsupported(String),
 }
 
-/// The most requests, and the most bytes, that are encoded ahead.
+/// The limits on the requests and on the bytes that are encoded ahead.
 const MAX_REQUESTS_AHEAD: usize = 4_096;
 const MAX_BYTES_AHEAD: usize = 64 << 20;
 
@@ -137,8 +138,8 @@ impl Encoder {
         self.sampling.stream
     }
 
-    /// Encodes the requests of `source`. With `keep_text`, the output of each request is kept until it
-    /// is recorded.
+    /// Encodes the requests of `source`. With `keep_text`, the output text of each request is stored until
+    /// the request is recorded.
     pub fn new(
         source: Box<dyn Source>,
         endpoint: Endpoint,
@@ -165,20 +166,20 @@ impl Encoder {
         }
     }
 
-    /// Adds the other servers. They have the dialect, the model and the secrets of the first.
+    /// Adds the other servers. They have the same dialect, model and secrets as the first server.
     #[must_use]
     pub fn for_others_too(self, others: Vec<Endpoint>) -> Self {
         Self { others, ..self }
     }
 
-    /// Adds headers with the session. `talks`: each conversation is a session.
+    /// Adds headers that name the session of a request. With `talks`, each conversation is a session.
     #[must_use]
     pub fn telling_sessions(self, sessions: SessionHeaders, talks: bool) -> Self {
         Self { sessions, talks, ..self }
     }
 
-    /// Adds the head of a request before its body, now that its server is known. Without other servers, the
-    /// head is there already.
+    /// Adds the head of a request before its body, when its server is known. If there is only one server, the
+    /// request has its head already.
     pub(crate) fn address_to(&self, encoded: &mut Encoded, server: usize) {
         if self.others.is_empty() {
             return;
@@ -195,7 +196,8 @@ impl Encoder {
         request_head("POST", path, authority, &headers, Some(length))
     }
 
-    /// Sends only the requests of a share. A source of conversations must give only those of the share.
+    /// Sends only the requests of a share. A source of conversations must contain only the conversations of
+    /// the share.
     pub(crate) fn take_share(&mut self, share: Share) {
         self.share = share;
         if !share.owns_any() {
@@ -203,8 +205,8 @@ impl Encoder {
         }
     }
 
-    /// Hashes the requests of other shares after the last one of this share, so that the hash is that of the
-    /// whole pass. There is no such hash for a pass that ended early or has no end.
+    /// Hashes the requests of other shares that follow the last request of this share, so that the hash
+    /// covers the whole pass. Does nothing if requests of this share were not sent.
     pub(crate) fn hash_the_others(&mut self) {
         let had_all = self.ahead.is_empty() && self.turns.is_empty();
         while had_all && !self.share.is_whole() && self.stopped.is_none() && self.ahead.is_empty() {
@@ -230,7 +232,7 @@ impl Encoder {
 
     /// The next turn of a conversation.
     pub(crate) fn turn(&mut self, conversation: u32) -> NextRequest {
-        // A missing turn is never replaced by one of another conversation.
+        // A missing turn is never replaced by a turn of another conversation.
         match (self.turns.remove(&conversation), &self.stopped) {
             (Some(turn), _) => NextRequest::Request(turn),
             (None, Some(Stop::Unsupported(why))) => NextRequest::Unsupported(why.clone()),
@@ -238,9 +240,9 @@ impl Encoder {
         }
     }
 
-    /// The request with a number, counted from 0 in the order of the source. It is encoded now if that has
-    /// not been done. It waits for event loops that are far behind, because their requests would fill the
-    /// memory.
+    /// The request with a number, counted from 0 in the order of the source. If it was not encoded ahead, it
+    /// is encoded now. The result is [`NextRequest::Wait`] if too many encoded requests wait for event loops
+    /// that are far behind.
     pub(crate) fn request(&mut self, number: u32) -> NextRequest {
         while self.ahead.end() <= number
             && (self.ahead.is_empty() || !self.is_full())
@@ -303,7 +305,7 @@ impl Encoder {
         self.hasher.clone().finish()
     }
 
-    /// Encodes another request; false if the source has none now.
+    /// Encodes the next request of the source. Returns false if there is none to encode now.
     fn draw(&mut self) -> bool {
         if self.stopped.is_some() {
             return false;
@@ -329,7 +331,7 @@ impl Encoder {
         }
     }
 
-    /// Counts the request that the source has just given. Returns whether it belongs to this share.
+    /// Counts the request that the source has just returned. Returns whether it belongs to this share.
     fn takes_next(&mut self) -> bool {
         self.drawn += 1;
         self.share.owns(self.drawn - 1)

@@ -1,5 +1,5 @@
-//! One request in flight: its record so far, the bytes left to send, and the response so far. It uses no
-//! socket.
+//! One request in flight: its record so far, the bytes left to send, and the response so far. This module
+//! uses no socket.
 
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{Read, Record, detail};
@@ -15,42 +15,43 @@ use crate::watch::InFlight;
 /// A request between its start and its end.
 pub(crate) struct Exchange {
     pub record: Record,
-    /// The conversation that it belongs to.
+    /// The number of the conversation that the request belongs to.
     conversation: u32,
     reader: ResponseReader,
     bytes: Vec<u8>,
     written: usize,
-    /// The arrival of the latest token event, for the timeouts, and of the first one.
+    /// The arrival of the latest token event, for the timeouts, and of the first token event.
     last_token: Option<Nanos>,
     first_token: Option<Nanos>,
-    /// The memory of its response when it was last counted, in bytes.
+    /// The memory of the response when it was last counted, in bytes.
     pub counted_bytes: usize,
 }
 
-/// The most reads, and the most events, of one response. The run log allows no more.
+/// The maximum number of reads, and of events, of one response. The run log allows no more.
 const MAX_EVENTS: usize = 2_000_000;
 
-/// How an exchange ended.
+/// The result of an exchange that has ended.
 pub(crate) struct Finished {
     pub record: Record,
-    /// The conversation that it belongs to.
+    /// The number of the conversation that the request belongs to.
     pub conversation: u32,
     /// The answer's text, if texts are kept.
     pub answer: Option<String>,
     /// The reasoning's text, if texts are kept and the server separates it.
     pub reasoning: Option<String>,
-    /// Whether the connection may carry another request.
+    /// Whether the connection may be used for another request.
     pub reusable: bool,
-    /// The memory of its response when it was last counted, in bytes.
+    /// The memory of the response when it was last counted, in bytes.
     pub counted_bytes: usize,
 }
 
-/// The most reads and events for which memory is reserved.
+/// The maximum number of reads and events for which memory is reserved.
 const MAX_EXPECTED: usize = 4_096;
 
 impl Exchange {
     pub fn new(mut record: Record, encoded: Encoded) -> Self {
-        // One read and one event per token; and the head, a finish, the usage and the end mark.
+        // One read and one event per token, and four more: the head, the finish reason, the usage and the end
+        // mark.
         let expected = (encoded.info.output as usize).saturating_add(4).min(MAX_EXPECTED);
         record.reads.reserve(expected);
         let mut reader = encoded.reader;
@@ -72,23 +73,23 @@ impl Exchange {
         self.record.reads.capacity() * size_of::<Read>() + self.reader.memory()
     }
 
-    /// How much of this memory exceeds what the plan needs for it, in bytes.
+    /// By how much the memory of the response exceeds the plan's need, in bytes.
     pub fn surplus_bytes(&self) -> usize {
         self.counted_bytes.saturating_sub(of_answer(self.record.planned_output()))
     }
 
-    /// Its state now, for the watcher.
+    /// The state of the request now, for the watcher.
     pub fn in_flight(&self, now: Nanos) -> InFlight {
         let Record { index, due, send_start, .. } = self.record;
         InFlight { index, due, send_start, first: self.first_token, seen: now }
     }
 
-    /// What is left to send.
+    /// The bytes that are left to send.
     pub fn unsent(&self) -> &[u8] {
         &self.bytes[self.written..]
     }
 
-    /// Notes that the kernel took some bytes at this instant.
+    /// Records that the kernel accepted `count` bytes at the instant `at`.
     pub fn wrote(&mut self, count: usize, at: Nanos) {
         self.written += count;
         if self.written == self.bytes.len() && self.record.sent.is_none() {
@@ -98,7 +99,7 @@ impl Exchange {
         }
     }
 
-    /// Adds one read. Returns the progress of the response and the number of its token events.
+    /// Adds one read. Returns the progress of the response and the number of token events in this read.
     pub fn feed(&mut self, arrived: &Arrived, bytes: &[u8]) -> (Progress, u64) {
         // No part of a response arrives before its request is sent.
         let sent = self.record.send_start.unwrap_or(Nanos::ZERO);
@@ -125,7 +126,7 @@ impl Exchange {
         (progress, tokens)
     }
 
-    /// Ends it with the outcome of the response, whose body ended with the last read.
+    /// Ends the exchange with the outcome of the response, whose body ended with the last read.
     pub fn finish(self) -> Finished {
         let (outcome, why) = self.reader.verdict();
         let ended = self.record.reads.last().map(Read::arrival);
@@ -133,14 +134,14 @@ impl Exchange {
         self.close(outcome, why, ended, reusable)
     }
 
-    /// Ends it with the outcome of the response, after the connection was closed.
+    /// Ends the exchange with the outcome of the response, after the connection was closed.
     pub fn finish_closed(mut self, at: Nanos) -> Finished {
         self.reader.eof();
         let (outcome, why) = self.reader.verdict();
         self.close(outcome, why, Some(at), false)
     }
 
-    /// Why the response takes more memory, text or events than any response may, if it does.
+    /// The reason if the response has more memory, text or events than allowed; otherwise `None`.
     pub fn too_large(&self) -> Option<String> {
         let most = ANSWER_BYTES.max(of_answer(self.record.planned_output()));
         if self.counted_bytes > most {
@@ -156,7 +157,8 @@ impl Exchange {
             .then(|| format!("an answer of more than {MAX_EVENTS} reads or events"))
     }
 
-    /// Ends it because its response takes too much memory. The record keeps the beginning.
+    /// Ends the exchange because its response is too large. The record contains only the first reads and
+    /// events.
     pub fn abandon_large(mut self, why: &str, at: Nanos) -> Finished {
         let came = self.record.reads.len().max(self.reader.parsed().events.len());
         self.record.reads.truncate(KEPT);
@@ -170,7 +172,7 @@ impl Exchange {
         self.close(Outcome::Malformed, Some(why), Some(at), false)
     }
 
-    /// Ends it because of a time-out, a cancellation or a broken connection.
+    /// Ends the exchange because of a time-out, a cancellation or a broken connection.
     pub fn abandon(self, outcome: Outcome, why: Option<String>, at: Nanos) -> Finished {
         self.close(outcome, why, Some(at), false)
     }
@@ -188,7 +190,7 @@ impl Exchange {
         self.record.status = self.reader.status();
         let answer = self.reader.into_parsed();
         self.record.events = answer.events;
-        // Memory was reserved for the whole answer, and a record may wait for its writer.
+        // Releases unused memory: it was reserved for the whole answer, and a record may wait to be written.
         self.record.reads.shrink_to_fit();
         self.record.events.shrink_to_fit();
         self.record.finish_reason = answer.finish_reason;
@@ -208,7 +210,7 @@ impl Exchange {
         !self.record.reads.is_empty()
     }
 
-    /// The phase that it is in, for outcomes.
+    /// The present phase of the exchange, for its outcome.
     pub fn phase(&self) -> Phase {
         if self.record.send_start.is_none() {
             Phase::Connect

@@ -26,30 +26,31 @@ pub struct Job {
     pub servers: Servers,
     /// The timeouts of a request.
     pub timeouts: Timeouts,
-    /// How many requests the pass has, if that is known. Requests that are not begun because the
-    /// pass is interrupted or the source is exhausted are recorded as skipped.
+    /// The number of requests of the pass, if it is known. Requests that are not begun because the pass is
+    /// interrupted or the source is exhausted are recorded as skipped.
     pub planned: Option<u32>,
-    /// The most requests in flight.
+    /// The limit of requests in flight; `None` for no limit.
     pub max_in_flight: Option<u32>,
     /// What happens to a request that is due while the limit is reached.
     pub over_limit: OverLimit,
-    /// Connections to open before the pass starts.
+    /// The number of connections to open before the pass starts.
     pub connections_ahead: usize,
-    /// Idle connections to keep open while the pass runs, so that a request finds one.
+    /// The number of idle connections to keep open while the pass runs, so that a request need not open one.
     pub spare_connections: usize,
-    /// Whether a connection may carry several requests, one after the other.
+    /// Whether a connection may be used for several requests, one after the other.
     pub reuse_connections: bool,
     /// Ends the pass early when it returns a reason: requests in flight are cancelled, requests that were not
     /// begun are skipped, and all are recorded.
     pub watcher: Option<Watcher>,
-    /// Ends the pass in the same way after this time from its start.
+    /// The time limit of the pass, from its start: the pass then ends as if the watcher had returned a
+    /// reason.
     pub most_time: Option<Duration>,
 }
 
 /// Which event loop of a pass takes which of its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Each loop takes the next request of all.
+    /// Each loop takes the next request of the whole pass.
     NextOfAll,
     /// Each loop has requests of its own, by their numbers in the pass.
     Own,
@@ -70,32 +71,32 @@ impl Order {
 
 /// The part of a pass that one event loop performs.
 pub struct LoopPart {
-    /// Its part of the process's share.
+    /// The part of the process's share that this loop has.
     pub part: Share,
-    /// When its requests are due.
+    /// Decides when the requests of this loop are due.
     pub load: Box<dyn LoadModel>,
-    /// Connections that it opens before the pass starts.
+    /// The number of connections that the loop opens before the pass starts.
     pub connections_ahead: usize,
-    /// Idle connections that it keeps open while the pass runs.
+    /// The number of idle connections that the loop keeps open while the pass runs.
     pub spare_connections: usize,
-    /// Gives it a turn; `None`: nothing wakes it.
+    /// Wakes the loop from another thread; `None` if other loops cannot wake it.
     pub waker: Option<Waker>,
 }
 
-/// Determines the start of a pass, if it is agreed with other processes.
+/// Decides when a pass starts, for example together with other processes.
 pub trait StartGate: Send {
-    /// The start of the pass, once it is known. Called repeatedly from the time when everything is prepared,
-    /// which is `now` at the first call.
+    /// Returns the start of the pass once it is decided. The driver calls this repeatedly after everything is
+    /// prepared; `now` is the time of the call.
     fn start(&mut self, now: Nanos) -> Option<Nanos>;
 }
 
-/// Receives each planned request once, when it has ended.
+/// Receives the record of each planned request once, when the request has ended or will never begin.
 pub trait Recorder {
     /// Records a request that ended, with its output text if the encoder keeps it.
     fn record(&mut self, record: Record, text: Option<String>);
 
-    /// Records requests that never begin and differ only in their index: the record of the first one, and
-    /// their number.
+    /// Records requests that never begin and differ only in their index: `record` is the record of the first
+    /// of them, and `count` is their number.
     fn record_never_begun(&mut self, mut record: Record, count: u32) {
         for _ in 0..count {
             let next = Record { index: record.index.wrapping_add(1), ..record.clone() };

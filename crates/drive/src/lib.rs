@@ -1,9 +1,9 @@
-//! The load generator: performs a load model's requests against a server and records them.
+//! The load generator: sends the requests of a load model to a server and records them.
 //!
 //! [`Driver`] is an actor over a [`inferometer_net::Net`]: the same code runs over sockets in real time and
 //! over in-memory pipes in virtual time. It does not parse protocols (`wire` does), does not decide when a
-//! request is due (the load model does), and computes no metrics. Outside of a measurement, [`probe`] finds
-//! out what a server is and [`tokenize`] uses its tokenizer.
+//! request is due (the load model does), and computes no metrics. Outside of a measurement, [`probe`]
+//! identifies a server, and [`tokenize`] uses its tokenizer.
 
 mod balance;
 mod connections;

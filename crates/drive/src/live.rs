@@ -14,7 +14,7 @@ pub struct Live {
     others: Others,
 }
 
-/// The counters of one event loop, which alone writes them. Counters of different loops are on different
+/// The counters of one event loop. Only this loop writes them. Counters of different loops are on different
 /// cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
@@ -25,7 +25,7 @@ pub(crate) struct LoopCounts {
     chunks: AtomicU64,
 }
 
-/// Counters that several threads write.
+/// Counters of the requests of other processes. Several threads write them.
 #[derive(Debug, Default)]
 struct Others {
     ended: AtomicU64,
@@ -78,7 +78,7 @@ impl Live {
         self.others.ended.fetch_add(1, Relaxed);
     }
 
-    /// Adds the counters of another event loop.
+    /// Adds counters for another event loop, and returns them.
     pub(crate) fn of_loop(&self) -> Arc<LoopCounts> {
         let counts = Arc::<LoopCounts>::default();
         let mut loops = self.loops.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,7 +86,7 @@ impl Live {
         counts
     }
 
-    /// Must be called by one event loop at a time.
+    /// Counts a request that never begins. Must be called by one event loop at a time.
     pub(crate) fn never_begin(&self) {
         add(&self.never_begun, 1);
     }
@@ -116,7 +116,7 @@ impl LiveCounts {
     }
 }
 
-/// Only one thread at a time writes, so no locked instruction is needed.
+/// Adds to a counter. Only one thread at a time writes it, so no atomic addition is needed.
 fn add(counter: &AtomicU64, count: u64) {
     counter.store(counter.load(Relaxed) + count, Relaxed);
 }

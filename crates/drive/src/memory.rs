@@ -1,4 +1,5 @@
-//! The memory of the answers in flight: how much they take, and how much they may take. It ends no request.
+//! The memory of the answers in flight: how much they take, and how much they may take. This module ends no
+//! request.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -6,25 +7,26 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 pub const ANSWER_BYTES: usize = 64 << 20;
 /// The memory that all answers in flight may take together beyond the plan's need, in bytes.
 pub const ANSWERS_BYTES: usize = 128 << 20;
-/// The number of reads, and of events, that are kept of an answer that is ended for its size.
+/// The number of first reads, and of first events, in the record of an answer that is ended because of its
+/// size.
 pub const KEPT: usize = 4_096;
 
-/// The most memory of an output token, in bytes: two reads and two events, in lists that grow by doubling.
+/// The maximum memory of an output token, in bytes: two reads and two events, in lists that grow by doubling.
 const BYTES_PER_TOKEN: usize = 240;
 
-/// The text that is kept of any answer, in bytes; more if it has many output tokens.
+/// The text of an answer that may be stored, in bytes; more if the answer has many output tokens.
 const TEXT_BYTES: usize = 1 << 20;
-/// The highest average length of an output token, in bytes of text.
+/// The highest accepted average length of an output token, in bytes of text.
 const TEXT_BYTES_PER_TOKEN: usize = 64;
 
-/// The most text of an answer with this many output tokens, in bytes, if its text is kept.
+/// The limit on the text of an answer with this many output tokens, in bytes, if its text is stored.
 pub(crate) fn text_of_answer(output_tokens: u32) -> usize {
     (output_tokens as usize).saturating_mul(TEXT_BYTES_PER_TOKEN).max(TEXT_BYTES)
 }
 
 /// The memory that the plan needs for an answer with this many output tokens, in bytes.
 pub fn of_answer(output_tokens: u32) -> usize {
-    // Four more, for the head, a finish, the usage and the end mark.
+    // Four more, for the head, the finish reason, the usage and the end mark.
     (output_tokens as usize).saturating_add(4).saturating_mul(BYTES_PER_TOKEN)
 }
 
@@ -42,7 +44,7 @@ impl AnswerMemory {
         self.planned.fetch_add(of_answer(output_tokens), Relaxed);
     }
 
-    /// Changes the memory of an answer, in bytes.
+    /// Changes the memory of an answer from `before` to `now`, both in bytes.
     pub fn change(&self, before: usize, now: usize) {
         self.held.fetch_add(now, Relaxed);
         self.held.fetch_sub(before, Relaxed);

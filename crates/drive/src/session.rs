@@ -32,7 +32,7 @@ pub(crate) enum Session {
 }
 
 impl Session {
-    /// The number by which its server is chosen.
+    /// The number by which the server of the session is chosen.
     pub fn number(self) -> u64 {
         match self {
             Self::Conversation(number) => number.into(),
@@ -42,7 +42,7 @@ impl Session {
 }
 
 impl SessionHeaders {
-    /// The headers of a request, with those of its session.
+    /// The headers of a request: `given`, and the headers of its session.
     pub(crate) fn with<'a>(
         &self,
         given: &'a [(String, String)],

@@ -1,4 +1,4 @@
-//! One timer per connection. It only returns which timers have expired.
+//! One timer per connection. This module only returns which timers have expired.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use inferometer_net::{ConnId, Nanos};
 
 /// The timers of all connections. A timer that is armed again with a later time still expires at the earlier
-/// one, so arming costs nothing per token. The caller then arms it again.
+/// time, so that arming it for each token costs nothing. When it expires, the caller arms it again.
 #[derive(Default)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Nanos, ConnId)>>,
@@ -28,7 +28,7 @@ impl Timers {
         self.heap.push(Reverse((at, conn)));
     }
 
-    /// When the next timer expires.
+    /// The earliest instant at which a timer may expire.
     pub fn next(&self) -> Option<Nanos> {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }

@@ -33,7 +33,7 @@ pub struct ServerTokenizer {
     client: KeepAliveClient,
     model: String,
     api: Api,
-    /// Tokens that the server adds before each text, and that are not part of it.
+    /// Tokens that the server adds before each text, and that are not part of the text.
     lead: Vec<u32>,
     plain: OnceLock<Plain>,
 }
@@ -47,7 +47,7 @@ struct Plain {
 
 /// Requests in flight at the same time: enough to keep the server busy.
 const CONCURRENT_CALLS: usize = 16;
-/// With fewer words than this, random prompts use all tokens of the text.
+/// If fewer words than this are single tokens, random prompts use all tokens of [`WORDS`].
 const MIN_WORDS: usize = 64;
 
 /// Text whose words become the vocabulary of random prompts.
@@ -138,8 +138,8 @@ impl ServerTokenizer {
         self.plain.get_or_init(|| self.find_plain().unwrap_or_default())
     }
 
-    /// The words that are one token each, with their text: then only the token count of a prompt needs a
-    /// request. If there are few such words, all tokens of the text, without words.
+    /// Finds the words that are one token each. With these words, a prompt is text, and only its token count
+    /// needs a request. If there are few such words, returns all tokens of the text, without words.
     fn find_plain(&self) -> Result<Plain, TokenizerError> {
         let words: Vec<&str> = WORDS.split_whitespace().collect();
         // Some tokenizers add a space before the first word themselves.
@@ -164,8 +164,8 @@ impl ServerTokenizer {
         Ok(Plain { ids, words: None })
     }
 
-    /// Finds the words that are one token each. If n words together are n tokens, each of them counts as one
-    /// token.
+    /// Finds the words that are one token each. If n words together are n tokens, each of these words counts
+    /// as one token.
     fn single_tokens<'w>(
         &self,
         lead: &str,

@@ -1,5 +1,5 @@
-//! Checks regularly whether a pass is to end early: because the result of a trial is certain, or because of
-//! the plan's stop rules. These are decided by [`inferometer_analysis::search::Watcher`] and
+//! Checks regularly whether a pass must end early: because the result of a trial is certain, or because of
+//! the plan's stop rules. The decisions are made by [`inferometer_analysis::search::Watcher`] and
 //! [`inferometer_analysis::stop::StopWatch`].
 
 use std::collections::BTreeMap;
@@ -29,20 +29,20 @@ pub enum Watcher {
 /// A watcher, and the requests in flight that event loops have reported.
 pub(crate) struct Watch {
     watcher: Watcher,
-    /// By event loop: the requests in flight at its last check, by their indices, without those that have
-    /// ended since.
+    /// For each event loop: the requests in flight at its last check, by their indices. Requests that have
+    /// ended since are removed.
     in_flight: Vec<BTreeMap<u32, InFlight>>,
-    /// By event loop: the time of its last check; [`Nanos::MAX`] if it has nothing in flight any more.
+    /// For each event loop: the time of its last check; [`Nanos::MAX`] after the loop has ended.
     looked: Vec<Nanos>,
 }
 
-/// A request in flight, as its event loop saw it.
+/// The state of a request in flight, as its event loop reported it.
 #[derive(Clone, Copy)]
 pub(crate) struct InFlight {
     pub index: u32,
     pub due: Nanos,
     pub send_start: Option<Nanos>,
-    /// The arrival of its first token.
+    /// The arrival of its first token, if it has arrived.
     pub first: Option<Nanos>,
     /// The time of this state.
     pub seen: Nanos,
@@ -54,13 +54,13 @@ impl Watch {
         Self { watcher, in_flight: vec![BTreeMap::new()], looked: vec![Nanos::ZERO] }
     }
 
-    /// Prepares for this many event loops.
+    /// Sets the number of event loops.
     pub fn of_loops(&mut self, loops: usize) {
         self.in_flight.resize_with(loops, BTreeMap::new);
         self.looked.resize(loops, Nanos::ZERO);
     }
 
-    /// Notes that an event loop has nothing in flight any more.
+    /// Records that an event loop has ended.
     pub fn loop_ends(&mut self, which: usize) {
         self.looked[which] = Nanos::MAX;
     }
@@ -77,7 +77,8 @@ impl Watch {
         }
     }
 
-    /// Why the pass ends now, if it does, given the requests in flight of one of the event loops.
+    /// The reason to end the pass now, or `None`. `in_flight` has the present requests in flight of the event
+    /// loop `which`.
     pub fn why_to_end(
         &mut self,
         now: Nanos,
@@ -87,14 +88,14 @@ impl Watch {
         self.in_flight[which] = in_flight.map(|one| (one.index, one)).collect();
         self.looked[which] = now;
         if self.looked.iter().any(|looked| *looked + READ_MARGIN < now) {
-            // What another loop has begun since its last check is not known here.
+            // Requests that another loop has begun since its last check are not known here.
             return None;
         }
         let in_flight = self.in_flight.iter().flat_map(BTreeMap::values);
         match &mut self.watcher {
             Watcher::Trial(watcher) => watcher
                 .is_certain(in_flight.map(|one| {
-                    // What has arrived since another loop's last check is not known here.
+                    // Data that has arrived since another loop's last check is not known here.
                     let read = one.seen - READ_MARGIN;
                     RequestFigures::in_flight(one.index, one.due, one.send_start, one.first, read)
                 }))

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Items by their numbers, from the first one that has not been taken.
+/// Items by their numbers, from the first item that has not been taken.
 pub(crate) struct Lookahead<T> {
     items: VecDeque<Option<T>>,
     /// The number of the first item.
@@ -17,12 +17,12 @@ impl<T> Default for Lookahead<T> {
 }
 
 impl<T> Lookahead<T> {
-    /// How many items there are.
+    /// How many items have not been taken.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
+    /// Whether there is no item.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -38,7 +38,7 @@ impl<T> Lookahead<T> {
         self.len += 1;
     }
 
-    /// Takes the item with a number, if it is there.
+    /// Removes and returns the item with a number, if it has been added and not taken.
     pub fn take(&mut self, number: u32) -> Option<T> {
         let place = number.checked_sub(self.first)? as usize;
         let item = self.items.get_mut(place)?.take()?;
@@ -49,9 +49,9 @@ impl<T> Lookahead<T> {
         Some(item)
     }
 
-    /// Takes the item with the smallest number.
+    /// Removes and returns the item with the smallest number.
     pub fn take_first(&mut self) -> Option<T> {
-        // The first place is never empty.
+        // The first entry of the queue is never empty.
         self.take(self.first)
     }
 }

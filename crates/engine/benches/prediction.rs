@@ -1,4 +1,4 @@
-//! How fast the engine predicts: the published grid, and a million requests in an open loop.
+//! Benchmarks of predictions: the published grid, and a million requests in an open loop.
 
 use std::hint::black_box;
 
@@ -10,7 +10,7 @@ use inferometer_model::cell::CellPlan;
 
 const LENGTHS: [u32; 4] = [128, 512, 1024, 2048];
 
-/// 16 cells with 10 requests one by one and 399 at once, each with its context as limit.
+/// Predicts 16 cells with 10 requests one by one and 399 at once, with the default limits of the engine.
 fn grid(criterion: &mut Criterion) {
     for model in ["chatglm3-6b", "qwen-14b", "mistral-7b-openorca-awq"] {
         let config = EngineConfig::of_model(model).expect("a known model");
@@ -27,7 +27,7 @@ fn grid(criterion: &mut Criterion) {
     }
 }
 
-/// Poisson arrivals at 80 % of what the engine completes when saturated.
+/// Simulates Poisson arrivals at 80 % of the rate that the engine completes when it is saturated.
 fn million(criterion: &mut Criterion) {
     let config = EngineConfig::of_model("chatglm3-6b").expect("a known model");
     let cell = CellPlan { input_length: 128, output_length: 128 };

@@ -1,5 +1,5 @@
-//! Fits the profiles of current engines to the runs in `data/rows/current/calibration.csv` and writes them, with
-//! their errors. Also writes the errors of fits without each set and without half of the runs. Prints the errors
+//! Fits the profiles of current engines to the runs in `data/rows/current/calibration.csv`, and writes the profiles
+//! with their errors. Also writes the errors of fits without each set and without half of the runs. Prints the errors
 //! of fits without each card.
 //!
 //! Run in the crate's folder: `cargo run --release --example fit_current`. It takes some minutes. The argument
@@ -17,8 +17,8 @@ use inferometer_engine::profile::{Profile, StepConstants, profile};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// The profiles, each with round numbers for its constants before the fit. The PCIe card has a lower factor of
-/// matrix products, because it may draw only half of the power.
+/// The profiles, each with round numbers for its constants before the fit. The H100 PCIe has a lower factor of matrix
+/// products, because its power limit is half of that of the H100 SXM.
 const STARTS: [(&str, Start); 6] = [
     ("vllm-0.23-h100-sxm", Start { step: 100.0, sequence: 10.0, front: 10_000.0, products: 0.93 }),
     ("vllm-0.11-h100-sxm", Start { step: 800.0, sequence: 20.0, front: 10_000.0, products: 0.93 }),
@@ -89,7 +89,7 @@ impl Rows {
     fn fit(&self, starts: &[Profile], keep: &dyn Fn(usize) -> bool) -> Outcome<FittedRuns> {
         let kept: Vec<MeasuredRun> =
             (0..self.runs.len()).filter(|&at| keep(at)).map(|at| self.runs[at].clone()).collect();
-        // The run that the measured steps belong to. If it is left out, the steps are left out too.
+        // The run whose steps were measured. If this run is left out, the steps are left out too.
         let is_of_steps = |run: &MeasuredRun| {
             run.set == "resid-h100-qwen14b-rate" && run.pass.requests() == Some(REQUESTS_OF_STEPS)
         };

@@ -1,5 +1,5 @@
-//! Fits the embedded profiles to the rows in `data/rows` and writes them with their errors. The errors are those
-//! on these rows, and those on rows that were left out of a fit.
+//! Fits the embedded profiles to the rows in `data/rows`, and writes the profiles with their errors. These are the
+//! errors on these rows, and the errors on rows that were left out of a fit.
 //!
 //! Run in the crate's folder: `cargo run --release --example fit_profiles`. It takes seconds.
 
@@ -95,7 +95,7 @@ fn fitted(
     Ok(profile)
 }
 
-/// Rounds constants to six significant digits, so that files are readable and results do not depend on the rest.
+/// Rounds constants to six significant digits, so that files are readable and results do not depend on further digits.
 fn rounded(mut profile: Profile) -> Outcome<Profile> {
     for parameter in &PARAMETERS {
         let value: f64 = format!("{:.5e}", (parameter.get)(&profile)).parse()?;
@@ -203,7 +203,7 @@ fn main() -> Outcome<()> {
     let mut older = profile("a100-40g-vllm-0.2.5-awq")?;
     older.provenance.clear();
     older.constants = newer.constants.clone();
-    // The sampler of 0.2.5 does not gather the output.
+    // The sampler of 0.2.5 does not gather the output tokens.
     older.constants.output_token_ns = 0.0;
     let of_older = table("mistral-7b-openorca-awq")?;
     older = fitted(

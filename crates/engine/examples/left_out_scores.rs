@@ -1,5 +1,5 @@
-//! Prints how many rows of each published model are inside the ranges of a profile that does not know the
-//! model. About 90 % are expected for each model. The fits are made again; no file is written.
+//! Prints how many rows of each published model are inside the ranges of a profile without rows of this model. About
+//! 90 % are expected for each model. It fits the profiles again and writes no file.
 //!
 //! Run in the crate's folder: `cargo run --release --example left_out_scores`. It takes seconds.
 

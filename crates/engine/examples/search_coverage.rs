@@ -17,9 +17,9 @@ struct Machine {
     model: &'static str,
     lengths: (u32, u32),
     noise: &'static str,
-    /// The range of rates, in requests/s, that contains the true values of all objectives.
+    /// The range of rates, in requests/s, that contains the true values of all objectives over rates.
     rates: (f64, f64),
-    /// The same range for numbers of requests in flight.
+    /// The range of numbers of requests in flight that contains the true values of the other objectives.
     in_flight: (u32, u32),
     /// The objectives: name, text, and whether the search is over numbers in flight instead of rates.
     objectives: [(&'static str, &'static str, bool); 8],
@@ -101,8 +101,8 @@ const MACHINES: [Machine; 4] = [
     },
 ];
 
-/// The number of requests from which the true ratio at each rate is computed. A third of it is used for numbers in
-/// flight.
+/// The number of requests from which the true ratio at each rate is computed. For numbers of requests in flight, a
+/// third of these requests is enough.
 const REQUESTS: u64 = 300_000;
 /// The factor from one rate to the next.
 const STEP: f64 = 1.02;

@@ -5,18 +5,19 @@ use crate::config::ResolvedConfig;
 use crate::error::EngineError;
 use crate::weights::Weights;
 
-/// The memory of one card, the fullest one, in bytes.
+/// The use of the memory of one card: the card with the most weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
-    /// All memory, as the driver reports it.
+    /// The total memory in bytes, as the driver reports it.
     pub card_bytes: f64,
-    /// The memory that the engine may use.
+    /// The memory that the engine may use, in bytes.
     pub usable_bytes: f64,
-    /// Weights.
+    /// The weights, in bytes.
     pub weight_bytes: f64,
-    /// The rest of the peak of a prompt step of `max_num_batched_tokens`: a fixed amount and activations.
+    /// The peak memory of a prompt step of `max_num_batched_tokens` tokens, in bytes, without weights and KV blocks:
+    /// activations and a fixed amount.
     pub activation_bytes: f64,
-    /// The keys and values of one token.
+    /// The keys and values of one token, in bytes.
     pub token_bytes: f64,
     /// The number of tokens in a KV block.
     pub block_size: u32,
@@ -25,7 +26,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The memory of an engine.
+    /// Computes the use of memory by an engine with this configuration.
     ///
     /// The number of blocks is `floor((usable - weights - activations) / block)`.
     pub fn of(config: &ResolvedConfig) -> Self {
@@ -55,7 +56,7 @@ impl Memory {
     }
 }
 
-/// The number of an engine's KV blocks, which is the same on each of its cards.
+/// Returns the number of KV blocks of an engine. All of its cards have the same number.
 ///
 /// # Errors
 /// If not even one block fits.
@@ -80,14 +81,14 @@ fn block_bytes(config: &ResolvedConfig) -> f64 {
     f64::from(config.block_size) * config.model.kv_bytes_per_token() * share * layers
 }
 
-/// The share of the layers in the fullest pipeline stage.
+/// The share of the layers in the pipeline stage with the most layers.
 fn share_of_layers(config: &ResolvedConfig) -> f64 {
     let layers = config.model.layers;
     f64::from(layers.div_ceil(config.pipeline_parallel_size)) / f64::from(layers)
 }
 
-/// Bytes of weights on the fullest card. With several stages, the first has the input embedding and the last the output
-/// projection.
+/// The bytes of weights on the card with the most. With several pipeline stages, the first stage has the input
+/// embedding, and the last stage has the output projection.
 fn weight_bytes(config: &ResolvedConfig) -> f64 {
     let (model, weights) = (&config.model, config.weights);
     let bytes = if config.pipeline_parallel_size == 1 {
@@ -99,7 +100,7 @@ fn weight_bytes(config: &ResolvedConfig) -> f64 {
     bytes / f64::from(config.tensor_parallel_size)
 }
 
-/// Memory at the peak of the profiling run, without weights.
+/// The peak memory of the profiling run in bytes, without weights.
 fn activation_bytes(config: &ResolvedConfig) -> f64 {
     let cards = f64::from(config.tensor_parallel_size);
     let constants = &config.profile.constants;
@@ -112,8 +113,9 @@ fn activation_bytes(config: &ResolvedConfig) -> f64 {
     constants.activation_fixed_bytes + activations + split_k_bytes(config, tokens) / cards
 }
 
-/// The AWQ kernel writes one partial output for each part and then adds them. The peak is the widest product: gate and
-/// up projection together.
+/// The peak bytes of partial outputs of the AWQ kernel; 0 for other weights. The kernel splits a product into parts,
+/// writes one output per part, and then adds the outputs. The widest product determines the peak: gate and up
+/// projection together.
 fn split_k_bytes(config: &ResolvedConfig, tokens: f64) -> f64 {
     match (&config.profile.kernels.awq, config.weights) {
         (Some(awq), Weights::Awq) => {
@@ -164,7 +166,7 @@ mod tests {
 
     #[test]
     fn single_precision_doubles_every_byte() {
-        // Of 2 x 42.29e9 in two stages: half of the layers and of their keys and values on each.
+        // 14.17e9 parameters of four bytes are split over four cards.
         let single = |c: &mut EngineConfig| {
             c.dtype = Some(crate::config::Dtype::Float32);
             c.tensor_parallel_size = Some(4);
@@ -181,7 +183,7 @@ mod tests {
         // bytes.
         let found = blocks(|c| c.pipeline_parallel_size = Some(2)).unwrap();
         assert_eq!(found, 3333);
-        // The fullest of three stages has 14 of 40 layers.
+        // The largest of three stages has 14 of 40 layers.
         assert!(blocks(|c| c.pipeline_parallel_size = Some(3)).unwrap() > found);
     }
 

@@ -1,5 +1,5 @@
-//! Cards (GPUs): the figures of the data sheet, and the speeds measured with single operations
-//! (`data/cards/NAME.toml`). Nothing here is fitted to a run of an engine.
+//! Cards (GPUs): the figures of the data sheet, and the speeds that were measured with single operations
+//! (`data/cards/NAME.toml`). No figure is fitted to a run of an engine.
 
 mod operations;
 
@@ -18,7 +18,7 @@ pub use operations::{Curve, Operations, Reduced, through};
 pub struct Card {
     /// A short name in lower case.
     pub name: String,
-    /// The source of the figures.
+    /// The source of the figures, as text.
     pub source: String,
     /// Memory in bytes, as the driver reports it.
     pub memory_bytes: u64,
@@ -35,7 +35,7 @@ pub struct Card {
     pub capability: (u32, u32),
     /// Bytes per second between two cards, in one direction.
     pub link_bytes_per_s: f64,
-    /// Time of an empty reduction over the cards, in microseconds.
+    /// Time of an all-reduce without data over the cards, in microseconds.
     pub link_latency_us: f64,
     /// Speeds measured with single operations; absent if only the data sheet is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,7 +46,7 @@ impl Card {
     /// Parses a card from the text of a file; `path` is for error messages.
     ///
     /// # Errors
-    /// If the text is no card, or has a figure that no card can have.
+    /// If the text is not a card in TOML, or has an impossible figure.
     pub fn parse(text: &str, path: &str) -> Result<Self, EngineError> {
         let malformed = |reason: String| EngineError::Malformed { path: path.to_owned(), reason };
         let card: Self = toml::from_str(text).map_err(|error| malformed(error.to_string()))?;

@@ -1,5 +1,5 @@
-//! Selects a profile for an engine and a card that are named without a profile: a fitted one, or a combination of the
-//! constants of a version and of a card. It fits nothing.
+//! Selects a profile if the user names an engine or a card instead of a profile. The result is a fitted profile, or a
+//! combination of the constants of a version and of a card. It fits nothing.
 
 use crate::card::{card, cards, is_card_file};
 use crate::error::EngineError;
@@ -7,18 +7,19 @@ use crate::policy::scheduler;
 use crate::profile::{Profile, profiles};
 use crate::weights::Weights;
 
-/// Factor of matrix products of many rows for cards without measured runs: about the factor of the measured cards.
+/// The `products_factor` of cards without measured runs. It is about that of the measured cards.
 const PRODUCTS_FACTOR: f64 = 0.93;
 
-/// Returns the profile of an engine, such as `vllm-0.23`, on a card, for a model with these weights. `start` provides
-/// the engine or the card if they are not named.
+/// Returns the profile of an engine, such as `vllm-0.23`, on a card, for a model with these weights. An engine or card
+/// that is not named is that of `start`. If `start` is the user's own profile, its constants are kept.
 ///
 /// If there is a profile of that version on that card, it is returned. Otherwise the host's constants are those of the
 /// nearest version. The factors of the card come from any profile of the card, or are typical values of other cards.
 /// Such a combined profile has no provenance, so its predictions are uncalibrated.
 ///
 /// # Errors
-/// If the engine or the card is unknown, or no profile has such an engine.
+/// If the engine or the card is unknown, if no profile has such an engine, or if `start` is the user's own profile of
+/// another engine.
 pub fn choose(
     start: &Profile,
     engine: Option<&str>,
@@ -56,7 +57,7 @@ pub fn choose(
         return Ok(start.clone());
     }
     if is_own {
-        // A user's own constants are kept, but the rows that they were fitted to are of another card.
+        // The constants of the user's own profile are kept. Its measured rows are of another card, so they are dropped.
         let card = wanted.to_owned();
         return Ok(Profile { card, provenance: Vec::new(), ..start.clone() });
     }
@@ -71,9 +72,9 @@ pub fn choose(
         scheduler(profile).is_ok_and(|scheduler| scheduler.versions() == wanted_scheduler)
     };
     let mut alike: Vec<&Profile> = profiles().iter().filter(is_start_alike).collect();
-    // Order: profiles that support the weights, then measured ones, then by distance of the version, then those of the
-    // same card. Constants of the older cost model belong to the card as much as to the version, so for them the card
-    // precedes the version.
+    // Criteria, in order: the profile supports the weights, has measured rows, has a near version, has the same card.
+    // In the older cost model, constants depend on the card as much as on the version. So for profiles of this model,
+    // the card is compared before the version.
     alike.sort_by_key(|profile| {
         let off = distance(&profile.engine_version, &version);
         let is_other = profile.card != wanted;
@@ -90,7 +91,7 @@ pub fn choose(
     if is_of_version(nearest) {
         return Ok((*nearest).clone());
     }
-    // In the older cost model, the properties of a version are also known from profiles of other weights.
+    // In the older cost model, the properties of a version also come from profiles with constants for other weights.
     let of_version = alike.iter().find(|profile| profile.steps.is_none() && is_of_version(profile));
     let base = of_version.map_or_else(|| (*nearest).clone(), |it| nearest.with_version_of(it));
     found = Profile {
@@ -137,8 +138,8 @@ fn parse(text: &str) -> Result<(String, String), EngineError> {
     }
 }
 
-/// The distance between two versions, from their first two numbers. A different major version is farther than any
-/// version with the same one. Below 0.8 the third number also counts, if both have one.
+/// The distance between two versions, from their first two numbers. A version with another major number is farther than
+/// any version with the same major number. If a version is below 0.8 and both have a third number, this number counts.
 fn distance(one: &str, other: &str) -> u32 {
     let numbers = |version: &str| {
         let mut numbers = version.split('.').map(|part| part.parse::<u32>().ok());

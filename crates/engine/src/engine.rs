@@ -1,5 +1,5 @@
-//! The engine: a pure state machine. It takes requests and returns steps with their durations. It reads no clock; the
-//! caller keeps the time.
+//! The engine: a state machine that receives requests and returns steps with their durations. It reads no clock; the
+//! caller adds up the durations.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ mod work;
 
 use work::{DecodeLoad, MixedWork, ignored_outputs, prompt_shape};
 
-/// A serving engine.
+/// A simulated serving engine.
 pub struct Engine {
     config: ResolvedConfig,
     cost: CostModel,
@@ -31,13 +31,13 @@ pub struct Engine {
     prompt_tokens: u64,
     generation_tokens: u64,
     steps: u64,
-    /// Whether the next step is scheduled while one runs.
+    /// Whether the engine schedules the next step while a step runs.
     is_ahead: bool,
     /// The step that was scheduled while the previous one ran.
     scheduled: Option<Planned>,
 }
 
-/// A scheduled step, and the sequences that end with it. They hold their memory until its end.
+/// A scheduled step, and the sequences that end with it. These sequences hold their KV blocks until the step ends.
 struct Planned {
     step: Step,
     ended: Vec<Sequence>,
@@ -89,7 +89,7 @@ impl Engine {
         self.scheduler
     }
 
-    /// The current state of the noise of its steps.
+    /// The current state of the noise of the step times; `None` without noise.
     pub fn noise(&self) -> Option<&NoiseState> {
         self.noise.as_ref()
     }
@@ -125,9 +125,9 @@ impl Engine {
         }
     }
 
-    /// Executes all consecutive decode steps that begin within `limit` from now and in which no sequence is admitted,
-    /// ends or is preempted. Returns `None` if the next step is not of this kind. With noise it is always `None`,
-    /// because no two steps then have the same duration.
+    /// Executes several decode steps at once: all consecutive steps that begin within `limit` from now, until a
+    /// sequence is admitted, ends or is preempted. Returns `None` if the next step is not such a step. With noise, it
+    /// always returns `None`, because the noise of each step is drawn separately.
     ///
     /// The result equals that of repeated [`Engine::step`]: the same tokens, blocks and nanoseconds.
     pub fn steady_steps(&mut self, limit: Duration) -> Option<SteadySteps> {
@@ -170,7 +170,7 @@ impl Engine {
         self.generation_tokens += u64::from(steps) * sequences;
     }
 
-    /// The ids of the requests that hold KV blocks.
+    /// The ids of the running requests, which hold KV blocks.
     pub fn running(&self) -> impl Iterator<Item = RequestId> {
         self.queues.running.iter().map(|sequence| sequence.id)
     }
@@ -224,7 +224,7 @@ impl Engine {
                 (Some(shape), StepKind::Decode, outputs)
             }
         };
-        // There is no shape if requests were only ignored.
+        // If requests were only ignored, there is no shape, and the step takes no time.
         let duration = shape.map_or(Duration::ZERO, |shape| {
             let cost = self.cost.duration(shape);
             self.noise.as_mut().map_or(cost, |noise| noise.step(cost))
@@ -249,8 +249,8 @@ impl Engine {
         }
     }
 
-    /// Gives a token to each running sequence from index `from` on whose tokens are all computed, and removes those
-    /// that ended. With chunked prefill, it first counts the scheduled tokens as computed, and returns the work of the
+    /// Gives a token to each sequence in `running[from..]` whose tokens are all computed. Moves sequences that end to
+    /// `ended`. With chunked prefill, it first counts the scheduled tokens as computed, and returns the work of the
     /// step. All of this is one loop, because a simulation spends most of its time here.
     fn emit(
         &mut self,

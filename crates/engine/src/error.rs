@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::weights::Weights;
 
-/// Why an engine cannot be created as requested.
+/// Why an engine cannot be created or served as requested.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EngineError {
     /// No model of this name.
@@ -46,7 +46,7 @@ pub enum EngineError {
     Malformed {
         /// The file.
         path: String,
-        /// What is wrong in it, and where.
+        /// The mistake in the file, with its position if known.
         reason: String,
     },
     /// An engine version without a scheduler in this program.
@@ -70,15 +70,15 @@ pub enum EngineError {
         profile: String,
         /// The requested weights.
         weights: Weights,
-        /// The weights that it has constants for.
+        /// The weights that the profile has constants for, joined by commas.
         known: String,
     },
     /// A value that the engine does not accept.
     #[error("{flag} {found}: {expected}")]
     Invalid {
-        /// The option.
+        /// The option, such as `--max-model-len`.
         flag: &'static str,
-        /// Its value.
+        /// The value that was given.
         found: String,
         /// The accepted values, and the reason.
         expected: String,
@@ -124,7 +124,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// A value of an option that the engine does not accept.
+    /// Returns the error for a value of an option that the engine does not accept.
     pub(crate) fn invalid(
         flag: &'static str,
         found: impl fmt::Display,

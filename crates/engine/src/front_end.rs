@@ -1,4 +1,4 @@
-//! The delay between the arrival of a request and the scheduler. It schedules nothing and reads no clock.
+//! The front end: the delay from the arrival of a request to the scheduler. It schedules nothing and reads no clock.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use inferometer_model::time::Nanos;
 use crate::engine::Engine;
 use crate::request::{EngineRequest, RequestId};
 
-/// Handles requests one after the other and passes each on after a delay. Without constants in the profile, the delay
-/// is zero.
+/// Handles requests one after the other and passes each request to the scheduler after a delay. Without constants in
+/// the profile, the delay is zero.
 pub(crate) struct FrontEnd {
     service: Duration,
     delay: Duration,
-    /// When it can handle the next request.
+    /// When the front end can handle the next request.
     free: Nanos,
     waiting: VecDeque<(Nanos, RequestId, EngineRequest)>,
 }
@@ -31,7 +31,7 @@ impl FrontEnd {
         }
     }
 
-    /// Adds a request that arrives.
+    /// Adds a request that arrives at the instant `at`.
     pub fn take(&mut self, at: Nanos, id: RequestId, request: EngineRequest) {
         let begun = at.max(self.free);
         self.free = begun + self.service;
@@ -50,7 +50,7 @@ impl FrontEnd {
         }
     }
 
-    /// Whether it delays requests.
+    /// Whether the front end delays requests.
     pub fn takes_time(&self) -> bool {
         !(self.service.is_zero() && self.delay.is_zero())
     }

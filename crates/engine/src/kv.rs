@@ -14,10 +14,10 @@ pub enum AllocStatus {
     Never,
 }
 
-/// Tokens of the largest block.
+/// The largest supported number of tokens in a block.
 const LARGEST_BLOCK: usize = 32;
 
-/// Blocks of a fixed number of tokens.
+/// Manages KV blocks of a fixed number of tokens.
 #[derive(Clone, Debug)]
 pub struct BlockManager {
     block_size: u32,
@@ -31,6 +31,9 @@ pub struct BlockManager {
 impl BlockManager {
     /// A manager of `total` free blocks. One in a hundred is reserved and not available to prompts (vLLM's watermark),
     /// so that sequences are not preempted directly after their admission.
+    ///
+    /// # Panics
+    /// If `block_size` is not 8, 16 or 32 tokens.
     pub fn new(total: u32, block_size: u32) -> Self {
         let sizes = [8, 16, LARGEST_BLOCK as u32];
         assert!(
@@ -52,7 +55,7 @@ impl BlockManager {
         self.cache.as_ref().map_or_else(CacheHit::default, |cache| cache.lookup(prefix, most))
     }
 
-    /// Lets a sequence hold the first `blocks` blocks of its prompt, which are cached.
+    /// Lets a sequence hold the first `blocks` blocks of its prompt, which must be cached.
     pub fn acquire_cached(&mut self, prefix: &mut Prefix, blocks: u32) {
         let CacheHit { idle, .. } = self.cached(prefix, blocks);
         if let Some(cache) = &mut self.cache {
@@ -61,7 +64,8 @@ impl BlockManager {
         }
     }
 
-    /// Caches the whole blocks among the first `tokens` tokens of a prompt, which a sequence has computed.
+    /// Caches the complete blocks within the first `tokens` tokens of a prompt. A sequence must have computed these
+    /// tokens.
     #[inline]
     pub fn cache_computed(&mut self, prefix: &mut Prefix, tokens: u32) {
         let blocks = tokens / self.block_size;
@@ -85,7 +89,7 @@ impl BlockManager {
     /// The number of blocks that this many tokens need.
     #[inline]
     pub fn blocks(&self, tokens: u32) -> u32 {
-        // A shift, because this is computed for every sequence in every step.
+        // A shift instead of a division, because this is computed for every sequence in every step.
         let whole = tokens >> self.block_size.trailing_zeros();
         whole + u32::from(tokens & (self.block_size - 1) > 0)
     }
@@ -110,12 +114,13 @@ impl BlockManager {
     }
 
     /// Whether a sequence may grow by a token. A block must be free even if the sequence's last block has room, because
-    /// vLLM 0.2.x checks only that.
+    /// vLLM 0.2.x checks only for a free block.
     pub fn can_append(&self) -> bool {
         self.free > 0
     }
 
-    /// Allocates the additional blocks that a sequence needs for this many tokens.
+    /// Allocates the additional blocks that a sequence with `held` blocks needs for this many tokens, and adds them to
+    /// `held`.
     #[inline]
     pub fn append(&mut self, held: &mut u32, tokens: u32) {
         let more = self.blocks(tokens).saturating_sub(*held);
@@ -129,11 +134,12 @@ impl BlockManager {
         }
     }
 
-    /// For how many consecutive decode steps there are enough blocks, `most` at most. `tokens` gives the tokens of each
-    /// sequence after the first step; a sequence already has blocks for all of them except the last. Each sequence
-    /// requires `spare` free blocks in addition to the one that it may take.
+    /// For how many consecutive decode steps there are enough blocks, `most` at most. `tokens` are the numbers of
+    /// stored tokens of the sequences after the first step; each sequence already has blocks for all of its tokens
+    /// except the last. Each sequence requires `spare` free blocks in addition to the block that it may need.
     pub fn steps_with_room(&self, tokens: impl Iterator<Item = u32>, most: u32, spare: u32) -> u32 {
-        // A sequence takes a block when its next token begins one. Count the sequences by the steps until then.
+        // A sequence needs a new block if its next token is the first of a block. Count the sequences by the number of
+        // steps until then.
         let size = self.block_size;
         let mask = size - 1;
         let mut takes_after = [0_u32; LARGEST_BLOCK];
@@ -150,7 +156,7 @@ impl BlockManager {
         let mut free = self.free - rounds * per_round;
         for step in rounds * size..most {
             let taken = takes_after[(step & mask) as usize];
-            // The last sequence requires the spare block to be free even if it takes no block itself.
+            // The last sequence requires the spare block to be free even if it needs no new block.
             if free < taken + spare {
                 return step;
             }

@@ -1,4 +1,4 @@
-//! Lengths of outputs that end by themselves, derived only from their mean. No randomness.
+//! Lengths of outputs that the model ends, derived only from their mean. No random numbers are drawn.
 
 /// Returns `count` output lengths with this mean, of at most `most` tokens. They are quantiles of a geometric
 /// distribution (the text ends after each token with the same probability), limited to `most`. Their order has no
@@ -18,7 +18,8 @@ pub fn output_lengths(mean: f64, most: u32, count: u32) -> Vec<u32> {
         let middle = f64::midpoint(low, high);
         if mean_of(middle) < mean { low = middle } else { high = middle }
     }
-    // With a step of about the golden ratio of the count, all quantiles occur, and neighbouring ones are far apart.
+    // The step is about 0.618 times the count, and has no common divisor with the count. So all quantiles occur, and
+    // neighbouring quantiles are far apart in the order.
     let mut step = (f64::from(count) * 0.618).round() as u32 | 1;
     while common_divisor(step, count) != 1 {
         step += 1;

@@ -1,30 +1,30 @@
 //! The prefix cache of vLLM since 0.8: which KV blocks of prompts are in memory. A block is identified by the hash of
-//! all tokens up to its end. The cache counts references and evicts the least recently used block. `kv` counts the
-//! blocks. Blocks of outputs are never cached.
+//! all tokens up to its end. The cache counts the sequences that hold a block, and evicts the least recently used
+//! block. [`crate::kv`] counts the free blocks. Blocks of outputs are never cached.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The whole blocks of a sequence's prompt, and the ones that it holds in the cache.
+/// The complete blocks of a sequence's prompt, and the cached blocks that the sequence holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prefix {
-    /// A hash for each whole block, which depends on all blocks before it.
+    /// One hash for each complete block. The hash also depends on all earlier blocks of the prompt.
     pub hashes: Vec<u64>,
     /// Hashes of the cached blocks that the sequence holds.
     held: Vec<u64>,
-    /// The number of its hashes that were inserted into the cache since its admission.
+    /// The number of blocks from the start of the prompt that were found or inserted in the cache since the admission.
     inserted: usize,
 }
 
 impl Prefix {
-    /// The prefix of a waiting sequence, which holds no blocks; `None` if the prompt has no whole block.
+    /// The prefix of a waiting sequence, which holds no blocks; `None` if the prompt has no complete block.
     pub fn new(hashes: Vec<u64>) -> Option<Box<Self>> {
         let prefix = Self { hashes, ..Self::default() };
         (!prefix.hashes.is_empty()).then(|| Box::new(prefix))
     }
 }
 
-/// A hash for each whole block of `block_size` tokens.
+/// Returns one hash for each complete block of `block_size` tokens. Each hash also depends on all earlier tokens.
 pub fn block_hashes(tokens: &[u32], block_size: u32) -> Vec<u64> {
     let mut before = 0_u64;
     let blocks = tokens.chunks_exact(block_size as usize);
@@ -40,13 +40,13 @@ pub fn block_hashes(tokens: &[u32], block_size: u32) -> Vec<u64> {
 /// A cached block.
 #[derive(Clone, Debug)]
 struct CachedBlock {
-    /// The number of sequences that hold it.
+    /// The number of sequences that hold the block.
     holders: u32,
-    /// When the last sequence released it, on the cache's clock.
+    /// When the last sequence released the block: the value of the cache's `clock`.
     idle_since: u64,
 }
 
-/// The blocks of a prefix that were found.
+/// The blocks of a prefix that were found in the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheHit {
     /// The number of cached blocks from the start of the prompt.
@@ -59,9 +59,9 @@ pub struct CacheHit {
 #[derive(Clone, Debug, Default)]
 pub struct PrefixCache {
     blocks: HashMap<u64, CachedBlock>,
-    /// Hashes of the blocks that no sequence holds, longest idle first.
+    /// The hashes of the blocks that no sequence holds, by `idle_since`.
     idle: BTreeMap<u64, u64>,
-    /// The number of releases so far.
+    /// The number of blocks that became idle so far.
     clock: u64,
 }
 
@@ -76,7 +76,7 @@ impl PrefixCache {
         })
     }
 
-    /// Lets a sequence hold the first `blocks` blocks of its prompt, which are all cached.
+    /// Lets a sequence hold the first `blocks` blocks of its prompt, which must be cached.
     pub fn acquire(&mut self, prefix: &mut Prefix, blocks: u32) {
         for hash in &prefix.hashes[..blocks as usize] {
             let block = self.blocks.get_mut(hash).expect("invariant: the lookup found it");
@@ -89,8 +89,8 @@ impl PrefixCache {
         prefix.inserted = blocks as usize;
     }
 
-    /// Caches the first `blocks` whole blocks of a prompt, which a sequence has computed. If another sequence has
-    /// already inserted an equal block, that one remains in the cache.
+    /// Caches the first `blocks` complete blocks of a prompt, which a sequence has computed. If another sequence has
+    /// already inserted an equal block, the earlier block remains in the cache.
     pub fn insert(&mut self, prefix: &mut Prefix, blocks: u32) {
         let until = prefix.hashes.len().min(blocks as usize);
         while prefix.inserted < until {
@@ -122,7 +122,7 @@ impl PrefixCache {
         still_held
     }
 
-    /// Evicts the longest idle blocks until at most `idle_blocks` idle ones remain.
+    /// Evicts the longest idle blocks until at most `idle_blocks` idle blocks remain.
     pub fn evict_down_to(&mut self, idle_blocks: u32) {
         while self.idle.len() > idle_blocks as usize {
             if let Some((_, hash)) = self.idle.pop_first() {

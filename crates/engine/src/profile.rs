@@ -1,5 +1,5 @@
 //! Profiles: the constants of an engine version on a card, and the measured rows that they were fitted to. A profile is
-//! data (TOML). To add one, add a file in `data/profiles` and a line in `PROFILES`. [`crate::cost`] defines the
+//! data (TOML). To add a profile, add a file in `data/profiles` and a line in `PROFILES`. [`crate::cost`] defines the
 //! constants.
 
 mod provenance;
@@ -29,7 +29,7 @@ pub const PROFILE_SCHEMA: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// [`PROFILE_SCHEMA`]
+    /// The version of the format; always [`PROFILE_SCHEMA`].
     pub schema: u32,
     /// A short name in lower case.
     pub name: String,
@@ -40,7 +40,7 @@ pub struct Profile {
     pub cards: u32,
     /// The engine, such as `vllm`.
     pub engine: String,
-    /// Its version.
+    /// The version of the engine, such as `0.2.7`.
     pub engine_version: String,
     /// Whether decode steps run as captured CUDA graphs, padded to certain batch sizes, as in vLLM from 0.2.6 on.
     pub cuda_graphs: bool,
@@ -49,7 +49,7 @@ pub struct Profile {
     /// Constants that all models share. If there are `steps`, only the constants for memory are used.
     #[serde(default)]
     pub constants: Constants,
-    /// The cost model of vLLM since 0.8; absent for the older cost model, which `constants` defines.
+    /// The constants of the cost model of vLLM since 0.8; absent for the older cost model, which uses `constants`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<StepConstants>,
     /// Constants of the kernels for quantised weights.
@@ -86,7 +86,7 @@ pub struct Constants {
     /// Speed at which decode attention reads keys and values again for each query head, as a multiple of the card's
     /// memory bandwidth. It is above 1 if the cache serves these reads.
     pub kv_reread_efficiency: f64,
-    /// Time per token in which one thread block processes its part of a sequence, per layer, in nanoseconds.
+    /// Time in which one thread block processes one token of its part of a sequence, per layer, in nanoseconds.
     pub chain_token_ns: f64,
     /// Fraction of the bandwidth of the link between cards that is reached.
     #[serde(default = "whole")]
@@ -167,7 +167,7 @@ impl Profile {
     /// Parses a profile from the text of a file; `path` is for error messages.
     ///
     /// # Errors
-    /// If the text is no profile, or names an unknown card or kernel.
+    /// If the text is not a profile in TOML, has another schema, names an unknown card, or has an impossible value.
     pub fn parse(text: &str, path: &str) -> Result<Self, EngineError> {
         let malformed = |reason: String| EngineError::Malformed { path: path.to_owned(), reason };
         let profile: Self = toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
@@ -180,10 +180,10 @@ impl Profile {
         Ok(profile)
     }
 
-    /// The card.
+    /// Returns the card of the profile.
     ///
     /// # Errors
-    /// If no card has that name.
+    /// If no card has this name, or if the file of the card cannot be read.
     pub fn card(&self) -> Result<Card, EngineError> {
         card(&self.card)?.ok_or_else(|| EngineError::UnknownCard {
             profile: self.name.clone(),
@@ -204,7 +204,7 @@ impl Profile {
         changed
     }
 
-    /// Whether it has constants for these weights.
+    /// Whether the profile has constants for these weights.
     pub fn supports(&self, weights: Weights) -> bool {
         match weights {
             // Fp32 is like Fp16 with wider numbers, and SqueezeLLM has a kernel similar to GPTQ. The cost model since
@@ -301,7 +301,7 @@ pub fn profiles() -> &'static [Profile] {
 /// Returns a profile by name, or from the path of a file.
 ///
 /// # Errors
-/// If there is no such profile, or the file cannot be read or contains no profile.
+/// If there is no such profile, or if the file cannot be read or is not a profile.
 pub fn profile(name: &str) -> Result<Profile, EngineError> {
     if let Some(profile) = profiles().iter().find(|profile| profile.name == name) {
         return Ok(profile.clone());
@@ -316,10 +316,10 @@ pub fn profile(name: &str) -> Result<Profile, EngineError> {
     Err(EngineError::UnknownProfile { name: name.to_owned(), known: names.join(", ") })
 }
 
-/// Returns the profile of a model if none is named.
+/// Returns the default profile of a model, which is used if no profile is named.
 ///
 /// # Errors
-/// As [`profile`].
+/// Those of [`profile`].
 pub fn default_profile(model: &ModelSpec) -> Result<Profile, EngineError> {
     profile(&model.default_profile)
 }

@@ -13,20 +13,20 @@ use crate::engine::Engine;
 use crate::request::{EngineRequest, Finish};
 use crate::virtual_time::{TokenArrival, VirtualRecord, simulate_with};
 
-/// In passes with more requests than this, a record has only two events: the first token, and all others together. Gaps
-/// between tokens are then the mean of each request.
+/// In passes with more requests than this, a record has only two events: the first token, and all other tokens
+/// together. The gaps between tokens are then known only as the mean of each request.
 pub const DETAILED_REQUESTS: usize = 20_000;
 
 /// The pass that is simulated.
 #[derive(Clone, Copy, Debug)]
 pub struct PassContext<'a> {
-    /// The cell.
+    /// The cell, with the lengths of the requests.
     pub cell: CellPlan,
-    /// The pass.
+    /// The load of the pass.
     pub pass: &'a PassPlan,
-    /// Its number in the run.
+    /// The index of the pass in the run, from 0.
     pub number: u32,
-    /// Whether answers are streamed.
+    /// Whether responses are streamed.
     pub streamed: bool,
 }
 
@@ -71,7 +71,7 @@ impl TokenLog {
     }
 }
 
-/// The first token of a request, and all others as one event at the instant of the last one.
+/// The first token of a request, and all other tokens as one event at the instant of the last token.
 fn first_and_others(request: &VirtualRecord) -> Vec<Tokens> {
     let first = request.first_token.map(|at| (at, 1));
     let others = request.last_token.map(|at| (at, request.output.saturating_sub(1)));

@@ -1,10 +1,10 @@
-//! A request to the engine: its id, its lengths, and why it ended. Values only.
+//! A request to the engine: its id, its lengths, and why it ended. This file contains only data types.
 
-/// The caller's id of a request; unique among those in the engine.
+/// The caller's id of a request; unique among the requests in the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
 
-/// Tokens of a request.
+/// The numbers of tokens of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lengths {
     /// Prompt tokens.
@@ -16,7 +16,7 @@ pub struct Lengths {
 }
 
 impl From<(u32, u32)> for Lengths {
-    /// Prompt and output tokens; the text does not end by itself.
+    /// Converts (prompt tokens, output tokens); the model does not end the text earlier.
     fn from((prompt, max_tokens): (u32, u32)) -> Self {
         Self { prompt, max_tokens, ends_after: max_tokens }
     }
@@ -25,10 +25,10 @@ impl From<(u32, u32)> for Lengths {
 /// The properties of a request that the engine uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineRequest {
-    /// Its lengths.
+    /// The numbers of prompt and output tokens.
     pub lengths: Lengths,
-    /// A hash for each whole block of its prompt ([`crate::prefix_cache::block_hashes`]); empty if the prompt shares no
-    /// prefix with other prompts.
+    /// One hash for each complete block of the prompt ([`crate::prefix_cache::block_hashes`]). The list may be empty if
+    /// the prompt shares no prefix with other prompts.
     pub block_hashes: Vec<u64>,
 }
 
@@ -41,10 +41,10 @@ impl<L: Into<Lengths>> From<L> for EngineRequest {
 /// Why a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// It has the requested number of tokens.
+    /// The output has the requested number of tokens.
     Length,
     /// Prompt and output reached the engine's limit (`--max-model-len`), or the model ended the text.
     Stop,
-    /// It can never run, or not again after a preemption; usually it has no tokens.
+    /// The request can never run, or cannot run again after a preemption. Usually it has no output.
     Ignored,
 }

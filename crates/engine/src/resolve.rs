@@ -48,7 +48,7 @@ impl EngineConfig {
         })
     }
 
-    /// Engines that support prefix caching use it unless it is turned off.
+    /// Whether prefix caching is on. By default, it is on if the engine supports it.
     fn resolve_prefix_caching(&self, scheduler: &dyn Scheduler) -> Result<bool, EngineError> {
         if scheduler.supports_prefix_caching() {
             return Ok(self.prefix_caching.unwrap_or(true));

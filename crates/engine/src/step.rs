@@ -1,4 +1,4 @@
-//! The results of the engine's steps, and the engine's counters. Values only.
+//! The results of the engine's steps, and the engine's counters. This file contains only data types.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use crate::request::{Finish, RequestId};
 pub struct StepOutput {
     /// The request.
     pub id: RequestId,
-    /// The number of output tokens after the step.
+    /// The number of output tokens of the request after the step.
     pub tokens_so_far: u32,
-    /// Why it ended, if it did.
+    /// Why the request ended with this step; absent if it continues.
     pub finished: Option<Finish>,
 }
 
@@ -29,9 +29,9 @@ pub enum StepKind {
 /// One step. Its outputs are available when its duration is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// How long it takes.
+    /// The duration of the step.
     pub duration: Duration,
-    /// Its kind.
+    /// The kind of the step.
     pub kind: StepKind,
     /// One entry for each request that got a token or was ignored.
     pub outputs: Vec<StepOutput>,
@@ -42,7 +42,7 @@ pub struct Step {
 pub struct SteadySteps {
     /// The number of steps; each gave one token to each running sequence.
     pub steps: u32,
-    /// Their total duration.
+    /// The total duration of the steps.
     pub duration: Duration,
 }
 
@@ -65,8 +65,8 @@ pub struct Stats {
     pub generation_tokens: u64,
     /// Steps so far.
     pub steps: u64,
-    /// Prompt tokens that were looked up in the prefix cache so far.
+    /// Tokens of admitted sequences that were looked up in the prefix cache so far.
     pub prefix_queries: u64,
-    /// The number of these tokens that were found there and not computed again.
+    /// The number of these tokens that were found in the prefix cache and not computed again.
     pub prefix_hits: u64,
 }

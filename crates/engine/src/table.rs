@@ -19,7 +19,7 @@ pub struct TableRow {
     pub requests_per_s: f64,
     /// Saturated: output tokens per second.
     pub output_tokens_per_s: f64,
-    /// One by one: mean of latency / (prompt + output), in milliseconds.
+    /// One by one: mean of latency / (prompt + output), in milliseconds; absent if no token was generated.
     pub latency_per_token_ms: Option<f64>,
     /// One by one: mean of latency / output, in milliseconds; absent if no token was generated.
     pub latency_per_output_token_ms: Option<f64>,
@@ -39,8 +39,8 @@ pub fn table(
     table_with_mean_output(config, cell, None, one_by_one, requests)
 }
 
-/// An endless iterator over the lengths of a cell's requests; `count` lengths repeat. If a mean is given, outputs end
-/// by themselves with this mean length.
+/// Returns an endless iterator over the lengths of a cell's requests. If a mean is given, the model ends the outputs
+/// earlier: there are `count` output lengths with this mean, which repeat.
 pub fn lengths(
     cell: CellPlan,
     mean_output: Option<f64>,
@@ -57,10 +57,10 @@ pub fn lengths(
     }
 }
 
-/// As [`table`], but if a mean is given, outputs end by themselves with this mean length.
+/// Like [`table`], but if a mean is given, the model ends the outputs earlier, with this mean length.
 ///
 /// # Errors
-/// As [`table`].
+/// Those of [`table`].
 pub fn table_with_mean_output(
     config: &EngineConfig,
     cell: CellPlan,
@@ -89,7 +89,7 @@ pub fn table_with_mean_output(
     })
 }
 
-/// Mean, over requests with output, of latency / `tokens`.
+/// The mean of latency / `tokens` over requests with output, in milliseconds; `None` if no request has output.
 fn mean_ms(records: &[VirtualRecord], tokens: impl Fn(&VirtualRecord) -> u32) -> Option<f64> {
     let with_output = records.iter().filter(|record| record.output > 0);
     let latencies: Vec<f64> = with_output

@@ -1,4 +1,4 @@
-//! The load of a text-block log: a closed loop over requests of equal prompt length whose outputs end by themselves. It
+//! The load of a text-block log: a closed loop over requests of equal prompt length whose outputs the model ends. It
 //! reads no log.
 
 use inferometer_load::{Bound, PassPlan, load_model};
@@ -11,8 +11,8 @@ use crate::output_lengths::output_lengths;
 use crate::request::Lengths;
 use crate::virtual_time::simulate;
 
-/// One block of a log: the load of the engine. The log states only the mean output length, so the distribution of
-/// [`output_lengths`] is an assumption.
+/// The load of one closed loop of a log. The log states only the mean output length, so the distribution of the lengths
+/// ([`output_lengths`]) is an assumption.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TextBlock {
     /// The tokens of each prompt.
@@ -26,7 +26,7 @@ pub struct TextBlock {
 }
 
 impl TextBlock {
-    /// The lengths of its requests in order, for an engine with this limit of tokens per sequence.
+    /// The lengths of the requests in order, for an engine with this limit of tokens per sequence.
     pub fn lengths(&self, max_model_len: u32) -> impl Iterator<Item = Lengths> + use<> {
         let prompt = self.prompt;
         let max_tokens = max_model_len.saturating_sub(prompt).max(1);

@@ -14,39 +14,40 @@ use crate::step::{SteadySteps, Step};
 /// One request in virtual time; instants are offsets from the start of the pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VirtualRecord {
-    /// When it should start.
+    /// When the request was due.
     pub due: Nanos,
-    /// When it was sent: when due, or later where the number in flight was limited.
+    /// When the request was sent. It is later than `due` only if the requests in flight were limited.
     pub sent: Nanos,
-    /// When its first token came; absent where none came.
+    /// When the first token was generated; absent if there was none.
     pub first_token: Option<Nanos>,
-    /// When its last token came; absent where none came.
+    /// When the last token was generated; absent if there was none.
     pub last_token: Option<Nanos>,
-    /// When it ended.
+    /// When the request ended.
     pub ended: Nanos,
     /// Prompt tokens.
     pub prompt: u32,
-    /// Output tokens that came.
+    /// Generated output tokens.
     pub output: u32,
-    /// Why it ended.
+    /// Why the request ended.
     pub finish: Finish,
 }
 
-/// Tokens that a request got.
+/// Tokens that were generated for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenArrival {
     /// Index of the request, from 0, in the order of starts.
     pub request: usize,
-    /// When the last of them came.
+    /// When the last of these tokens was generated.
     pub at: Nanos,
-    /// How many. They came one per step, in steps that grew only by the cost of a token of context.
+    /// The number of tokens. They were generated in consecutive decode steps, one per step.
     pub count: u32,
 }
 
-/// Applies a load model to an idle engine until neither has anything left. `source` gives the
-/// requests; when it is exhausted, no further request starts.
+/// Applies a load model to an idle engine until all requests have ended. `source` supplies the requests; when it is
+/// exhausted, no further request starts.
 ///
-/// A request that is due before a step begins takes part in it. Records are in the order of starts.
+/// A request that is due before a step begins arrives at the engine before this step. Records are in the order of
+/// starts.
 pub fn simulate<R: Into<EngineRequest>>(
     engine: &mut Engine,
     load: &mut dyn LoadModel,
@@ -55,8 +56,8 @@ pub fn simulate<R: Into<EngineRequest>>(
     simulate_with(engine, load, source, None, |_| ControlFlow::Break(()))
 }
 
-/// [`simulate`], with every token passed to `on_tokens` as it comes, until `on_tokens` returns `Break`. A
-/// request that is due while `max_in_flight` are in flight is sent when one of these ends.
+/// Like [`simulate`], but passes the tokens to `on_tokens` in the order of their generation, until `on_tokens` returns
+/// `Break`. A request that is due while `max_in_flight` requests are in flight is sent when one of them ends.
 pub fn simulate_with<R: Into<EngineRequest>>(
     engine: &mut Engine,
     load: &mut dyn LoadModel,
@@ -95,16 +96,16 @@ struct Simulation<OnTokens> {
     front: FrontEnd,
     now: Nanos,
     records: Vec<VirtualRecord>,
-    /// How many more requests may be in flight.
+    /// The number of further requests that may be sent now.
     free_slots: u32,
     /// Whether a request that was due had to wait for a slot.
     was_full: bool,
-    /// Absent when it takes no further tokens.
+    /// `None` after the callback has returned `Break`.
     on_tokens: Option<OnTokens>,
 }
 
 impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
-    /// Starts the requests that are due. Returns when the next one is due, if that is known.
+    /// Starts the requests that are due. Returns when the next request is due, if that is known.
     fn start_due<R: Into<EngineRequest>>(
         &mut self,
         load: &mut dyn LoadModel,
@@ -138,7 +139,7 @@ impl<OnTokens: FnMut(TokenArrival) -> ControlFlow<()>> Simulation<OnTokens> {
                 ended: due,
                 prompt,
                 output: 0,
-                // Replaced at its end, which every request has.
+                // Replaced when the request ends. Every request ends.
                 finish: Finish::Ignored,
             });
         }

@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weights {
-    /// Sixteen bits each.
+    /// Sixteen bits per weight.
     Fp16,
-    /// Four bits with a scale per group of 128, GPTQ's layout.
+    /// Four bits per weight with a scale for each group of 128 weights, in GPTQ's layout.
     Gptq,
-    /// Four bits with a scale per group of 128, AWQ's layout.
+    /// Four bits per weight with a scale for each group of 128 weights, in AWQ's layout.
     Awq,
-    /// Four bits as an index into a table of sixteen values per output, SqueezeLLM's layout.
+    /// Four bits per weight, an index into a table of sixteen values for each output, in SqueezeLLM's layout.
     #[serde(rename = "squeezellm")]
     SqueezeLlm,
-    /// Thirty-two bits each; activations also have thirty-two bits.
+    /// Thirty-two bits per weight; activations also have thirty-two bits.
     Fp32,
-    /// Eight bits each, multiplied with activations of eight bits.
+    /// Eight bits per weight, multiplied by activations of eight bits.
     Fp8,
 }
 
@@ -38,16 +38,16 @@ impl Weights {
     pub fn bytes_per_parameter(self) -> f64 {
         match self {
             Self::Fp16 => 2.0,
-            // Four bits each; per group of 128, one 16-bit scale and one 4-bit zero point.
+            // Four bits per weight, and for each group of 128 one 16-bit scale and one 4-bit zero point.
             Self::Gptq | Self::Awq => (4.0 + 20.0 / 128.0) / 8.0,
-            // Sixteen 16-bit values per output, for about 4,096 inputs.
+            // Four bits per weight, and sixteen 16-bit values for each output of about 4,096 inputs.
             Self::SqueezeLlm => (4.0 + 16.0 * 16.0 / 4096.0) / 8.0,
             Self::Fp32 => 4.0,
             Self::Fp8 => 1.0,
         }
     }
 
-    /// Bytes of a number that is not quantised: activations, embeddings, keys and values.
+    /// Bytes of a number that is not quantised, as in activations and embeddings, and by default in keys and values.
     pub fn bytes_per_activation(self) -> f64 {
         match self {
             Self::Fp32 => 4.0,

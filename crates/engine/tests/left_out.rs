@@ -10,8 +10,8 @@ use inferometer_engine::fit::{
 use inferometer_engine::profile::{ColumnErrors, Profile, Provenance, SignedErrors, profile};
 use inferometer_engine::{EngineConfig, Weights};
 
-/// The allowed difference of errors, in percentage points. Fits differ slightly with floating point and with the
-/// constants at which a search begins.
+/// The allowed difference of errors, in percentage points. The result of a fit depends slightly on floating-point
+/// rounding and on the constants at which the search begins.
 const TOLERANCE: f64 = 0.1;
 
 fn table(model: &str, text: &str, outputs: Outputs) -> MeasuredTable {
@@ -152,7 +152,7 @@ fn nine_of_ten_rows_of_a_model_that_was_left_out_lie_in_the_range_that_is_stated
         };
         let fitted = knowing(fit(&start, std::slice::from_ref(other), constants).expect("a fit"));
         assert_nine_of_ten(&without_model(&fitted, &left.config.model.name), left);
-        // The same with less knowledge: one table of another model with these weights, and constants that
+        // The same with less information: one table of another model with these weights, and constants that
         // were fitted to one table of other weights.
         let fitted = knowing(of_gptq.clone());
         assert_nine_of_ten(&knowing_one_table(&fitted, &other.config.model.name), left);

@@ -1,4 +1,4 @@
-//! Tests that the errors of the embedded profiles on their rows are those that they state. Predictions are made
+//! Tests that the embedded profiles have the errors that they state for their rows. Predictions are made
 //! in the same way as for users.
 
 use inferometer_engine::confidence::{MeasuredOn, confidence};
@@ -137,7 +137,7 @@ fn the_profiles_predict_what_they_were_fitted_on_within_a_few_percent() {
             let place = format!("{} on {}", profile.name, provenance.table);
             let (throughput, latency) = match (profile.engine.as_str(), profile.cards) {
                 ("tgi", _) => (4.0, 8.0),
-                // The serving run of the same page, on which nothing was fitted.
+                // The serving run of the same page, to which nothing was fitted.
                 (_, 4) if provenance.role == Role::HeldOut => (10.0, 0.0),
                 (_, 4) => (3.0, 0.0),
                 _ => (2.0, 1.5),

@@ -21,7 +21,7 @@ fn small_engine(max_num_seqs: u32) -> Engine {
     with_few_blocks(config)
 }
 
-/// The same for vLLM since 0.8, with a small token budget for each step.
+/// An engine of vLLM since 0.8 with few KV blocks, and with a small token budget for each step.
 fn small_engine_of_today(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engine {
     let mut config = EngineConfig::of_model("qwen-14b").expect("a known model");
     config.profile = profile("a100-40g-vllm-0.32").expect("a known profile");
@@ -31,7 +31,8 @@ fn small_engine_of_today(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engi
     with_few_blocks(config)
 }
 
-/// The same with the costs of a current engine, which schedules the next step while one runs.
+/// Like [`small_engine_of_today`], but with the costs of a current engine, which schedules the next step while a step
+/// runs.
 fn small_engine_ahead(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engine {
     let mut config = EngineConfig::of_model("qwen-14b").expect("a known model");
     config.profile = profile("vllm-0.23-h100-sxm").expect("a known profile");
@@ -47,7 +48,7 @@ fn small_engine_ahead(max_num_seqs: u32, max_num_batched_tokens: u32) -> Engine 
 fn with_few_blocks(mut config: EngineConfig) -> Engine {
     let mut low = 0.0;
     let mut high = 0.9;
-    // A little more than the smallest memory that the engine starts with: about 60 blocks.
+    // Search for the share of memory that leaves a little more than 60 blocks, with which the engine can start.
     for _ in 0..40 {
         config.gpu_memory_utilization = Some((low + high) / 2.0);
         match Engine::new(config.clone()).map(|engine| engine.stats().kv_blocks_total) {
@@ -151,7 +152,7 @@ impl Witness {
         Some(step)
     }
 
-    /// A request gets its first token only after all earlier requests have theirs or have left.
+    /// A request gets its first token only after all earlier requests have got their first token or have ended.
     fn first_come_first_served(&mut self, id: RequestId) {
         self.started.insert(id);
         let earlier = self.open.range(..id).map(|(id, _)| id);

@@ -1,6 +1,6 @@
 //! Sweeps on the embedded engine with noise, in virtual time. Tests how often the intervals contain the true
-//! value. Also tests how often growth of the number of requests in flight is reported, for a server that keeps
-//! up and for one that does not.
+//! value. Also tests how often growth of the number of requests in flight is reported, for rates below and above the
+//! capacity of the server.
 
 #[path = "support/search.rs"]
 #[expect(dead_code, reason = "the searches beside it use the rest")]

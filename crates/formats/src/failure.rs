@@ -9,9 +9,9 @@ pub(crate) fn to_text(outcome: Outcome, detail: Option<&str>) -> String {
     detail.map_or(outcome.clone(), |detail| format!("{outcome}\n{detail}"))
 }
 
-/// Returns the outcome of a failed request and its detail. For a text of [`to_text`], both are as they were
-/// written. An HTTP reason phrase or a known Python exception gives its outcome; any other text gives
-/// [`Outcome::Malformed`]. In these cases the detail is the whole text.
+/// Returns the outcome of a failed request and its detail. If [`to_text`] wrote the text, both are the
+/// original values. An HTTP reason phrase or a known Python exception gives its outcome; any other text
+/// gives [`Outcome::Malformed`]. In these cases the detail is the whole text.
 pub(crate) fn from_text(text: &str) -> (Outcome, &str) {
     let text = text.trim();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));

@@ -1,6 +1,6 @@
 //! Tests what other tools would have printed for four requests. All expected figures were computed by hand.
 //!
-//! Times are in milliseconds. Each request was picked when it was sent, except A, which was sent at 2.
+//! Times are in milliseconds. Each request was sent when it was picked, except A, which was sent at 2.
 //!
 //! | | picked | chunks (tokens) | usage | ended | requested output | actual output |
 //! |---|---|---|---|---|---|---|
@@ -112,19 +112,19 @@ fn vllm_counts_from_the_pick_and_takes_an_empty_chunk_for_the_first_token() {
             // A's three chunks, B's one and D's three arrive in one second.
             ("max_output_tokens_per_s", 7.0),
             ("max_concurrent_requests", 3.0),
-            // 100, 50, 100.
+            // A, B and D: 100, 50, 100.
             ("mean_ttft_ms", 250.0 / 3.0),
             ("median_ttft_ms", 100.0),
             ("p99_ttft_ms", 100.0),
-            // (200 - 100) / 4 and (140 - 100) / 2; B has one token.
+            // A: (200 - 100) / 4; D: (140 - 100) / 2; B has only one token.
             ("mean_tpot_ms", 22.5),
             ("median_tpot_ms", 22.5),
             ("p99_tpot_ms", 24.95),
-            // 50, 50, 10, 30.
+            // Gaps: 50 and 50 of A, 10 and 30 of D.
             ("mean_itl_ms", 35.0),
             ("median_itl_ms", 40.0),
             ("p99_itl_ms", 50.0),
-            // 200, 50, 140: the usage event does not make A longer.
+            // A, B and D: 200, 50, 140. The usage event of A does not count.
             ("mean_e2el_ms", 130.0),
             ("median_e2el_ms", 140.0),
             ("p99_e2el_ms", 198.8),
@@ -145,26 +145,26 @@ fn sglang_waits_for_text_and_ends_with_the_last_line() {
             ("input_throughput", 75.0),
             ("output_throughput", 22.5),
             ("total_throughput", 97.5),
-            // 230 + 50 + 140 over 400.
+            // The sum of latencies, 230 + 50 + 140, divided by the duration of 400.
             ("concurrency", 1.05),
             ("mean_e2e_latency_ms", 140.0),
             ("median_e2e_latency_ms", 140.0),
             ("p90_e2e_latency_ms", 212.0),
             ("p95_e2e_latency_ms", 221.0),
             ("p99_e2e_latency_ms", 228.2),
-            // 150, 50, 100.
+            // A, B and D: 150, 50, 100.
             ("mean_ttft_ms", 100.0),
             ("median_ttft_ms", 100.0),
             ("p90_ttft_ms", 140.0),
             ("p95_ttft_ms", 145.0),
             ("p99_ttft_ms", 149.0),
-            // (230 - 150) / 4 and (140 - 100) / 2.
+            // A: (230 - 150) / 4; D: (140 - 100) / 2.
             ("mean_tpot_ms", 20.0),
             ("median_tpot_ms", 20.0),
             ("p90_tpot_ms", 20.0),
             ("p95_tpot_ms", 20.0),
             ("p99_tpot_ms", 20.0),
-            // 50, 10, 30.
+            // Gaps: 50 of A, 10 and 30 of D.
             ("mean_itl_ms", 30.0),
             ("median_itl_ms", 30.0),
             ("p90_itl_ms", 46.0),
@@ -202,7 +202,7 @@ fn guidellm_has_the_wait_in_its_tpot_and_weighs_requests_by_their_tokens() {
             ("output_token_count.mean", 3.0),
             ("output_token_count.median", 3.0),
             ("output_token_count.max", 5.0),
-            // To the end of the request: 230, 50, 140.
+            // Up to the end of the request. A, B and D: 230, 50, 140.
             ("request_latency.mean", 0.14),
             ("request_latency.p99", 0.23),
             ("time_to_first_token_ms.mean", 100.0),
@@ -210,13 +210,13 @@ fn guidellm_has_the_wait_in_its_tpot_and_weighs_requests_by_their_tokens() {
             ("time_to_first_token_ms.p95", 150.0),
             ("time_to_first_token_ms.min", 50.0),
             ("time_to_first_token_ms.std_dev", (5_000.0_f64 / 3.0).sqrt()),
-            // (200 - 150) / 4 with weight 4, and (170 - 130) / 2 with weight 2; B has no value.
+            // A: (200 - 150) / 4 with weight 4; D: (170 - 130) / 2 with weight 2; B has no value.
             ("inter_token_latency_ms.mean", 15.0),
             ("inter_token_latency_ms.median", 12.5),
             ("inter_token_latency_ms.p95", 20.0),
             ("inter_token_latency_ms.min", 12.5),
             ("inter_token_latency_ms.std_dev", 12.5_f64.sqrt()),
-            // 200 / 5, 50 / 1, 140 / 3 with weights 5, 1, 3.
+            // A, B and D: 200 / 5, 50 / 1, 140 / 3, with the weights 5, 1, 3.
             ("time_per_output_token_ms.mean", 390.0 / 9.0),
             ("time_per_output_token_ms.median", 40.0),
             ("requests_per_second", 7.5),
@@ -270,7 +270,7 @@ fn inference_perf_has_nothing_between_tokens_of_one_chunk() {
             ("request_latency.mean", 0.14),
             ("normalized_time_per_output_token.mean", (0.046 + 0.05 + 0.14 / 3.0) / 3.0),
             ("time_per_output_token.mean", 0.01625),
-            // Of A and D only: B has one token, and the tool needs more than one.
+            // Only A and D count: B has one token, and the tool needs more than one.
             ("time_to_first_token.mean", 0.125),
             ("time_to_first_token.p90", 0.145),
             // A: 0, 0, 50, 0; D: 10, 30.
@@ -302,7 +302,7 @@ fn the_old_script_divides_by_what_was_asked_for() {
     assert_figures(
         tool("v0.2"),
         &[
-            // From the first send, at 2.
+            // The duration counts from the first send, at 2.
             ("Total time", 0.398),
             ("Throughput", 3.0 / 0.398),
             ("Average latency", (0.198 + 0.05 + 0.14) / 3.0),

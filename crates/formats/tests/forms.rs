@@ -140,7 +140,7 @@ fn a_request_has_a_row_for_each_of_its_events() {
     assert_eq!(EventRow::of(RequestRow::new(pass(), failed())).count(), 0);
 }
 
-/// The bytes that a form wrote. They are shared, because the form owns its writer.
+/// The bytes that a row writer wrote. They are shared, because the row writer owns its output.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 

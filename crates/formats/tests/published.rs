@@ -143,13 +143,14 @@ fn more_tokens_in_less_time_are_phantoms_whatever_ended_the_outputs() {
         let summary = runs(&latencies(columns, rows)).remove(0);
         finding(&summary, "imported_phantom_tokens").map(|finding| finding.message.clone())
     };
-    // 10.69 s for 2,048 tokens after 16.97 s for 1,024.
+    // The row of 2,048 tokens takes 10.69 s, the row of 1,024 tokens 16.97 s.
     let told = phantom("output", &["128 | 1024 | 16.57", "128 | 2048 | 5.22"]).unwrap();
     for evidence in ["1 of 2 rows", "128 x 2048: 10.69 s for 2048 output tokens, 16.97 s for 1024"]
     {
         assert!(told.contains(evidence), "{told}");
     }
-    // With only the latency per token of prompt and output: 5.22 x 2176 for 16.57 x 1152.
+    // This table has only the latency per token of prompt and output: 5.22 ms x 2176 tokens, and 16.57 ms x
+    // 1152 tokens.
     let told = phantom("token", &["128 | 1024 | 16.57", "128 | 2048 | 5.22"]).unwrap();
     assert!(told.contains("11.36 s for 2048 output tokens, 19.09 s for 1024"), "{told}");
     // A limit of 2,048 that cuts two rows is also found from the latency per token alone.

@@ -133,7 +133,7 @@ fn an_export_that_is_imported_is_exported_the_same() {
 fn a_selection_says_which_figures_there_are_and_from_when_they_count() {
     use inferometer_formats::dialect::{ServingMetric, ServingSelection};
     let Import { summary, mut records } = only("vllm-detailed.json");
-    // Requests are due when they were picked, as in a closed loop. Their wait then counts from `begin` only.
+    // Each request is due when it was picked, as in a closed loop. Its wait then counts only from `begin`.
     records[0].records.iter_mut().for_each(|record| record.due = record.picked.unwrap());
     let records = &records[0].records;
     let all = exported(&summary, records);
@@ -222,7 +222,7 @@ fn guidellm_tells_first_and_last_tokens_and_has_percentiles_of_its_own() {
     let Import { summary, records } = only("guidellm.json");
     let pass = pass(&summary);
     assert_eq!((pass.kind, pass.concurrency, pass.planned), (PassKind::Closed, Some(2), 4));
-    // 20.006, 23.490, 25.137, 32.142.
+    // The TTFTs in the file are 20.006, 23.490, 25.137 and 32.142 ms.
     near(pass.latencies.get(&ttft::FROM_SENT).map(|d| d.mean), 25.194);
     near(pass.latencies.get(&ttft::FROM_SENT).map(|d| d.p50), 24.3138);
     let stated = &summary.imported.as_ref().unwrap().passes[0];

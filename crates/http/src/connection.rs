@@ -1,5 +1,5 @@
-//! One client's connection: it parses requests and writes one response at a time. It does not decide what the
-//! responses are.
+//! One client's connection: it parses requests and writes one response at a time. It does not decide the
+//! content of the responses.
 
 use std::collections::VecDeque;
 
@@ -17,14 +17,15 @@ use crate::write_buffer::WriteBuffer;
 pub struct Connection<R> {
     /// The response in progress. Further requests wait until it is complete.
     pub response: Option<R>,
-    /// Bytes that the client has not taken, and whether the connection ends after them.
+    /// Bytes that the socket has not accepted yet, and whether the connection ends after them.
     pub output: WriteBuffer,
     id: ConnId,
     parser: RequestParser,
     /// Requests that arrived while a response was in progress.
     waiting: VecDeque<Request>,
     keep_alive: bool,
-    /// When it was opened, received a whole request or wrote something.
+    /// The latest of these times: the connection was opened, a request was given to the handler, bytes were
+    /// written.
     active_at: Nanos,
     received_request: bool,
 }
@@ -43,7 +44,7 @@ impl<R> Connection<R> {
         }
     }
 
-    /// Its id in the network.
+    /// The id of the connection in the network.
     pub fn id(&self) -> ConnId {
         self.id
     }
@@ -57,14 +58,14 @@ impl<R> Connection<R> {
         self.output.push(&response_head(status, &all));
     }
 
-    /// Queues a complete response; `headers` state the body's length.
+    /// Queues a complete response; `headers` must contain the body's length.
     pub fn respond(&mut self, status: u16, headers: &[(&str, &str)], body: &[u8]) {
         self.head(status, headers);
         self.output.push(body);
         self.end();
     }
 
-    /// Queues one chunk of a chunked body. Empty data is left out, because it would end the body.
+    /// Queues one chunk of a chunked body. Empty data is ignored, because an empty chunk would end the body.
     pub fn chunk(&mut self, data: &[u8]) {
         write_chunk(self.output.buffer(), data);
     }
@@ -75,21 +76,21 @@ impl<R> Connection<R> {
         self.end();
     }
 
-    /// Ends the response. A connection that is not kept is closed after it.
+    /// Ends the response. If the connection is not kept alive, it is closed afterwards.
     pub fn end(&mut self) {
         if !self.keep_alive {
             self.close();
         }
     }
 
-    /// Closes the connection after the last byte, unless another end was decided before.
+    /// Closes the connection after the last byte, unless [`WriteBuffer::close_after`] was called before.
     pub fn close(&mut self) {
         if !self.output.is_closing() {
             self.output.close_after(Close::Gracefully);
         }
     }
 
-    /// Parses the bytes of one read. A complete request is kept for [`Self::next_request`].
+    /// Parses the bytes of one read. A complete request is stored for [`Self::next_request`].
     pub(crate) fn receive(&mut self, bytes: &[u8]) -> Result<(), HttpError> {
         let parsed = self.parser.push(bytes);
         if self.parser.take_wants_continue() {
@@ -107,12 +108,12 @@ impl<R> Connection<R> {
         }
     }
 
-    /// Whether anything was received that is not answered yet.
+    /// Whether a request, or a part of one, was received that was not given to the handler yet.
     pub(crate) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty() || self.parser.is_inside_request()
     }
 
-    /// Notes that a request is given to the handler now.
+    /// Records that a request is given to the handler now.
     pub(crate) fn begin(&mut self, now: Nanos, request: &Request) {
         (self.active_at, self.received_request) = (now, true);
         self.keep_alive = request.keep_alive;
@@ -144,12 +145,12 @@ impl<R> Connection<R> {
         self.has_waiting() && self.takes_requests(limits)
     }
 
-    /// Whether bytes wait for the client, and it has taken none for [`Limits::stalled_after`].
+    /// Whether there are unsent bytes, and the socket has accepted none for [`Limits::stalled_after`].
     pub(crate) fn is_stalled(&self, now: Nanos, limits: &Limits) -> bool {
         !self.output.is_empty() && now.since(self.active_at) >= limits.stalled_after
     }
 
-    /// Whether no response is in progress and no bytes wait.
+    /// Whether no response is in progress and there are no unsent bytes.
     pub(crate) fn is_idle(&self) -> bool {
         self.response.is_none() && self.output.is_empty()
     }
@@ -158,13 +159,14 @@ impl<R> Connection<R> {
         self.active_at
     }
 
-    /// When its last request was given to the handler, or bytes were last written; zero if it had no request.
+    /// When the last request was given to the handler, or bytes were last written; zero if there was no
+    /// request.
     pub(crate) fn served_at(&self) -> Nanos {
         if self.received_request { self.active_at } else { Nanos::ZERO }
     }
 
-    /// When it is closed if no request arrives. Bytes alone do not count: a whole request has to arrive in
-    /// time.
+    /// When the connection is closed if no whole request arrives before; `None` for never. The bytes of an
+    /// incomplete request do not extend the time.
     pub(crate) fn closes_at(&self, limits: &Limits) -> Option<Nanos> {
         let timeouts = limits.timeouts.filter(|_| self.is_idle())?;
         let in_request = !self.received_request || self.parser.is_inside_request();

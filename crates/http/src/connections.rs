@@ -1,4 +1,4 @@
-//! All open connections of a server, by slot. It reads nothing and answers no requests.
+//! All open connections of a server, by slot. This module reads nothing and answers no requests.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub struct Connections<R> {
     by_slot: Vec<Option<Box<Connection<R>>>>,
     open: usize,
     limits: Limits,
-    /// Connections that may write nothing before an instant.
+    /// Connections that may not write yet, each with the instant from which it may.
     held: BTreeSet<(Nanos, ConnId)>,
 }
 
@@ -28,7 +28,7 @@ impl<R> Connections<R> {
         self.limits
     }
 
-    /// An open connection.
+    /// The connection with this id, if it is open.
     pub fn get_mut(&mut self, id: ConnId) -> Option<&mut Connection<R>> {
         let connection = self.by_slot.get_mut(id.slot())?.as_deref_mut()?;
         (connection.id() == id).then_some(connection)
@@ -54,14 +54,14 @@ impl<R> Connections<R> {
         Some(*removed)
     }
 
-    /// Closes a connection. Returns its response in progress.
+    /// Closes a connection. Returns its response in progress, if there is one.
     pub fn close(&mut self, net: &mut impl Net, id: ConnId) -> Option<R> {
         let connection = self.remove(id)?;
         net.close(id, Close::Gracefully);
         connection.response
     }
 
-    /// Writes what the socket takes. If the connection ended, returns its response in progress.
+    /// Writes as many bytes as the socket accepts. If the connection ended, returns its response in progress.
     pub fn flush(&mut self, net: &mut impl Net, id: ConnId) -> Option<R> {
         let connection = self.get_mut(id)?;
         match connection.output.flush(net) {
@@ -79,7 +79,8 @@ impl<R> Connections<R> {
         }
     }
 
-    /// The next connection that was held until now; `None` if there is none.
+    /// Removes and returns a connection whose output was held until `now` or earlier; `None` if there is
+    /// none.
     pub(crate) fn release(&mut self, now: Nanos) -> Option<ConnId> {
         let &(until, id) = self.held.first()?;
         (until <= now).then(|| {
@@ -101,8 +102,8 @@ impl<R> Connections<R> {
         }
     }
 
-    /// Closes the connection whose client has read nothing for the longest time, if that is longer than
-    /// allowed. Returns its response in progress.
+    /// Closes the connection whose client has read nothing for the longest time, if this time has reached
+    /// [`Limits::stalled_after`]. Returns its response in progress.
     pub(crate) fn close_longest_stalled(&mut self, net: &mut impl Net) -> Option<R> {
         let (now, limits) = (net.now(), self.limits);
         let stalled = self.iter().filter(|connection| connection.is_stalled(now, &limits));
@@ -110,7 +111,7 @@ impl<R> Connections<R> {
         self.close(net, id)
     }
 
-    /// Closes connections without a request for too long.
+    /// Closes the connections whose [`Timeouts`](crate::Timeouts) have expired.
     pub(crate) fn close_silent(&mut self, net: &mut impl Net) {
         if self.limits.timeouts.is_none() {
             return;
@@ -124,7 +125,8 @@ impl<R> Connections<R> {
         }
     }
 
-    /// `wake`, or earlier if a connection is released or closed before.
+    /// The time of the next turn: `wake`, or earlier if a held connection may write or a timeout expires
+    /// before.
     pub(crate) fn wake(&self, wake: Wake) -> Wake {
         let wake = self.held.first().map_or(wake, |(until, _)| wake.or_at(*until));
         if self.limits.timeouts.is_none() {

@@ -1,4 +1,5 @@
-//! Limits on what one client may send and on how long it may stay silent. Values only.
+//! Limits on the requests of one client, and on the time that it may spend without a request. This module
+//! contains only values.
 
 use std::time::Duration;
 
@@ -12,19 +13,19 @@ pub struct Limits {
     pub head_bytes: usize,
     /// The longest request body, in bytes.
     pub body_bytes: usize,
-    /// Connections that may be open at the same time. If another one arrives, the longest idle one is closed;
-    /// if none is idle, the new one gets status 503.
+    /// Maximum number of open connections. At this limit, a new connection makes the server close the longest
+    /// idle connection, or else the longest stalled one. If there is none, the new connection gets status 503
+    /// and is closed.
     pub connections: usize,
-    /// Requests that may wait on a connection while it writes a response. A client that sends more
-    /// is disconnected.
+    /// Requests that may wait on a connection while a response is in progress. A client that sends more is
+    /// disconnected.
     pub queued_requests: usize,
     /// While at least this many bytes wait for the client to read, none of its requests is answered.
     pub unsent_bytes: usize,
-    /// Requests that are answered in one turn. The connections that were served longest ago come first, so
-    /// that no client delays the others.
+    /// Requests that are answered in one turn. The connection whose last answer is the oldest is served
+    /// first, so that no client delays the others.
     pub answers_per_turn: usize,
-    /// A client that has read nothing for this long, while bytes wait for it, is closed if a new connection
-    /// needs its place.
+    /// A connection is stalled if its client has read nothing for this time although bytes wait for it.
     pub stalled_after: Duration,
     /// When a connection without requests is closed; `None` for never.
     pub timeouts: Option<Timeouts>,

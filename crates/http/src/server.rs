@@ -1,5 +1,5 @@
-//! The server as an actor: it accepts, reads requests, lets a [`Handler`] respond, and writes. The same code
-//! serves over sockets and over the virtual network.
+//! The server as an actor: it accepts connections, parses requests, lets a [`Handler`] respond, and writes
+//! the responses. The same code serves over sockets and over the virtual network.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::connection::Connection;
 use crate::connections::Connections;
 use crate::limits::Limits;
 
-/// The most bytes of one read. What does not fit is read in the next turn.
+/// The maximum size of one read, in bytes. More bytes are read in the next turn.
 const READ_BUFFER_BYTES: usize = 64 << 10;
 
 /// Responds to requests.
@@ -26,7 +26,7 @@ pub trait Handler {
     }
 
     /// Responds to a request. A response that continues later is put into [`Connection::response`]; the next
-    /// request waits until it is complete.
+    /// request waits until this response is complete.
     fn request<N: Net>(
         &mut self,
         net: &mut N,
@@ -38,16 +38,16 @@ pub trait Handler {
     /// many connections are open (503). The connection is closed afterwards.
     fn refuse(&mut self, connection: &mut Connection<Self::Response>, status: u16, why: &str);
 
-    /// Called when the client has gone while this response was in progress.
+    /// Called when the client has disconnected while this response was in progress.
     fn client_left(&mut self, _now: Nanos, _response: Self::Response) {}
 
-    /// Continues the responses in progress. Returns when it wants the next turn; [`Wake::Done`] ends the
-    /// server.
+    /// Continues the responses in progress. The result says when the next turn is due; [`Wake::Done`] ends
+    /// the server.
     fn turn<N: Net>(&mut self, net: &mut N, connections: &mut Connections<Self::Response>) -> Wake;
 }
 
-/// Gives the waiting requests of a connection to the handler, until one takes longer. A handler calls it when
-/// it has completed a response in progress.
+/// Gives the waiting requests of a connection to the handler, until a response is in progress. A handler
+/// calls this function after it has completed a response that was in progress.
 pub fn answer_waiting<N: Net, H: Handler>(
     handler: &mut H,
     net: &mut N,
@@ -60,7 +60,7 @@ pub fn answer_waiting<N: Net, H: Handler>(
 }
 
 /// Gives the next waiting request of a connection to the handler, if the connection may answer now. Returns
-/// whether there was one.
+/// whether there was such a request.
 fn answer_next<N: Net, H: Handler>(
     handler: &mut H,
     net: &mut N,
@@ -96,7 +96,7 @@ fn refuse<H: Handler>(
 ) {
     connection.keep_no_longer();
     if connection.response.is_some() {
-        // A second response inside the first would be read as a part of it.
+        // The client would read a second response as a part of the first.
         return connection.close();
     }
     let status = match error {
@@ -115,7 +115,7 @@ pub struct Server<H: Handler> {
     buffer: Vec<u8>,
     /// Connections with requests that wait for a turn, ordered by the time of their last answer.
     backlog: BTreeSet<(Nanos, ConnId)>,
-    /// The connections among them that have more bytes to read.
+    /// Connections of the backlog that have more bytes to read.
     unread: BTreeSet<ConnId>,
 }
 
@@ -156,7 +156,7 @@ impl<H: Handler> Server<H> {
         let limits = self.connections.limits();
         let Some(connection) = self.connections.get_mut(id) else { return };
         if self.backlog.iter().any(|(_, waiting)| *waiting == id) {
-            // What it sends now is read after its earlier requests have been answered.
+            // The new bytes are read after the earlier requests of this connection have been answered.
             self.unread.insert(id);
             return;
         }
@@ -173,7 +173,7 @@ impl<H: Handler> Server<H> {
         self.answer(net, id);
     }
 
-    /// Writes more, and answers requests that waited for the client to read.
+    /// Writes unsent bytes, and answers requests that waited until the client had read them.
     fn write<N: Net>(&mut self, net: &mut N, id: ConnId) {
         self.flush(net, id);
         if self.connections.get_mut(id).is_some_and(|connection| connection.has_waiting()) {

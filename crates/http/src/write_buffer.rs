@@ -1,12 +1,12 @@
-//! Bytes that are to be sent to one client. Nothing here waits: what the socket does not take stays in the
-//! buffer.
+//! Bytes that are to be sent to one client. No function blocks: bytes that the socket does not accept stay in
+//! the buffer.
 
 use std::io;
 
 use inferometer_model::time::Nanos;
 use inferometer_net::{Close, ConnId, Net};
 
-/// What is left to write on a connection, and how the connection ends afterwards.
+/// The unsent bytes of a connection, and how the connection ends after them.
 #[derive(Debug)]
 pub struct WriteBuffer {
     id: ConnId,
@@ -18,11 +18,11 @@ pub struct WriteBuffer {
 /// State of a connection after a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flushed {
-    /// It stays open; whether any bytes were written.
+    /// The connection stays open. `wrote` says whether any bytes were written.
     Open { wrote: bool },
     /// Nothing is written before this instant.
     Held(Nanos),
-    /// It broke, or it was closed after its last byte.
+    /// The connection broke, or it was closed after its last byte.
     Closed,
 }
 
@@ -31,12 +31,12 @@ impl WriteBuffer {
         Self { id, unsent: Vec::new(), held_until: None, closing: None }
     }
 
-    /// The number of bytes that the socket has not taken yet.
+    /// The number of bytes that the socket has not accepted yet.
     pub fn len(&self) -> usize {
         self.unsent.len()
     }
 
-    /// Whether the socket has taken everything.
+    /// Whether the socket has accepted all bytes.
     pub fn is_empty(&self) -> bool {
         self.unsent.is_empty()
     }
@@ -46,8 +46,8 @@ impl WriteBuffer {
         self.unsent.extend_from_slice(bytes);
     }
 
-    /// Writes at once, without a copy, if the buffer is empty; what the socket does not take is buffered.
-    /// Returns whether the socket took everything.
+    /// Writes at once, without a copy, if the buffer is empty; the buffer stores the bytes that the socket
+    /// does not accept. Returns whether the socket accepted all bytes.
     ///
     /// # Errors
     /// When the connection is broken.
@@ -57,12 +57,12 @@ impl WriteBuffer {
         Ok(taken == bytes.len())
     }
 
-    /// Writes nothing before this instant.
+    /// Makes flushes write nothing before this instant.
     pub fn hold_until(&mut self, at: Nanos) {
         self.held_until = Some(at);
     }
 
-    /// Ends the connection after the last byte. A second call replaces `how`.
+    /// Makes a flush end the connection after the last byte. A second call replaces `how`.
     pub fn close_after(&mut self, how: Close) {
         self.closing = Some(how);
     }

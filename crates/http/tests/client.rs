@@ -1,4 +1,4 @@
-//! The blocking client against a server that responds slowly. No test waits for a clock.
+//! The blocking client against servers that respond slowly, with an error, or not at all.
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use std::io::{Read, Write};
@@ -9,7 +9,8 @@ use inferometer_http::client::{Client, KeepAliveClient, ServerAccess};
 use inferometer_http::proxy::Proxies;
 use inferometer_plan::Url;
 
-/// The length of a body that the server sends in these parts, as received by the client.
+/// Requests a response that the server sends in these parts. Returns the length of the received body, or the
+/// error message.
 fn received(parts: &[&'static str], deadline: Duration) -> Result<usize, String> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -29,7 +30,7 @@ fn received(parts: &[&'static str], deadline: Duration) -> Result<usize, String>
         for part in parts {
             stream.write_all(part.as_bytes()).unwrap();
         }
-        // Stays open until the client has gone.
+        // The connection stays open until the client closes it.
         let _ = stream.read(&mut [0; 1]);
     });
     let response = client.get("/metrics");
@@ -103,7 +104,7 @@ fn a_proxy_that_falls_silent_or_breaks_the_connection_is_named() {
             Client::reach(&url, Vec::new(), timeout, &access).map(drop).unwrap_err()
         });
         let (stream, _) = listener.accept().unwrap();
-        // When it is closed with an unread request, the connection is reset.
+        // If the stream is closed with an unread request, the kernel resets the connection.
         stream.peek(&mut [0; 1]).unwrap();
         let kept = is_silent.then_some(stream);
         let error = asking.join().unwrap().to_string();

@@ -68,7 +68,8 @@ fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// Opens connections and sends texts at given times, in ms; records what arrives on each, and when.
+/// Opens connections and sends texts at given times, in ms; records the received texts, with their times and
+/// connections.
 struct Client {
     to: SocketAddr,
     plan: Vec<(u64, usize, &'static str)>,
@@ -87,7 +88,7 @@ impl Actor<VirtualNet> for Client {
             if index == self.connections.len() {
                 self.connections.push(net.connect(&self.to.into()).unwrap());
             }
-            // The server may have closed it.
+            // The server may have closed the connection.
             let _ = net.write(self.connections[index], text.as_bytes());
         }
         for event in ready {
@@ -113,7 +114,7 @@ impl Actor<VirtualNet> for Client {
     }
 }
 
-/// Statuses and bodies, without the rest of the heads.
+/// The statuses and bodies of responses, and ` closing` after a response with `connection: close`.
 fn summary(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let responses = text.split("HTTP/1.1 ").skip(1);
@@ -199,7 +200,7 @@ fn a_silent_connection_is_closed_when_its_timeout_is_over() {
     let expected = [
         event(10, 2, "200 /a"),
         event(30, 0, "closed"),
-        // Half a request counts from the previous response, which is more than 30 ms ago.
+        // The time limit for a request begins at the previous response, which was more than 30 ms ago.
         event(50, 2, "closed"),
         event(100, 1, "200 /slow"),
         event(300, 1, "closed"),
@@ -216,7 +217,7 @@ fn a_client_that_pipelines_and_never_reads_keeps_nobody_waiting_and_gives_up_its
         stalled_after: ms(250),
         ..Limits::default()
     };
-    // Many requests in one segment are answered in turns, and all of them are answered.
+    // The requests of one segment are answered in several turns, and all of them are answered.
     let many = received(
         limits,
         &[

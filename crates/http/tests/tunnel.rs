@@ -1,4 +1,4 @@
-//! Tunnels of a proxy in virtual time: an actor that is written without them, and a proxy that answers in
+//! Tunnels of a proxy in virtual time: an actor that is written without tunnels, and a proxy that answers in
 //! parts.
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
@@ -13,8 +13,8 @@ const PROXY: &str = "127.0.0.1:3128";
 const SERVER: &str = "server.test:443";
 const PART_EVERY: Duration = Duration::from_millis(7);
 
-/// Accepts one connection, answers its request in parts, and sends back what follows. If there are no more
-/// parts and the host is `closed`, it closes the connection.
+/// A proxy that accepts one connection, answers the request in parts, and sends later bytes back. After the
+/// last part, it closes the connection if the name of the server begins with `closed`.
 struct Answering {
     parts: Vec<&'static [u8]>,
     listening: bool,
@@ -67,7 +67,7 @@ impl Actor<VirtualNet> for Answering {
 #[derive(Default)]
 struct Client {
     began: Option<Nanos>,
-    /// How long the connection took.
+    /// How long it took to open the connection.
     opened: Option<Duration>,
     came: Vec<u8>,
     failed: Option<String>,

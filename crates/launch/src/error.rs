@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::event::ServerExit;
 
-/// A launch that failed. When it is returned, no process of the server is left.
+/// An error in starting a server. Except after [`LaunchError::GuardLost`], no process of the server is left.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// Another program listens at the server's address.
@@ -15,21 +15,21 @@ pub enum LaunchError {
     PortTaken {
         /// `host:port`.
         address: String,
-        /// What listens there, as text.
+        /// A description of the program that listens there.
         by: String,
     },
     /// No port is free, or the host is not an address of this machine.
     #[error("server: no free port on {host}: {source}")]
     NoPort {
-        /// The address to listen on.
+        /// The host on which the server should listen.
         host: String,
         /// The message of the operating system.
         source: std::io::Error,
     },
-    /// The guard could not be started, or one of its files not created.
+    /// The guard could not be started, or one of its files could not be created.
     #[error("server: {what}: {source}")]
     System {
-        /// What was tried.
+        /// The operation that failed.
         what: String,
         /// The message of the operating system.
         source: std::io::Error,
@@ -37,29 +37,29 @@ pub enum LaunchError {
     /// The command could not be started.
     #[error("server: `{command}` cannot be started: {reason}")]
     NotStarted {
-        /// The program.
+        /// The program of the command.
         command: String,
         /// The message of the operating system.
         reason: String,
     },
-    /// It ended before it was ready.
+    /// The server ended before it was ready.
     #[error("server: ended ({}) before it was ready{}; its log: {}", ended.how, log_excerpt(ended), log.display())]
     EndedEarly {
-        /// How it ended.
+        /// How the server ended.
         ended: Box<ServerExit>,
-        /// The file with its output.
+        /// The file with the server's output.
         log: PathBuf,
     },
-    /// It took longer than allowed.
+    /// The server did not become ready within the timeout.
     #[error("server: not ready after {after_s} s (ready_timeout): {missing}{}; its log: {}", log_excerpt(ended), log.display())]
     NeverReady {
         /// The timeout, in seconds.
         after_s: u64,
-        /// What was missing.
+        /// The condition of readiness that was not met.
         missing: String,
-        /// How it was ended.
+        /// How the server was ended.
         ended: Box<ServerExit>,
-        /// The file with its output.
+        /// The file with the server's output.
         log: PathBuf,
     },
     /// The user interrupted the wait for the server.
@@ -85,8 +85,8 @@ pub(crate) fn log_in_short(ended: &ServerExit) -> String {
     }
 }
 
-/// The last lines of a log as the end of a sentence. Its first errors precede them if they are not among
-/// them.
+/// The last lines of a log, as the end of a sentence. The first errors come before them, unless they are
+/// among the last lines.
 pub(crate) fn log_excerpt(ended: &ServerExit) -> String {
     let ServerExit { first_errors, last_lines, .. } = ended;
     if last_lines.is_empty() {

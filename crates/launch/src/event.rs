@@ -1,4 +1,5 @@
-//! The messages between a launching process and its guard, one JSON document per line. Values only.
+//! The messages between a launching process and its guard, one JSON document per line. This file has only
+//! types.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,31 +7,31 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What a guard starts, and how it ends it: the first line of its standard input. The rest of the input is
-/// ignored; its end makes the guard end the server.
+/// The server that a guard starts, and how the guard ends it. This is the first line of the guard's standard
+/// input. The rest of the input is ignored; when the input ends, the guard ends the server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
-    /// The program and its arguments.
+    /// The command to start: the program and its arguments.
     pub command: Vec<String>,
     /// Environment variables in addition to those of this program.
     pub environment: BTreeMap<String, String>,
-    /// Its working directory; `None`: that of this program.
+    /// The server's working directory; `None` for that of this program.
     pub directory: Option<String>,
-    /// A line of the log that contains this text means that the server is ready.
+    /// A text in a line of the log that means that the server is ready; `None` if the log does not show this.
     pub ready_line: Option<String>,
-    /// The file of its log.
+    /// The file for the server's log.
     pub log: PathBuf,
-    /// The most bytes of the log that are stored.
+    /// The largest size of the stored log, in bytes.
     pub log_limit_bytes: u64,
-    /// The file of its resource use.
+    /// The file for the server's resource use, as CSV.
     pub usage: PathBuf,
-    /// The time between SIGTERM and SIGKILL.
+    /// The time between SIGTERM and SIGKILL when the server is ended.
     pub grace: Duration,
     /// Headers of requests. Their secrets are removed from the log.
     pub headers: Vec<(String, String)>,
 }
 
-/// What a guard writes on its standard output.
+/// A message that a guard writes to its standard output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Event {
@@ -38,20 +39,20 @@ pub(crate) enum Event {
     NotStarted(String),
     /// The server runs with this process id.
     Started(u32),
-    /// The ready line was in the log.
+    /// A line with the text of [`Order::ready_line`] was in the log.
     ReadyLine,
-    /// A line of its log, at most one per second, to show progress to a waiting user.
+    /// A line of the server's log, at most one per second, to show progress to a waiting user.
     Line(String),
-    /// Its resource use.
+    /// The server's resource use.
     Usage(Usage),
-    /// Its first process has ended; the guard is ending the processes that it left behind.
+    /// The first process of the server has ended. The guard is ending the remaining processes.
     Ended(ServerExit),
 }
 
 /// The resource use of all processes of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Processor time so far, of all processes, in seconds.
+    /// Processor time of all processes so far, in seconds.
     pub cpu_s: f64,
     /// Resident memory, in bytes. Pages that several processes share count for each of them.
     pub rss_bytes: u64,
@@ -64,12 +65,12 @@ pub struct Usage {
 /// How a server ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerExit {
-    /// `exit status: 1`, `signal: 9 (SIGKILL)`.
+    /// The status of the first process, such as `exit status: 1` or `signal: 9 (SIGKILL)`.
     pub how: String,
-    /// The first lines of its log that name an error.
+    /// The first lines of the log that name an error.
     pub first_errors: Vec<String>,
-    /// The last lines of its log.
+    /// The last lines of the log.
     pub last_lines: Vec<String>,
-    /// Bytes of its log that were not stored.
+    /// The number of bytes of the log that were not stored.
     pub log_left_out_bytes: u64,
 }

@@ -1,5 +1,5 @@
-//! The guard process: it starts a server, writes its log, and ends it with all its descendants when the
-//! guard's standard input closes. The guard ends when none of them is left.
+//! The guard process. It starts a server and writes the server's log. When the guard's standard input closes,
+//! it ends the server with all descendants. The guard ends when no descendant is left.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -21,14 +21,14 @@ use crate::tree::Tree;
 
 /// How often resource use is sampled. A sample takes some milliseconds.
 const SAMPLE_EVERY: Duration = Duration::from_secs(2);
-/// How long to wait for the rest of the log of a server that has ended, because a child may keep it open. It
-/// is long enough for a busy machine to read what is there.
+/// How long to wait for the rest of the log of a server that has ended. A child may keep the log open for
+/// longer. Even a busy machine can read the output that is already in the pipe within this time.
 const LOG_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often remaining processes are signalled again.
 const SIGNAL_EVERY: Duration = Duration::from_millis(100);
-/// The least time between two lines of the log that are passed on.
+/// The shortest time between two lines of the log that are sent to the launching process.
 const LINE_EVERY: Duration = Duration::from_secs(1);
-/// Pieces of the log that may wait for the disk. If there are more, the server's output blocks.
+/// How many pieces of the log may wait for the disk. With more pieces, the server's output blocks.
 const LOG_QUEUE: usize = 64;
 
 /// The events that the guard waits for.
@@ -40,15 +40,16 @@ enum GuardEvent {
     Exited(String),
     /// No descendant is left.
     AllGone,
-    /// The launching process has closed the input or ended, or the guard got a signal.
+    /// The launching process has closed the guard's input or ended, or the guard received a signal.
     End,
 }
 
-/// Runs as the guard of the server that the first line of standard input describes, until none of its
-/// processes is left.
+/// Runs this process as the guard of a server, until no process of the server is left. The first line of
+/// standard input describes the server.
 ///
 /// # Errors
-/// When that line cannot be parsed, or the operating system refuses what a guard needs.
+/// When the first line cannot be parsed, when a file cannot be written, or when the operating system refuses
+/// a call.
 pub fn guard() -> io::Result<()> {
     let mut line = String::new();
     io::stdin().read_line(&mut line)?;
@@ -89,11 +90,11 @@ pub fn guard() -> io::Result<()> {
     guard.log.finish()
 }
 
-/// A name that is not that of a key, so that only the whole value is a secret.
+/// A name that does not look like the name of a key, so that only a complete value counts as a secret.
 const WHOLE: &str = "environment";
 
-/// The secrets that are removed from the log: those in the headers of requests, and those in the environment,
-/// which the server has too.
+/// The secrets to remove from the log: those in the header fields of requests, and those in the environment,
+/// which the server inherits.
 fn secrets(
     headers: &[(String, String)],
     environment: impl Iterator<Item = (OsString, OsString)>,
@@ -101,15 +102,15 @@ fn secrets(
     let variables = environment.filter_map(|(name, value)| {
         let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
         let is_secret = names_a_secret(&name) || is_key_header(&name.replace('_', "-"));
-        // The path of a file with a secret is not a secret itself. Only whole values are searched for,
+        // The path of a file with a secret is not a secret itself. Only complete values are searched for,
         // because a password may begin like an ordinary word.
         (is_secret && !value.starts_with('/')).then(|| (WHOLE.to_owned(), value))
     });
     Secrets::of_headers(&headers.iter().cloned().chain(variables).collect::<Vec<_>>())
 }
 
-/// Starts the server in a process group of its own, which does not receive Ctrl-C. Standard output and
-/// standard error have one pipe, so that their order is preserved.
+/// Starts the server in its own process group, which does not receive Ctrl-C. Standard output and standard
+/// error use one pipe, so that their order is preserved.
 fn start(order: &Order) -> io::Result<(PipeReader, u32)> {
     let (reader, writer) = io::pipe()?;
     let (program, arguments) = order.command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
@@ -128,7 +129,7 @@ fn start(order: &Order) -> io::Result<(PipeReader, u32)> {
     Ok((reader, child.id()))
 }
 
-/// Starts three threads that only wait: for the log, for standard input, for children.
+/// Starts three threads that only wait: one for the log, one for standard input, one for children.
 fn watch(pid: u32, mut reader: PipeReader, sender: &SyncSender<GuardEvent>) {
     let log = sender.clone();
     std::thread::spawn(move || {
@@ -170,21 +171,22 @@ struct Guard {
     order: Order,
     log: Log,
     log_ended: bool,
-    /// No descendant is left.
+    /// Whether no descendant is left.
     all_gone: bool,
     usage_file: File,
     peak_rss_bytes: u64,
-    /// When a line was last passed on.
+    /// When a line of the log was last sent to the launching process.
     line_at: Nanos,
     ready_line_seen: bool,
     ending: Ending,
 }
 
-/// How far the server has been ended.
+/// The steps of ending the server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
     NotYet,
-    /// SIGTERM was sent to the first process, and to the others after its end.
+    /// SIGTERM was sent to the first process. After this process has ended, SIGTERM is sent to the others
+    /// too.
     Terminating {
         until: Nanos,
         sent_to_all: bool,
@@ -250,7 +252,7 @@ impl Guard {
         }
     }
 
-    /// Reads output that was written before the end of the server and may still be in the pipe.
+    /// Reads the output that the server wrote before its end and that may still be in the pipe.
     fn read_rest_of_log(&mut self, events: &Receiver<GuardEvent>) {
         let until = monotonic_now() + LOG_TIMEOUT;
         while !self.log_ended {
@@ -258,7 +260,7 @@ impl Guard {
                 Ok(GuardEvent::Output(bytes)) => self.add_output(&bytes),
                 Ok(GuardEvent::LogEnded) => self.log_ended = true,
                 Ok(GuardEvent::AllGone) => self.all_gone = true,
-                // The server is ended in any case.
+                // The server has ended already.
                 Ok(GuardEvent::End | GuardEvent::Exited(_)) => {}
                 Err(_) => return,
             }
@@ -284,7 +286,8 @@ impl Guard {
         send(&Event::Usage(usage));
     }
 
-    /// The file is for people; the launching process receives the totals as events.
+    /// Writes a line to the file of resource use, which is for users. The launching process receives the
+    /// values as events.
     fn usage_line(&mut self, line: &str) {
         let _ = writeln!(self.usage_file, "{line}");
     }
@@ -299,9 +302,9 @@ impl Guard {
         let _ = end_process(self.pid, EndSignal::Gently);
     }
 
-    /// SIGTERM is first sent to the server's first process alone, because it can end its own children in
-    /// order. When it has ended, SIGTERM is sent to the processes that are left. After the grace period,
-    /// SIGKILL is sent to all remaining processes, repeatedly, because they may start others.
+    /// SIGTERM is first sent only to the server's first process, because this process can end its own
+    /// children in order. When it has ended, SIGTERM is sent to all remaining processes. After the grace
+    /// period, SIGKILL is sent to all remaining processes, repeatedly, because they may start others.
     fn continue_ending(&mut self, now: Nanos, exited: bool) {
         match self.ending {
             Ending::NotYet => {}
@@ -316,21 +319,22 @@ impl Guard {
     }
 }
 
-/// Sends a signal to every descendant. It is no error if one has ended meanwhile.
+/// Sends a signal to every descendant. A descendant that has ended in the meantime is not an error.
 fn signal_all(signal: EndSignal) {
     for pid in Tree::of(std::process::id()).pids() {
         let _ = end_process(pid, signal);
     }
 }
 
-/// Sends an event to the launching process. If that has ended, the end of the input shows this.
+/// Sends an event to the launching process. If that process has ended, the guard's input closes, so an error
+/// here is ignored.
 fn send(event: &Event) {
     let mut out = io::stdout().lock();
     let line = serde_json::to_string(event).expect("invariant: an event is plain data");
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-/// Reads the events that a guard sends.
+/// Reads the events of a guard from its output.
 pub(crate) fn listen(from: impl Read) -> impl Iterator<Item = Event> {
     BufReader::new(from)
         .lines()

@@ -1,10 +1,10 @@
-//! Servers as processes: starts them, waits until they are ready, watches them, and ends them with all
-//! processes that they started, even if this program is killed.
+//! Servers as processes. This crate starts servers, waits until they are ready, watches them, and ends them
+//! with all their descendants, even if this program is killed.
 //!
 //! A server is never a child of the measuring process. Between the two is a *guard*: a second process of this
-//! program. The first process keeps the guard's standard input open. The guard is the parent of the server
-//! and, as a subreaper, of every orphan among the server's descendants, in any session. When its input ends,
-//! the guard ends them all. The kernel closes the input even if the first process is killed.
+//! program. The measuring process keeps the guard's standard input open. The guard is the parent of the
+//! server and, as a subreaper, of every orphan among the server's descendants, in any session. When its input
+//! ends, the guard ends all of them. The kernel closes the input even if the measuring process is killed.
 //!
 //! Nothing here depends on dialects, requests or the measurement. During a pass, the guard only reads `/proc`
 //! every two seconds and writes the log.

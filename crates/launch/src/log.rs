@@ -1,4 +1,4 @@
-//! The log of a server, limited in size: its beginning and its end. The limit is in bytes.
+//! The log of a server, limited to a number of bytes: its beginning and its end.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -6,31 +6,31 @@ use std::io::{self, Write};
 
 use inferometer_model::secrets::Secrets;
 
-/// How many last lines are reported when a server ends.
+/// The number of last lines that are reported when a server ends.
 const LAST_LINES: usize = 12;
-/// How many lines with an error are reported. The first one is often the cause of the others.
+/// The number of lines with an error that are reported. The first error is often the cause of the others.
 const FIRST_ERRORS: usize = 2;
-/// How many characters of each line are reported.
+/// The number of characters of each reported line.
 const LINE_CHARS: usize = 300;
-/// The most bytes of the end of a long log. They are in memory until the server has ended.
+/// The most bytes that are stored from the end of a long log. They are in memory until the server has ended.
 const MOST_TAIL_BYTES: u64 = 1 << 20;
 
-/// A log of limited size. It stores the beginning (versions, arguments, memory) and the end (why the server
-/// ended). The file states how many bytes between them were left out.
+/// A log of limited size. The file has the beginning of the output (versions, arguments, memory) and its end
+/// (why the server ended). Between them, it states how many bytes were left out.
 pub(crate) struct Log {
     file: File,
-    /// Bytes that may still be written to the file.
+    /// How many bytes may still be written to the beginning of the file.
     room: u64,
     tail: VecDeque<u8>,
     tail_limit: usize,
     left_out: u64,
     lines: Lines,
     secrets: Secrets,
-    /// The end of the output, while it may be the beginning of a secret.
+    /// The end of the output so far, if it may be the beginning of a secret.
     held: Vec<u8>,
 }
 
-/// The last lines, the first errors, and the incomplete line.
+/// The last lines, the first lines with an error, and the incomplete line.
 #[derive(Default)]
 struct Lines {
     last: VecDeque<String>,
@@ -53,7 +53,7 @@ impl Log {
         }
     }
 
-    /// Adds output of the server, and calls `on_line` with each line that is complete then.
+    /// Adds output of the server, and calls `on_line` with each line that is now complete.
     pub(crate) fn push(&mut self, bytes: &[u8], on_line: impl FnMut(&str)) -> io::Result<()> {
         if self.secrets.is_empty() {
             return self.add(bytes, on_line);
@@ -76,7 +76,7 @@ impl Log {
         self.file.write_all(&bytes[..fits])
     }
 
-    /// The last lines, with an incomplete one.
+    /// The last lines, including an incomplete one.
     pub(crate) fn last_lines(&self) -> Vec<String> {
         let open = (!self.lines.open.is_empty()).then(|| readable(&self.lines.open));
         self.lines.last.iter().cloned().chain(open).collect()
@@ -87,12 +87,12 @@ impl Log {
         self.lines.errors.clone()
     }
 
-    /// Bytes that are not stored.
+    /// The number of bytes that are not stored.
     pub(crate) fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Writes the end of the log after its beginning.
+    /// Writes the end of the log to the file, after its beginning.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         let held = self.secrets.redact_bytes(std::mem::take(&mut self.held));
         self.add(&held, |_| {})?;
@@ -111,7 +111,7 @@ impl Log {
 impl Lines {
     fn push(&mut self, bytes: &[u8], mut on_line: impl FnMut(&str)) {
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
-            // An endless line takes no more memory than can be reported of it.
+            // A very long line takes no more memory than is needed to report its beginning.
             let room = (4 * LINE_CHARS).saturating_sub(self.open.len());
             self.open.extend_from_slice(&piece[..piece.len().min(room)]);
             if !piece.ends_with(b"\n") {
@@ -134,8 +134,8 @@ impl Lines {
     }
 }
 
-/// Whether a line looks like an error message: `ValueError: no such model`, `error: ...`,
-/// `thread 'main' panicked at ...`. A wrong guess only adds a line to a report.
+/// Whether a line looks like an error message, such as `ValueError: no such model`, `error: ...`, or `thread
+/// 'main' panicked at ...`. A wrong guess only adds a line to a report.
 fn names_an_error(line: &str) -> bool {
     let is_quiet = ["WARN", "INFO", "DEBUG"].iter().any(|level| line.contains(level));
     let words = ["Error: ", "error: ", "Exception: ", " panicked at ", "out of memory"];
@@ -149,10 +149,10 @@ fn readable(line: &[u8]) -> String {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         if c == '\u{1b}' {
-            // A terminal colour: ESC [ parameters letter.
+            // An escape sequence for a terminal colour: ESC [ parameters letter.
             let _ = chars.by_ref().take_while(|c| !c.is_ascii_alphabetic()).count();
         } else if c == '\r' {
-            // A progress bar that is drawn again.
+            // A progress bar that replaces its own line.
             clean.clear();
         } else if !c.is_control() {
             clean.push(c);

@@ -1,5 +1,5 @@
-//! Presets: how to start known engines, as `[server]` tables in TOML. A new one needs a file in `presets` and
-//! a line here. It starts nothing.
+//! Presets: `[server]` tables in TOML that describe how to start known engines. A new preset needs a file in
+//! `presets` and a line here. No server is started here.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use inferometer_plan::spec::{ServerSpec, toml_mistake};
 
 use crate::error::LaunchError;
 
-/// The built-in presets: name and file.
+/// The built-in presets: the name of each, and the text of its file.
 const PRESETS: [(&str, &str); 16] = [
     ("inferometer", include_str!("../presets/inferometer.toml")),
     ("vllm", include_str!("../presets/vllm.toml")),
@@ -28,15 +28,15 @@ const PRESETS: [(&str, &str); 16] = [
     ("litellm", include_str!("../presets/litellm.toml")),
 ];
 
-/// The presets: name and text of the file.
+/// The built-in presets: the name of each, and the text of its file.
 pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
     PRESETS.into_iter()
 }
 
-/// A preset by name, or from a TOML file with the keys of `[server]`.
+/// The built-in preset of this name, or a preset from a TOML file with the keys of `[server]`.
 ///
 /// # Errors
-/// When there is no such name and no such file, or the file is invalid.
+/// When there is neither such a preset nor such a file, or when the file is invalid.
 pub fn preset(name: &str) -> Result<ServerSpec, LaunchError> {
     if let Some((_, text)) = PRESETS.iter().find(|(known, _)| *known == name) {
         return parse(name, text);
@@ -71,7 +71,7 @@ fn parse(name: &str, text: &str) -> Result<ServerSpec, LaunchError> {
 /// Fills the absent keys of a `[server]` table from its preset.
 ///
 /// # Errors
-/// As [`preset`].
+/// The same errors as [`preset`].
 pub fn complete(spec: ServerSpec) -> Result<ServerSpec, LaunchError> {
     match &spec.preset {
         None => Ok(spec),

@@ -1,5 +1,5 @@
-//! A launched server, as the launching process sees it: it waits until the server is ready, checks whether it
-//! still runs, and ends it. The server is a child of the guard, never of this process.
+//! A launched server, from the point of view of the launching process: waits until the server is ready,
+//! checks whether it still runs, and ends it. The server is a child of the guard, never of this process.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -23,33 +23,33 @@ use crate::guard::listen;
 const CHECK_EVERY: Duration = Duration::from_millis(250);
 /// The timeout of each check.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often the wait is reported to the user.
+/// How often the user sees a message while waiting.
 const REPORT_EVERY: Duration = Duration::from_secs(15);
-/// How long to wait, after the grace period, until a server has been killed.
+/// How long to wait for the end of a killed server, in addition to the grace period.
 const KILL_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The files of a launched server.
 #[derive(Clone, Debug)]
 pub struct ServerFiles {
-    /// Its log: standard output and standard error.
+    /// The log: standard output and standard error of the server.
     pub log: PathBuf,
-    /// Its resource use, as CSV.
+    /// The resource use of the server, as CSV.
     pub usage: PathBuf,
 }
 
-/// The user's side of waiting for a server.
+/// How a user follows the wait for a server, and interrupts it.
 pub struct ReadyWait<'a> {
-    /// Set when the user interrupts.
+    /// True when the user has interrupted the wait.
     pub stop: &'a AtomicBool,
     /// Called with a line of progress for the user.
     pub report: &'a dyn Fn(&str),
 }
 
-/// A server that was started here. The server and all its descendants end when this value is dropped and when
-/// this process ends, even if it is killed.
+/// A server that this process has started. The server and all its descendants end when this value is dropped,
+/// and when this process ends, even if this process is killed.
 pub struct LaunchedServer {
     guard: Child,
-    /// The server ends when this closes, which the kernel does even if this process is killed.
+    /// The server ends when this pipe closes. The kernel closes it even if this process is killed.
     lifeline: Option<ChildStdin>,
     events: Receiver<Event>,
     plan: LaunchPlan,
@@ -58,19 +58,19 @@ pub struct LaunchedServer {
     usage: Usage,
     line_seen: bool,
     last_line: Option<String>,
-    /// The address at which it listens.
+    /// The address at which the server listens.
     pub url: Url,
-    /// The command line that started it, with all values filled in.
+    /// The command line of the server, with all placeholders replaced.
     pub command: Vec<String>,
 }
 
 impl LaunchedServer {
-    /// Starts a server. `program` with `argument` runs this program as a guard. Secrets in `headers` are
+    /// Starts a server. `program` with `argument` must run this program as a guard. Secrets in `headers` are
     /// removed from the server's log.
     ///
     /// # Errors
-    /// When its port is in use, or the guard cannot be started. [`Self::wait_until_ready`] reports if the
-    /// server itself cannot be started.
+    /// When the server's port is in use, or when the guard cannot be started. If the server itself cannot be
+    /// started, [`Self::wait_until_ready`] reports this.
     pub fn start(
         plan: &LaunchPlan,
         (program, argument): (&Path, &str),
@@ -104,7 +104,7 @@ impl LaunchedServer {
         };
         let mut guard = spawn(program.as_os_str(), argument)?;
         let lifeline = guard.stdin.take().map(|mut input| {
-            // If the guard has ended already, the end of its output shows this.
+            // If the guard has already ended, the end of its output shows this, so an error here is ignored.
             let line = serde_json::to_string(&order).expect("invariant: an order is plain data");
             let _ = writeln!(input, "{line}");
             input
@@ -132,12 +132,12 @@ impl LaunchedServer {
         })
     }
 
-    /// Waits until the server is ready: until its ready URL answers with success and its log has the ready
-    /// line, if the plan has them.
+    /// Waits until the server is ready. A server is ready when its ready URL answers with a status of success
+    /// and its log contains the ready line, as far as the plan states these.
     ///
     /// # Errors
-    /// When it cannot be started, ends, exceeds the timeout, or the user interrupts. Then it is ended, with
-    /// all its descendants.
+    /// When the server cannot be started, ends, or exceeds the timeout, or when the user interrupts the wait.
+    /// The server is then ended with all its descendants.
     pub fn wait_until_ready(&mut self, wait: &ReadyWait<'_>) -> Result<(), LaunchError> {
         let began = monotonic_now();
         let mut reported_at = began;
@@ -179,7 +179,7 @@ impl LaunchedServer {
         }
     }
 
-    /// Which of the plan's conditions of readiness is not met yet.
+    /// The plan's first condition of readiness that is not met; `None` if the server is ready.
     fn missing(&self) -> Option<String> {
         if let Some(line) = self.plan.ready_line.as_ref().filter(|_| !self.line_seen) {
             return Some(format!("no line of its log contains `{line}`"));
@@ -214,7 +214,7 @@ impl LaunchedServer {
         }
     }
 
-    /// How the server ended, if it has ended or its guard was killed.
+    /// How the server ended; `None` if it still runs. Also returns a result if the guard was killed.
     pub fn has_ended(&mut self) -> Option<&ServerExit> {
         while let Ok(event) = self.events.try_recv() {
             self.apply(event);
@@ -228,8 +228,8 @@ impl LaunchedServer {
         self.ended.as_ref()
     }
 
-    /// How the server ended, if it ends within this time. Its connections break before the guard has read the
-    /// end of its log.
+    /// How the server ended, if it ends within this time. After a connection has broken, use this instead of
+    /// [`Self::has_ended`]: the guard may still be reading the end of the log.
     pub fn ends_within(&mut self, span: Duration) -> Option<&ServerExit> {
         let until = monotonic_now() + span;
         while self.has_ended().is_none() {
@@ -241,45 +241,46 @@ impl LaunchedServer {
         self.has_ended()
     }
 
-    /// Its resource use, as last reported.
+    /// The server's resource use, as last reported.
     pub fn usage(&mut self) -> Usage {
         self.has_ended();
         self.usage
     }
 
-    /// Its files.
+    /// The files of the server.
     pub fn files(&self) -> &ServerFiles {
         &self.files
     }
 
-    /// Sets the files after they were moved.
+    /// Sets the paths of the files after the files were moved.
     pub fn set_files(&mut self, files: ServerFiles) {
         self.files = files;
     }
 
-    /// How a server ended, with the last lines of its log, for an error message.
+    /// An error message that states how a server ended, with the last lines of its log.
     pub fn end_message(ended: &ServerExit) -> String {
         format!("{}{}", ended.how, crate::error::log_excerpt(ended))
     }
 
-    /// How a server ended, with its first error or its last line, in one line.
+    /// A message of one line that states how a server ended, with its first error or its last line.
     pub fn end_in_short(ended: &ServerExit) -> String {
         format!("{}; {}", ended.how, crate::error::log_in_short(ended))
     }
 
-    /// Ends the server, by SIGTERM and then SIGKILL, and waits until none of its processes is left.
+    /// Ends the server, by SIGTERM and then SIGKILL, and waits until no process of the server is left.
+    /// Returns how the server ended.
     pub fn end(&mut self) -> Option<ServerExit> {
         self.lifeline.take();
         let until = monotonic_now() + self.plan.grace + KILL_TIMEOUT;
         loop {
             match self.events.recv_timeout(until.since(monotonic_now())) {
                 Ok(event) => self.apply(event),
-                // The guard has ended, so no process of the server is left.
+                // The guard ends after the last process of the server.
                 Err(RecvTimeoutError::Disconnected) => {
                     let _ = self.guard.wait();
                     break;
                 }
-                // The kernel cannot end a process; the guard tries again.
+                // The kernel cannot end a process. The guard continues to try.
                 Err(RecvTimeoutError::Timeout) => break,
             }
         }
@@ -307,7 +308,8 @@ fn spawn(program: &OsStr, argument: &str) -> Result<Child, LaunchError> {
         })
 }
 
-/// The port in the command itself (`--port 8000`), if the command has no `{port}`.
+/// The port that the command itself contains (`--port 8000`); `None` if the command has the placeholder
+/// `{port}`.
 fn port_of_command(command: &[String]) -> Option<u16> {
     let words: Vec<&str> = command.iter().flat_map(|word| word.split_whitespace()).collect();
     if words.iter().any(|word| word.contains("{port}")) {
@@ -318,7 +320,7 @@ fn port_of_command(command: &[String]) -> Option<u16> {
     behind.map(|pair| pair[1]).chain(joined).find_map(|port| port.parse().ok())
 }
 
-/// The address at which the server will listen. It is an error if another program listens there.
+/// The address at which the server will listen. If another program listens there, this is an error.
 fn address(plan: &LaunchPlan) -> Result<Url, LaunchError> {
     let host = plan.reached_at().to_owned();
     let named = plan.port.or_else(|| port_of_command(&plan.command));

@@ -1,4 +1,4 @@
-//! The descendants of a process and the resources that they use, from `/proc`. It ends no process.
+//! The descendants of a process and their resource use, from `/proc`. No process is ended here.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,16 +7,16 @@ use inferometer_net::proc_units;
 
 use crate::event::Usage;
 
-/// One process, from `/proc/PID/stat` (proc_pid_stat(5)).
+/// One process, from `/proc/PID/stat` (see proc_pid_stat(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
     pid: u32,
     parent: u32,
-    /// Its own processor time, in ticks.
+    /// Processor time of the process itself, in ticks.
     ticks: u64,
-    /// Processor time of descendants that it has waited for, in ticks.
+    /// Processor time of descendants that the process has waited for, in ticks.
     reaped_ticks: u64,
-    /// Resident pages.
+    /// The number of resident pages.
     pages: u64,
 }
 
@@ -27,11 +27,11 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Reads all processes of the machine.
+    /// Finds the descendants of the process `root` among all processes of the machine.
     pub(crate) fn of(root: u32) -> Self {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        // A process that ends meanwhile is left out.
+        // A process that ends while this reads `/proc` is left out.
         let all = numbers
             .filter_map(|pid: u32| parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?));
         Self::among(root, all)
@@ -62,7 +62,8 @@ impl Tree {
         self.descendants.iter().map(|process| process.pid)
     }
 
-    /// The resources of the descendants, with those that have ended and were waited for.
+    /// The resource use of the descendants. Processor time includes descendants that have ended and were
+    /// waited for.
     pub(crate) fn usage(&self) -> Usage {
         let units = proc_units();
         let living: u64 = self.descendants.iter().map(|p| p.ticks + p.reaped_ticks).sum();
@@ -78,12 +79,13 @@ impl Tree {
     }
 }
 
-/// Parses `/proc/PID/stat`. The name is in brackets and may contain any characters, also brackets.
+/// Parses `/proc/PID/stat`. The name of the program is in brackets and may contain any characters, also
+/// brackets.
 fn parse(stat: &str) -> Option<Process> {
     let (pid, rest) = stat.split_once(" (")?;
     let (_, rest) = rest.rsplit_once(") ")?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    // Field 3 of the manual page is the first here.
+    // The first element of `fields` is field 3 of the manual page.
     let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
     Some(Process {
         pid: pid.parse().ok()?,
@@ -117,7 +119,7 @@ mod tests {
         assert_eq!(tree.pids().collect::<Vec<_>>(), [10, 11, 12]);
         let units = proc_units();
         let usage = tree.usage();
-        // Three processes, and what the root itself has reaped.
+        // The time of three processes, and the time that the root has reaped.
         assert!((usage.cpu_s - 340.0 / units.ticks_per_s as f64).abs() < 1e-9);
         assert_eq!(usage.rss_bytes, 6 * units.page_bytes);
         assert_eq!(usage.processes, 3);

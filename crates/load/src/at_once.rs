@@ -1,4 +1,4 @@
-//! All requests are due at the start: a saturated server.
+//! The load model of the pass "saturated": all requests are due at the start.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::kind::PassKind;
 use crate::model::{Due, EndedRequest, LoadModel, LoadPlan};
 use inferometer_model::time::Nanos;
 
-/// The plan of a saturated server.
+/// The description of the pass "saturated".
 pub(super) struct AtOncePlan {
     pub requests: u32,
 }
@@ -39,14 +39,14 @@ impl fmt::Display for AtOncePlan {
     }
 }
 
-/// A number of requests, all due at the start.
+/// The load model during the pass "saturated": a number of requests, all due at the start.
 #[derive(Debug)]
 pub struct AtOnce {
     left: u32,
 }
 
 impl AtOnce {
-    /// This many requests.
+    /// Creates the model of a pass with this many requests.
     pub fn new(requests: u32) -> Self {
         Self { left: requests }
     }

@@ -1,28 +1,29 @@
-//! When a pass stops beginning requests, and what happens to a request that is due above the limit of
-//! requests in flight.
+//! When a pass stops starting requests, and what happens to a request that is due while the limit of
+//! requests in flight is reached.
 
 use std::time::Duration;
 
 use inferometer_model::time::optional_nanoseconds;
 use serde::{Deserialize, Serialize};
 
-/// When a pass stops beginning requests: after a count, after a time, or at whichever comes first.
+/// When a pass stops starting requests: after a count, after a time, or at the earlier of the two. If both
+/// are `None`, the load model alone decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
-    /// The number of requests.
+    /// The most requests; `None`: no such limit.
     pub requests: Option<u32>,
-    /// Time from the start of the pass.
+    /// The time from the start of the pass after which no request starts; `None`: no such limit.
     #[serde(with = "optional_nanoseconds")]
     pub duration: Option<Duration>,
 }
 
 impl Bound {
-    /// Ends after this many requests.
+    /// The bound of a pass that stops after this many requests.
     pub fn requests(count: u32) -> Self {
         Self { requests: Some(count), duration: None }
     }
 
-    /// Ends when its load model does.
+    /// No bound: the pass stops when its load model has no more requests.
     pub fn none() -> Self {
         Self { requests: None, duration: None }
     }
@@ -32,9 +33,9 @@ impl Bound {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OverLimit {
-    /// It waits, and the wait counts from its due time.
+    /// The request waits. The wait is counted from its due time.
     #[default]
     Queue,
-    /// It is dropped, and counted as dropped.
+    /// The request is not sent, and is recorded with the outcome `dropped`.
     Drop,
 }

@@ -1,5 +1,5 @@
-//! Closed loop: as many requests in flight as the level says. When a request ends, the next one is due at
-//! that instant.
+//! Closed loop: keeps as many requests in flight as the concurrency says. When a request ends, the next
+//! request is due at that instant.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::level::{Level, bounded_s};
 use crate::model::{Due, EndedRequest, LoadModel, LoadPlan};
 use inferometer_model::time::Nanos;
 
-/// The plan of a closed loop whose concurrency may change.
+/// The description of a closed loop. Its concurrency may change over time.
 pub(super) struct ClosedPlan<'a> {
     pub concurrency: &'a Level,
     pub bound: Bound,
@@ -30,7 +30,8 @@ impl LoadPlan for ClosedPlan<'_> {
     }
 
     fn at_start(&self) -> Option<u32> {
-        // The highest number, so that a ramp opens no connections while it is measured.
+        // The highest concurrency: its connections are opened before the pass, so that a ramp opens none
+        // while it is measured.
         let most = self.concurrency.peak().round() as u32;
         Some(most.min(self.bound.requests.unwrap_or(u32::MAX)))
     }
@@ -50,7 +51,7 @@ impl fmt::Display for ClosedPlan<'_> {
     }
 }
 
-/// The plan of one request after the other: the pass "one by one" of the tables.
+/// The description of the pass "one by one" of the tables: a closed loop with one request in flight.
 pub(super) struct OneByOnePlan {
     pub bound: Bound,
 }
@@ -83,13 +84,14 @@ impl fmt::Display for OneByOnePlan {
     }
 }
 
-/// As many requests in flight as a level says.
+/// The load model during a closed loop. A place is the permission to have one request in flight.
 #[derive(Debug)]
 pub struct Closed {
-    /// The future steps, in the order of time: an instant, and the concurrency from then on.
+    /// The future changes of the concurrency, in order of time: an instant, and the concurrency from that
+    /// instant on.
     steps: VecDeque<(Nanos, u32)>,
     concurrency: u32,
-    /// By free place: since when it has been free, in the order of time.
+    /// For each free place: the instant since which it has been free, in order of time.
     free: VecDeque<Nanos>,
     in_flight: u32,
     bound: Bound,
@@ -97,13 +99,13 @@ pub struct Closed {
 }
 
 impl Closed {
-    /// Keeps as many requests in flight as `concurrency` says, until the bound.
+    /// Creates a model that keeps as many requests in flight as `concurrency` says, until the bound.
     pub fn new(concurrency: &Level, bound: Bound) -> Self {
         Self::of_steps(concurrency.whole_steps(), bound)
     }
 
-    /// The same for a concurrency that is given by its steps: instants, and the number in flight from then
-    /// on.
+    /// Creates the model from the steps of a concurrency: instants in order of time, each with the number
+    /// of requests in flight from that instant on.
     pub(crate) fn of_steps(steps: Vec<(Nanos, u32)>, bound: Bound) -> Self {
         let mut closed = Self {
             steps: steps.into(),
@@ -118,7 +120,7 @@ impl Closed {
     }
 
     /// Applies the steps up to an instant. When the concurrency falls, requests in flight continue to their
-    /// end, but are not replaced.
+    /// end and are not replaced.
     fn advance(&mut self, until: Nanos) {
         while let Some((at, concurrency)) = self.steps.pop_front_if(|step| step.0 <= until) {
             self.concurrency = concurrency;
@@ -133,7 +135,7 @@ impl Closed {
         self.in_flight + self.free.len() as u32
     }
 
-    /// The next instant at which the concurrency rises above what is in flight.
+    /// The next instant at which the concurrency rises above the number of requests in flight.
     fn next_rise(&self) -> Option<Nanos> {
         self.steps.iter().find(|step| step.1 > self.in_flight).map(|step| step.0)
     }
@@ -147,8 +149,9 @@ impl LoadModel for Closed {
         let in_time = |at: Nanos| self.bound.duration.is_none_or(|limit| at < Nanos::ZERO + limit);
         match self.free.front().copied().or_else(|| self.next_rise()) {
             Some(at) if in_time(at) => Due::At(at),
-            // Later places are not free earlier, so nothing after this one is in time either. If the next
-            // rise is too late, a request in flight may still end before the limit.
+            // The place became free after the time limit. Places are in order of time, so all other places
+            // are too late as well. If no place is free and only the next rise is too late, a request in
+            // flight may still end before the limit: the next arm handles this.
             Some(_) if !self.free.is_empty() || self.in_flight == 0 => Due::Never,
             _ if self.in_flight > 0 => Due::AfterEnd,
             _ => Due::Never,

@@ -1,5 +1,6 @@
-//! Plans of conversations: the number of turns, the think time before each turn, the lengths of turns. They
-//! depend only on the seed. The words are not made here, and the answers come from the server.
+//! Plans of conversations: the number of turns, the think time before each turn, the lengths of turns. The
+//! same options and the same seed always give the same plans. This module makes no text: other modules make
+//! the prompts, and the server makes the answers.
 
 use std::time::Duration;
 
@@ -8,39 +9,39 @@ use serde::{Deserialize, Serialize};
 use crate::distribution::Distribution;
 use inferometer_stats::seed::rng;
 
-/// The properties of the conversations of a run.
+/// The options that determine the conversations of a pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConversationPlan {
     /// The number of conversations of a pass.
     pub conversations: u32,
     /// The think time, in seconds, from the end of an answer to the next turn.
     pub think_time_s: Distribution,
-    /// Where turns come from.
+    /// The source of the turns.
     pub turns: TurnsFrom,
 }
 
-/// Where the turns of conversations come from.
+/// The source of the turns of conversations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "from")]
 pub enum TurnsFrom {
-    /// Seeded words.
+    /// Prompts of seeded random words.
     Random {
         /// The number of turns of a conversation.
         turns: Distribution,
-        /// Tokens of the first turn.
+        /// Input tokens of the first turn.
         first_input: Distribution,
-        /// Tokens that each later turn adds to the conversation.
+        /// Input tokens that each later turn adds to the conversation.
         input: Distribution,
-        /// Tokens of each answer.
+        /// Output tokens of each answer.
         output: Distribution,
     },
-    /// The turns of people in a ShareGPT file.
+    /// The human turns of the conversations in a ShareGPT file.
     Sharegpt {
         /// The JSON file.
         dataset: String,
         /// The maximum number of turns of a conversation; `None`: all turns in the file.
         turns: Option<Distribution>,
-        /// Tokens of each answer; `None`: as many as the answer in the file has.
+        /// Output tokens of each answer; `None`: as many as the answer in the file has.
         output: Option<Distribution>,
     },
 }
@@ -50,15 +51,15 @@ pub enum TurnsFrom {
 pub struct TurnPlan {
     /// The think time from the end of the previous answer; zero for the first turn.
     pub think: Duration,
-    /// Tokens that it adds; `None` if the data set determines them.
+    /// Input tokens that the turn adds to the conversation; `None` if the data set determines them.
     pub input: Option<u32>,
-    /// Tokens of its answer; `None` if the data set determines them.
+    /// Output tokens of the answer; `None` if the data set determines them.
     pub output: Option<u32>,
 }
 
 impl ConversationPlan {
-    /// The turns of the conversation with this number. `available` is the number of turns in the data set,
-    /// which limits them.
+    /// Returns the turns of the conversation with this number. `available` is the number of its turns in
+    /// the data set, which is the maximum; `None` without a data set.
     pub fn talk(&self, seed: u64, number: u32, available: Option<u32>) -> Vec<TurnPlan> {
         let number = number.to_string();
         let stream = |purpose: &str| rng(seed, &["conversation", purpose, &number]);
@@ -90,7 +91,7 @@ impl ConversationPlan {
     }
 }
 
-/// Seconds as a duration in whole nanoseconds, at most a day.
+/// Converts seconds to a duration in whole nanoseconds, at most one day.
 fn whole_ns(seconds: f64) -> Duration {
     Duration::from_nanos((seconds.min(86_400.0) * 1e9) as u64)
 }

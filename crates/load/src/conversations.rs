@@ -1,9 +1,9 @@
-//! Conversations: the first turn is due when another load model says so. Each later turn is due when the
-//! previous answer has ended and the think time has passed. Due times are computed from the ends of answers,
-//! so a request that is sent late only delays the turns after its answer.
+//! The load model of conversations. Another load model decides when the first turn of each conversation is
+//! due. Each later turn is due one think time after the end of the previous answer. Due times are computed
+//! from the ends of answers, so a request that is sent late delays only the turns after its answer.
 //!
-//! Words are not made here, and of an answer only its completeness matters: a turn that failed is the last of
-//! its conversation.
+//! This module makes no prompts. It only needs to know whether an answer is complete: a turn that failed is
+//! the last turn of its conversation.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::pass::PassPlan;
 use crate::script::{CountOf, Script};
 use inferometer_model::time::Nanos;
 
-/// The plan of conversations.
+/// The description of a pass of conversations.
 pub(super) struct ConversationsPlan<'a> {
     pub script: &'a Script,
     pub begin: &'a PassPlan,
@@ -34,13 +34,14 @@ impl LoadPlan for ConversationsPlan<'_> {
     }
 
     fn concurrency(&self) -> Option<u32> {
-        // A conversation in its think time has no request in flight, so the number of conversations does not
-        // give the number of requests.
+        // A conversation in its think time has no request in flight, so the number of conversations in
+        // progress is not the number of requests in flight.
         self.begin.load().concurrency().filter(|_| self.of == CountOf::Requests)
     }
 
     fn peak_rate(&self) -> f64 {
-        // Later turns are due at their own instants, in every conversation in progress.
+        // Later turns arrive in addition to first turns: each conversation in progress has a new turn after
+        // each think time.
         let begin = self.begin.load();
         let think_s = self.script.mean_think_s();
         let under_way = f64::from(begin.at_start().unwrap_or(self.script.conversations));
@@ -98,32 +99,33 @@ impl fmt::Display for ConversationsPlan<'_> {
     }
 }
 
-/// The request that is next.
+/// The next request.
 #[derive(Clone, Copy)]
 enum Turn {
     /// The first turn of the next conversation.
     First,
-    /// The next turn of this one.
+    /// The next turn of the conversation with this number.
     Of(u32),
 }
 
-/// Conversations that another load model begins.
+/// The load model during a pass of conversations. Another load model begins them.
 pub struct Conversations {
     begin: Box<dyn LoadModel>,
     think: Arc<[Box<[Duration]>]>,
     of: CountOf,
-    /// From this instant on nothing is begun.
+    /// The instant from which on no request is begun; `None`: no such limit.
     limit: Option<Nanos>,
-    /// By conversation that has begun: the number of its current turn.
+    /// For each conversation that has begun: the number of its current turn, from 0.
     at: Vec<u32>,
-    /// Conversations whose next turn has a due time: the time, and the conversation.
+    /// For each conversation whose next turn has a due time: this time, and the number of the conversation.
     thinking: BTreeSet<(Nanos, u32)>,
     /// The number of requests in flight that are not the last turn of their conversation.
     to_be_followed: u32,
 }
 
 impl Conversations {
-    /// Conversations that `begin` begins. Each has as many turns as think times.
+    /// Creates the model. `begin` decides when conversations begin, and counts what `of` says. `think` has,
+    /// for each conversation, the think time before each of its turns. No request is begun from `limit` on.
     pub fn new(
         begin: Box<dyn LoadModel>,
         think: Arc<[Box<[Duration]>]>,
@@ -141,12 +143,14 @@ impl Conversations {
         }
     }
 
-    /// The next request and its due time, or why there is none now.
+    /// The due time of the next request and its turn. If no request is due now: [`Due::AfterEnd`] or
+    /// [`Due::Never`].
     fn next(&self) -> Result<(Nanos, Turn), Due> {
         let follows = self.thinking.first().copied();
         let fresh = self.at.len() < self.think.len();
         let (due, turn) = match (self.of, self.begin.next_due(), follows) {
-            // A place is free: a turn that was due before is first, then a new conversation.
+            // A place is free. A turn that is due by then is sent first; otherwise a new conversation
+            // begins.
             (CountOf::Requests, Due::At(free), Some((due, which))) if due <= free || !fresh => {
                 (due.max(free), Turn::Of(which))
             }
@@ -171,7 +175,8 @@ impl Conversations {
         }
     }
 
-    /// Nothing is due now. Something may be due after a request in flight has ended.
+    /// The value of `next_due` if no request is due now: `AfterEnd` if a request in flight may be followed
+    /// by a turn.
     fn nothing(&self) -> Due {
         if self.to_be_followed > 0 { Due::AfterEnd } else { Due::Never }
     }

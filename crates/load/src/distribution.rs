@@ -1,9 +1,9 @@
-//! Numbers drawn from a distribution: lengths, turns, think times. A draw depends only on a seeded stream.
-//! This module also defines how distributions are written, but not what the numbers mean.
+//! Numbers drawn from a distribution: lengths, turns, think times. A draw depends only on the seeded random
+//! numbers. This module also defines the text form of distributions, but not the meaning of the numbers.
 //!
-//! They are written as `8`, `uniform:2..8`, `exponential:8`, `geometric:8`, `normal:8,2` or `lognormal:8,2`.
+//! The text form is `8`, `uniform:2..8`, `exponential:8`, `geometric:8`, `normal:8,2` or `lognormal:8,2`.
 //! The parameters of `lognormal` are the mean and the standard deviation of the number itself, not of its
-//! logarithm. All distributions except `uniform` are given by their own mean.
+//! logarithm. All distributions except `uniform` are specified by the mean of the number.
 
 use std::fmt;
 
@@ -23,20 +23,21 @@ pub enum Distribution {
         /// The number.
         value: f64,
     },
-    /// All numbers between two limits, including both, are equally likely.
+    /// All numbers between two limits, limits included, are equally likely.
     Uniform {
-        /// The least.
+        /// The smallest number.
         least: f64,
-        /// The most.
+        /// The largest number.
         most: f64,
     },
-    /// An exponential distribution, as of the times between independent events: many short ones, few long
-    /// ones.
+    /// The exponential distribution, as of the times between independent events: many small numbers, few
+    /// large ones.
     Exponential {
         /// The mean.
         mean: f64,
     },
-    /// Whole numbers from 1 on: the probability of going on to the next number is always the same.
+    /// The geometric distribution: whole numbers from 1 on. The ratio between the probabilities of a number
+    /// and the next one is always the same.
     Geometric {
         /// The mean, at least 1.
         mean: f64,
@@ -49,7 +50,8 @@ pub enum Distribution {
         /// The standard deviation.
         deviation: f64,
     },
-    /// A number whose logarithm is normal: it has a long tail of large numbers.
+    /// The log-normal distribution: the logarithm of the number has a normal distribution. It has a long
+    /// tail of large numbers.
     Lognormal {
         /// The mean of the number, not of its logarithm.
         mean: f64,
@@ -58,19 +60,20 @@ pub enum Distribution {
     },
 }
 
-/// The names, as they are written.
+/// The names in the text form; a constant has no name.
 const NAMES: [&str; 5] = ["uniform", "exponential", "geometric", "normal", "lognormal"];
 
 impl Distribution {
-    /// Always this number.
+    /// The distribution that always gives this number.
     pub fn constant(value: f64) -> Self {
         Self::Constant { value }
     }
 
-    /// Parses a distribution. `number` parses one number with its unit, or returns what is wrong.
+    /// Parses a distribution. `number` parses one number with its unit, or returns an error message.
     ///
     /// # Errors
-    /// When the text is wrong: a message that continues after the quoted text.
+    /// If the text is not a distribution. The error is the rest of a sentence that begins with the quoted
+    /// text.
     pub fn parse(
         text: &str,
         number: impl Fn(&str) -> Result<f64, &'static str>,
@@ -109,7 +112,7 @@ impl Distribution {
         }
     }
 
-    /// The mean, without the effect of a minimum.
+    /// The mean. It ignores that [`Self::draw`] and [`Self::whole`] raise small numbers to a minimum.
     pub fn mean(&self) -> f64 {
         match *self {
             Self::Constant { value } => value,
@@ -134,8 +137,8 @@ impl Distribution {
                 (portable::ln(1.0 - unit(rng)) / portable::ln(1.0 - 1.0 / mean)).floor() + 1.0
             }
             Self::Normal { mean, deviation } => (mean + deviation * normal(rng)).max(0.0),
-            // With s^2 = ln(1 + (deviation / mean)^2) and m = ln(mean) - s^2 / 2, exp(m + s z) has
-            // this mean and this deviation.
+            // With s^2 = ln(1 + (deviation / mean)^2) and m = ln(mean) - s^2 / 2, exp(m + s z) has the mean
+            // `mean` and the deviation `deviation`.
             Self::Lognormal { mean, deviation } => {
                 let spread = deviation / mean;
                 let variance = portable::ln_1p(spread * spread);
@@ -159,7 +162,7 @@ impl Distribution {
     }
 }
 
-/// An example of how a distribution is written.
+/// An example of the text form of the distribution with this name.
 fn example(name: &str) -> String {
     let rest = match name {
         "uniform" => "2..8",

@@ -10,9 +10,9 @@ pub enum PassKind {
     OneByOne,
     /// All requests due at once.
     Saturated,
-    /// A fixed number in flight: each end starts the next.
+    /// A given number of requests in flight: when one ends, the next one starts.
     Closed,
-    /// Arrivals at a rate, whatever the server does.
+    /// Arrivals at a rate or at recorded times, which do not depend on the server.
     Open,
 }
 

@@ -1,5 +1,6 @@
-//! A level over time: the rate of an open loop, or the concurrency of a closed one. It is constant, or has
-//! stages in which it is held, or rises or falls along a curve. It uses no random numbers.
+//! A level over time: the rate of an open loop, or the concurrency of a closed one. It is constant, or
+//! consists of stages. Within a stage, it stays constant, or rises or falls along a curve. No random
+//! numbers are used.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,17 +12,17 @@ use inferometer_stats::portable;
 
 use crate::bound::Bound;
 
-/// How high a load is, as a function of the time since its pass started.
+/// The rate or the concurrency of a load, as a function of the time since the start of the pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Level {
-    /// Always the same. An infinite rate makes all requests due at the start.
+    /// The same level at all times. An infinite rate makes all requests due at the start.
     Constant(#[serde(with = "number")] f64),
-    /// One stage after the other. After the last one, nothing is due.
+    /// One stage after the other. After the last stage, no request is due.
     Stages(Vec<Stage>),
 }
 
-/// A part of a level: held if `from` equals `to`, otherwise a ramp.
+/// A part of a level: constant if `from` equals `to`, otherwise a ramp.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// How long it lasts.
@@ -33,7 +34,7 @@ pub struct Stage {
     /// The level at its end.
     #[serde(with = "number")]
     pub to: f64,
-    /// How it changes between the two.
+    /// How the level changes from `from` to `to`.
     pub curve: Curve,
 }
 
@@ -41,7 +42,7 @@ pub struct Stage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Curve {
-    /// By equal steps in equal times.
+    /// By equal amounts in equal times.
     #[default]
     Linear,
     /// By equal factors in equal times; both levels are above 0.
@@ -61,7 +62,7 @@ impl From<f64> for Level {
 }
 
 impl Level {
-    /// How long it lasts; `None` for a constant level, which does not end.
+    /// The duration of all stages together; `None` for a constant level, which does not end.
     pub fn duration(&self) -> Option<Duration> {
         match self {
             Self::Constant(_) => None,
@@ -88,7 +89,7 @@ impl Level {
     }
 
     /// The seconds after which the integral of the level over time reaches `area`; `None` if it never does.
-    /// For a rate, the area is a number of requests, and this is when they have arrived.
+    /// For a rate, the area is a number of requests, and the result is the time by which they have arrived.
     pub fn time_of_area_s(&self, area: f64) -> Option<f64> {
         match self {
             Self::Constant(level) => Some(area / level),
@@ -107,9 +108,9 @@ impl Level {
         }
     }
 
-    /// The integral of the level up to the end of each of its parts, in order: of each stage, or of the whole
-    /// if it is constant. Time ends at `limit`; without a limit, the integral of a constant level is
-    /// infinite.
+    /// Returns, for each stage in order, the integral of the level from the start of the pass to the end of
+    /// the stage. A constant level counts as one stage. Times after `limit` do not count. Without a limit,
+    /// the integral of a constant level is infinite.
     pub(crate) fn areas(&self, limit: Option<Duration>) -> Vec<f64> {
         let limit_s = limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
         match self {
@@ -131,8 +132,8 @@ impl Level {
         }
     }
 
-    /// The level rounded to whole numbers: instants in order, from 0 on, and the number from each instant
-    /// until the next one. After the last stage the number is 0.
+    /// Returns the level rounded to whole numbers: instants in order, from 0 on, each with the number that
+    /// applies until the next instant. After the last stage the number is 0.
     pub fn whole_steps(&self) -> Vec<(Nanos, u32)> {
         match self {
             Self::Constant(level) => vec![(Nanos::ZERO, level.round() as u32)],
@@ -150,12 +151,12 @@ impl Level {
     }
 }
 
-/// When the stages of a load end, so that each request belongs to the stage in which it was due.
+/// The times at which the stages of a load end. A request belongs to the stage in which it is due.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stages(Vec<Nanos>);
 
 impl Stages {
-    /// The stages of a level; empty if it has only one or is constant.
+    /// The stages of a level; empty if the level is constant or has only one stage.
     pub(crate) fn of(level: &Level) -> Self {
         let Level::Stages(stages) = level else { return Self::default() };
         if stages.len() < 2 {
@@ -170,7 +171,8 @@ impl Stages {
     }
 
     /// The class of a request that is due at this offset from the start of the pass: its stage, from 1,
-    /// followed by the class of its workload.
+    /// followed by the class that the workload gave it. If there are no stages, it is the class of the
+    /// workload alone.
     pub fn class(&self, due: Nanos, of_workload: Option<Box<str>>) -> Option<Box<str>> {
         let Some(last) = self.0.len().checked_sub(1) else { return of_workload };
         let stage = 1 + self.0.partition_point(|&end| end <= due).min(last);
@@ -206,17 +208,17 @@ impl Stage {
         Self { duration: Duration::from_secs_f64(seconds), to, ..*self }.area()
     }
 
-    /// The seconds from the stage's start after which its integral reaches `area`, which is less
-    /// than that of the whole stage.
+    /// The seconds from the start of the stage after which the integral of the level reaches `area`. `area`
+    /// must be less than the integral over the whole stage.
     fn time_of_area_s(&self, area: f64) -> f64 {
         let whole_s = self.duration.as_secs_f64();
         let mean = area / whole_s;
         let ratio = portable::ln(self.to / self.from);
         let share = match self.curve {
-            // From the integral: from (r^u - 1) / ln r = mean, for r = to / from.
+            // Solves `from` (r^u - 1) / ln r = `mean` for u, with r = `to` / `from`.
             Curve::Exponential if ratio != 0.0 => portable::ln_1p(mean * ratio / self.from) / ratio,
-            // From from u + (to - from) u^2 / 2 = mean, in the form that stays accurate when both levels are
-            // equal.
+            // Solves `from` u + (`to` - `from`) u^2 / 2 = `mean` for u. This form stays accurate when both
+            // levels are equal.
             _ => {
                 let slope = self.to - self.from;
                 let root = (self.from * self.from + 2.0 * slope * mean).max(0.0).sqrt();
@@ -237,8 +239,8 @@ impl Stage {
         share.clamp(0.0, 1.0) * self.duration.as_secs_f64()
     }
 
-    /// Adds the steps of the stage. The rounded number changes where the level is halfway between two whole
-    /// numbers.
+    /// Appends the steps of the stage to `steps`. The rounded number changes where the level is halfway
+    /// between two whole numbers.
     fn whole_steps(&self, start: Nanos, steps: &mut Vec<(Nanos, u32)>) {
         let (first, last) = (self.from.round() as u32, self.to.round() as u32);
         let crossing =
@@ -274,8 +276,8 @@ impl fmt::Display for Stage {
 }
 
 mod number {
-    //! A number that may be infinite, which JSON cannot represent: `inf`. Whole numbers are stored as
-    //! integers.
+    //! Stores a number that may be infinite. JSON has no infinity, so it is stored as the text `inf`. Whole
+    //! numbers are stored as integers.
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
     #[derive(Deserialize)]
@@ -304,8 +306,8 @@ mod number {
     }
 }
 
-/// The seconds after which the last request is due. `each` is the area that each request takes: the seconds
-/// for which it occupies a place in a closed loop, or 1 arrival in an open loop.
+/// The seconds after which the last request is due. `each` is the area under the level that one request
+/// takes: in a closed loop the seconds for which it is in flight, in an open loop 1.
 pub(crate) fn bounded_s(level: &Level, bound: Bound, each: f64) -> f64 {
     let by_count = bound.requests.and_then(|count| level.time_of_area_s(f64::from(count) * each));
     let limits = [by_count, level.duration().map(|span| span.as_secs_f64())];

@@ -1,11 +1,11 @@
-//! Load models: when each request is due. They are pure, without I/O and clock. Instants are offsets from the
+//! Load models: when each request is due. They do no I/O and read no clock. Instants are offsets from the
 //! start of the pass.
 //!
 //! The same models are used with sockets in real time, with the embedded engine in virtual time, and in
 //! tests. Each model has one file with its description before a pass ([`LoadPlan`]) and the model during a
-//! pass ([`LoadModel`]). A new model needs its file and a line in `registry.rs`. Variants of a model are
-//! data: a [`Level`] is a rate or a concurrency over time, an [`Arrivals`](crate::arrival::Arrivals) the
-//! spread of arrivals around a rate.
+//! pass ([`LoadModel`]). A new model needs its file, a variant of [`PassPlan`], and a line in
+//! `registry.rs`. Variants of a model are data: a [`Level`] is a rate or a concurrency over time, and an
+//! [`Arrivals`](crate::arrival::Arrivals) says how the gaps between arrivals vary.
 
 pub mod arrival;
 pub mod conversation;

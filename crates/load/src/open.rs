@@ -1,4 +1,4 @@
-//! Open loop: requests are due at the times of the arrival process, whatever the server does.
+//! Open loop: requests are due at the times of an arrival process, which does not depend on the server.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::level::{Level, bounded_s};
 use crate::model::{Due, EndedRequest, LoadModel, LoadPlan};
 use inferometer_model::time::Nanos;
 
-/// The plan of an open loop at a rate that may change.
+/// The description of an open loop. Its rate may change over time.
 pub(super) struct OpenPlan<'a> {
     pub rate: &'a Level,
     pub arrivals: Arrivals,
@@ -49,8 +49,8 @@ impl LoadPlan for OpenPlan<'_> {
     fn start(&self, seed: u64) -> Box<dyn LoadModel> {
         let rate = self.rate.clone();
         let due = move |area| rate.time_of_area_s(area).map(|second| Nanos((second * 1e9) as u64));
-        // These are not stretched: equal gaps, which match the rate already; an infinite rate, with which all
-        // are due at once; and loads without an end.
+        // Arrivals are not scaled in three cases: equal gaps already match the rate, an infinite rate makes
+        // all requests due at once, and a load without an end has no number of requests to match.
         let is_drawn = self.arrivals != Arrivals::Constant && self.rate.peak().is_finite();
         let ends = self.bound != Bound::none() || self.rate.duration().is_some();
         if self.scaled && is_drawn && ends {
@@ -71,7 +71,7 @@ impl fmt::Display for OpenPlan<'_> {
     }
 }
 
-/// Requests due at the instants of an arrival process.
+/// The load model during an open loop: requests are due at the instants of an arrival process.
 pub struct Open<A: Iterator<Item = Nanos>> {
     arrivals: A,
     next: Option<Nanos>,
@@ -80,7 +80,7 @@ pub struct Open<A: Iterator<Item = Nanos>> {
 }
 
 impl<A: Iterator<Item = Nanos>> Open<A> {
-    /// Arrivals until the bound. They must be in order of time.
+    /// Creates the model. `arrivals` must be in order of time; arrivals after the bound are ignored.
     pub fn new(arrivals: A, bound: Bound) -> Self {
         let mut arrivals = arrivals;
         let next = arrivals.next();

@@ -20,7 +20,7 @@ pub const RECORDED: &str = "recorded arrivals";
 pub enum PassPlan {
     /// One request at a time.
     OneByOne {
-        /// When it ends.
+        /// When the pass stops starting requests.
         bound: Bound,
     },
     /// All requests due at once.
@@ -28,11 +28,11 @@ pub enum PassPlan {
         /// The number of requests.
         requests: u32,
     },
-    /// A given number in flight.
+    /// A given number of requests in flight, which may change over time.
     Closed {
-        /// The number in flight.
+        /// The number of requests in flight.
         concurrency: Level,
-        /// When it ends.
+        /// When the pass stops starting requests.
         bound: Bound,
     },
     /// Arrivals at a rate.
@@ -42,50 +42,50 @@ pub enum PassPlan {
         /// How arrivals are spread around the rate.
         #[serde(default)]
         arrivals: Arrivals,
-        /// Whether their gaps are stretched so that the requested number comes at this rate. If not, they are
-        /// as drawn. Plans without this key have them as drawn.
+        /// Whether the gaps are scaled so that the requested number of requests arrives at exactly this
+        /// rate. If false, the gaps are as drawn. Stored plans without this key mean false.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         scaled: bool,
-        /// When it ends.
+        /// When the pass stops starting requests.
         bound: Bound,
-        /// The most requests in flight.
+        /// The most requests in flight; `None`: no limit.
         max_in_flight: Option<u32>,
-        /// What happens to requests that are due above this limit.
+        /// What happens to requests that are due while this limit is reached.
         #[serde(default)]
         over_limit: OverLimit,
     },
-    /// Arrivals at recorded instants.
+    /// Arrivals at recorded times.
     Replay {
-        /// The instants.
+        /// The recorded times.
         recording: Recording,
-        /// How much faster than they were recorded.
+        /// The speed relative to the recording: 2 halves all gaps.
         speed: f64,
-        /// When it ends, if that is before the end of the recording.
+        /// When the pass stops starting requests, if this is before the end of the recording.
         bound: Bound,
-        /// The most requests in flight.
+        /// The most requests in flight; `None`: no limit.
         max_in_flight: Option<u32>,
-        /// What happens to requests that are due above this limit.
+        /// What happens to requests that are due while this limit is reached.
         over_limit: OverLimit,
     },
-    /// Conversations, whose turns follow the ends of answers.
+    /// Conversations: each later turn follows the end of an answer.
     Conversations {
-        /// Their turns.
+        /// The turns of the conversations.
         script: Script,
-        /// How they begin: a load that counts conversations or requests.
+        /// The load that begins the conversations.
         begin: Box<PassPlan>,
-        /// Which of the two it counts.
+        /// Whether `begin` counts conversations or requests.
         of: CountOf,
     },
 }
 
 impl PassPlan {
-    /// A closed loop with this many in flight.
+    /// A closed loop with this constant number of requests in flight.
     pub fn closed(concurrency: u32, bound: Bound) -> Self {
         Self::Closed { concurrency: concurrency.into(), bound }
     }
 
-    /// An open loop with Poisson arrivals, as drawn, at this rate in requests per second, with any number in
-    /// flight.
+    /// An open loop at this constant rate in requests per second: Poisson arrivals as drawn, without a
+    /// limit of requests in flight.
     pub fn open(rate_per_s: f64, bound: Bound) -> Self {
         Self::Open {
             rate: rate_per_s.into(),
@@ -97,7 +97,8 @@ impl PassPlan {
         }
     }
 
-    /// The most requests in flight, and what happens to requests that are due above this limit.
+    /// The limit of requests in flight that a plan sets for arrivals, and what happens to requests that are
+    /// due while it is reached. `None`: the plan sets no such limit.
     pub fn limit(&self) -> (Option<u32>, OverLimit) {
         match self {
             Self::Open { max_in_flight, over_limit, .. }
@@ -109,7 +110,8 @@ impl PassPlan {
         }
     }
 
-    /// The most requests that its load can have in flight; `None` if only arrivals determine it.
+    /// The most requests that the load can have in flight. For conversations and arrivals, it is the number
+    /// of [`Self::limit`]; `None` if there is none.
     pub fn most_in_flight(&self) -> Option<u32> {
         match self {
             Self::OneByOne { .. } => Some(1),
@@ -119,8 +121,9 @@ impl PassPlan {
         }
     }
 
-    /// Whether it limits the requests in flight to a number of two or more, so that one request begins when
-    /// another ends. A load with all requests at once is such a load too.
+    /// Whether the requests in flight are limited to a number of two or more, so that a request may begin
+    /// when another one ends. A load with all requests at once counts as limited. For conversations and
+    /// arrivals, only [`Self::limit`] counts.
     pub fn is_limited(&self) -> bool {
         match self {
             Self::OneByOne { .. } => false,
@@ -130,7 +133,7 @@ impl PassPlan {
         }
     }
 
-    /// The stages of its level; empty if it has none.
+    /// The stages of the rate or the concurrency; empty if there are fewer than two.
     pub fn stages(&self) -> Stages {
         match self {
             Self::Closed { concurrency: level, .. } | Self::Open { rate: level, .. } => {
@@ -143,7 +146,7 @@ impl PassPlan {
         }
     }
 
-    /// When it stops beginning requests.
+    /// When the pass stops starting requests.
     pub fn bound(&self) -> Bound {
         match *self {
             Self::OneByOne { bound }
@@ -157,8 +160,9 @@ impl PassPlan {
         }
     }
 
-    /// Whether something other than its count of requests may end it: a time, or a load that ends. Then it
-    /// may have fewer records than [`PassPlan::requests`] says.
+    /// Whether the pass may end before its number of requests is reached: because of a time bound, the end
+    /// of its stages, or the end of a recording. If so, it may have fewer records than
+    /// [`PassPlan::requests`] says.
     pub fn may_end_before_its_count(&self) -> bool {
         match self {
             Self::Saturated { .. } => false,
@@ -173,9 +177,9 @@ impl PassPlan {
         }
     }
 
-    /// A label that distinguishes its prompts from those of the other passes of a plan: the load, as shown to
-    /// people. For recorded arrivals, which a plan has at most once, it does not contain the file's name: the
-    /// same content in another file is the same workload.
+    /// A label that distinguishes its prompts from those of the other passes of a plan: the load, as users
+    /// see it. For recorded arrivals, the label does not contain the name of the file, because the same
+    /// content in another file is the same workload. (A plan has recorded arrivals at most once.)
     pub fn prompt_label(&self) -> String {
         match self {
             Self::Replay { .. } => RECORDED.to_owned(),
@@ -186,16 +190,16 @@ impl PassPlan {
         }
     }
 
-    /// The seed of its own random choices, from the seed of the plan, its cell, its load and its repeat (from
-    /// 1). No two passes of a run have the same arrivals, and the same pass has the same arrivals in every
-    /// run.
+    /// The seed of the random choices of this pass. It is computed from the seed of the plan, the cell, the
+    /// load and the repeat (from 1). So two passes of a run have different arrivals, and the same pass has
+    /// the same arrivals in every run.
     pub fn seed(&self, of_plan: u64, cell: CellPlan, repeat: u32) -> u64 {
         let (cell, load, repeat) = (cell.to_string(), self.prompt_label(), repeat.to_string());
         below(&mut rng(of_plan, &["pass", &cell, &load, &repeat]), u64::MAX)
     }
 
-    /// Limits the count of recorded arrivals to those that are due before the time bound. Without a time
-    /// bound, it changes nothing. The recording must have been read.
+    /// Limits the count of recorded arrivals to those that are due before the time bound. Does nothing for
+    /// other loads, or without a time bound. The recording must have been read.
     pub fn count_what_is_due(&mut self) {
         if let Self::Replay { recording, speed, bound, .. } = self
             && let Some(limit) = bound.duration
@@ -205,7 +209,7 @@ impl PassPlan {
         }
     }
 
-    /// The recording, which must be read before the pass.
+    /// The recording of the load, if it has one. It must be read before the pass.
     pub fn recording_mut(&mut self) -> Option<&mut Recording> {
         match self {
             Self::Replay { recording, .. } => Some(recording),
@@ -214,7 +218,7 @@ impl PassPlan {
         }
     }
 
-    /// The conversations, which must be drawn before the pass.
+    /// The turns of the conversations, if the load has them. They must be drawn before the pass.
     pub fn script_mut(&mut self) -> Option<&mut Script> {
         match self {
             Self::Conversations { script, .. } => Some(script),
@@ -222,8 +226,8 @@ impl PassPlan {
         }
     }
 
-    /// The same arrivals, `factor` times as fast. `None` if arrivals depend on the ends of requests, or if the rate has
-    /// stages.
+    /// The same arrivals, `factor` times as fast. `None` if due times depend on the ends of requests, or if
+    /// the rate has stages.
     pub fn faster(&self, factor: f64) -> Option<Self> {
         let mut faster = self.clone();
         let bound = match &mut faster {
@@ -241,7 +245,8 @@ impl PassPlan {
         Some(faster)
     }
 
-    /// The rate or the number in flight, if it is constant: the load of a trial of a search.
+    /// The rate in requests per second, or the number of requests in flight; `None` if it is not constant,
+    /// and for other kinds of passes. In a search, it is the load of a trial.
     pub fn constant_load(&self) -> Option<f64> {
         match self {
             Self::Open { rate: level, .. } | Self::Closed { concurrency: level, .. } => {

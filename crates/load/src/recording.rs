@@ -1,4 +1,4 @@
-//! Recorded arrivals: the offsets of a file, and their hash.
+//! Recorded arrivals: the offsets in a file, and their hash.
 
 use std::sync::Arc;
 
@@ -9,32 +9,32 @@ use serde::{Deserialize, Serialize};
 /// Recorded arrivals. A plan stores their hash and their number; the file is read again for each run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
-    /// The file.
+    /// The path of the file.
     pub file: String,
-    /// SHA-256 over its offsets; empty until it has been read.
+    /// SHA-256 over the offsets, in hexadecimal; empty until the file has been read.
     pub sha256: String,
-    /// How many arrivals it has; 0 until it has been read.
+    /// The number of arrivals; 0 until the file has been read.
     pub requests: u32,
     /// Offsets from the first arrival, in order.
     #[serde(skip)]
     pub(crate) offsets: Arc<[Nanos]>,
 }
 
-/// A line of a recording that is not an instant.
+/// Why a text is not a recording.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
-    /// Not a number, or below 0.
+    /// A line is not a number, or is below 0.
     #[error(
         "line {line}: `{text}` is not a time; each line has the arrival time of one request, in \
             seconds from any origin"
     )]
     NotAnInstant {
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// The text of the line.
+        /// The first 40 characters of the line.
         text: String,
     },
-    /// No line with an instant.
+    /// No line contains an instant.
     #[error("contains no time; each line has the arrival time of one request, in seconds")]
     Empty,
 }
@@ -45,11 +45,11 @@ impl Recording {
         Self { file: file.to_owned(), ..Self::default() }
     }
 
-    /// Reads the file's text: one instant in seconds per line, from any origin, in any order. Empty lines and
-    /// lines that begin with `#` are ignored.
+    /// Parses the file's text: one instant per line, in seconds from any origin, in any order. Empty lines
+    /// and lines that begin with `#` are ignored.
     ///
     /// # Errors
-    /// When a line is not an instant, with the first such line, or when there is no instant.
+    /// If a line is not an instant, with the first such line; or if there is no instant.
     pub fn read(&mut self, text: &str) -> Result<(), RecordingError> {
         let mut seconds = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -81,23 +81,23 @@ impl Recording {
         self.sha256 = sha256_hex(&bytes);
     }
 
-    /// Whether its instants are known.
+    /// Whether the file has been read.
     pub fn is_read(&self) -> bool {
         self.requests > 0
     }
 
-    /// How many arrivals are due before this offset, at this multiple of the recorded speed.
+    /// The number of arrivals that are due before this offset, at this multiple of the recorded speed.
     pub fn due_before(&self, end: Nanos, speed: f64) -> u32 {
         self.offsets.partition_point(|offset| at_speed(*offset, speed) < end) as u32
     }
 
-    /// The last offset, in seconds.
+    /// The time from the first to the last arrival, in seconds, at the recorded speed.
     pub fn span_s(&self) -> f64 {
         self.offsets.last().map_or(0.0, |last| last.seconds_after(Nanos::ZERO))
     }
 }
 
-/// When an arrival is due that was recorded at this offset, at this multiple of the recorded speed.
+/// The due time of an arrival that was recorded at this offset, at this multiple of the recorded speed.
 pub(crate) fn at_speed(offset: Nanos, speed: f64) -> Nanos {
     Nanos((offset.0 as f64 / speed) as u64)
 }

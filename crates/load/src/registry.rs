@@ -27,7 +27,7 @@ fn plan(pass: &PassPlan) -> Box<dyn LoadPlan + '_> {
     }
 }
 
-/// The load model of a pass, at its start.
+/// Creates the load model of a pass. Its random choices depend only on the seed.
 pub fn load_model(pass: &PassPlan, seed: u64) -> Box<dyn LoadModel> {
     pass.load().start(seed)
 }
@@ -38,7 +38,7 @@ impl PassPlan {
         plan(self)
     }
 
-    /// The kind, as results name it.
+    /// The kind of the pass, as results name it.
     pub fn kind(&self) -> PassKind {
         self.load().kind()
     }

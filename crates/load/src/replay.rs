@@ -1,5 +1,5 @@
-//! Replay: requests are due at recorded instants, faster or slower by a factor. It is an open loop: it does
-//! not depend on the server's speed. The recording's file is not read here.
+//! Replay: requests are due at recorded instants, faster or slower by a factor. A replay is an open loop:
+//! its due times do not depend on the server. This module does not read the file of the recording.
 
 use std::fmt;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::open::Open;
 use crate::recording::{Recording, at_speed};
 use inferometer_model::time::Nanos;
 
-/// The plan of a replay.
+/// The description of a replay.
 pub(super) struct ReplayPlan<'a> {
     pub recording: &'a Recording,
     pub speed: f64,
@@ -30,8 +30,8 @@ impl LoadPlan for ReplayPlan<'_> {
     }
 
     fn peak_rate(&self) -> f64 {
-        // The rate of the busiest tenth of the time, so that one burst does not open connections for the
-        // whole pass.
+        // The rate in the busiest tenth of the recording. The peak of a short burst would open too many
+        // connections for the rest of the pass.
         let offsets = &self.recording.offsets;
         let tenth_s = (self.recording.span_s() / 10.0).max(1e-3);
         let mut counts = [0u32; 11];
@@ -69,7 +69,7 @@ impl LoadPlan for ReplayPlan<'_> {
 
 impl fmt::Display for ReplayPlan<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The name is enough for people, and the path of a folder may be long.
+        // The name of the file is enough for a reader, and its path may be long.
         let file = Path::new(&self.recording.file);
         let name = file.file_name().unwrap_or(file.as_os_str());
         write!(f, "replay of {}", name.display())?;

@@ -1,4 +1,5 @@
-//! The turns of the conversations of a pass, and what the load that begins conversations counts.
+//! The turns of the conversations of a pass ([`Script`]), and whether a load counts conversations or
+//! requests ([`CountOf`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,17 +7,18 @@ use std::time::Duration;
 use inferometer_model::request::sha256_hex;
 use serde::{Deserialize, Serialize};
 
-/// The turns of the conversations of a pass. A plan stores their hash and their number; they are drawn again
-/// for each run.
+/// The turns of the conversations of a pass. A plan stores only their number and their hash: the turns are
+/// drawn again for each run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Script {
     /// The number of conversations.
     pub conversations: u32,
-    /// The number of turns of all conversations; 0 until they have been drawn.
+    /// The number of turns of all conversations; 0 until the turns have been drawn.
     pub turns: u32,
-    /// SHA-256 over turns and think times; empty until they have been drawn.
+    /// SHA-256 over the numbers of turns and the think times, in hexadecimal; empty until the turns have
+    /// been drawn.
     pub sha256: String,
-    /// By conversation: the think time before each of its turns.
+    /// For each conversation: the think time before each of its turns.
     #[serde(skip)]
     pub(crate) think: Arc<[Box<[Duration]>]>,
 }
@@ -27,8 +29,8 @@ impl Script {
         Self { conversations, ..Self::default() }
     }
 
-    /// Sets the think times before each turn of each conversation; that of a first turn is ignored. Each
-    /// conversation has at least one turn.
+    /// Sets, for each conversation, the think time before each of its turns. The think time before a first
+    /// turn is ignored. Each conversation must have at least one turn.
     pub fn write(&mut self, think: impl IntoIterator<Item = Vec<Duration>>) {
         self.think = think.into_iter().map(Vec::into_boxed_slice).collect();
         self.conversations = self.think.len() as u32;
@@ -47,7 +49,7 @@ impl Script {
         f64::from(self.turns.max(1)) / f64::from(self.conversations.max(1))
     }
 
-    /// The mean think time of a whole conversation, in seconds.
+    /// The think time of a whole conversation in seconds, as the mean over all conversations.
     pub(crate) fn mean_think_s(&self) -> f64 {
         let later = self.think.iter().flat_map(|talk| talk.iter().skip(1));
         later.map(Duration::as_secs_f64).sum::<f64>() / f64::from(self.conversations.max(1))
@@ -64,11 +66,10 @@ fn bytes_of(talk: &[Duration]) -> Vec<u8> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CountOf {
-    /// Conversations, from the first turn to the last answer: a conversation keeps its place in its think
-    /// time.
+    /// Conversations: each one counts from its first turn to its last answer, also during its think times.
     #[default]
     Conversations,
-    /// Requests: a conversation has no place in its think time, and due turns are sent before new
-    /// conversations.
+    /// Requests: a conversation does not count during its think times. A turn that is due is sent before a
+    /// new conversation begins.
     Requests,
 }

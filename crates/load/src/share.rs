@@ -1,10 +1,11 @@
-//! The share that one of several processes (ranks) has of a pass. The shares together are the pass: each
-//! request belongs to exactly one rank, which is known before anything is sent.
+//! The share of a pass that one of several processes (ranks) sends. Each request of the pass belongs to
+//! exactly one rank, which is known before anything is sent.
 //!
-//! A pass has places: for a closed loop, its requests in flight; for one request after the other, one;
-//! otherwise as many as there are ranks. Request `i` belongs to place `i mod places`, and place `p` to rank
-//! `p mod ranks`. If the number of places is a multiple of the ranks, request `i` therefore belongs to rank
-//! `i mod ranks`. For conversations, the same holds for each conversation as a whole.
+//! A pass has places: a closed loop has as many as requests in flight, the pass "one by one" has one, and
+//! any other load has as many as there are ranks. Request `i` belongs to place `i mod places`, and place
+//! `p` to rank `p mod ranks`. If the number of places is a multiple of the number of ranks, request `i`
+//! therefore belongs to rank `i mod ranks`. For conversations, `i` is the number of a conversation, all its
+//! turns belong to the same rank, and the places are those of the load that begins the conversations.
 
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ impl Share {
     /// The whole pass, for a single process.
     pub const WHOLE: Self = Self { rank: 0, ranks: 1, places: 1 };
 
-    /// The share of a rank, counted from 0, in this many ranks.
+    /// The share of the rank `rank`, from 0, if there are `ranks` ranks.
     pub fn of(pass: &PassPlan, rank: u32, ranks: u32) -> Self {
         let places = match pass {
             PassPlan::OneByOne { .. } => 1,
@@ -41,15 +42,15 @@ impl Share {
         Self { rank, ranks, places }
     }
 
-    /// The part of this share for one of several event loops of its rank, counted from 0. The parts together
-    /// are the share: they split its requests and places as ranks split a pass.
+    /// The part of this share for the event loop `which`, from 0, if its rank has `loops` event loops. The
+    /// event loops split the requests and places of the share as ranks split those of a pass.
     #[must_use]
     pub fn of_loop(&self, pass: &PassPlan, which: u32, loops: u32) -> Self {
         Self::of(pass, self.rank + self.ranks * which, self.ranks * loops)
     }
 
-    /// How many event loops can have a part of it: at most `wished`, and no more than its places, its
-    /// requests, or its limit of requests in flight.
+    /// The number of event loops among which the share can be split: at least 1, at most `wished`, and not
+    /// more than its places, its requests, or its limit of requests in flight.
     pub fn loops(&self, pass: &PassPlan, wished: u32) -> u32 {
         let places = match pass {
             PassPlan::OneByOne { .. } | PassPlan::Closed { .. } => {
@@ -62,8 +63,8 @@ impl Share {
         wished.min(places).min(in_flight).max(1)
     }
 
-    /// The load model of the part of an event loop. As [`Share::load_model`], but it does not limit the
-    /// requests of a closed loop: they are counted over all loops.
+    /// Creates the load model of the part of one event loop. It is that of [`Share::load_model`], except
+    /// that the requests of a closed loop are not limited: the caller counts them over all event loops.
     pub fn load_model_of_loop(&self, pass: &PassPlan, seed: u64) -> Box<dyn LoadModel> {
         match pass {
             PassPlan::Closed { concurrency, bound } if !self.is_whole() => {
@@ -75,45 +76,47 @@ impl Share {
         }
     }
 
-    /// Whether it is the whole pass.
+    /// Whether the share is the whole pass.
     pub fn is_whole(&self) -> bool {
         self.ranks == 1
     }
 
-    /// Whether a request belongs to it, by its index in the pass.
+    /// Whether the request with this index in the pass belongs to the share.
     pub fn owns(&self, index: u64) -> bool {
         (index % u64::from(self.places)) % u64::from(self.ranks) == u64::from(self.rank)
     }
 
-    /// How many shares there are.
+    /// The number of shares of the pass.
     pub fn ranks(&self) -> u32 {
         self.ranks
     }
 
-    /// Whether any request belongs to it. There may be fewer places than ranks.
+    /// Whether any request can belong to the share. If there are fewer places than ranks, some shares are
+    /// empty.
     pub fn owns_any(&self) -> bool {
         self.rank < self.places
     }
 
-    /// The index in the pass of a request of this share, by its number in the share.
+    /// Returns the index in the pass of a request of this share. `number` is its index in the share.
     pub fn index_of(&self, number: u32) -> u32 {
         let own = self.slots(self.places).max(1);
         let (round, place) = (number / own, self.rank + (number % own) * self.ranks);
         round.saturating_mul(self.places).saturating_add(place)
     }
 
-    /// The number of places, or requests in flight, of this share, out of `of` in the whole pass.
+    /// The number of places or requests in flight of this share, if the whole pass has `of`.
     pub fn slots(&self, of: u32) -> u32 {
         of / self.ranks + u32::from(self.rank < of % self.ranks)
     }
 
-    /// How many of the first `count` requests of a pass belong to this share.
+    /// The number of requests of this share among the first `count` requests of the pass.
     pub fn count_of(&self, count: u32) -> u32 {
         let (rounds, rest) = (count / self.places, count % self.places);
         rounds * self.slots(self.places) + self.slots(rest)
     }
 
-    /// The number of requests of this share, if that of the pass is known before it.
+    /// The number of requests of this share; `None` if the number of the pass is not known before it
+    /// starts.
     pub fn requests(&self, pass: &PassPlan) -> Option<u32> {
         let all = pass.requests()?;
         match pass {
@@ -130,7 +133,7 @@ impl Share {
         (0..).zip(all).filter_map(own)
     }
 
-    /// The load model of this share of a pass, at its start.
+    /// Creates the load model of this share of a pass. Its random choices depend only on the seed.
     pub fn load_model(&self, pass: &PassPlan, seed: u64) -> Box<dyn LoadModel> {
         if self.is_whole() {
             return load_model(pass, seed);
@@ -161,7 +164,7 @@ impl Share {
     }
 }
 
-/// A share of a load whose due times do not depend on the ends of requests.
+/// The share of a load in which due times do not depend on the ends of requests.
 struct Scheduled {
     whole: Box<dyn LoadModel>,
     share: Share,
@@ -235,7 +238,8 @@ mod tests {
         ]
     }
 
-    /// The due times of a share, each with the index of its request, if each request takes 10 ms.
+    /// Runs a share in which each request takes 10 ms. Returns, for each request, its index in the pass and
+    /// its due time.
     fn played(pass: &PassPlan, share: Share) -> Vec<(u32, Nanos)> {
         let mut load = share.load_model(pass, 7);
         let mut in_flight: Vec<(Nanos, u32)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Load models, driven step by step.
+//! Tests of load models. They call the models step by step, without a server.
 
 use inferometer_model::cell::CellPlan;
 use inferometer_model::time::Nanos;
@@ -95,14 +95,15 @@ fn an_open_loop_does_not_wait_for_ends() {
     assert_eq!(load.next_due(), Due::Never);
 }
 
-/// Plays a model in which every request takes `takes`. Returns the due times and the most in flight.
+/// Runs a model in which every request takes the time `takes`. Returns the due times and the highest number
+/// in flight.
 fn played(load: &mut dyn LoadModel, takes: Duration) -> (Vec<Nanos>, usize) {
     let (mut due, mut ends) = (Vec::new(), std::collections::VecDeque::new());
     let mut most = 0;
     loop {
         let next_end = ends.front().copied();
         match load.next_due() {
-            // An end at the same instant comes first, because its place is free then.
+            // The end of a request at the same instant is processed first, because it frees a place.
             Due::At(at) if next_end.is_none_or(|end| at < end) => {
                 load.take();
                 due.push(at);
@@ -124,7 +125,8 @@ fn stage(seconds: u64, from: f64, to: f64) -> Stage {
 
 #[test]
 fn a_ramp_of_concurrency_adds_one_at_its_own_instants_whatever_ends() {
-    // From 1 to 3 in 4 s: the second is due at 1 s and the third at 3 s, each takes 10 s.
+    // The concurrency rises from 1 to 3 in 4 s, and each request takes 10 s. The second request is due
+    // after 1 s, the third after 3 s.
     let mut load = Closed::new(&Level::Stages(vec![stage(4, 1.0, 3.0)]), Bound::none());
     let (due, most) = played(&mut load, Duration::from_secs(10));
     assert_eq!((due, most), (vec![ms(0), ms(1_000), ms(3_000)], 3));
@@ -134,7 +136,8 @@ fn a_ramp_of_concurrency_adds_one_at_its_own_instants_whatever_ends() {
 fn steps_of_concurrency_fall_by_not_starting_again() {
     let level = Level::Stages(vec![stage(2, 3.0, 3.0), stage(2, 1.0, 1.0)]);
     let (due, most) = played(&mut Closed::new(&level, Bound::none()), ms_span(1_500));
-    // Three at 0 s and three at 1.5 s; at 3 s the level is 1, and from 4 s on there is no load.
+    // Three requests are due at 0 s and three at 1.5 s. At 3 s the concurrency is 1, and from 4 s on it is
+    // zero.
     assert_eq!(due, [0, 0, 0, 1_500, 1_500, 1_500, 3_000].map(ms));
     assert_eq!(most, 3);
 }
@@ -174,7 +177,7 @@ fn a_rate_that_ramps_brings_the_area_under_it() {
     let rate = Level::Stages(vec![stage(10, 0.0, 20.0), stage(10, 20.0, 20.0)]);
     let pass = open(rate, Arrivals::Constant, Bound::none());
     let due = due(&pass);
-    // 100 requests in the ramp and 200 after it; request k of the ramp is due at sqrt(k) seconds.
+    // There are 100 requests in the ramp and 200 after it. Request k of the ramp is due at sqrt(k) seconds.
     assert_eq!(due.len(), 300);
     assert_eq!(due[25], ms(5_000));
     assert_eq!(due[100..102], [ms(10_000), ms(10_050)]);
@@ -211,7 +214,7 @@ fn scaled_arrivals_come_at_the_rate_that_was_asked_for_and_drawn_ones_by_chance(
     assert_eq!(due(&pass(true, 20.0, bound)).len(), 100);
     let at_once = due(&pass(true, f64::INFINITY, Bound::requests(3)));
     assert_eq!(at_once, [Nanos::ZERO; 3]);
-    // Plans that were stored before there was this key have their arrivals as drawn.
+    // In plans that were stored before this key existed, arrivals are as drawn.
     let stored = serde_json::to_string(&pass(false, 60.0, bound)).unwrap();
     assert!(!stored.contains("scaled"), "{stored}");
     assert_eq!(serde_json::from_str::<PassPlan>(&stored).unwrap(), pass(false, 60.0, bound));
@@ -259,7 +262,7 @@ proptest! {
         for &at in &due {
             let held = steps.iter().rfind(|step| step.0 <= at).map_or(0, |step| step.1);
             let running = due.iter().filter(|&&start| start <= at && at < start + takes).count();
-            // Requests that were in flight when the level fell continue, but none is added.
+            // Requests that were in flight when the level fell continue; no request is added.
             let older = due.iter().filter(|&&start| start < at && at < start + takes).count();
             prop_assert!(running <= (held as usize).max(older), "{running} {held} {older}");
         }

@@ -2,18 +2,18 @@
 
 use inferometer_model::record::Record;
 
-/// The most token events per read, on average, of a stream whose tokens have separate arrival times. A
-/// step of speculative decoding brings this many tokens, each perhaps in an event of its own.
+/// The most token events per read, on average, of a stream whose tokens have separate arrival times. A step
+/// of speculative decoding may send this many tokens at once, each in its own event.
 const MOST_PER_READ: usize = 4;
 
 /// How the token events of a stream are distributed over reads of the socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bundles {
-    /// Token events.
+    /// The number of token events.
     pub events: usize,
-    /// Reads with at least one of them.
+    /// The number of reads with at least one token event.
     pub reads: usize,
-    /// Whether all events from the first visible one on came in one read, and they are at least two.
+    /// Whether all events from the first visible one on are in one read, and are at least two.
     pub ends_with_first: bool,
 }
 
@@ -35,28 +35,29 @@ impl Bundles {
         bundles
     }
 
-    /// Whether times between its tokens are unknown: its tokens came all at once, or many in each read,
-    /// so that most of the times between them would be 0.
+    /// Whether the times between the stream's tokens are unknown. This is true if all tokens arrived at once,
+    /// or so many in each read that most of these times would be 0.
     pub fn hide_gaps(&self) -> bool {
         self.ends_with_first || self.events > MOST_PER_READ * self.reads
     }
 }
 
-/// Whether times between tokens are known in a pass.
+/// Counts the streams of a pass, and those whose times between tokens are unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gaps {
     /// Completed streams with two token events or more.
     pub streams: u64,
-    /// Streams among them that hide their gaps.
+    /// Streams among them for which [`Bundles::hide_gaps`] is true.
     pub hidden: u64,
 }
 
 impl Gaps {
-    /// If a larger share of the streams of a pass hides its gaps, the pass has no figure of gaps. Such
-    /// streams are not left out one by one, because the remaining ones would be the slow ones.
+    /// The largest share of hidden streams with which a pass still has figures of gaps. Hidden streams are
+    /// not left out one by one, because only the slow streams would remain.
     const MOST_HIDDEN: f64 = 0.1;
 
-    /// Adds a completed request.
+    /// Counts a completed request. A request with fewer than two token events, or without a stream, is
+    /// ignored.
     pub fn add(&mut self, record: &Record) {
         let bundles = Bundles::of(record);
         if record.streamed && bundles.events > 1 {
@@ -71,7 +72,7 @@ impl Gaps {
         self.hidden += others.hidden;
     }
 
-    /// Whether gaps are known in so many streams that their figures are valid.
+    /// Whether the gaps of so many streams are known that figures of gaps are valid.
     pub fn are_known(&self) -> bool {
         self.hidden as f64 <= Self::MOST_HIDDEN * self.streams as f64
     }
@@ -83,7 +84,7 @@ mod tests {
     use inferometer_model::fixture::stream;
     use inferometer_model::record::EventKind::{EmptyText, Text};
 
-    /// Whether gaps are hidden with this many token events in each read.
+    /// Whether gaps are hidden in a stream with these numbers of token events in its reads.
     fn hides(per_read: &[usize]) -> bool {
         let arrivals = per_read.iter().enumerate().flat_map(|(read, &events)| {
             std::iter::repeat_n((10.0 * read as f64, Text, None), events)

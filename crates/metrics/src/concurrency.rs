@@ -1,8 +1,9 @@
-//! Concurrency: requests in flight, by a sweep line over sends and ends. Never one-second buckets.
+//! Concurrency: requests in flight. The number changes at each send and each end, not in buckets of one
+//! second.
 
 use super::{CoveredRequests, Definition, Unit, Value, Window, duration};
 
-/// The most requests in flight.
+/// The largest number of requests in flight.
 pub static PEAK: Definition = Definition {
     name: "peak_concurrency",
     formula: "max over time of requests in flight, from send_start to ended",
@@ -16,7 +17,7 @@ pub static PEAK: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Requests in flight on average.
+/// The number of requests in flight, on average over time.
 pub static MEAN: Definition = Definition {
     name: "mean_concurrency",
     formula: "integral of requests in flight / duration",
@@ -26,12 +27,12 @@ pub static MEAN: Definition = Definition {
     ..PEAK
 };
 
-/// The most requests in flight at any instant; 0 if no request was sent.
+/// The largest number of requests in flight at any instant; 0 if no request was sent.
 pub fn peak(window: &Window) -> u64 {
     window.in_flight.steps().into_iter().map(|(_, in_flight)| in_flight).max().unwrap_or(0)
 }
 
-/// Requests in flight, averaged over the duration.
+/// The number of requests in flight, averaged over the duration; absent if the pass has no duration.
 pub fn mean(window: &Window) -> Option<f64> {
     Some(window.in_flight.total_s() / duration::duration_s(window)?)
 }

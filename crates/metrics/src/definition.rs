@@ -1,4 +1,5 @@
-//! The form of a metric's definition. Never a formula itself: the formulas are in the metrics' files.
+//! The types from which the definition of a metric is made. The formulas themselves are in the metrics'
+//! files.
 
 use std::fmt;
 
@@ -14,59 +15,60 @@ use super::{Origin, Statistic, Timeline, Widths, Window};
 pub struct Definition {
     /// The stable name, such as `ttft_from_due`.
     pub name: &'static str,
-    /// The formula, in the terms of a record.
+    /// The formula as text, in terms of the fields of a record.
     pub formula: &'static str,
-    /// The unit of its values. The metrics in results have milliseconds, or milliseconds per token.
+    /// The unit of the values. Metrics in results are in milliseconds, or in milliseconds per token.
     pub unit: Unit,
-    /// The instant from which it counts; absent if there is none.
+    /// The instant from which the metric counts; absent if its formula has no such instant.
     pub origin: Option<Origin>,
-    /// Which direction is better; absent if neither is.
+    /// Whether smaller or larger values are better; absent if neither are.
     pub direction: Option<Direction>,
-    /// The requests that it covers.
+    /// The requests that the metric covers.
     pub over: CoveredRequests,
-    /// What a reader must know, and when it is absent.
+    /// Notes for the reader of a value, with the cases in which there is no value.
     pub notes: &'static str,
-    /// Where the definition comes from.
+    /// The tool or the publication from which the definition comes.
     pub source: &'static str,
-    /// Increased whenever the same records would give another value.
+    /// The version of the formula. It increases whenever the same records would give another value.
     pub version: u32,
-    /// The formula, as a function.
+    /// The formula as a function.
     #[serde(skip)]
     pub value: Value,
     /// The name in tables and plots, such as `TTFT`.
     #[serde(skip)]
     pub title: &'static str,
-    /// The key of its distribution in the results of a pass, such as `ttft_ms`; absent if it is not in
-    /// results. `schema/summary.schema.json` has the key too, and is written by hand.
+    /// The key of the metric's distribution in the results of a pass, such as `ttft_ms`; absent if results do
+    /// not have the distribution. A new key must also be added to `schema/summary.schema.json`, which is
+    /// written by hand.
     #[serde(skip)]
     pub result_key: Option<&'static str>,
-    /// Whether the results of each class of requests have its distribution too. If so, its columns in
-    /// tables are also drawn over loads and compared between runs.
+    /// Whether the results of each class of requests also have the metric's distribution. If so, the metric's
+    /// columns in tables are also drawn over loads and compared between runs.
     #[serde(skip)]
     pub of_classes: bool,
-    /// Whether it is a time between tokens. A pass does not have it if its streams came in bundles
+    /// Whether the metric is a time between tokens. A pass has no such metric if its streams came in bundles
     /// ([`crate::Gaps`]).
     #[serde(skip)]
     pub of_gaps: bool,
-    /// Whether objectives may name it.
+    /// Whether objectives may name the metric.
     #[serde(skip)]
     pub judged: JudgedOn,
-    /// Its columns in tables of passes. A metric with such a column is drawn as a distribution too.
+    /// The metric's columns in tables of passes. A metric with such a column is also drawn as a distribution.
     #[serde(skip)]
     pub in_tables: &'static [Statistic],
-    /// By how much the client can be wrong about it; absent if it depends on the client's own instants
-    /// only.
+    /// How wrong the client's values of the metric can be; absent if the metric only depends on the client's
+    /// own instants.
     #[serde(skip)]
     pub bound: Option<ErrorBound>,
-    /// Its column in exported rows of requests.
+    /// The metric's column in exported rows of requests; absent if it has none.
     #[serde(skip)]
     pub exported: Option<Exported>,
-    /// How it is shown during a pass; absent if it is not.
+    /// How the metric is shown during a pass; absent if it is not shown.
     #[serde(skip)]
     pub live: Option<Live>,
 }
 
-/// Two definitions are equal if their names are.
+/// Two definitions are equal if their names are equal.
 impl PartialEq for Definition {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -76,7 +78,7 @@ impl PartialEq for Definition {
 impl Eq for Definition {}
 
 impl Definition {
-    /// The defaults of a definition: a latency in milliseconds over completed requests, which is not in
+    /// The defaults of a definition: a latency in milliseconds over completed requests, without a key in
     /// results.
     pub const DEFAULT: Self = Self {
         name: "",
@@ -101,36 +103,35 @@ impl Definition {
     };
 }
 
-/// By how much the client can be wrong about a metric: an arrival may be earlier than its stamp, but
-/// never later.
+/// How wrong the client's values of a metric can be. The true time of an arrival may be earlier than its
+/// stamp, but never later.
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorBound {
-    /// The key under which results have the error bounds of single values, in microseconds:
-    /// `ttft_bound_us`; absent if another metric has the same bounds.
+    /// The key under which results have the error bounds of single values, in microseconds, such as
+    /// `ttft_bound_us`. Absent if another metric has the same bounds.
     pub key: Option<&'static str>,
-    /// For each value of a completed request, in their order: appends how far the true value can be from
-    /// it.
+    /// Appends one [`Slack`] for each value of a completed request, in the order of the values.
     pub of: fn(&Timeline<'_>, &Widths, &mut Vec<Slack>),
 }
 
-/// How far the true value can be from a measured one, in its unit.
+/// How far the true value can be from a measured one, in the unit of the metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Slack {
-    /// By how much the true value can be smaller.
+    /// By how much the true value can be smaller than the measured one.
     pub below: f64,
-    /// By how much it can be larger.
+    /// By how much the true value can be larger than the measured one.
     pub above: f64,
-    /// How many tokens or events the value stands for.
+    /// The number of tokens or events that the value represents.
     pub weight: f64,
 }
 
 impl Slack {
-    /// The slack of a single value of a request, which can only be too large.
+    /// The slack of a value of one request that is too large by at most `below`, and never too small.
     pub fn below(below: f64) -> Self {
         Self { below, above: 0.0, weight: 1.0 }
     }
 
-    /// The larger of both distances.
+    /// The larger of `below` and `above`.
     pub fn larger(self) -> f64 {
         self.below.max(self.above)
     }
@@ -139,64 +140,65 @@ impl Slack {
 /// The column of a metric in exported rows of requests, under its `result_key`.
 #[derive(Clone, Copy, Debug)]
 pub struct Exported {
-    /// Its index among the columns of metrics. Columns never move: a new one comes last.
+    /// The index among the columns of metrics, from 0. Columns never move: a new one is added at the end.
     pub place: u8,
-    /// What it means, in a sentence.
+    /// The meaning of the column, in one sentence.
     pub about: &'static str,
 }
 
 /// How a metric is shown during a pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Live {
-    /// Its index among the shown metrics.
+    /// The index among the metrics that are shown during a pass, from 0.
     pub place: u8,
     /// The name of its Prometheus metric family, in seconds: `time_to_first_token_seconds`.
     pub family: &'static str,
-    /// What the family counts, in a sentence.
+    /// The description of the family, in one sentence.
     pub help: &'static str,
     /// The upper bounds of the family's histogram buckets, in seconds.
     pub bounds_s: &'static [f64],
-    /// The statistics that views show. A metric with several of them has its distribution drawn too.
+    /// The statistics that the live page shows. The distribution of a metric with several of them is drawn
+    /// too.
     pub watched: &'static [Statistic],
 }
 
 /// Whether objectives may name a metric.
 #[derive(Clone, Copy, Debug)]
 pub enum JudgedOn {
-    /// They may not.
+    /// Objectives may not name the metric.
     No,
-    /// On the figures of a pass only.
+    /// Objectives on the figures of a pass may name the metric.
     OnPasses,
-    /// On the figures of a pass, and on each request.
+    /// Objectives on the figures of a pass and objectives on each request may name the metric.
     OnRequests(OnRequests),
 }
 
 /// How a request is judged by a metric.
 #[derive(Clone, Copy, Debug)]
 pub struct OnRequests {
-    /// The value of a completed request; a request without one does not meet an upper limit.
+    /// The value of a completed request. A request without a value does not meet an upper limit.
     pub value: fn(&Timeline<'_>) -> Option<f64>,
-    /// The least possible value of a request in flight; 0 if nothing is known of it.
+    /// A lower bound of the value of a request in flight; 0 if nothing is known about the value.
     pub at_least: fn(&Pending) -> f64,
-    /// Whether it can only be judged on a stream.
+    /// Whether the value exists only for streams.
     pub needs_stream: bool,
 }
 
-/// A request in flight at an instant, in the best case: as if its end, and its first token if there was
-/// none, came at this instant.
+/// A request in flight at an instant, in the best case: as if the request ended at this instant. If no token
+/// has arrived, the first token counts as arriving at this instant too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending {
-    /// When it was due.
+    /// When the request was due.
     pub due: Nanos,
-    /// When it was sent; absent if it was not.
+    /// When the request was sent; absent if it was not.
     pub sent: Option<Nanos>,
-    /// When its first token came; if there was none, the instant itself.
+    /// When the first token arrived; if there was none, the instant [`Pending::at`].
     pub first: Nanos,
-    /// The instant.
+    /// The instant at which the request is in flight.
     pub at: Nanos,
 }
 
-/// Which direction is better.
+/// Whether smaller or larger values are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -263,16 +265,16 @@ impl fmt::Display for Unit {
 /// How a metric is computed.
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
-    /// One value per request, or none.
+    /// One value per request; `None` if the request has no value.
     Request(fn(&Timeline<'_>) -> Option<f64>),
-    /// Several values per request, each with the number of tokens or events it stands for.
+    /// Several values per request, each with the number of tokens or events that it represents.
     Pooled(fn(&Timeline<'_>, &mut Vec<Weighted>)),
-    /// One value per pass, or none.
+    /// One value per pass; `None` if the pass has no value.
     Pass(fn(&Window) -> Option<f64>),
 }
 
 impl Value {
-    /// The value of a request; absent if requests have several values or none.
+    /// The value of a request; absent if the metric has several values per request, or one per pass.
     pub fn of_request(&self, timeline: &Timeline<'_>) -> Option<f64> {
         match self {
             Self::Request(of) => of(timeline),
@@ -280,7 +282,7 @@ impl Value {
         }
     }
 
-    /// Appends the values of a request, each with the number of tokens or events it stands for.
+    /// Appends the values of a request, each with the number of tokens or events that it represents.
     pub fn append(&self, timeline: &Timeline<'_>, values: &mut Vec<Weighted>) {
         match self {
             Self::Request(of) => {

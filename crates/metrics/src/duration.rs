@@ -1,8 +1,8 @@
-//! Duration of a pass: the window of its rates. Never the planned time.
+//! Duration of a pass: the time by which its rates are divided. This is never the planned time.
 
 use super::{CoveredRequests, Definition, Unit, Value, Window};
 
-/// Duration.
+/// The time from the first send of a pass to the last end.
 pub static DEFINITION: Definition = Definition {
     name: "duration",
     formula: "last end - first send_start",
@@ -17,7 +17,7 @@ pub static DEFINITION: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Seconds from the first send to the last end.
+/// Seconds from the first send to the last end; absent if no time passed.
 pub fn duration_s(window: &Window) -> Option<f64> {
     let (first, last) = window.in_flight.first_send().zip(window.in_flight.last_end())?;
     Some(last.seconds_after(first)).filter(|&seconds| seconds > 0.0)

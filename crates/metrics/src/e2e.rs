@@ -7,7 +7,7 @@ use super::{
     Timeline, Value, Widths,
 };
 
-/// E2E from the send: the published tables call it latency.
+/// E2E from the send. The published tables call this metric latency.
 pub static FROM_SENT: Definition = Definition {
     name: "e2e",
     formula: "last token event - send_start; without streaming: ended - send_start",
@@ -36,7 +36,7 @@ pub static FROM_SENT: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// E2E from the due time.
+/// E2E from the due time, including the client's own delays.
 pub static FROM_DUE: Definition = Definition {
     name: "e2e_from_due",
     formula: "last token event - due; without streaming: ended - due",
@@ -56,12 +56,12 @@ pub static FROM_DUE: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Milliseconds from the send to the last token.
+/// Milliseconds from the send to the last token; without streaming, to the end of the body.
 pub fn from_sent(timeline: &Timeline<'_>) -> Option<f64> {
     e2e_ms(timeline, Origin::Sent)
 }
 
-/// Milliseconds from the due time to the last token.
+/// Milliseconds from the due time to the last token; without streaming, to the end of the body.
 pub fn from_due(timeline: &Timeline<'_>) -> Option<f64> {
     e2e_ms(timeline, Origin::Due)
 }

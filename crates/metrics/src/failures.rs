@@ -1,8 +1,8 @@
-//! Failures: the share of planned requests that did not complete. Never a request in flight.
+//! Failures: the share of planned requests that did not complete.
 
 use super::{CoveredRequests, Definition, JudgedOn, Unit, Value, Window};
 
-/// Failures.
+/// The share of planned requests that did not complete.
 pub static DEFINITION: Definition = Definition {
     name: "failures",
     formula: "100 x (planned requests - completed requests) / planned requests",
@@ -15,7 +15,7 @@ pub static DEFINITION: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// The share of planned requests that did not complete, in percent.
+/// The share of planned requests that did not complete, in percent; absent if no request was planned.
 pub fn failures_pct(window: &Window) -> Option<f64> {
     let failed = window.planned.saturating_sub(window.completed) as f64;
     (window.planned > 0).then(|| 100.0 * failed / window.planned as f64)

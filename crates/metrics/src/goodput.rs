@@ -1,8 +1,8 @@
-//! Goodput: requests that met every objective on requests. Never an objective on percentiles.
+//! Goodput: requests that met every objective on requests. Objectives on percentiles do not count here.
 
 use super::{Definition, Direction, Unit, Value, Window, duration};
 
-/// Goodput.
+/// Goodput: requests per second that met every objective on requests.
 pub static DEFINITION: Definition = Definition {
     name: "goodput",
     formula: "completed requests that met every objective on requests / duration",
@@ -15,7 +15,7 @@ pub static DEFINITION: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Attainment.
+/// Attainment: the share of planned requests that met every objective on requests.
 pub static ATTAINMENT: Definition = Definition {
     name: "slo_attainment",
     formula: "completed requests that met every objective on requests / planned requests",
@@ -26,12 +26,13 @@ pub static ATTAINMENT: Definition = Definition {
     ..DEFINITION
 };
 
-/// Requests per second that met every objective.
+/// Requests per second that met every objective; absent if there are no objectives on requests.
 pub fn requests_per_s(window: &Window) -> Option<f64> {
     Some(window.met? as f64 / duration::duration_s(window)?)
 }
 
-/// The share of planned requests that met every objective.
+/// The share of planned requests, 0 to 1, that met every objective; absent if there are no objectives on
+/// requests.
 pub fn attainment(window: &Window) -> Option<f64> {
     let met = window.met?;
     (window.planned > 0).then(|| met as f64 / window.planned as f64)

@@ -1,39 +1,40 @@
-//! A grid of time whose bins double their width when the span of time needs it, so that memory does not
-//! grow with the span. The caller decides what a bin contains.
+//! Bins of equal width over a span of time. If the span needs too many bins, the width doubles, so that
+//! memory does not grow with the span. The caller defines the content of a bin.
 
 use std::collections::VecDeque;
 use std::ops::AddAssign;
 
 use inferometer_model::time::Nanos;
 
-/// Bins of equal width over a span of time; each ends at a whole multiple of the width.
+/// Bins of equal width over a span of time. Each bin ends at a whole multiple of the width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Grid<T> {
     most_bins: u64,
     pub width_ns: u64,
-    /// The position of the first bin on the time axis, in widths.
+    /// The index of the first bin: the start of the bin divided by the width.
     pub first: u64,
     pub bins: VecDeque<T>,
 }
 
 impl<T: Copy + Default + AddAssign> Grid<T> {
-    /// No bins yet. They begin with the width `finest_ns`, and there are never more than `most_bins`.
+    /// A grid without bins. Bins are `finest_ns` nanoseconds wide at first, and there are never more than
+    /// `most_bins`.
     pub fn new(finest_ns: u64, most_bins: u64) -> Self {
         Self { most_bins, width_ns: finest_ns, first: 0, bins: VecDeque::new() }
     }
 
-    /// The bin whose span ends at or after an instant and begins before it.
+    /// The index of the bin that begins before an instant and ends at or after it.
     pub fn bin_of(&self, at: Nanos) -> u64 {
         at.0.saturating_sub(1) / self.width_ns
     }
 
-    /// Adds to the bin of an instant; the grid must reach the instant.
+    /// Adds a value to the bin of an instant. The grid must already cover the instant ([`Grid::reach`]).
     pub fn add(&mut self, at: Nanos, what: T) {
         let bin = self.bin_of(at) - self.first;
         self.bins[bin as usize] += what;
     }
 
-    /// Extends the grid to a span of time.
+    /// Extends the grid so that it covers a span of time.
     pub fn reach(&mut self, from: Nanos, until: Nanos) {
         loop {
             let (mut low, mut high) = (self.bin_of(from), self.bin_of(until));
@@ -56,7 +57,7 @@ impl<T: Copy + Default + AddAssign> Grid<T> {
         }
     }
 
-    /// Joins bins in pairs. A pair begins at an even position, so the result is the same as with bins of
+    /// Joins bins in pairs. A pair begins at an even index, so the result is the same as if the bins had had
     /// double width from the start.
     fn double(&mut self) {
         if self.first % 2 == 1 {

@@ -1,10 +1,10 @@
-//! ICL: inter-chunk latency, the gaps between token events as they arrived. Never divided by tokens.
+//! ICL: inter-chunk latency, the gaps between token events as they arrived. Gaps are not divided by tokens.
 
 use inferometer_stats::Weighted;
 
 use super::{Definition, Timeline, Value};
 
-/// ICL.
+/// ICL: one value for each gap between token events.
 pub static DEFINITION: Definition = Definition {
     name: "icl",
     formula: "each gap between token events",

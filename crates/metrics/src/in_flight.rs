@@ -1,6 +1,6 @@
-//! Requests in flight over time, from each request's first sent byte to its end. They are exact up to a
-//! number of stored requests; beyond that, a grid of time counts them, so that memory does not grow with
-//! a run.
+//! Requests in flight over time, from each request's first sent byte to its end. The numbers are exact up to
+//! a limit of stored requests. With more requests, bins of time count sends and ends, so that memory does not
+//! grow with a run.
 
 use std::ops::AddAssign;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::grid::Grid;
 use inferometer_model::time::Nanos;
 
-/// From the first byte sent to the end of the exchange.
+/// The time in which a request was in flight: from its first sent byte to the end of the exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// When the first byte was sent.
@@ -17,28 +17,29 @@ pub struct Span {
     pub ended: Nanos,
 }
 
-/// The most requests that are stored one by one: 16 MiB.
+/// The most requests whose spans are stored. They need 16 MiB.
 pub const SPANS_KEPT: usize = 1 << 20;
-/// The finest resolution of the grid, one microsecond, and the most bins: in one hour a bin has 14 ms.
+/// The smallest width of a bin, one microsecond, and the most bins: in a pass of one hour, a bin is 16 ms
+/// wide.
 const FINEST_NS: u64 = 1_000;
 const MOST_BINS: u64 = 1 << 18;
 
-/// Requests in flight from each instant on, until the next one.
+/// Pairs of an instant and the number of requests in flight from this instant to that of the next pair.
 pub type Steps = Vec<(Nanos, u64)>;
 
-/// The requests of a pass over time.
+/// The requests in flight during a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InFlight {
     kept: usize,
     spans: Vec<Span>,
     beyond: Option<Grid<Changes>>,
-    /// First send, last send, and last end.
+    /// The first send, the last send, and the last end; `None` without requests.
     edges: Option<(Nanos, Nanos, Nanos)>,
-    /// The sum of the times of all requests.
+    /// The sum of the lengths of all spans.
     total: Duration,
 }
 
-/// The changes within a bin. Ends count before sends, as if at one instant.
+/// The sends and ends within a bin. All of them count as if they occurred at the end of the bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Changes {
     sent: u32,
@@ -59,12 +60,12 @@ impl Default for InFlight {
 }
 
 impl InFlight {
-    /// No request yet; up to `kept` of them are stored one by one.
+    /// A value without requests. Up to `kept` spans are stored; more requests are counted in bins.
     pub fn keeping(kept: usize) -> Self {
         Self { kept, spans: Vec::new(), beyond: None, edges: None, total: Duration::ZERO }
     }
 
-    /// Adds a request, in any order.
+    /// Adds a request. Requests may be added in any order.
     pub fn add(&mut self, span: Span) {
         let Span { send_start, ended, .. } = span;
         let (first, last, end) = self.edges.unwrap_or((send_start, send_start, ended));
@@ -97,12 +98,12 @@ impl InFlight {
         self.edges.map(|(.., end)| end)
     }
 
-    /// The sum of the times of all requests, in seconds.
+    /// The sum of the times in flight of all requests, in seconds.
     pub fn total_s(&self) -> f64 {
         self.total.as_secs_f64()
     }
 
-    /// Requests in flight over time, by a sweep line.
+    /// The number of requests in flight over time, in the order of time.
     pub fn steps(&self) -> Steps {
         match &self.beyond {
             None => {
@@ -126,13 +127,13 @@ fn mark(grid: &mut Grid<Changes>, span: Span) {
     grid.add(span.ended, Changes { sent: 0, ended: 1 });
 }
 
-/// The end of each bin, and what changed in it.
+/// The end of each bin, and the sends and ends within the bin.
 fn edges(grid: &Grid<Changes>) -> impl Iterator<Item = (Nanos, Changes)> {
     let end = |at: usize| Nanos((grid.first + at as u64 + 1) * grid.width_ns);
     grid.bins.iter().enumerate().map(move |(at, &changes)| (end(at), changes))
 }
 
-/// Adds changes up; those at the same instant are one step.
+/// Adds up the changes. Changes at the same instant become one step.
 fn swept(changes: impl Iterator<Item = (Nanos, i64)>) -> Steps {
     let mut steps: Steps = Vec::new();
     let mut count = 0_i64;
@@ -163,7 +164,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_an_hour_in_a_closed_loop_keeps_its_level() {
-        // 8 places, each with one request of 100 ms after another.
+        // Eight slots. In each slot, one request of 100 ms follows the other.
         let mut in_flight = InFlight::keeping(1_000);
         for round in 0..36_000_u64 {
             for place in 0..8 {

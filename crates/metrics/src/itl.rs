@@ -1,12 +1,12 @@
-//! ITL: inter-token latency, correct for bundled chunks and speculative decoding. Never a gap between
-//! chunks.
+//! ITL: inter-token latency. The gap before an event is divided by the tokens of the event, so that bundled
+//! chunks and speculative decoding are counted correctly.
 
 use inferometer_stats::Weighted;
 use inferometer_stats::buckets::FURTHER_TOKEN_S;
 
 use super::{Definition, ErrorBound, JudgedOn, Live, Slack, Statistic, Timeline, Value, Widths};
 
-/// ITL.
+/// ITL: the gap before each token after the first token event.
 pub static DEFINITION: Definition = Definition {
     name: "itl",
     formula: "each gap between token events / tokens of the later one, once per such token",
@@ -31,8 +31,8 @@ pub static DEFINITION: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Appends each gap in milliseconds per token, weighted by the tokens that it is spread over. The sum of
-/// value x weight is the time from the first token event to the last event with tokens.
+/// Appends each gap in milliseconds per token, weighted by the number of tokens over which the gap is spread.
+/// The sum of value x weight is the time from the first token event to the last event with tokens.
 pub fn itl_ms(timeline: &Timeline<'_>, gaps: &mut Vec<Weighted>) {
     let Some((first, later)) = timeline.events.split_first() else { return };
     let mut previous = first.arrival;
@@ -43,7 +43,8 @@ pub fn itl_ms(timeline: &Timeline<'_>, gaps: &mut Vec<Weighted>) {
     }
 }
 
-/// A gap is smaller if its later event was earlier, and larger if its earlier event was.
+/// If the later event arrived before its stamp, the true gap is smaller. If the earlier event did, it is
+/// larger.
 fn slack(timeline: &Timeline<'_>, widths: &Widths, slacks: &mut Vec<Slack>) {
     let Some((&first, later)) = widths.events.split_first() else { return };
     let mut before = first;

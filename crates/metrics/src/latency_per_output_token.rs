@@ -1,8 +1,8 @@
-//! Latency per output token, as the published tables print it. Never corrected for the prompt.
+//! Latency per output token, as the published tables print it. The time of the prompt is included.
 
 use super::{Definition, ErrorBound, Exported, Origin, Slack, Timeline, Unit, Value, Widths, e2e};
 
-/// Latency per output token.
+/// Latency per output token: E2E divided by the output tokens.
 pub static DEFINITION: Definition = Definition {
     name: "latency_per_output_token",
     formula: "E2E / output tokens",
@@ -18,13 +18,13 @@ pub static DEFINITION: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Milliseconds of E2E per output token.
+/// Milliseconds of E2E per output token; absent if there are no output tokens.
 pub fn latency_ms_per_output_token(timeline: &Timeline<'_>) -> Option<f64> {
     let latency_ms = e2e::from_sent(timeline)?;
     tokens(timeline).map(|tokens| latency_ms / tokens)
 }
 
-/// Output tokens, if there are any.
+/// The number of output tokens; `None` if there are none.
 fn tokens(timeline: &Timeline<'_>) -> Option<f64> {
     (timeline.output_tokens > 0).then(|| f64::from(timeline.output_tokens))
 }

@@ -2,7 +2,7 @@
 
 use super::{Definition, ErrorBound, Exported, Origin, Slack, Timeline, Unit, Value, Widths, e2e};
 
-/// Latency per token.
+/// Latency per token: E2E divided by the tokens of prompt and output.
 pub static DEFINITION: Definition = Definition {
     name: "latency_per_token",
     formula: "E2E / (input tokens + output tokens)",
@@ -19,13 +19,13 @@ pub static DEFINITION: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Milliseconds of E2E per token of prompt and output.
+/// Milliseconds of E2E per token of prompt and output; absent if the prompt tokens are unknown.
 pub fn latency_ms_per_token(timeline: &Timeline<'_>) -> Option<f64> {
     let latency_ms = e2e::from_sent(timeline)?;
     tokens(timeline).map(|tokens| latency_ms / tokens)
 }
 
-/// Tokens of prompt and output, if there are any.
+/// The number of tokens of prompt and output; `None` if it is unknown or 0.
 fn tokens(timeline: &Timeline<'_>) -> Option<f64> {
     let input_tokens = timeline.record.input_tokens()?;
     let tokens = f64::from(input_tokens) + f64::from(timeline.output_tokens);

@@ -1,11 +1,11 @@
 //! The meaning of every figure: one file per metric, with its definition as data next to its formula.
 //!
 //! A metric is a pure function of recorded instants and token counts. Words such as "ITL" mean different
-//! things in different tools, so a name needs a definition: `inferometer list metrics` prints the
+//! things in different tools, so each name has a definition. `inferometer list metrics` prints the
 //! definitions, and they are stored with the figures. To add a metric, write its file and name its
 //! definitions in [`registry`].
 //!
-//! Never here: a clock, a histogram, a decision about what is good.
+//! This crate reads no clock.
 
 mod arrival_widths;
 mod bundles;

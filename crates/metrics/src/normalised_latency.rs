@@ -2,7 +2,7 @@
 
 use super::{Definition, Value, latency_per_output_token};
 
-/// Normalised latency.
+/// Normalised latency: E2E divided by the output tokens.
 pub static DEFINITION: Definition = Definition {
     name: "normalised_latency",
     notes: "The same value as latency per output token, under the name used in papers.",

@@ -6,8 +6,10 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// The first byte handed to the kernel: this shows what the server did with the request.
+    /// When the first byte was given to the kernel. The latency then shows what the server did with the
+    /// request.
     Sent,
-    /// When the plan wanted it to start: this shows what a user who arrived on schedule experienced.
+    /// When the request was due according to the plan. The latency then shows what a user experienced who
+    /// arrived on schedule.
     Due,
 }

@@ -1,8 +1,8 @@
-//! Per-user speed: the tokens per second that one user sees. Never a server's total.
+//! Per-user speed: the tokens per second that one user receives, not the server's total.
 
 use super::{Definition, Direction, Origin, Timeline, Unit, Value, e2e};
 
-/// Per-user speed.
+/// Per-user speed: output tokens divided by E2E.
 pub static DEFINITION: Definition = Definition {
     name: "per_user_speed",
     formula: "output tokens / E2E",
@@ -16,7 +16,7 @@ pub static DEFINITION: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Output tokens per second of E2E.
+/// Output tokens per second of E2E; absent if the output tokens were not counted.
 pub fn tokens_per_s(timeline: &Timeline<'_>) -> Option<f64> {
     let seconds = e2e::from_sent(timeline)? * 1e-3;
     (seconds > 0.0 && timeline.tokens_from.is_some())

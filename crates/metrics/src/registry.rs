@@ -1,9 +1,9 @@
 //! Every metric, in one list. A new metric needs its file, its `mod` line in `lib.rs`, and a line here.
-//! Schemas and the store have keys of their own: ARCHITECTURE.md, "The key of a metric".
+//! Schemas and the store also need its key: see ARCHITECTURE.md, "The key of a metric".
 //!
-//! The [`Definition`] of a metric says what it is used for: whether its distribution is in results,
-//! whether objectives may name it, where it is shown. Folding, objectives, goodput, searches,
-//! comparisons, results, tables, charts, exports, live views and lists use this list.
+//! The [`Definition`] of a metric determines its use: whether its distribution is in results, whether
+//! objectives may name it, and where it is shown. The code for results, objectives, goodput, searches,
+//! comparisons, tables, charts, exports and live views iterates over this list.
 
 use crate::definition::{Definition, Exported, JudgedOn, Live, OnRequests};
 use crate::statistic::Statistic;
@@ -57,7 +57,7 @@ pub fn judged() -> impl Iterator<Item = &'static Definition> {
     DEFINITIONS.iter().copied().filter(|metric| !matches!(metric.judged, JudgedOn::No))
 }
 
-/// The metrics that objectives on single requests may name, each with how a request is judged.
+/// The metrics that objectives on single requests may name, each with the functions that judge a request.
 pub fn judged_on_requests() -> impl Iterator<Item = (&'static Definition, &'static OnRequests)> {
     DEFINITIONS.iter().filter_map(|metric| match &metric.judged {
         JudgedOn::OnRequests(how) => Some((*metric, how)),
@@ -89,7 +89,7 @@ pub fn exported() -> Vec<(&'static Definition, &'static Exported)> {
     columns
 }
 
-/// The metrics that are shown during a pass, in their order.
+/// The metrics that are shown during a pass, in the order of [`Live::place`].
 pub fn live() -> Vec<(&'static Definition, &'static Live)> {
     let shown = DEFINITIONS.iter().filter_map(|metric| Some((*metric, metric.live.as_ref()?)));
     let mut shown: Vec<_> = shown.collect();

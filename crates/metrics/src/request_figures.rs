@@ -1,4 +1,4 @@
-//! The figures of one request, by which objectives are judged. Never a statistic over requests.
+//! The figures of one request, by which objectives are judged. No statistic over requests is here.
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::time::Nanos;
@@ -9,43 +9,43 @@ use crate::registry;
 use crate::slo::JudgedMetric;
 use crate::timeline::Timeline;
 
-/// The most metrics that a request is judged by.
+/// The largest possible number of metrics by which a request is judged.
 pub const MOST_JUDGED: usize = 12;
 
-/// How far a request came in a trial.
+/// Whether a request ended within its trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
-    /// To its end, whatever its outcome.
+    /// The request ended, with any outcome.
     #[default]
     Ended,
-    /// It was in flight when the trial was cut off.
+    /// The request was in flight when the trial was cut off.
     CutOff,
-    /// It was not due yet when the trial was cut off.
+    /// The request was not due yet when the trial was cut off.
     NeverSent,
 }
 
-/// What a search needs to know of one request.
+/// The data of one request that a search needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RequestFigures {
-    /// Its index in the order of starts.
+    /// The index of the request in the order of starts.
     pub index: u32,
-    /// How far it came.
+    /// Whether the request ended within its trial.
     pub fate: Fate,
-    /// When it was due.
+    /// When the request was due.
     pub due: Nanos,
-    /// When it ended, whatever its outcome; absent if it was never sent.
+    /// When the request ended, with any outcome; absent if it was never sent.
     pub ended: Option<Nanos>,
-    /// Whether it completed.
+    /// Whether the request completed.
     pub complete: bool,
-    /// When it was sent; absent if it was not.
+    /// When the request was sent; absent if it was not.
     pub sent: Option<Nanos>,
-    /// When its first visible output came.
+    /// When the first visible output arrived; absent if none did.
     pub first: Option<Nanos>,
-    /// Whether times between its tokens are known.
+    /// Whether the times between the request's tokens are known.
     pub gaps: Gaps,
-    /// Its output tokens; 0 if unknown.
+    /// The number of output tokens; 0 if unknown.
     pub output_tokens: u32,
-    /// The values by which it is judged, in the order of [`registry::judged_on_requests`].
+    /// The values by which the request is judged, in the order of [`registry::judged_on_requests`].
     pub values: [Option<f64>; MOST_JUDGED],
 }
 
@@ -76,8 +76,9 @@ impl RequestFigures {
         }
     }
 
-    /// The figures of a request in flight at an instant, in the best case: as if its end, and its first
-    /// token if there was none, came at this instant. Gaps between tokens may still become short.
+    /// The figures of a request in flight at the instant `at`, in the best case: as if the request ended at
+    /// `at`. If no token has arrived, the first token counts as arriving at `at` too. Its gaps between tokens
+    /// count as short.
     pub fn in_flight(
         index: u32,
         due: Nanos,
@@ -105,7 +106,7 @@ impl RequestFigures {
     /// The same figures with another value of a metric.
     ///
     /// # Panics
-    /// If requests are not judged by the metric.
+    /// If the metric is not among those by which requests are judged.
     #[must_use]
     pub fn with(mut self, metric: &Definition, value: Option<f64>) -> Self {
         let at = registry::judged_on_requests().position(|(known, _)| known.name == metric.name);
@@ -113,24 +114,24 @@ impl RequestFigures {
         self
     }
 
-    /// Its value of a metric; absent if it has none, or if requests have none.
+    /// The request's value of a metric; absent if it has none, or if requests are not judged by the metric.
     pub fn value(&self, metric: JudgedMetric) -> Option<f64> {
         self.value_of(metric.definition())
     }
 
-    /// Its value of a metric, by the metric's definition.
+    /// The same value as [`RequestFigures::value`], found by the metric's definition.
     pub fn value_of(&self, metric: &Definition) -> Option<f64> {
         let mut judged = registry::judged_on_requests();
         self.values[judged.position(|(known, _)| known.name == metric.name)?]
     }
 
-    /// The same request at an instant before its end, in the best case.
+    /// The figures of this request at an instant before its end, in the best case.
     pub fn cut_off(&self, at: Nanos) -> Self {
         let sent = self.sent.filter(|sent| *sent <= at);
         Self::in_flight(self.index, self.due, sent, self.first, at)
     }
 
-    /// What is known of it if its trial is cut off at an instant.
+    /// The figures of this request if its trial is cut off at an instant.
     pub fn as_of(&self, at: Nanos) -> Self {
         if self.due > at {
             Self { ended: None, fate: Fate::NeverSent, ..*self }
@@ -141,7 +142,7 @@ impl RequestFigures {
         }
     }
 
-    /// Whether it had ended by an instant.
+    /// Whether the request had ended by an instant. A request that was never sent counts as ended.
     pub fn has_ended(&self, at: Nanos) -> bool {
         self.ended.is_none_or(|ended| ended <= at)
     }

@@ -1,6 +1,6 @@
-//! Goodput: objectives judged on each request, `ttft<500ms,tpot<50ms`.
+//! Objectives on each request, as goodput uses them: `ttft<500ms,tpot<50ms`.
 //!
-//! Never here: a statistic. An objective on percentiles of the run is [`crate::slo`].
+//! Objectives on statistics of a pass are in [`crate::slo`].
 
 use serde::{Deserialize, Serialize};
 
@@ -8,31 +8,31 @@ use crate::slo::{Comparison, JudgedMetric, LimitUnit, limit_of, split};
 use crate::{Timeline, registry};
 use inferometer_model::suggest::did_you_mean;
 
-/// An objective that each request meets or not.
+/// An objective that a request meets or misses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestObjective {
-    /// The text as it was written.
+    /// The objective as the user wrote it.
     pub text: String,
     /// The metric, which has one value per request.
     pub metric: JudgedMetric,
-    /// Which side of the limit meets it.
+    /// Whether values below or above the limit meet the objective.
     pub comparison: Comparison,
     /// The limit in milliseconds.
     pub limit: f64,
-    /// The unit in which it was written.
+    /// The unit in which the user wrote the limit.
     pub unit: LimitUnit,
 }
 
 /// Why a text is not a list of objectives on requests.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GoodputError {
-    /// There is nothing between two commas, or nothing at all.
+    /// The text between two commas is empty, or the whole text is.
     #[error("an objective is empty; write it like `ttft<500ms,tpot<50ms`")]
     Empty,
-    /// No `<`, `<=`, `>` or `>=`.
+    /// The objective has no `<`, `<=`, `>` or `>=`.
     #[error("`{0}` has no comparison; write it like `ttft<500ms`")]
     NoComparison(String),
-    /// No metric of this name has one value per request.
+    /// There is no metric of this name with one value per request.
     #[error("`{text}`: no request has a value `{name}`{}; each has {}{}",
         did_you_mean(name, names()),
         names().collect::<Vec<_>>().join(", "),
@@ -40,7 +40,7 @@ pub enum GoodputError {
     UnknownMetric {
         /// The objective.
         text: String,
-        /// The name as it was written.
+        /// The name as the user wrote it.
         name: String,
     },
     /// The limit is not a time.
@@ -48,15 +48,15 @@ pub enum GoodputError {
     BadLimit(String),
 }
 
-/// The metrics that have one value per request.
+/// The names of the metrics that have one value per request.
 fn names() -> impl Iterator<Item = &'static str> {
     registry::judged_on_requests().map(|(metric, _)| metric.name)
 }
 
-/// Reads objectives on requests, separated by commas.
+/// Parses objectives on requests, separated by commas.
 ///
 /// # Errors
-/// One error for each objective that cannot be read.
+/// One error for each objective that cannot be parsed.
 pub fn parse(text: &str) -> Result<Vec<RequestObjective>, Vec<GoodputError>> {
     let (mut objectives, mut errors) = (Vec::new(), Vec::new());
     for part in text.split(',') {
@@ -84,16 +84,16 @@ fn objective(text: &str) -> Result<RequestObjective, GoodputError> {
 }
 
 impl RequestObjective {
-    /// Whether a request met it. A request that did not complete meets nothing. A complete stream whose
-    /// tokens all came in the first event has no time between tokens that could be too long. Any other
-    /// absent value does not meet the limit.
+    /// Whether a request met the objective. A request that did not complete meets no objective. If all tokens
+    /// of a complete stream came in the first event, its TPOT counts as 0. A request without a value of the
+    /// metric does not meet the objective.
     pub fn is_met(&self, timeline: &Timeline<'_>) -> bool {
         let value = self.metric.on_requests().and_then(|how| (how.value)(timeline));
         timeline.record.outcome.is_complete()
             && value.is_some_and(|value| self.comparison.holds(value, self.limit))
     }
 
-    /// Whether it can only be judged on a stream.
+    /// Whether the objective can only be judged on a stream.
     pub fn needs_stream(&self) -> bool {
         self.metric.on_requests().is_some_and(|how| how.needs_stream)
     }

@@ -1,4 +1,4 @@
-//! Send delay: the client's own part of a latency. Never the server's.
+//! Send delay: the client's own part of a latency, without the server's part.
 
 use inferometer_stats::buckets::INSTRUMENT_S;
 
@@ -6,7 +6,7 @@ use super::{
     CoveredRequests, Definition, Exported, JudgedOn, Live, OnRequests, Origin, Timeline, Value,
 };
 
-/// Send delay.
+/// Send delay: how late a request was sent.
 pub static DEFINITION: Definition = Definition {
     name: "send_delay",
     formula: "send_start - due",
@@ -37,7 +37,7 @@ pub static DEFINITION: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Milliseconds from the due time to the send.
+/// Milliseconds from the due time to the send; absent if the request was not sent.
 pub fn send_delay_ms(timeline: &Timeline<'_>) -> Option<f64> {
     Some(timeline.record.send_start?.ms_after(timeline.record.due))
 }

@@ -1,6 +1,6 @@
 //! Objectives on the figures of a pass: `ttft_p99<500ms,failures<1%`.
 //!
-//! Never here: objectives on single requests (goodput is another metric).
+//! Objectives on single requests, for goodput, are in [`crate::request_objective`].
 
 use std::borrow::Cow;
 
@@ -19,55 +19,55 @@ pub use parse::{limit_of, quantity, split};
 /// One objective: a statistic of a metric that must stay below or above a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Objective {
-    /// The text as it was written.
+    /// The objective as the user wrote it.
     pub text: String,
     /// The metric that is judged.
     pub metric: JudgedMetric,
-    /// Its statistic; only metrics with one value per request have one.
+    /// The statistic of the metric; absent if the metric has one value per pass.
     pub statistic: Option<Statistic>,
-    /// Which side of the limit meets it.
+    /// Whether values below or above the limit meet the objective.
     pub comparison: Comparison,
     /// The limit in the metric's unit: milliseconds, a percentage, or 1/s.
     pub limit: f64,
-    /// The unit in which it was written, and in which its result is stated.
+    /// The unit in which the user wrote the limit, and in which the result is shown.
     pub unit: LimitUnit,
 }
 
-/// A metric that objectives may name. It serialises as its name.
+/// A metric that objectives may name. It is serialized as its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JudgedMetric(&'static Definition);
 
 impl JudgedMetric {
-    /// The metric of this name, if objectives may name it.
+    /// The metric of this name; `None` if objectives may not name such a metric.
     pub fn of_name(name: &str) -> Option<Self> {
         registry::judged().find(|metric| metric.name == name).map(Self)
     }
 
-    /// A metric that objectives may name.
+    /// The metric of this definition.
     ///
     /// # Panics
-    /// If they may not.
+    /// If objectives may not name the metric.
     pub fn of(metric: &'static Definition) -> Self {
         assert!(!matches!(metric.judged, JudgedOn::No), "invariant: {} is judged", metric.name);
         Self(metric)
     }
 
-    /// The names of all these metrics, in the order of messages.
+    /// The names of all metrics that objectives may name, in the order of the registry.
     pub fn names() -> impl Iterator<Item = &'static str> {
         registry::judged().map(|metric| metric.name)
     }
 
-    /// The name in objectives.
+    /// The name of the metric in objectives.
     pub fn name(self) -> &'static str {
         self.0.name
     }
 
-    /// Its definition.
+    /// The definition of the metric.
     pub fn definition(self) -> &'static Definition {
         self.0
     }
 
-    /// How a request is judged by it; absent if requests have no value of their own.
+    /// How a single request is judged by the metric; absent if no objective on requests may name it.
     pub fn on_requests(self) -> Option<&'static OnRequests> {
         match &self.0.judged {
             JudgedOn::OnRequests(how) => Some(how),
@@ -75,12 +75,12 @@ impl JudgedMetric {
         }
     }
 
-    /// Whether it is a rate: requests or tokens per second.
+    /// Whether the metric is a rate: requests or tokens per second.
     pub fn is_throughput(self) -> bool {
         matches!(self.0.unit, Unit::RequestsPerSecond | Unit::TokensPerSecond)
     }
 
-    /// Whether it has one value per request or token, so that a statistic must be named.
+    /// Whether the metric has one value per request or token, so that an objective must name a statistic.
     pub fn is_distribution(self) -> bool {
         !matches!(self.0.value, Value::Pass(_))
     }
@@ -100,19 +100,19 @@ impl<'de> Deserialize<'de> for JudgedMetric {
     }
 }
 
-/// Which side of the limit meets it.
+/// Whether values below or above the limit meet the objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Comparison {
-    /// Below.
+    /// Values below the limit.
     #[serde(rename = "<")]
     Below,
-    /// Below or equal.
+    /// Values below the limit, and the limit itself.
     #[serde(rename = "<=")]
     AtMost,
-    /// Above.
+    /// Values above the limit.
     #[serde(rename = ">")]
     Above,
-    /// Above or equal.
+    /// Values above the limit, and the limit itself.
     #[serde(rename = ">=")]
     AtLeast,
 }
@@ -129,7 +129,7 @@ impl Comparison {
     }
 }
 
-/// The unit in which a limit was written.
+/// The unit in which the user wrote a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum LimitUnit {
     /// Microseconds.
@@ -141,7 +141,7 @@ pub enum LimitUnit {
     /// Seconds.
     #[serde(rename = "s")]
     Seconds,
-    /// Percent of the planned requests.
+    /// Percent, as in `failures<1%`.
     #[serde(rename = "%")]
     Percent,
     /// Requests or tokens per second.
@@ -150,7 +150,7 @@ pub enum LimitUnit {
 }
 
 impl LimitUnit {
-    /// Its text in objectives.
+    /// The name of the unit, such as `ms`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Microseconds => "us",
@@ -161,7 +161,7 @@ impl LimitUnit {
         }
     }
 
-    /// Its size in the metric's own unit.
+    /// The factor from this unit to the unit of the metric, such as 1e-3 from microseconds to milliseconds.
     pub fn in_metric_units(self) -> f64 {
         match self {
             Self::Microseconds => 1e-3,

@@ -1,5 +1,5 @@
-//! Histograms of the latencies of ended requests, with fixed bounds: a scraper reads them during a run.
-//! Never a figure of a report: those are exact, and come from the crate `analysis`.
+//! Histograms with fixed bounds of the latencies of ended requests, which a scraper reads during a run.
+//! Figures of reports do not come from here: they are exact, and the crate `analysis` computes them.
 
 use inferometer_stats::Weighted;
 use inferometer_stats::buckets::{Buckets, INSTRUMENT_S};
@@ -12,11 +12,11 @@ use crate::{Timeline, arrival_widths, registry};
 pub struct Spans {
     /// One histogram for each metric that is shown during a pass, in the registry's order.
     pub metrics: Vec<(&'static Definition, &'static Live, Buckets)>,
-    /// How late reads with a kernel stamp were made.
+    /// The delay from the kernel's stamp of a read until the program had the data, in seconds.
     pub receive_lateness: Buckets,
-    /// How much earlier than its stamp each token event may have arrived.
+    /// How much earlier than its stamp each token event may have arrived, in seconds.
     pub arrival_width: Buckets,
-    /// Values of one request; the memory is reused.
+    /// The values of one request. The memory is used again for the next request.
     values: Vec<Weighted>,
 }
 
@@ -54,7 +54,7 @@ impl Spans {
         }
     }
 
-    /// Adds all counts of another value.
+    /// Adds the counts of another set of requests.
     pub fn add_all(&mut self, other: &Self) {
         for ((_, _, mine), (_, _, theirs)) in self.metrics.iter_mut().zip(&other.metrics) {
             mine.add_all(theirs);

@@ -29,7 +29,7 @@ inferometer_model::names!(Statistic {
 });
 
 impl Statistic {
-    /// The share of values that are not above it; absent if it is not a percentile.
+    /// The share of values, 0 to 1, that are not above the statistic; absent if it is not a percentile.
     pub fn share(self) -> Option<f64> {
         match self {
             Self::P50 => Some(0.50),
@@ -41,7 +41,7 @@ impl Statistic {
         }
     }
 
-    /// The 95 % interval of the statistic; absent if the distribution has none.
+    /// The 95 % confidence interval of the statistic; absent if the distribution has none.
     pub fn interval(self, values: &Distribution) -> Option<[f64; 2]> {
         match self {
             Self::Mean => values.mean_ci,
@@ -52,7 +52,7 @@ impl Statistic {
         }
     }
 
-    /// The statistic of a distribution. Absent in results of a version that did not have it.
+    /// The value of the statistic. Absent in results of an older version that did not store it.
     pub fn of(self, values: &Distribution) -> Option<f64> {
         match self {
             Self::Mean => Some(values.mean),

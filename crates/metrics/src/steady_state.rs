@@ -1,33 +1,34 @@
-//! Steady state: the figures of the interval in which the load keeps its number of requests in flight.
-//! Counts tokens, not chunks. A request across an edge of the interval never counts whole. Never guesses
-//! if there is no plateau.
+//! Steady state: figures over the window in which the load keeps its number of requests in flight. Tokens are
+//! counted, not chunks, and a request across an edge of the window counts partly. Without a plateau there are
+//! no figures.
 
 use super::{Definition, Direction, Plateau, Unit, Value, Window};
 use inferometer_model::time::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// The part of a pass in which the load kept its number of requests in flight. The time before it is
-/// start-up, the time after it drain.
+/// The part of a pass in which the load kept its number of requests in flight. The time before this window is
+/// the start-up, the time after it the drain.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteadyState {
-    /// Requests in flight at the plateau.
+    /// The number of requests in flight at the plateau.
     pub plateau: u64,
-    /// Seconds from the first send of the pass to the plateau.
+    /// Seconds from the first send of the pass to the start of the window.
     pub startup_s: f64,
     /// The length of the window in seconds.
     pub duration_s: f64,
-    /// Seconds from the plateau to the last end of the pass.
+    /// Seconds from the end of the window to the last end of the pass.
     pub drain_s: f64,
     /// Requests per second: `output_tokens_per_s` divided by the mean output of the completed requests.
     pub requests_per_s: f64,
     /// Tokens of completed requests that arrived within the window, per second.
     pub output_tokens_per_s: f64,
-    /// Tokens of completed requests that arrived before the window, per second; absent if that time is
+    /// Tokens of completed requests that arrived before the window, per second. Absent if the start-up is
     /// shorter than [`SHORTEST_S`].
     pub startup_output_tokens_per_s: Option<f64>,
-    /// Tokens of completed requests that arrived after the window, per second; absent likewise.
+    /// Tokens of completed requests that arrived after the window, per second. Absent if the drain is shorter
+    /// than [`SHORTEST_S`].
     pub drain_output_tokens_per_s: Option<f64>,
-    /// Requests in flight, averaged over the window.
+    /// The number of requests in flight, averaged over the window.
     pub mean_concurrency: f64,
 }
 
@@ -63,11 +64,11 @@ pub static REQUESTS: Definition = Definition {
     ..OUTPUT_TOKENS
 };
 
-/// The share of the window for which the number in flight must be at the plateau.
+/// The smallest share of the window in which the number in flight must be at the plateau.
 const SHARE_AT_PLATEAU: f64 = 0.9;
 
-/// The shortest start-up and drain, in seconds, for which tokens per second are reported: shorter ones
-/// are meaningless.
+/// The shortest start-up and drain, in seconds, for which tokens per second are stated. The rate of a shorter
+/// time is meaningless.
 pub const SHORTEST_S: f64 = 0.005;
 
 fn output_tokens_per_s(window: &Window) -> Option<f64> {
@@ -78,7 +79,7 @@ fn requests_per_s(window: &Window) -> Option<f64> {
     Some(steady_state(window)?.requests_per_s)
 }
 
-/// The steady state of a pass.
+/// The steady state of a pass; `None` if the pass has no plateau, was not streamed, or has no counted output.
 pub fn steady_state(window: &Window) -> Option<SteadyState> {
     let steps = window.in_flight.steps();
     let (first, last) = (steps.first()?.0, steps.last()?.0);
@@ -133,7 +134,7 @@ fn is_at(kind: Plateau, in_flight: u64, plateau: u64) -> bool {
     }
 }
 
-/// The median over time of requests in flight, up to an instant.
+/// The median of the requests in flight up to an instant, weighted by time.
 fn median(steps: &[(Nanos, u64)], until: Nanos) -> Option<u64> {
     let mut held: Vec<(u64, u64)> = steps
         .windows(2)
@@ -170,7 +171,8 @@ mod tests {
         window
     }
 
-    /// A request every `gap_ms`, each with 10 tokens: the first token after 100 ms, then one each 100 ms.
+    /// Requests that start `gap_ms` apart, with 10 tokens each: the first token after 100 ms, then one every
+    /// 100 ms.
     fn arrivals(count: u32, gap_ms: f64) -> Vec<Record> {
         (0..count).map(|i| steady(f64::from(i) * gap_ms, 100.0, 100.0, 10)).collect()
     }
@@ -181,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_closed_loop_is_steady_from_the_first_full_instant_to_the_last() {
-        // Two places that start 500 ms apart; each has five requests of 1 s with 10 tokens.
+        // Two slots that start 500 ms apart. In each, five requests of 1 s with 10 tokens follow one another.
         let mut records = Vec::new();
         for place in [0.0, 500.0] {
             records.extend((0..5).map(|i| steady(place + 1e3 * f64::from(i), 100.0, 100.0, 10)));
@@ -197,9 +199,9 @@ mod tests {
 
     #[test]
     fn requests_that_all_end_just_after_the_window_count_by_their_tokens_within_it() {
-        // Two places. The second is slightly slower, so that the window ends with an end of the first
-        // place at 2 s. Within the window, only the first wave and one request of the second wave have
-        // completed.
+        // Two slots. The second one is slightly slower, so the window ends at 2 s, when the last request of
+        // the first slot ends. Only three requests have completed within the window: both of the first slot,
+        // and one of the second.
         let records = [
             steady(0.0, 100.0, 100.0, 10),
             steady(1_000.0, 100.0, 100.0, 10),
@@ -208,12 +210,13 @@ mod tests {
         ];
         let got = steady_state(&window(Plateau::Of(2), &records)).unwrap();
         assert_eq!((got.duration_s, got.drain_s), (2.0, 0.001));
-        // 3 of 4 requests completed within it: 1.5/s. By tokens: 20 of the first place, and 20 of the
-        // second without the part of its last token that arrived in the last millisecond; over 2 s, and
-        // 10 for each request.
+        // 3 of 4 requests completed within the window, which would be 1.5/s. Counted by tokens, the window
+        // has 20 tokens of the first slot, and 20 of the second slot minus the part of its last token that
+        // arrived in the last millisecond. The rate is these tokens divided by 2 s and by 10 tokens per
+        // request.
         near(got.requests_per_s, (20.0 + 20.0 - 0.01) / 2.0 / 10.0);
         near(got.output_tokens_per_s, 19.995);
-        // 1 ms of drain shows nothing about a rate.
+        // A drain of 1 ms is too short to state a rate.
         assert_eq!((got.startup_output_tokens_per_s, got.drain_output_tokens_per_s), (None, None));
     }
 
@@ -233,7 +236,7 @@ mod tests {
             let got = steady_state(&window).unwrap();
             let mean = window.output_tokens as f64 / f64::from(12 * places);
             near(got.requests_per_s * mean / got.output_tokens_per_s, 1.0);
-            // A place takes 40 ms for each request and 10 ms for each of its tokens.
+            // In a slot, each request takes 40 ms, and 10 ms for each of its tokens.
             let expected = f64::from(places) / (0.04 + 0.01 * mean);
             assert!((got.requests_per_s / expected - 1.0).abs() < 0.02, "{got:?} {expected}");
         }
@@ -250,18 +253,18 @@ mod tests {
             })
             .collect();
         let got = steady_state(&window(Plateau::Of(4), &bundled)).unwrap();
-        // One request every 250 ms, each 1 s long: 4 are in flight from 750 ms to 2 s; 4 x 10 tokens/s.
+        // Requests of 1 s start every 250 ms: 4 are in flight from 750 ms to 2 s. Expected: 4 x 10 tokens/s.
         assert_eq!((got.startup_s, got.duration_s, got.drain_s), (0.75, 1.25, 0.75));
         let single = steady_state(&window(Plateau::Of(4), &arrivals(8, 250.0))).unwrap();
         near(single.output_tokens_per_s, 40.0);
-        // The first bundle of a request has tokens whose times are unknown, so it counts at its arrival:
-        // over whole requests the result is the same.
+        // The times of the tokens in a request's first bundle are unknown, so all of them count at the
+        // arrival of the bundle. Over whole requests, the rate is still about the same.
         assert!((got.output_tokens_per_s - 40.0).abs() < 5.0, "{}", got.output_tokens_per_s);
     }
 
     #[test]
     fn an_open_loop_that_keeps_up_is_steady_around_its_median() {
-        // 20/s for 10 s, each 1 s long: 20 in flight from 0.95 s to the time of the last arrival.
+        // 20 requests/s for 10 s, of 1 s each: 20 are in flight from 0.95 s to the last arrival.
         let got = steady_state(&window(Plateau::Around, &arrivals(200, 50.0))).unwrap();
         assert_eq!((got.plateau, got.startup_s), (20, 0.95));
         near(got.duration_s, 9.05);
@@ -281,7 +284,7 @@ mod tests {
     #[test]
     fn a_closed_loop_that_never_fills_or_mostly_waits_has_no_plateau() {
         assert_eq!(steady_state(&window(Plateau::Of(3), &arrivals(2, 100.0))), None);
-        // 1 s at the plateau, then 1 s below it, again and again.
+        // One request of 1 s, then 1 s without a request, again and again.
         assert_eq!(steady_state(&window(Plateau::Of(1), &arrivals(5, 2_000.0))), None);
         assert_eq!(steady_state(&window(Plateau::None, &arrivals(5, 1_000.0))), None);
         assert_eq!(steady_state(&Window::default()), None);

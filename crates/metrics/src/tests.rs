@@ -1,4 +1,5 @@
-//! Every metric on streams that are small enough to compute by hand, and laws that hold for all streams.
+//! Tests every metric on streams that are small enough to compute by hand, and properties that all streams
+//! have.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +12,8 @@ use inferometer_model::record::EventKind::{
 };
 use inferometer_model::record::{EventKind, Record};
 
-/// A metric of one request, in whole nanoseconds or billionths, so that sums of binary fractions equal
-/// the decimal values in the tests.
+/// The value of a metric, in billionths of its unit. As a whole number, it equals the decimal value in a test
+/// in spite of binary rounding.
 fn billionths(value: Option<f64>) -> Option<i64> {
     value.map(|value| (value * 1e9).round() as i64)
 }
@@ -35,7 +36,8 @@ fn pooled(metric: &Definition, record: &Record) -> Vec<(f64, f64)> {
     samples.iter().map(|sample| (round(sample.value), round(sample.weight))).collect()
 }
 
-/// Due at 90 ms, sent at 100 ms: a role, four tokens 20 ms apart from 150 ms on, usage at 300 ms.
+/// A request that was due at 90 ms and sent at 100 ms. Its stream has a role, four tokens 20 ms apart from
+/// 150 ms on, and usage at 300 ms.
 fn chat() -> Record {
     let mut record = stream(
         100.0,
@@ -130,8 +132,8 @@ fn a_first_event_without_visible_text_is_not_the_first_token() {
 
 #[test]
 fn the_tokens_up_to_ttft_are_not_in_tpot() {
-    // The token at 10 ms does not complete a character: its text is only visible at 20 ms. So 2 of 4
-    // tokens are there.
+    // The token at 10 ms does not complete a character, so the first visible text arrives at 20 ms. 2 of the
+    // 4 tokens have arrived then.
     let record = stream(
         0.0,
         &[(10.0, EmptyText, None), (20.0, Text, None), (30.0, Text, None), (50.0, Text, None)],
@@ -282,8 +284,8 @@ fn definitions_have_names_of_their_own_and_say_what_they_are() {
 }
 
 prop_compose! {
-    /// A stream with arrivals in whole milliseconds; some arrivals are equal, and some kinds of events
-    /// are invisible.
+    /// A stream with arrivals in whole milliseconds. Some arrivals are equal, and some events are not
+    /// visible.
     fn any_stream()(
         gaps in prop::collection::vec((0u32..50, 0usize..4, prop::option::of(0u32..6)), 1..60),
         known in any::<bool>(),

@@ -1,8 +1,8 @@
-//! Throughput: requests and tokens per second of a pass. Never a failed request's tokens.
+//! Throughput: requests and tokens per second of a pass. Tokens of failed requests are not counted.
 
 use super::{Definition, Direction, JudgedOn, Unit, Value, Window, duration};
 
-/// Requests per second.
+/// Completed requests per second.
 pub static REQUESTS: Definition = Definition {
     name: "requests_per_s",
     formula: "completed requests / duration",
@@ -17,7 +17,7 @@ pub static REQUESTS: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Prompt tokens per second.
+/// Prompt tokens of the completed requests per second.
 pub static INPUT_TOKENS: Definition = Definition {
     name: "input_tokens_per_s",
     formula: "prompt tokens of the completed requests / duration",
@@ -28,7 +28,7 @@ pub static INPUT_TOKENS: Definition = Definition {
     ..REQUESTS
 };
 
-/// Output tokens per second.
+/// Output tokens of the completed requests per second.
 pub static OUTPUT_TOKENS: Definition = Definition {
     name: "output_tokens_per_s",
     formula: "output tokens of the completed requests / duration",
@@ -38,7 +38,7 @@ pub static OUTPUT_TOKENS: Definition = Definition {
     ..INPUT_TOKENS
 };
 
-/// Tokens per second, prompts and outputs together.
+/// Prompt and output tokens of the completed requests per second.
 pub static TOTAL_TOKENS: Definition = Definition {
     name: "total_tokens_per_s",
     formula: "prompt and output tokens of the completed requests / duration",
@@ -47,17 +47,17 @@ pub static TOTAL_TOKENS: Definition = Definition {
     ..INPUT_TOKENS
 };
 
-/// Completed requests per second.
+/// Completed requests per second; absent if the pass has no duration.
 pub fn requests_per_s(window: &Window) -> Option<f64> {
     rate_per_s(window.completed, window)
 }
 
-/// Prompt tokens of the completed requests per second.
+/// Prompt tokens of the completed requests per second; absent if the pass has no duration.
 pub fn input_tokens_per_s(window: &Window) -> Option<f64> {
     rate_per_s(window.input_tokens, window)
 }
 
-/// Output tokens of the completed requests per second; absent if some were not counted.
+/// Output tokens of the completed requests per second; absent if the output of some requests was not counted.
 pub fn output_tokens_per_s(window: &Window) -> Option<f64> {
     if window.uncounted > 0 {
         return None;
@@ -65,7 +65,8 @@ pub fn output_tokens_per_s(window: &Window) -> Option<f64> {
     rate_per_s(window.output_tokens, window)
 }
 
-/// Prompt and output tokens of the completed requests per second; absent if some were not counted.
+/// Prompt and output tokens of the completed requests per second; absent if the output of some requests was
+/// not counted.
 pub fn total_tokens_per_s(window: &Window) -> Option<f64> {
     if window.uncounted > 0 {
         return None;

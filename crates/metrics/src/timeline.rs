@@ -1,20 +1,20 @@
-//! A record in the form that metrics need: the token events with their arrivals and tokens.
+//! A record in the form that metrics need: the token events with their arrivals and numbers of tokens.
 //!
-//! Never here: a metric. Otherwise two metrics could count the tokens of an event differently.
+//! All metrics use this form, so that they count the tokens of an event in the same way.
 
 use inferometer_model::record::{EventKind, Record, TokensFrom};
 use inferometer_model::time::Nanos;
 
 use super::Origin;
 
-/// A token event: when it arrived, what it is, how many tokens it counts for.
+/// A token event: its arrival, its kind, and its number of tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TokenEvent {
-    /// The arrival of its read.
+    /// The arrival of the read that completed the event.
     pub arrival: Nanos,
-    /// Text, empty text, reasoning or a tool call.
+    /// The kind of output: text, empty text, reasoning or a tool call.
     pub kind: EventKind,
-    /// Tokens; a fraction if the request's tokens are spread over its events.
+    /// The number of tokens; a fraction if the request's tokens are spread evenly over its events.
     pub tokens: f64,
 }
 
@@ -23,12 +23,11 @@ pub struct TokenEvent {
 pub struct Timeline<'a> {
     /// The record.
     pub record: &'a Record,
-    /// The token events, in order; empty if nothing was streamed: E2E then ends at the body's end.
+    /// The token events, in order. Empty for a body that is not streamed, whose E2E ends with the body.
     pub events: Vec<TokenEvent>,
-    /// Output tokens by the record's best source; 0 if they were not counted.
+    /// The number of output tokens ([`Record::output_tokens`]); 0 if they were not counted.
     pub output_tokens: u32,
-    /// The source of the count; absent if there was none: a body that is not streamed has no events to
-    /// count.
+    /// The source of the count. Absent without a count: a body that is not streamed has no events to count.
     pub tokens_from: Option<TokensFrom>,
 }
 
@@ -43,23 +42,23 @@ impl<'a> Timeline<'a> {
         Self { record, events, output_tokens, tokens_from }
     }
 
-    /// The instant from which a metric counts.
+    /// The instant from which a metric counts; absent if the request was never sent.
     pub fn origin(&self, origin: Origin) -> Option<Nanos> {
         match origin {
             Origin::Sent => self.record.send_start,
-            // For a request that was never sent, nothing can be counted from its due time.
+            // A request that was never sent has no latency, although it has a due time.
             Origin::Due => self.record.send_start.map(|_| self.record.due),
         }
     }
 
-    /// The index of the first event that a person could see: a role or an empty text is not visible.
+    /// The index of the first visible event; a role or an empty text is not visible.
     pub fn first_visible(&self) -> Option<usize> {
         self.events.iter().position(|event| event.kind.is_visible())
     }
 }
 
-/// The tokens of each event: as the events state them if all do, else the request's tokens spread evenly
-/// over its token events.
+/// The token events with their numbers of tokens. If one event does not state its number, the request's
+/// tokens are spread evenly over all token events.
 fn token_events(record: &Record, output_tokens: u32) -> Vec<TokenEvent> {
     let all_known = record.token_events().all(|event| event.tokens.is_some());
     let even = f64::from(output_tokens) / record.token_events().count() as f64;

@@ -1,33 +1,33 @@
-//! Output tokens over time: how many arrived up to an instant. It is exact up to a number of stored
-//! events; beyond that, a grid of time counts them, so that memory does not grow. Never chunks: the
-//! tokens of an event are spread over the time since the event before it, as in ITL, so that the edge of
-//! a window can cut through a bundle.
+//! Output tokens over time: how many arrived up to an instant. The count is exact up to a limit of stored
+//! events. With more events, bins of time count the tokens, so that memory does not grow. As in ITL, the
+//! tokens of an event are spread over the time since the event before it: the edge of a window can cut
+//! through a bundle.
 
 use super::TokenEvent;
 use super::grid::Grid;
 use inferometer_model::time::Nanos;
 
-/// The most events that are stored for the figures of a pass: 6 MiB.
+/// The most events that are stored for the figures of a pass. They need 6 MiB.
 pub const EVENTS_KEPT: usize = 1 << 18;
-/// The finest resolution of the grid: a millisecond.
+/// The smallest width of a bin: a millisecond.
 const FINEST_NS: u64 = 1_000_000;
 /// The most bins: within a minute a bin is one millisecond wide, within an hour 64 ms.
 const MOST_BINS: u64 = 1 << 16;
-/// Tokens are counted in whole units of this, so that the order of additions does not matter.
+/// Tokens are counted in whole multiples of 1 / `UNIT`, so that the order of additions does not matter.
 const UNIT: f64 = 1_048_576.0;
 
-/// Tokens by the time at which they arrived. On the grid they count as spread evenly between the edges of
-/// a bin; bins double their width when the span of time needs it.
+/// Tokens by the time at which they arrived. The tokens of a bin count as spread evenly over the bin. Bins
+/// double their width when the span of time needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenCurve {
     kept: usize,
     events: Vec<SpreadTokens>,
-    /// Tokens of all events in each bin, once there are too many events to store.
+    /// The tokens of all events, in bins, once there are too many events to store.
     beyond: Option<Grid<u64>>,
 }
 
-/// The tokens of an event, in units. They arrived evenly over a time, or all at once if that time is
-/// zero.
+/// The tokens of an event, in units of 1 / `UNIT`. They arrived evenly over a time, or all at once if this
+/// time is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SpreadTokens {
     from: Nanos,
@@ -36,14 +36,14 @@ struct SpreadTokens {
 }
 
 impl Default for TokenCurve {
-    /// A curve that uses the grid from the first event on, for courses over time.
+    /// A curve that counts in bins from the first event on.
     fn default() -> Self {
         Self::keeping(0)
     }
 }
 
 impl TokenCurve {
-    /// No events yet; up to `kept` of them are stored.
+    /// A curve without events. Up to `kept` events are stored; more events are counted in bins.
     pub fn keeping(kept: usize) -> Self {
         Self { kept, events: Vec::new(), beyond: None }
     }
@@ -55,7 +55,7 @@ impl TokenCurve {
             let counted = units(tokens);
             tokens += event.tokens;
             // A read without a kernel stamp has the program's stamp, which may be later than the kernel's
-            // stamp of the next read: events are in order, but their arrivals may not be.
+            // stamp of the next read. So the arrivals of ordered events may be out of order.
             let until = event.arrival;
             let from = before.filter(|before| *before < until).unwrap_or(until);
             self.put(SpreadTokens { from, until, units: units(tokens) - counted });
@@ -81,7 +81,7 @@ impl TokenCurve {
         self.up_to(until) - self.up_to(from)
     }
 
-    /// Tokens that arrived up to an instant.
+    /// The number of tokens that arrived up to an instant.
     fn up_to(&self, instant: Nanos) -> f64 {
         let Some(grid) = &self.beyond else {
             let come: u64 = self.events.iter().map(|event| event.up_to(instant)).sum();
@@ -99,19 +99,19 @@ impl TokenCurve {
 }
 
 impl SpreadTokens {
-    /// Units that had arrived at an instant.
+    /// The units that had arrived up to an instant.
     fn up_to(&self, instant: Nanos) -> u64 {
         if instant >= self.until {
             return self.units;
         }
         let past_ns = instant.0.saturating_sub(self.from.0);
         let span_ns = self.until.0 - self.from.0;
-        // An event that came at once has no tokens before its arrival.
+        // An event whose tokens arrived all at once has none before its arrival.
         if past_ns == 0 { 0 } else { part(self.units, past_ns as f64 / span_ns as f64) }
     }
 
-    /// Each bin gets the difference between the units at its edges, in whole units: two bins together get
-    /// the same as one bin of double width.
+    /// Adds to each bin the whole units that arrived between its edges. Two bins together get the same units
+    /// as one bin of double width.
     fn mark(&self, grid: &mut Grid<u64>) {
         grid.reach(self.from, self.until);
         if self.from == self.until {
@@ -138,8 +138,8 @@ fn units(tokens: f64) -> u64 {
     rounded(tokens * UNIT)
 }
 
-/// The nearest whole number of a number that is not negative; halves are rounded up. `f64::round` gives
-/// the same, but is a function call on old processors, and this runs for each millisecond of each token.
+/// Rounds a number that is not negative; halves are rounded up. `f64::round` gives the same result, but is a
+/// function call on old processors, and this code runs for each millisecond of each token.
 fn rounded(number: f64) -> u64 {
     let whole = number as u64;
     whole + u64::from(number - whole as f64 >= 0.5)
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_bundle_counts_by_the_time_that_it_took() {
         let mut curve = TokenCurve::default();
-        // Five tokens every 50 ms are one every 10 ms, wherever a window begins or ends.
+        // Five tokens every 50 ms count as one token every 10 ms, wherever a window begins or ends.
         curve.add(&events(&[(100.0, 5.0), (150.0, 5.0), (200.0, 5.0)]));
         close(curve.between(ms(0.0), ms(100.0)), 5.0);
         close(curve.between(ms(100.0), ms(130.0)), 3.0);
@@ -203,7 +203,8 @@ mod tests {
     #[test]
     fn a_short_window_is_counted_to_its_edges() {
         let mut curve = TokenCurve::keeping(EVENTS_KEPT);
-        // 32 requests of 3 tokens, one each 11.3 ms: their windows do not cut a bin of one millisecond.
+        // 32 requests of 3 tokens, which arrive 11.3 ms apart: the windows below do not end at whole
+        // milliseconds.
         for _ in 0..32 {
             curve.add(&events(&[(11.3, 1.0), (22.6, 1.0), (33.9, 1.0)]));
         }
@@ -243,7 +244,7 @@ mod tests {
             for cut in [0.0, 1_000.0, 50_000.0, 123_456.0] {
                 let (a, b) = (forward.up_to(ms(cut)), backward.up_to(ms(cut)));
                 prop_assert_eq!(a, b);
-                // It differs from the true value by at most the tokens of one bin.
+                // The count in bins differs from the true value by at most the tokens of one bin.
                 prop_assert!((kept.up_to(ms(cut)) - exact(&streams, cut)).abs() < 1e-3);
                 let (low, high) = (exact(&streams, cut - width_ms), exact(&streams, cut + width_ms));
                 prop_assert!(low - 1e-3 <= a && a <= high + 1e-3, "{} {} {}", low, a, high);
@@ -251,7 +252,7 @@ mod tests {
         }
     }
 
-    /// Tokens up to an instant, as the definition says.
+    /// The number of tokens up to an instant, computed directly from the definition.
     fn exact(streams: &[Vec<TokenEvent>], until_ms: f64) -> f64 {
         let until = until_ms * 1e6;
         let of_pair = |pair: &[TokenEvent]| {

@@ -1,4 +1,4 @@
-//! TPOT: time per output token after the first event. Never divided by a count of events.
+//! TPOT: time per output token after the first event. The time is divided by tokens, not by events.
 
 use inferometer_stats::buckets::FURTHER_TOKEN_S;
 
@@ -7,7 +7,7 @@ use super::{
     Value, Widths,
 };
 
-/// TPOT.
+/// TPOT: the time from the first visible event to the last event, per token after the first visible event.
 pub static DEFINITION: Definition = Definition {
     name: "tpot",
     formula: "(E2E - TTFT) / (output tokens - tokens of the first token event)",
@@ -38,20 +38,20 @@ pub static DEFINITION: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Milliseconds per output token after the first event.
+/// Milliseconds per output token after the first visible event; absent if no token follows it.
 pub fn tpot_ms(timeline: &Timeline<'_>) -> Option<f64> {
     let (first, tokens) = tokens_after_first(timeline)?;
     let last = timeline.events.last()?.arrival;
     Some(last.ms_after(timeline.events[first].arrival) / tokens)
 }
 
-/// TPOT for judging a request: 0 if the whole answer came with its first event, because no time between
-/// tokens can then be too long.
+/// TPOT for judging a request. It is 0 if no token follows the first visible event, because then no time
+/// between tokens can be too long.
 fn tpot_or_nothing(timeline: &Timeline<'_>) -> Option<f64> {
     tpot_ms(timeline).or_else(|| timeline.first_visible().map(|_| 0.0))
 }
 
-/// The index of the event at which TTFT ends, and the number of tokens after it, by which TPOT is
+/// The index of the event that ends TTFT, and the number of tokens after this event, by which TPOT is
 /// divided.
 fn tokens_after_first(timeline: &Timeline<'_>) -> Option<(usize, f64)> {
     let first = timeline.first_visible()?;
@@ -60,12 +60,12 @@ fn tokens_after_first(timeline: &Timeline<'_>) -> Option<(usize, f64)> {
     }
     let before: f64 = timeline.events[..=first].iter().map(|event| event.tokens).sum();
     let tokens = f64::from(timeline.output_tokens) - before;
-    // If a server's usage is smaller than the tokens of its events, there is nothing to divide by.
+    // A server's usage may be smaller than the tokens of its events: then there is nothing to divide by.
     (tokens > 0.0).then_some((first, tokens))
 }
 
-/// A difference of two instants is smaller if the later one was earlier, and larger if the earlier one
-/// was.
+/// If the later event arrived before its stamp, the true difference is smaller. If the earlier event did, it
+/// is larger.
 fn slack(timeline: &Timeline<'_>, widths: &Widths, slacks: &mut Vec<Slack>) {
     let Some((first, tokens)) = tokens_after_first(timeline) else { return };
     let last = widths.events.last().copied().unwrap_or(0.0);

@@ -1,10 +1,10 @@
-//! TTFOT: time to first output token, when the model reasons before it answers.
+//! TTFOT: time to first output token, for a model that reasons before it answers.
 
 use inferometer_model::record::EventKind;
 
 use super::{Definition, Origin, Timeline, Value};
 
-/// TTFOT from the send.
+/// TTFOT from the send to the first answer text.
 pub static FROM_SENT: Definition = Definition {
     name: "ttfot",
     formula: "first event with answer text - send_start",
@@ -17,7 +17,7 @@ pub static FROM_SENT: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// TTFOT from the due time.
+/// TTFOT from the due time, including the client's own delays.
 pub static FROM_DUE: Definition = Definition {
     name: "ttfot_from_due",
     formula: "first event with answer text - due",

@@ -7,7 +7,7 @@ use super::{
     Timeline, Value, Widths,
 };
 
-/// TTFT from the send.
+/// TTFT from the send to the first visible output.
 pub static FROM_SENT: Definition = Definition {
     name: "ttft",
     formula: "first event with text, reasoning or a tool call - send_start",
@@ -36,7 +36,7 @@ pub static FROM_SENT: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// TTFT from the due time.
+/// TTFT from the due time, including the client's own delays.
 pub static FROM_DUE: Definition = Definition {
     name: "ttft_from_due",
     formula: "first event with text, reasoning or a tool call - due",
@@ -56,12 +56,12 @@ pub static FROM_DUE: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Milliseconds from the send to the first visible event.
+/// Milliseconds from the send to the first visible event; absent if there is none.
 pub fn from_sent(timeline: &Timeline<'_>) -> Option<f64> {
     ttft_ms(timeline, Origin::Sent)
 }
 
-/// Milliseconds from the due time to the first visible event.
+/// Milliseconds from the due time to the first visible event; absent if there is none.
 pub fn from_due(timeline: &Timeline<'_>) -> Option<f64> {
     ttft_ms(timeline, Origin::Due)
 }

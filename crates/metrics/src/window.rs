@@ -1,23 +1,23 @@
-//! The data of a whole pass for its metrics. Never single tokens.
+//! The data of a whole pass, from which metrics with one value per pass are computed.
 
 use super::{InFlight, Plateau, TokenCurve};
 
-/// A pass as a whole.
+/// The data of a pass, as counts and as curves over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// Every request that was sent, whatever its outcome.
+    /// The requests that were sent, with any outcome, over time.
     pub in_flight: InFlight,
-    /// Requests that were planned.
+    /// The number of planned requests.
     pub planned: u64,
-    /// Whether streams were asked for.
+    /// Whether streams were requested.
     pub streamed: bool,
     /// The plateau of the load.
     pub plateau: Plateau,
     /// Output tokens of the completed requests over time.
     pub tokens: TokenCurve,
-    /// Requests that met every objective on requests; absent if there is none.
+    /// The number of requests that met every objective on requests; absent without such objectives.
     pub met: Option<u64>,
-    /// Requests that completed.
+    /// The number of requests that completed.
     pub completed: u64,
     /// Prompt tokens of the completed requests.
     pub input_tokens: u64,

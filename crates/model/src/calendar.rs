@@ -1,11 +1,11 @@
-//! Dates and times of day as text, parsed and printed. It is the only calendar of the program: the proleptic
+//! Parses and prints dates and times of day. The whole program uses this one calendar, the proleptic
 //! Gregorian one of the crate `time`. Instants are nanoseconds since 1970 in UTC. No clock is read.
 
 use time::{Date, Month, OffsetDateTime};
 
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// RFC 3339 with milliseconds, truncated and not rounded: `2026-11-20T05:12:33.250Z`.
+/// Formats an instant as RFC 3339 with milliseconds, truncated and not rounded: `2026-11-20T05:12:33.250Z`.
 pub fn rfc3339(unix_ns: i64) -> String {
     let at = utc(unix_ns);
     let (date, hour, minute, second) = (at.date(), at.hour(), at.minute(), at.second());
@@ -14,7 +14,7 @@ pub fn rfc3339(unix_ns: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
 }
 
-/// Date and time to the second, in a form that sorts by time: `20261120-051233`.
+/// Formats an instant to the second, in a form that sorts by time: `20261120-051233`.
 pub fn compact(unix_ns: i64) -> String {
     rfc3339(unix_ns)[..19].replace(['-', ':'], "").replace('T', "-")
 }
@@ -24,13 +24,15 @@ fn utc(unix_ns: i64) -> OffsetDateTime {
         .expect("invariant: 64 bits of nanoseconds are the years 1677 to 2262")
 }
 
-/// Parses an instant, in ns since 1970: a number of seconds, or a date and a time of day.
+/// Parses a number of seconds since 1970, or a date and a time of day. Returns ns since 1970; `None` for any
+/// other text.
 pub fn seconds_or_date(text: &str) -> Option<i64> {
     decimal(text, SECOND_NS).or_else(|| parse(text))
 }
 
-/// Parses a decimal number of units of `unit_ns` each. Returns nanoseconds, exact to the nanosecond; a number
-/// with an exponent is as exact as a 64-bit float.
+/// Parses a decimal number of units of `unit_ns` nanoseconds each. Returns whole nanoseconds and drops
+/// smaller fractions. A number with an exponent is only as exact as a 64-bit float. `None` if the text is no
+/// number, or if the result does not fit into 64 bits.
 pub fn decimal(text: &str, unit_ns: i64) -> Option<i64> {
     let text = text.trim();
     let (negative, digits) = match text.strip_prefix('-') {
@@ -59,9 +61,10 @@ fn scientific(text: &str, unit_ns: i64) -> Option<i64> {
     (ns.is_finite() && ns.abs() < 9e18).then_some(ns.round() as i64)
 }
 
-/// Parses a date and a time of day, such as `2023-11-16 18:17:03.9799600`, in ns since 1970. Between them is
-/// a `T` or spaces. Seconds and their fraction (after a point or a comma) are optional. At the end is `Z`, an
-/// offset such as `+08:00`, or nothing for UTC. A leap second is the second after it.
+/// Parses a date and a time of day, such as `2023-11-16 18:17:03.9799600`. Returns ns since 1970. The
+/// separator is a `T` or spaces. Seconds and their fraction (after a point or a comma) are optional. The text
+/// ends with `Z`, an offset such as `+08:00`, or nothing for UTC. Second 60, a leap second, is the first
+/// second of the next minute.
 pub fn parse(text: &str) -> Option<i64> {
     // Offsets are split at byte positions, so the text must be ASCII.
     let text = Some(text.trim()).filter(|text| text.is_ascii())?;
@@ -86,7 +89,7 @@ fn whole(text: &str, most: i64) -> Option<i64> {
     text.parse().ok().filter(|number| (0..=most).contains(number))
 }
 
-/// Splits a time of day into the time without its offset from UTC, and the offset in seconds.
+/// Splits a time of day into the time without its offset from UTC, and this offset in seconds.
 fn split_offset(time: &str) -> Option<(&str, i64)> {
     if time.ends_with(['Z', 'z']) {
         return Some((time.trim_end_matches(['Z', 'z']), 0));
@@ -102,9 +105,9 @@ fn split_offset(time: &str) -> Option<(&str, i64)> {
     Some((time, sign * (hours * 3_600 + minutes * 60)))
 }
 
-/// Checks and normalises the beginning of an instant as [`rfc3339`] prints it: a date, or a date with hours,
-/// minutes or seconds, such as `2026-11-20` or `2026-11-20 05:12`. It may have a `Z` at the end. `None` if it
-/// has another form, or if there is no such day or time.
+/// Checks the beginning of an instant in the form of [`rfc3339`]: a date, or a date with hours, minutes or
+/// seconds, such as `2026-11-20` or `2026-11-20 05:12`. Returns the text with a `T` as separator and without
+/// a `Z` at the end. `None` if the text has another form, or if there is no such day or time.
 pub fn beginning(text: &str) -> Option<String> {
     const WHOLE: &str = "0000-00-00T00:00:00";
     let given = text.trim_end_matches('Z').replace(' ', "T");

@@ -4,18 +4,18 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A cell of the grid: an input length and an output length, in the unit of the
-/// workload's grid (tokens or characters).
+/// A cell of the grid: an input length and an output length, in the unit of the workload's grid (tokens or
+/// characters).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CellPlan {
-    /// The length of a prompt; 0 if the requests have lengths of their own.
+    /// The length of a prompt; 0 if each request has its own length.
     pub input_length: u32,
-    /// The length of an output; 0 if the requests have lengths of their own.
+    /// The length of an output; 0 if each request has its own length.
     pub output_length: u32,
 }
 
 impl CellPlan {
-    /// The one cell of a workload whose requests have lengths of their own.
+    /// The only cell of a workload in which each request has its own lengths.
     pub const OWN: Self = Self { input_length: 0, output_length: 0 };
 }
 
@@ -30,8 +30,8 @@ impl fmt::Display for CellPlan {
     }
 }
 
-/// The text after the load of a pass that names the trial of a search, or the repeat from the second one on:
-/// `, trial 3`.
+/// The text that follows the load in the name of a pass: the trial of a search, or the repeat if it is not
+/// the first, such as `, trial 3`.
 pub fn which(is_trial: bool, number: u32) -> String {
     match (is_trial, number) {
         (true, trial) => format!(", trial {trial}"),

@@ -9,14 +9,14 @@ pub enum FinishReason {
     Filtered,
     /// The server aborted the request: it did not complete.
     Failed,
-    /// No known engine uses this reason. The request completed.
+    /// The reason is in none of the lists below. The request counts as complete.
     Unknown,
 }
 
-/// The class of requests whose answers a filter ended.
+/// The name of the class of requests whose answers a filter ended.
 pub const FILTERED_CLASS: &str = "content_filter";
 
-/// The longest finish reason that is kept, in characters.
+/// The longest finish reason that a record stores, in characters.
 pub const MAX_CHARS: usize = 100;
 
 const ENDED: [&str; 21] = [

@@ -4,7 +4,7 @@ use crate::outcome::Outcome;
 use crate::record::{Event, EventKind, Read, Record};
 use crate::time::Nanos;
 
-/// How long after the kernel's stamp the program has the data, in milliseconds.
+/// The delay from the kernel's stamp of a read until the program has the data, in milliseconds.
 pub const LATENESS_MS: f64 = 0.02;
 
 /// An instant in milliseconds.
@@ -12,8 +12,8 @@ pub fn ms(value: f64) -> Nanos {
     Nanos((value * 1e6).round() as u64)
 }
 
-/// A completed record that was due and sent at `sent_ms`. Events are `(arrival in ms, kind, tokens)`; those
-/// with the same arrival are in the same read. It ended with the last arrival.
+/// A completed record that was due and sent at `sent_ms`. Events are `(arrival in ms, kind, tokens)`; events
+/// with the same arrival are in the same read. The record ends with the last arrival.
 pub fn stream(sent_ms: f64, events: &[(f64, EventKind, Option<u32>)]) -> Record {
     let mut record = Record::planned(0, 0, ms(sent_ms));
     record.picked = Some(ms(sent_ms));

@@ -1,6 +1,6 @@
 //! The basic types of a measurement: requests, records, and their names.
 //!
-//! Only types and their own arithmetic: no I/O, no clock, no metric.
+//! This crate has only types and arithmetic on them: no I/O, no clock, no metric.
 
 pub mod calendar;
 pub mod time;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The phase in which a request was when something ended it.
+/// The phase of a request in which it failed or timed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -12,15 +12,15 @@ pub enum Phase {
     Connect,
     /// The TLS handshake.
     Tls,
-    /// Handing the request to the kernel.
+    /// Writing the request to the socket.
     Send,
     /// Waiting for the status line and the headers.
     Headers,
-    /// Headers seen, no token yet.
+    /// The headers are complete, but no token has arrived.
     FirstToken,
     /// Between two events of the stream.
     BetweenEvents,
-    /// The whole request, in any phase.
+    /// No single phase: the whole request, for instance for a timeout from start to end.
     Total,
 }
 
@@ -39,34 +39,34 @@ impl fmt::Display for Phase {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Outcome {
-    /// The dialect's proper end was seen.
+    /// The response ended in the way that its dialect requires.
     Complete,
-    /// The stream or the body ended without its dialect's proper end.
+    /// The stream or the body ended before the end that its dialect requires.
     Truncated,
     /// The server answered with an HTTP error status.
     Rejected {
         /// The status, such as 400, 422, 429 or 503.
         status: u16,
     },
-    /// There was an error event in a stream with status 200, whatever followed it.
+    /// A stream with status 200 contained an error event, whatever followed this event.
     ServerError,
     /// The response cannot be parsed, or a complete answer has no token.
     Malformed,
     /// The connection was refused, reset or could not be secured.
     Connection {
-        /// The phase of the request.
+        /// The phase in which the connection failed.
         phase: Phase,
     },
-    /// A timeout of the plan ended it.
+    /// A timeout of the plan ended the request.
     TimedOut {
-        /// Which timeout of the plan.
+        /// The phase that the timeout limits.
         phase: Phase,
     },
-    /// The run or the pass was ended while it was in flight.
+    /// The run or the pass was ended while the request was in flight.
     Cancelled,
-    /// It was not sent, because the limit of requests in flight was reached.
+    /// The request was not sent, because the limit of requests in flight was reached.
     Dropped,
-    /// Never begun, because the run or the pass ended before it was due.
+    /// The request was never begun, because the run or the pass ended before it was due.
     #[default]
     Skipped,
 }
@@ -164,12 +164,12 @@ pub struct OutcomeCounts {
 }
 
 impl OutcomeCounts {
-    /// Counts one more request.
+    /// Counts one more request, with this outcome.
     pub fn add(&mut self, outcome: Outcome) {
         self.add_times(outcome, 1);
     }
 
-    /// Counts this many requests.
+    /// Counts `count` more requests, with this outcome.
     pub fn add_times(&mut self, outcome: Outcome, count: u64) {
         *self.of_mut(outcome.kind()) += count;
     }
@@ -179,18 +179,18 @@ impl OutcomeCounts {
         OutcomeKind::ALL.iter().for_each(|&kind| *self.of_mut(kind) += other.of(kind));
     }
 
-    /// The count of one kind.
+    /// The number of requests with outcomes of one kind.
     pub fn of(&self, kind: OutcomeKind) -> u64 {
         let mut copy = *self;
         *copy.of_mut(kind)
     }
 
-    /// All requests.
+    /// The number of all requests.
     pub fn total(&self) -> u64 {
         OutcomeKind::ALL.iter().map(|&kind| self.of(kind)).sum()
     }
 
-    /// Requests that did not complete.
+    /// The number of requests that did not complete.
     pub fn failed(&self) -> u64 {
         self.total() - self.complete
     }
@@ -212,7 +212,7 @@ impl OutcomeCounts {
 }
 
 impl fmt::Display for OutcomeCounts {
-    /// `398 complete, 1 timed out`: the kinds that occurred.
+    /// `398 complete, 1 timed out`: the outcomes that occurred.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
         for kind in OutcomeKind::ALL {

@@ -3,45 +3,45 @@
 use serde::{Deserialize, Serialize};
 
 /// Processor time, delays and stalls of the client's process during a pass. Times are whole microseconds.
-/// With several event loops, turns, wake delays and stalls are counted over all of them, and each time is
-/// that of the loop with the most.
+/// With several event loops, the quantiles, maxima and counts of turns, wake delays and stalls cover all of
+/// them. `busy_us`, `stalled_us` and `waited_for_cpu_us` are those of the loop with the largest value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
-    /// The time from the opening of connections to the last end.
+    /// The time from the opening of connections to the end of the last request.
     pub wall_us: u64,
-    /// Processor time of the whole process in this time, user and system.
+    /// Processor time of the whole process within `wall_us`, user and system.
     pub cpu_us: u64,
     /// The time in which the event loop did not wait.
     pub busy_us: u64,
-    /// The median length of a turn of the event loop. During a turn, nothing else is read or sent.
+    /// The median length of a turn of the event loop. During a turn, the loop reads and sends nothing else.
     pub turn_p50_us: u64,
-    /// The 99th percentile.
+    /// The 99th percentile of the lengths of turns.
     pub turn_p99_us: u64,
     /// The longest turn.
     pub turn_max_us: u64,
     /// The median delay of a wake-up after the requested instant.
     pub wake_delay_p50_us: u64,
-    /// The 99th percentile.
+    /// The 99th percentile of the delays of wake-ups.
     pub wake_delay_p99_us: u64,
-    /// The largest.
+    /// The largest delay of a wake-up.
     pub wake_delay_max_us: u64,
-    /// Turns and wake delays of 10 ms or more.
+    /// How many turns and wake-up delays took 10 ms or more.
     pub stalls: u64,
-    /// The total time of all of them.
+    /// The total time of these turns and delays.
     pub stalled_us: u64,
-    /// The time in which the event loop was ready to run and had no processor; `None` if the kernel keeps no
-    /// account.
+    /// The time in which the event loop was ready to run but had no processor; `None` if the kernel does not
+    /// report this time.
     pub waited_for_cpu_us: Option<u64>,
-    /// Steps of the wall clock.
+    /// How often the wall clock was set to another time.
     pub clock_steps: u64,
-    /// Stamps of the kernel that were outside of the possible interval, and were not used.
+    /// Stamps of the kernel that were outside of the possible interval, and were therefore not used.
     pub implausible_stamps: u64,
-    /// Reads whose control messages did not fit, so that a stamp may be lost.
+    /// Reads whose control messages did not fit into the buffer, so that a stamp may be lost.
     pub truncated_stamps: u64,
-    /// How often no request began, although one was due, because too many records were waiting to be written.
+    /// How often a due request could not begin, because too many records were waiting to be written.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub waits_for_writer: u64,
-    /// How long in total.
+    /// The total time of these waits.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub waited_for_writer_us: u64,
 }

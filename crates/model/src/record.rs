@@ -1,7 +1,7 @@
-//! The record of one request: instants, socket reads, stream events, counts and the outcome.
+//! The record of one request: instants, socket reads, stream events, token counts and the outcome.
 //!
-//! Every number, table and plot is computed from records. So this format is versioned ([`RECORD_VERSION`]),
-//! and a record contains no derived figures.
+//! Every number, table and plot is computed from records. So the format of records is versioned
+//! ([`RECORD_VERSION`]), and a record contains no derived figures.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,31 +16,31 @@ pub const RECORD_VERSION: u32 = 1;
 pub struct Read {
     /// When the kernel received the read's last segment; `None` if the kernel gives no stamp.
     pub kernel: Option<Nanos>,
-    /// When the program had the data.
+    /// When the program had read the data.
     pub user: Nanos,
     /// The last earlier instant at which the socket is known to have been empty.
     pub empty_before: Nanos,
-    /// How many bytes came.
+    /// The number of bytes that the read returned.
     pub bytes: u32,
 }
 
 impl Read {
-    /// The arrival of the data: the kernel's stamp if there is one, otherwise the program's time.
+    /// The arrival of the data: the kernel's stamp if there is one, otherwise [`Read::user`].
     pub fn arrival(&self) -> Nanos {
         self.kernel.unwrap_or(self.user)
     }
 }
 
-/// The content of a stream's event. One message may be several events: a last token, its finish reason and
-/// the usage become three events of the same read.
+/// The content of a stream's event. One message may be several events: a message with the last token, its
+/// finish reason and the usage becomes three events of the same read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
-    /// Only announces the role; not a token.
+    /// Only announces the role; this is not a token.
     Role,
     /// Answer text.
     Text,
-    /// An empty text, if the dialect sends one message per token: the token does not complete a character.
+    /// An empty text, in a dialect with one message per token: this token does not complete a character.
     EmptyText,
     /// Text of the model's reasoning, before its answer.
     Reasoning,
@@ -58,8 +58,7 @@ pub enum EventKind {
     Comment,
 }
 
-// The run log stores the position in this list. So the order never changes, and a new kind is added at the
-// end.
+// The run log stores the position in this list. So the order never changes, and a new kind goes to the end.
 crate::names!(EventKind {
     Role => "role", Text => "text", EmptyText => "empty_text", Reasoning => "reasoning",
     ToolCall => "tool_call", Usage => "usage", Finish => "finish", Error => "error",
@@ -67,12 +66,12 @@ crate::names!(EventKind {
 });
 
 impl EventKind {
-    /// Whether the event has output of the model: text, reasoning, a tool call or an incomplete character.
+    /// Whether the event is output of the model: text, reasoning, a tool call or an incomplete character.
     pub fn is_token(self) -> bool {
         matches!(self, Self::Text | Self::EmptyText | Self::Reasoning | Self::ToolCall)
     }
 
-    /// Whether the event has something that a person could see. The first such event gives TTFT.
+    /// Whether a user could see the event. The first such event ends TTFT.
     pub fn is_visible(self) -> bool {
         matches!(self, Self::Text | Self::Reasoning | Self::ToolCall)
     }
@@ -83,11 +82,11 @@ impl EventKind {
 pub struct Event {
     /// Index into [`Record::reads`] of the read that completed the event.
     pub read: u32,
-    /// Its content.
+    /// The content of the event.
     pub kind: EventKind,
-    /// The number of characters (Unicode scalar values) of its text.
+    /// The number of characters (Unicode scalar values) of the event's text.
     pub chars: u32,
-    /// The number of its tokens, if the dialect states it (token ids, usage in mid-stream).
+    /// The number of the event's tokens, if the dialect states it (token ids, usage in mid-stream).
     pub tokens: Option<u32>,
 }
 
@@ -96,7 +95,7 @@ pub struct Event {
 pub struct Usage {
     /// Tokens of the prompt.
     pub prompt: Option<u32>,
-    /// Tokens of the output, with those of the reasoning.
+    /// Tokens of the output, including the tokens of the reasoning.
     pub completion: Option<u32>,
     /// Tokens of the prompt that came from a prefix cache.
     pub cached: Option<u32>,
@@ -109,52 +108,52 @@ pub struct Record {
     pub pass: u32,
     /// Index of the request in its pass, from 0.
     pub index: u32,
-    /// [`crate::request::Request::class`]
+    /// The class of the request ([`crate::request::Request::class`]).
     pub class: Option<Box<str>>,
-    /// Prompt tokens that the plan requests; 0 if it does not determine them, because the prompt contains
-    /// answers of the server.
+    /// Prompt tokens that the plan requests. 0 if the plan does not determine them, because the prompt
+    /// contains answers of the server.
     pub asked_input: u32,
     /// Requested output tokens.
     pub asked_output: u32,
     /// The most output tokens that the request allows, over all its choices: `max_tokens` x `n`; `None` if
-    /// that is not known.
+    /// this number is not known.
     pub output_limit: Option<u32>,
     /// Whether a stream was requested ([`crate::request::Sampling::stream`]). A body that is not streamed
     /// shows nothing about the arrivals of its tokens.
     pub streamed: bool,
-    /// Prompt tokens as the run's own tokenizer counts them; `None` if it counted none.
+    /// Prompt tokens as the run's own tokenizer counts them; `None` if it did not count them.
     pub prompt_tokens_tokenizer: Option<u32>,
 
-    /// When it should start according to the plan.
+    /// When the request should start according to the plan.
     pub due: Nanos,
-    /// When the client began to process it.
+    /// When the client began to process the request.
     pub picked: Option<Nanos>,
-    /// When its connection was ready, if it had to open one.
+    /// When the connection was ready; `None` if the request did not open a new one.
     pub connected: Option<Nanos>,
-    /// Whether its connection had carried another request before; `None` if it had no connection, and in
-    /// records of versions without this key.
+    /// Whether the connection had been used for another request before. `None` if the request had no
+    /// connection, and in records of versions without this key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_connection: Option<bool>,
-    /// When its first byte was given to the kernel.
+    /// When the first byte of the request was given to the kernel.
     pub send_start: Option<Nanos>,
-    /// When its last byte was given to the kernel.
+    /// When the last byte of the request was given to the kernel.
     pub sent: Option<Nanos>,
-    /// When status line and headers were complete.
+    /// When the status line and the headers of the response were complete.
     pub headers: Option<Nanos>,
     /// Socket reads, in order.
     pub reads: Vec<Read>,
-    /// Events of the stream, in order. A body that is not streamed gives one text event, its usage and its
-    /// finish.
+    /// Events of the stream, in order. A body that is not streamed becomes one text event, its usage and its
+    /// finish reason.
     pub events: Vec<Event>,
-    /// When the body or the connection ended, or the client ended the request.
+    /// When the body or the connection ended, or when the client ended the request.
     pub ended: Option<Nanos>,
 
-    /// Its outcome.
+    /// The outcome of the request.
     pub outcome: Outcome,
-    /// The HTTP status, once a status line was read.
+    /// The HTTP status; `None` if no status line was read.
     pub status: Option<u16>,
-    /// What went wrong, for people: the message of an error, or what the parser found wrong. At most
-    /// [`MAX_DETAIL_CHARS`] characters.
+    /// Why the request failed, as text for users: the message of an error, or the problem that the parser
+    /// found. At most [`MAX_DETAIL_CHARS`] characters.
     pub detail: Option<String>,
     /// The finish reason, as the server states it.
     pub finish_reason: Option<String>,
@@ -162,34 +161,35 @@ pub struct Record {
     pub usage: Usage,
     /// Output tokens, counted by the tokenizer that the user named.
     pub tokens_tokenizer: Option<u32>,
-    /// The server that it was for, if the load has several: from 0, in the order of
-    /// [`crate::target::Target::servers`]. `None` with a single server, or if it was assigned to none.
+    /// The server that the request was assigned to, if the load has several servers: from 0, in the order of
+    /// [`crate::target::Target::servers`]. `None` with a single server, or if the request was assigned to
+    /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<u32>,
-    /// The rank that sent it, from 0; `None` if one process measured.
+    /// The rank that sent the request, from 0; `None` if one process measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
 }
 
-/// The longest [`Record::detail`] that is kept, in characters. An ellipsis shows that it was cut.
+/// The longest [`Record::detail`], in characters. A longer text is cut and ends with an ellipsis.
 pub const MAX_DETAIL_CHARS: usize = 500;
 
 /// Where a count of output tokens comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokensFrom {
-    /// The server's usage.
+    /// The usage that the server reports.
     Usage,
-    /// The tokenizer that the user named, over the text.
+    /// The tokenizer that the user named, applied to the text.
     Tokenizer,
-    /// The events with output.
+    /// The events with output of the model.
     Events,
 }
 
 crate::names!(TokensFrom { Usage => "usage", Tokenizer => "tokenizer", Events => "events" });
 
 impl Record {
-    /// The same record with all instants later by `by`: on a clock whose zero is earlier by this time.
+    /// Adds `by` to all instants: the record on a clock whose zero is earlier by `by`.
     #[must_use]
     pub fn later(mut self, by: Nanos) -> Self {
         let instants = [
@@ -210,11 +210,12 @@ impl Record {
         self
     }
 
-    /// The record as it would be if its pass had been cut off at an instant, with the reason as its detail.
+    /// The record as it would be if its pass had been cut off at the instant `at`. If this changes the
+    /// record, `why` becomes its detail.
     #[must_use]
     pub fn cut_off(mut self, at: Nanos, why: &str) -> Self {
         let detail = Some(why.to_owned());
-        // A request that waited for a place in flight has not begun either.
+        // A request that still waited for a free slot has not begun either.
         let waited = self.ended.is_some() && self.send_start.is_some_and(|sent| sent > at);
         if self.due > at || waited {
             let never = Self::planned(self.pass, self.index, at);
@@ -247,7 +248,7 @@ impl Record {
         self
     }
 
-    /// Moves all of its instants by the same time, in nanoseconds, to the axis of another clock.
+    /// Adds `by_ns` nanoseconds to all instants, to move the record to the axis of another clock.
     pub fn shift(&mut self, by_ns: i64) {
         let shift = |at: &mut Nanos| at.0 = at.0.saturating_add_signed(by_ns);
         shift(&mut self.due);
@@ -261,8 +262,8 @@ impl Record {
         }
     }
 
-    /// A record of a streamed request that has not begun. The outcome is [`Outcome::Skipped`] until another
-    /// one is set.
+    /// A record of a streamed request that has not begun. Its outcome is [`Outcome::Skipped`] until the
+    /// caller sets another one.
     pub fn planned(pass: u32, index: u32, due: Nanos) -> Self {
         Self { pass, index, due, streamed: true, ..Self::default() }
     }
@@ -275,20 +276,21 @@ impl Record {
         self.reads[event.read as usize].arrival()
     }
 
-    /// The events with output, in order.
+    /// The events that are output of the model, in order.
     pub fn token_events(&self) -> impl DoubleEndedIterator<Item = &Event> {
         self.events.iter().filter(|event| event.kind.is_token())
     }
 
-    /// Output tokens, counted from the stream: what the events state, or one for each event that states
-    /// nothing.
+    /// Output tokens, counted from the stream: the sum of the tokens that the events state. An event that
+    /// states none counts as one token.
     pub fn tokens_events(&self) -> u32 {
         let each = self.token_events().map(|event| u64::from(event.tokens.unwrap_or(1)));
         u32::try_from(each.sum::<u64>()).unwrap_or(u32::MAX)
     }
 
-    /// Output tokens, and where the count comes from: the server's usage, otherwise the tokenizer that the
-    /// user named, each if it is possible; otherwise the events. Requested lengths are never counts.
+    /// Output tokens, and the source of this count: the server's usage, otherwise the tokenizer that the user
+    /// named, otherwise the events. A count that [`Record::can_have`] excludes is not used. The requested
+    /// length is never used as the count.
     pub fn output_tokens(&self) -> (u32, TokensFrom) {
         let possible = |count: &u32| self.can_have(*count);
         if let Some(count) = self.usage.completion.filter(possible) {
@@ -300,18 +302,19 @@ impl Record {
         }
     }
 
-    /// Whether the output can have this many tokens. It cannot have 0 if something visible came. It cannot
-    /// have more than the request allowed, unless at least as many events came.
+    /// Whether the output can have this many tokens. It cannot have 0 tokens if something visible arrived. It
+    /// cannot have more tokens than the request allowed, unless at least as many events arrived.
     pub fn can_have(&self, output_tokens: u32) -> bool {
         let has_output = || self.events.iter().any(|event| event.kind.is_visible());
         let enough = output_tokens > 0 || !has_output();
-        // The tokens that an event states may come from the same count, so events are counted here.
+        // The tokens that an event states may come from the usage that is checked here, so events are counted
+        // instead.
         let came = || self.streamed && output_tokens as usize <= self.token_events().count();
         enough && self.output_limit.is_none_or(|limit| output_tokens <= limit || came())
     }
 
-    /// Whether a length was requested and the output has more tokens. A small difference is ignored, because
-    /// the edges of a stream explain it: an end-of-text token, an event without text.
+    /// Whether the output has more tokens than requested. A small difference is ignored, because an
+    /// end-of-text token or an event without text explains it. False if [`Record::output_limit`] is `None`.
     pub fn is_longer_than_asked(&self) -> bool {
         const EDGE: f64 = 1.0;
         const SHARE: f64 = 0.01;
@@ -320,7 +323,7 @@ impl Record {
         self.output_limit.is_some() && f64::from(tokens) > asked + EDGE.max(SHARE * asked)
     }
 
-    /// Output tokens for which memory is planned: those that were requested, or those of all choices
+    /// The number of output tokens for which memory is reserved: the requested number, or that of all choices
     /// together, up to 16 times as many.
     pub fn planned_output(&self) -> u32 {
         let most = self.asked_output.saturating_mul(16);
@@ -332,16 +335,16 @@ impl Record {
         self.usage.prompt.or(self.prompt_tokens_tokenizer)
     }
 
-    /// When it ended, for the load model: the end of the exchange, or its due time if it never began.
+    /// When the request ended, for the load model; its due time if it never began.
     pub fn ended_or_due(&self) -> Nanos {
         self.ended.unwrap_or(self.due)
     }
 }
 
-// The texts below are in stored records and are used to recognise them: they never change.
+// The texts below are stored in records and compared later: they never change.
 
-/// The first part of the detail of a skipped turn in a conversation that had already failed; the
-/// outcome of the failed turn follows.
+/// The first part of the detail of a skipped turn in a conversation that had already failed. The outcome of
+/// the failed turn follows.
 pub const EARLIER_TURN_FAILED: &str = "an earlier turn of its conversation failed";
 
 /// The detail of a request that was cancelled or not sent, because the result of its trial in a
@@ -354,21 +357,21 @@ pub const CUT_OFF: &str = "the trial was cut off: so many requests had missed an
 pub const STOPPED_WHEN_SATURATED: &str =
     "the pass was ended: requests arrived faster than they ended (--stop-when-saturated)";
 
-/// The detail for a pass that was ended because too many requests had failed.
+/// The detail of a request whose pass was ended because too many requests had failed.
 pub const STOPPED_AT_ERROR_RATE: &str =
     "the pass was ended: more requests had failed than --stop-at-error-rate allows";
 
-/// The detail for a pass that was ended by the time limit of a search, a sweep or a comparison.
+/// The detail of a request whose pass was ended by the time limit of a search, a sweep or a comparison.
 pub const STOPPED_AT_MAX_TIME: &str = "the pass was ended: the time of --max-time was over";
 
-/// Why a pass was ended early, from the detail of a request that was cut off or not begun then; `None` for
-/// other details.
+/// The reason for which a pass was ended early, from the detail of a request that was cut off or not begun at
+/// that time. `None` for other details.
 pub fn why_stopped(detail: Option<&str>) -> Option<&'static str> {
     let known = [STOPPED_WHEN_SATURATED, STOPPED_AT_ERROR_RATE, STOPPED_AT_MAX_TIME];
     known.into_iter().find(|known| Some(*known) == detail)
 }
 
-/// Cuts a message to what a record keeps.
+/// Cuts a message to [`MAX_DETAIL_CHARS`] characters.
 pub fn detail(message: &str) -> String {
     crate::visible::cut(message, MAX_DETAIL_CHARS)
 }

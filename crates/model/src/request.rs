@@ -1,4 +1,4 @@
-//! A canonical request: its content, before an engine's dialect encodes it.
+//! A canonical request: its content, before a dialect encodes it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -7,20 +7,20 @@ use sha2::{Digest, Sha256};
 /// One message of a chat, as in the API: `role`, `content` and other fields.
 pub type Message = Map<String, Value>;
 
-/// What the model is to continue or answer.
+/// The input that the model continues or answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Prompt {
     /// Text, which the server tokenises.
     Text(String),
-    /// Token ids, exact by construction.
+    /// Token ids: the server need not tokenise them.
     TokenIds(Vec<u32>),
     /// A chat, oldest message first. The server puts it into the model's template.
     Messages(Vec<Message>),
 }
 
 impl Prompt {
-    /// A chat of one message by the user.
+    /// The messages of a chat with one message, from the user.
     pub fn user(text: &str) -> Vec<Message> {
         vec![message("user", text)]
     }
@@ -37,18 +37,19 @@ pub fn message(role: &str, text: &str) -> Message {
 pub struct Sampling {
     /// Sampling temperature.
     pub temperature: f64,
-    /// Whether the server is to continue after end-of-text, so that outputs have the requested length.
+    /// Whether the server should continue after end-of-text, so that outputs have the requested length.
     pub ignore_eos: bool,
     /// Whether to request a stream of events instead of one body.
     pub stream: bool,
-    /// Additional fields of the body, as the user gave them. They replace fields of the same name.
+    /// Additional fields of the body, as the user wrote them. They replace fields of the same name; objects
+    /// are merged.
     pub extra_body: Map<String, Value>,
 }
 
 /// The fields of bodies, in all dialects, that limit the output of a choice.
 const LENGTH_FIELDS: [&str; 5] =
     ["max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "n_predict"];
-/// Fields that request several choices. With `best_of`, a server may make more than it returns.
+/// Fields that request several choices. With `best_of`, a server may generate more choices than it returns.
 const CHOICE_FIELDS: [&str; 3] = ["n", "best_of", "num_return_sequences"];
 
 /// One canonical request, the same for every dialect and target.
@@ -58,32 +59,32 @@ pub struct Request {
     pub prompt: Prompt,
     /// Prompt tokens that the plan requests.
     pub input_tokens: u32,
-    /// Prompt tokens, counted by the tokenizer that made the prompt; `None` if there was none.
+    /// Prompt tokens, counted by the tokenizer that made the prompt; `None` without a tokenizer.
     pub counted_tokens: Option<u32>,
     /// Output tokens that the plan requests.
     pub output_tokens: u32,
-    /// Fields of this request's body. They replace those of [`Sampling::extra_body`].
+    /// Additional fields of this request's body. They replace those of [`Sampling::extra_body`].
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra_body: Map<String, Value>,
-    /// The class of the request within its pass, if the workload has several: `turn 2`, `cold`. Figures are
-    /// given for each class. It is not sent to the server.
+    /// The class of the request within its pass, if the workload has several, such as `turn 2` or `cold`.
+    /// Each class has its own figures. The class is not sent to the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Box<str>>,
-    /// The session of the request: requests with the same prefix belong together. Turns belong together by
-    /// their conversation instead. It only affects to which server the request is sent, and its session
-    /// header.
+    /// The session of the request: requests with the same prefix have the same session. Requests of a
+    /// conversation have `None`, because the conversation is their session. The session only determines the
+    /// server to which the request is sent, and the session header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<u64>,
 }
 
 impl Request {
-    /// The most output tokens that it allows, over all its choices, with the fields that replace its own in
-    /// the body; `None` if a limit is not a number above 0.
+    /// The most output tokens that the request allows, over all its choices. Fields of `extra_body` that
+    /// replace the request's own limit are used. `None` if a limit is not a number above 0.
     pub fn output_limit(&self, sampling: &Sampling) -> Option<u32> {
         let mut limit = Some(u64::from(self.output_tokens));
         let mut choices = Some(1);
         for (name, value) in sampling.extra_body.iter().chain(&self.extra_body) {
-            // Some dialects have them in an object, such as `parameters` or `sampling_params`.
+            // Some dialects have these fields in an object, such as `parameters` or `sampling_params`.
             let inner = value.as_object().into_iter().flatten();
             for (name, value) in inner.chain([(name, value)]) {
                 match name.as_str() {
@@ -96,7 +97,8 @@ impl Request {
         u32::try_from(limit?.checked_mul(choices?)?).ok().filter(|limit| *limit > 0)
     }
 
-    /// A request without class, session and additional fields, whose prompt has not been counted.
+    /// A request without class, session and additional fields, and with a prompt whose tokens are not
+    /// counted.
     pub fn new(prompt: Prompt, input_tokens: u32, output_tokens: u32) -> Self {
         Self {
             prompt,
@@ -110,29 +112,30 @@ impl Request {
     }
 }
 
-/// The identity of a sequence of canonical requests: SHA-256 over prompt, output length,
+/// Computes the hash that identifies a sequence of canonical requests: SHA-256 over prompts, output lengths,
 /// sampling and order.
 #[derive(Clone, Debug, Default)]
 pub struct WorkloadHasher(Sha256);
 
 impl WorkloadHasher {
-    /// A hasher without input.
+    /// A hasher that has no input yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Begins a pass with its sampling. Its requests follow with [`WorkloadHasher::request`].
+    /// Begins a pass with this sampling. Calls of [`WorkloadHasher::request`] for its requests follow.
     pub fn pass(&mut self, sampling: &Sampling) {
         self.json(b'S', sampling);
     }
 
-    /// Begins a conversation with this many turns. The requests that follow are the texts of its user,
+    /// Begins a conversation with this many turns. The requests that follow contain only the user's texts,
     /// without the server's answers. The offset of a later turn is its think time.
     pub fn conversation(&mut self, turns: u32) {
         self.field(b'C', &turns.to_le_bytes());
     }
 
-    /// Adds the next request of the pass; `due_offset_ns` is its offset in an open loop.
+    /// Adds the next request of the pass. `due_offset_ns` is its offset from the start of an open loop, or
+    /// the think time of a turn.
     pub fn request(&mut self, request: &Request, due_offset_ns: Option<u64>) {
         match &request.prompt {
             Prompt::Text(text) => self.field(b'T', text.as_bytes()),
@@ -177,12 +180,12 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The identity of the bytes that a dialect made from a workload: SHA-256 over the bodies in order.
+/// Computes the hash that identifies the encoded bodies of a workload: SHA-256 over the bodies in order.
 #[derive(Clone, Debug, Default)]
 pub struct BodyHasher(Sha256);
 
 impl BodyHasher {
-    /// A hasher without input.
+    /// A hasher that has no input yet.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,5 +1,5 @@
-//! Reports of the server and its cards during a pass: samples on the run's time axis, as they are stored.
-//! Nothing is requested or computed here.
+//! Samples of the metrics of a server and its cards during a pass, on the run's time axis, as they are
+//! stored. This file requests and computes nothing about a server.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Nanos;
 
-/// A quantity that engines report under different names. Gauges are values at an instant; counters only grow.
+/// A quantity that engines report under different names. A gauge is a value at an instant; a counter only
+/// grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// Gauge: requests in the batch.
     Running,
-    /// Gauge: requests that wait for a place in the batch.
+    /// Gauge: requests that wait to enter the batch.
     Waiting,
-    /// Gauge: share of the KV memory in use, 0 to 1; for several engines their mean.
+    /// Gauge: share of the KV memory in use, 0 to 1; with several engines, their mean.
     KvUse,
-    /// Counter: preemptions, in which a request's KV memory is given to others.
+    /// Counter: preemptions. A preemption frees the KV memory of a request for other requests.
     Preemptions,
     /// Counter: prompt tokens that were searched for in the prefix cache.
     PrefixQueries,
     /// Counter: prompt tokens that were found in the prefix cache.
     PrefixHits,
-    /// Counter: tokens that speculation proposed.
+    /// Counter: tokens that speculative decoding proposed.
     Drafted,
-    /// Counter: proposed tokens that were accepted.
+    /// Counter: proposed tokens that the model accepted.
     Accepted,
     /// Counter: output tokens.
     GenerationTokens,
@@ -39,28 +40,28 @@ pub enum Latency {
     Ttft,
     /// From one token to the next.
     Itl,
-    /// From a request's arrival in the server to its place in the batch.
+    /// From a request's arrival in the server until it enters the batch.
     Queue,
 }
 
-/// A histogram as servers expose it: all values since the server started, in seconds.
+/// A histogram as servers expose it: over all values since the server started, in seconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Buckets {
     /// The number of values.
     pub count: f64,
-    /// Their sum.
+    /// The sum of the values, in seconds.
     pub sum: f64,
-    /// Ascending upper bounds, each with the number of values at or below it. The number without a bound is
-    /// `count`.
+    /// Ascending upper bounds in seconds, each with the number of values at or below it. The bound of
+    /// infinity is not in the list: its number is `count`.
     pub below: Vec<(f64, f64)>,
 }
 
 /// The metrics of a server at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerSample {
-    /// Gauges and counters.
+    /// The gauges and counters that the server reports.
     pub values: BTreeMap<Quantity, f64>,
-    /// Histograms, in the first and the last sample of a pass.
+    /// The histograms that the server reports; only in the first and the last sample of a pass.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub histograms: BTreeMap<Latency, Buckets>,
 }
@@ -70,23 +71,23 @@ pub struct ServerSample {
 pub struct CardSample {
     /// The card's number on its machine.
     pub index: u32,
-    /// Share of the time in which it was busy, 0 to 1.
+    /// Share of the time in which the card was busy, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utilisation: Option<f64>,
     /// Power in watts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_w: Option<f64>,
-    /// Clock of its processors, in MHz.
+    /// Clock frequency of the card's processors, in MHz.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_mhz: Option<f64>,
-    /// Memory in use, in bytes.
+    /// Memory of the card in use, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// Counter: energy in joules since its driver was loaded.
+    /// Counter: energy in joules since the driver was loaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_j: Option<f64>,
-    /// Whether this is the last reading of a collector, which may be old, and not a current reading of the
-    /// card itself.
+    /// Whether the values are the last reading of a collector, which may be old. If false, they were read
+    /// from the card itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
 }
@@ -94,7 +95,7 @@ pub struct CardSample {
 /// What the server and the cards reported at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// When the answer was complete, on the run's axis.
+    /// When the server's answer was complete, on the run's time axis.
     #[serde(rename = "at_ns")]
     pub at: Nanos,
     /// How long the server's answer took, in microseconds.
@@ -102,16 +103,16 @@ pub struct Sample {
     /// The server's metrics; `None` if they were not requested or there was no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerSample>,
-    /// Why the server's answer is missing.
+    /// Why the server's metrics are missing; empty if they are not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// Why data of cards are missing, one line for each reading that failed.
+    /// Why data of cards are missing: one line for each reading that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards_missing: Vec<String>,
-    /// The state of the cards.
+    /// The state of each card.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<CardSample>,
-    /// The metrics of each of several servers, in the order of [`Observed::sources`].
+    /// The metrics of each server, in the order of [`Observed::sources`]; empty for a single server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub each: Vec<SourceSample>,
 }
@@ -119,37 +120,37 @@ pub struct Sample {
 /// The metrics of one of several servers at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SourceSample {
-    /// How long its answer took, in microseconds.
+    /// How long the server's answer took, in microseconds.
     pub took_us: u64,
-    /// Its metrics; `None` if there was no answer.
+    /// The server's metrics; `None` if there was no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerSample>,
-    /// Why its answer is missing.
+    /// Why the server's metrics are missing; `None` if they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
 
-/// All samples of a pass. The first sample is from before its first request, the last from after its last
-/// one.
+/// All samples of a pass. The first sample is from before the first request, the last sample from after the
+/// last request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observed {
     /// Whether the server's metrics were requested.
     pub asks_server: bool,
-    /// Processor time of this program for the sampling.
+    /// Processor time that this program spent on the sampling, in microseconds.
     pub cpu_us: u64,
-    /// Whether the cards are those that the server uses, because the user named them.
+    /// Whether the user named the cards, so that they are known to be those of the server.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cards_named: bool,
-    /// The names of the servers that were sampled separately, if there are several.
+    /// The names of the servers that were sampled separately; empty for a single server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
-    /// In the order of time.
+    /// The samples, ordered by time.
     pub samples: Vec<Sample>,
 }
 
 impl ServerSample {
-    /// The metrics of several equal servers together: requests and counters are added, and the use of KV
-    /// memory is their mean. Histograms with different bounds cannot be added, and are left out.
+    /// The metrics of several equal servers together. Values are summed, except the share of KV memory in
+    /// use, which is averaged. Histograms with different bounds cannot be added, and are omitted.
     pub fn together<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         let (mut servers, mut is_alike) = (0.0, BTreeMap::<Latency, bool>::new());
@@ -172,7 +173,7 @@ impl ServerSample {
 }
 
 impl Observed {
-    /// The samples of one of several servers, as if there were no others.
+    /// The samples of one of several servers, as if it were the only one.
     pub fn of_source(&self, source: usize) -> Self {
         let only = |sample: &Sample| {
             let one = sample.each.get(source).cloned().unwrap_or_default();
@@ -188,7 +189,7 @@ impl Observed {
         Self { asks_server: true, samples, ..Self::default() }
     }
 
-    /// Appends samples that were taken afterwards.
+    /// Appends samples of a later time.
     pub fn extend(&mut self, after: Self) {
         self.asks_server |= after.asks_server;
         self.cards_named |= after.cards_named;
@@ -210,7 +211,7 @@ impl Buckets {
         }
     }
 
-    /// Adds the counts of another histogram. Returns false, and adds nothing, if the bounds differ.
+    /// Adds the counts of another histogram. If its bounds differ, adds nothing and returns false.
     fn add(&mut self, other: &Self) -> bool {
         let bounds =
             |of: &Self| of.below.iter().map(|(bound, _)| bound.to_bits()).collect::<Vec<_>>();
@@ -223,8 +224,8 @@ impl Buckets {
         is_alike
     }
 
-    /// The values that were counted since an earlier state of the same histogram; `None` if it is another
-    /// one, because the server was restarted.
+    /// The values that were counted since an earlier state of the same histogram. `None` if the bounds differ
+    /// or the count is smaller: the server was restarted.
     pub fn since(&self, earlier: &Self) -> Option<Self> {
         let same = self.below.len() == earlier.below.len()
             && self.below.iter().zip(&earlier.below).all(|(a, b)| a.0.to_bits() == b.0.to_bits());
@@ -239,13 +240,13 @@ impl Buckets {
         })
     }
 
-    /// The mean, in seconds; `None` without values.
+    /// The mean of the values, in seconds; `None` if there are no values.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0.0).then(|| self.sum / self.count)
     }
 
-    /// The bounds between which a quantile is, in seconds. The upper one is infinite above the last bound.
-    /// `None` without values.
+    /// The lower and the upper bound of a quantile from 0 to 1, in seconds: the edges of its bucket. The
+    /// upper bound is infinite if the quantile is above the last bound. `None` if there are no values.
     pub fn quantile_within(&self, quantile: f64) -> Option<[f64; 2]> {
         if self.count <= 0.0 {
             return None;

@@ -1,6 +1,6 @@
-//! The keys of a run, and their removal from texts that are shown or kept.
+//! The secrets of a run, such as API keys, and their removal from texts that are shown or stored.
 //!
-//! A text from outside is first redacted and then cut, because the beginning of a key is a secret too.
+//! A text from outside is redacted before it is cut, because the beginning of a key is a secret too.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use std::sync::Arc;
 /// The text that replaces a secret.
 pub const REDACTED: &str = "***";
 
-/// The shortest secret, in characters, that is removed from texts. A shorter one, such as `EMPTY` or `test`,
-/// is also an ordinary word, and texts without it would be unreadable.
+/// The shortest secret, in characters, that is removed from texts. A shorter secret, such as `EMPTY` or
+/// `test`, is also an ordinary word: if it were replaced everywhere, texts could not be read.
 pub const MIN_SECRET_CHARS: usize = 8;
 
-/// The secrets of a run. [`Secrets::redact`] is used where a text enters the program: answers of a server,
+/// The secrets of a run. [`Secrets::redact`] is called where a text enters the program: answers of a server,
 /// the log of a server, messages about a plan.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secrets(Arc<[Secret]>);
@@ -20,7 +20,8 @@ pub struct Secrets(Arc<[Secret]>);
 #[derive(Clone, PartialEq, Eq)]
 struct Secret {
     text: String,
-    /// The length of the beginning, in bytes, that is enough to be replaced.
+    /// The number of bytes from the beginning that identify the secret: a text that contains only these is
+    /// redacted too.
     enough: usize,
 }
 
@@ -31,8 +32,9 @@ impl std::fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// The secrets in the headers of requests. The beginning of a key is replaced too, because servers quote
-    /// `sk-abcde...`. Other values are only replaced as a whole: they may begin with ordinary words.
+    /// The secrets in the header fields of requests. The beginning of a key is replaced too, because servers
+    /// quote `sk-abcde...`. Other values are only replaced if they are complete, because they may begin with
+    /// ordinary words.
     pub fn of_headers(headers: &[(String, String)]) -> Self {
         let mut secrets = Vec::new();
         for (name, value) in headers.iter().filter(|(name, _)| !is_public(name)) {
@@ -45,24 +47,24 @@ impl Secrets {
                 secrets.push(Secret { text, enough });
             }
         }
-        // If two are equal, the one whose beginning is enough is kept.
+        // Of two equal texts, the one that a shorter beginning identifies stays.
         secrets.sort_by(|a, b| (&a.text, a.enough).cmp(&(&b.text, b.enough)));
         secrets.dedup_by(|a, b| a.text == b.text);
         Self(secrets.into())
     }
 
-    /// Whether there are none.
+    /// Whether there are no secrets.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The text with `***` for each secret. For each secret, the text is searched once.
+    /// Replaces each secret in the text by `***`. The text is searched once for each secret.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut next: Vec<Option<usize>> =
             self.0.iter().map(|secret| text.find(secret.start())).collect();
         let (mut out, mut from) = (String::new(), 0);
         while let Some(at) = next.iter().flatten().copied().min() {
-            // Spellings of a secret may begin in the same way: the longest match is the right one.
+            // Several spellings of a secret may begin in the same way, so the longest match is replaced.
             let same = |secret: &Secret| secret.length_at_start_of(&text[at..]);
             let length = self.0.iter().filter_map(same).max();
             let length = length.expect("invariant: one of them begins here");
@@ -78,7 +80,7 @@ impl Secrets {
         if from == 0 { Cow::Borrowed(text) } else { Cow::Owned(out + &text[from..]) }
     }
 
-    /// The same for bytes. If they contain a secret, bytes that are not UTF-8 are replaced too.
+    /// [`Secrets::redact`] for bytes. If they contain a secret, bytes that are not UTF-8 are replaced too.
     pub fn redact_bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
         if self.is_empty() {
             return bytes;
@@ -87,8 +89,8 @@ impl Secrets {
         if self.is_in(&text) { self.redact(&text).into_owned().into_bytes() } else { bytes }
     }
 
-    /// The same for names and for our own texts, in which an ordinary word may begin like a key. A beginning
-    /// counts only if the text ends after it, or shows that it was cut.
+    /// [`Secrets::redact`] for names and for this program's own texts, in which an ordinary word may begin
+    /// like a key. A beginning is replaced only if the text ends after it, or shows that the key was cut.
     pub fn redact_name<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let is_cut = |secret: &Secret| {
             text.match_indices(secret.start()).any(|(at, _)| {
@@ -104,17 +106,18 @@ impl Secrets {
         }
     }
 
-    /// Whether a text contains one of them, or a beginning that is enough.
+    /// Whether a text contains a secret, or a beginning that identifies it.
     pub fn is_in(&self, text: &str) -> bool {
         self.0.iter().any(|secret| text.contains(secret.start()))
     }
 
-    /// Whether a text contains one of them completely.
+    /// Whether a text contains a complete secret.
     pub fn is_whole_in(&self, text: &str) -> bool {
         self.0.iter().any(|secret| text.contains(&secret.text))
     }
 
-    /// How many bytes at the end of a text may be the beginning of an incomplete secret.
+    /// How many bytes at the end of a text may be the beginning of a secret that the text does not contain
+    /// completely.
     pub fn open_end(&self, bytes: &[u8]) -> usize {
         let longest = |secret: &Secret| {
             let most = bytes.len().min(secret.text.len() - 1);
@@ -125,19 +128,20 @@ impl Secrets {
 }
 
 impl Secret {
-    /// The beginning that is enough to be replaced.
+    /// The beginning that identifies the secret.
     fn start(&self) -> &str {
         &self.text[..self.enough]
     }
 
-    /// The length of the secret's beginning with which a text begins, in bytes, if that is enough.
+    /// The length of the common beginning of a text and the secret, in bytes; `None` if it does not identify
+    /// the secret.
     fn length_at_start_of(&self, text: &str) -> Option<usize> {
         let same = text.chars().zip(self.text.chars()).take_while(|(a, b)| a == b);
         text.starts_with(self.start()).then(|| same.map(|(c, _)| c.len_utf8()).sum())
     }
 }
 
-/// The names of headers with a key that is too short to be removed from texts.
+/// The names of header fields with a key that is too short to be removed from texts.
 pub fn short_keys(headers: &[(String, String)]) -> Vec<&str> {
     let is_short = |value: &str| value.chars().count() < MIN_SECRET_CHARS;
     let is_short_key = |(name, value): &&(String, String)| {
@@ -147,7 +151,7 @@ pub fn short_keys(headers: &[(String, String)]) -> Vec<&str> {
     headers.iter().filter(is_short_key).map(|(name, _)| name.as_str()).collect()
 }
 
-/// Whether the value of a header is never a secret.
+/// Whether the value of a header field is never a secret.
 fn is_public(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["content-type", "content-length", "connection", "user-agent"].contains(&name.as_str())
@@ -155,7 +159,7 @@ fn is_public(name: &str) -> bool {
         || name.ends_with("-version")
 }
 
-/// Whether a header of this name contains a key.
+/// Whether a header field of this name contains a key.
 pub fn is_key_header(name: &str) -> bool {
     let known = ["authorization", "proxy-authorization", "cookie"];
     known.iter().any(|known| name.eq_ignore_ascii_case(known))
@@ -163,8 +167,8 @@ pub fn is_key_header(name: &str) -> bool {
         || last_word(name).is_some_and(|word| ["key", "token", "auth"].contains(&&*word))
 }
 
-/// The parts of a header's value that are secrets: the text after the scheme of an authorization, and each of
-/// its words; in a cookie and a digest, the values of the fields.
+/// The parts of a header field's value that are secrets. In a cookie and a digest, these are the values of
+/// the fields. Otherwise they are the text after an authorization scheme, and each word of this text.
 fn key_parts<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
     let schemes = ["bearer", "basic", "digest", "token", "negotiate", "apikey"];
     let is_scheme = |word: &str| schemes.iter().any(|known| word.eq_ignore_ascii_case(known));
@@ -180,7 +184,7 @@ fn key_parts<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
     std::iter::once(rest).chain(rest.split_whitespace()).filter(|part| !part.is_empty()).collect()
 }
 
-/// A secret as it is, and its forms in JSON and in addresses, if they differ.
+/// The secret itself, and its escaped forms in JSON and in URLs, without duplicates.
 fn spellings(secret: &str) -> Vec<String> {
     let with = |escaped: &dyn Fn(char) -> Option<String>| -> String {
         secret.chars().map(|c| escaped(c).unwrap_or_else(|| c.to_string())).collect()
@@ -236,14 +240,14 @@ pub fn names_a_secret(name: &str) -> bool {
         || ends_with(&["access", "token"])
 }
 
-/// Whether an argument or an environment variable of this name, for a server that is started, usually
-/// contains a secret.
+/// Whether an argument or an environment variable of this name usually contains a secret. The argument or
+/// variable is given to a server that this program starts.
 pub fn names_a_secret_argument(name: &str) -> bool {
     names_a_secret(name) || name.trim_start_matches('-').eq_ignore_ascii_case("token")
 }
 
-/// Whether a parameter in the query of an address, or a text in a body, of this name usually contains a
-/// secret. Short names are used there.
+/// Whether a parameter of this name in the query of a URL, or a field of this name in a body, usually
+/// contains a secret. Names there are often short.
 pub fn names_a_secret_parameter(name: &str) -> bool {
     let short = ["key", "token", "auth", "authorization", "sig", "signature", "code"];
     names_a_secret(name)

@@ -1,44 +1,44 @@
-//! Where the requests of a pass come from: the interface for a load generator. How they are made is not
-//! defined here.
+//! The interface between a load generator and the source of its requests. This file does not define how
+//! requests are made.
 
 use crate::record::Record;
 use crate::request::Request;
 
-/// The answer of a [`Source`] to a call for a request.
+/// The answer of a [`Source`] when the load generator calls for a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Supply {
     /// The next request.
     Request(Box<Request>),
-    /// No request until one in flight has ended.
+    /// No request is ready now: the caller must call again later.
     Wait,
     /// There are no more requests.
     Exhausted,
 }
 
-/// What follows a request that has ended in its conversation.
+/// What follows in a conversation after one of its requests has ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Follows {
-    /// Nothing.
+    /// No turn follows, or the request belongs to no conversation.
     Nothing,
     /// The next turn.
     Turn(Box<Request>),
-    /// Planned turns that will never be sent.
+    /// The conversation ends: these planned turns will never be sent.
     Skipped(Vec<Request>),
 }
 
-/// Where the requests of one pass come from.
+/// A source of the requests of one pass.
 pub trait Source: Send {
-    /// The next request that follows no other one; for a conversation, its first turn. The n-th of these
-    /// requests begins conversation n, counted from 0.
+    /// The next request that does not depend on an earlier answer; for a conversation, its first turn. The
+    /// n-th of these requests, counted from 0, begins conversation n.
     fn next(&mut self) -> Supply;
 
-    /// Notes that a request of a conversation ended, with its answer if that was kept. Returns what follows
-    /// it.
+    /// Notifies the source that a request of a conversation ended, with its answer if the answer was stored.
+    /// Returns what follows this request.
     fn ended(&mut self, _conversation: u32, _record: &Record, _answer: &str) -> Follows {
         Follows::Nothing
     }
 
-    /// A planned request that will never be sent, because the pass ends early; `None` if there is none left.
+    /// A planned request that will never be sent, because the pass ends early; `None` if none is left.
     fn unsent(&mut self) -> Option<Request> {
         match self.next() {
             Supply::Request(request) => Some(*request),

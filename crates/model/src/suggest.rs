@@ -1,6 +1,6 @@
 //! Suggests the known name that is closest to a mistyped one.
 
-/// The closest of the known names, if it is close enough to be meant.
+/// The known name that is most similar to `name`; `None` if no known name is similar enough.
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
@@ -10,12 +10,12 @@ pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// ` (did you mean X?)`, or nothing.
+/// ` (did you mean X?)` for the most similar known name; an empty text if no name is similar enough.
 pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     closest(name, known).map_or_else(String::new, |known| format!(" (did you mean `{known}`?)"))
 }
 
-/// Levenshtein distance, in characters; `-` and `_` count as equal.
+/// Levenshtein distance, in characters. Upper and lower case, and `-` and `_`, count as equal.
 fn distance(a: &str, b: &str) -> usize {
     let normal = |text: &str| text.replace('-', "_").to_lowercase().chars().collect::<Vec<_>>();
     let (a, b) = (normal(a), normal(b));

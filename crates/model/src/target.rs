@@ -11,41 +11,42 @@ use crate::visible;
 pub struct Tool {
     /// Always `inferometer`.
     pub name: String,
-    /// Its version.
+    /// The version of the program.
     pub version: String,
 }
 
 /// The server under test, as it describes itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
-    /// Address, without credentials.
+    /// The URL of the server, without credentials.
     pub url: String,
-    /// The dialect that was used.
+    /// The name of the dialect that was used.
     pub dialect: String,
-    /// Engine, such as `vllm`.
+    /// The name of the engine, such as `vllm`; `None` if unknown.
     pub engine: Option<String>,
-    /// Its version.
+    /// The version of the engine; `None` if unknown.
     pub engine_version: Option<String>,
     /// The model's name on the server.
     pub model: String,
     /// True for the embedded engine.
     pub simulated: bool,
-    /// The embedded engine's profile.
+    /// The name of the embedded engine's profile; `None` for other servers.
     pub profile: Option<String>,
-    /// The names of the servers, if the load has several: the parts in which their addresses differ.
+    /// The names of the servers, if the load has several. A name is the part in which a server's URL differs
+    /// from the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<String>,
-    /// Additional facts that the server stated (`max_model_len`, dtype, ...), or with which the embedded
+    /// Additional properties that the server stated (`max_model_len`, dtype, ...), or with which the embedded
     /// engine was started.
     pub facts: BTreeMap<String, String>,
 }
 
 impl Target {
-    /// The most facts about a server that are kept.
+    /// The most properties of a server that are stored.
     const MOST_FACTS: usize = 100;
 
-    /// The same with names of limited length, because those of a server or a file of results may be of any
-    /// length.
+    /// Cuts all names to a limited length, and the properties to a limited number. Texts of a server or of a
+    /// file may have any length.
     #[must_use]
     pub fn with_short_names(self) -> Self {
         let facts = self.facts.iter().take(Self::MOST_FACTS);
@@ -64,7 +65,7 @@ impl Target {
     }
 }
 
-/// The machine and the tools of the measurement. Values are what was found; `None` is unknown.
+/// The machine and the tools of the measurement, as this program found them; `None` is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Environment {
     /// Host name.
@@ -73,36 +74,36 @@ pub struct Environment {
     pub cpu: Option<String>,
     /// Logical processors that the client may use.
     pub cpus: Option<u32>,
-    /// Memory in bytes.
+    /// Memory of the machine, in bytes.
     pub memory_bytes: Option<u64>,
     /// Operating system and kernel release.
     pub kernel: Option<String>,
     /// The frequency governor of the processors (`performance`, `powersave`, ...).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
-    /// The cards of the server's machine, as far as this program sees them.
+    /// The cards that this program found on the server's machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<Card>,
-    /// Where arrival stamps come from: `kernel` or `user`.
+    /// The source of arrival stamps: `kernel` or `user`.
     pub stamps: Option<String>,
-    /// The tokenizer that shaped the prompts.
+    /// The name of the tokenizer that determined the lengths of prompts.
     pub tokenizer: Option<String>,
-    /// SHA-256 of its file, if the user named one.
+    /// SHA-256 of the tokenizer's file, if the user named a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokenizer_sha256: Option<String>,
-    /// A text that makes this run's prompts different from those of all other runs. With the same salt, a run
-    /// can be repeated.
+    /// A text that makes this run's prompts different from those of all other runs. A run with the same salt
+    /// has the same prompts.
     #[serde(default)]
     pub salt: Option<String>,
-    /// The event loops of the client. Runs of versions without this key had one.
+    /// The event loops of the client. Runs of versions without this key had one event loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_loops: Option<EventLoopCount>,
 }
 
-/// How many event loops a client has, each on a thread of its own.
+/// How many event loops a client has. Each runs on its own thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventLoopCount {
-    /// Their number. A pass with fewer places for requests has fewer.
+    /// The number of event loops. A pass that allows fewer requests in flight uses fewer event loops.
     pub count: u32,
     /// Why this number was chosen.
     pub why: String,
@@ -113,11 +114,11 @@ pub struct EventLoopCount {
 pub struct Card {
     /// The card's number on its machine.
     pub index: u32,
-    /// Its name, such as `NVIDIA H200`.
+    /// The card's name, such as `NVIDIA H200`.
     pub name: Option<String>,
-    /// Memory in bytes.
+    /// Memory of the card, in bytes.
     pub memory_bytes: Option<u64>,
-    /// Version of its driver.
+    /// Version of the card's driver.
     pub driver: Option<String>,
     /// The source of these data: `nvml`, `nvidia-smi`, `dcgm`, `sysfs`.
     pub source: String,

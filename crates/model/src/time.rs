@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// An instant: nanoseconds since the origin of the run's monotonic axis.
 ///
-/// The origin is arbitrary; the run log stores its wall time. Only differences have a meaning, and a
-/// difference is a [`Duration`].
+/// The origin is arbitrary; the run log stores its wall time. Only the difference of two instants has a
+/// meaning. This difference is a [`Duration`].
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -22,7 +22,7 @@ impl Nanos {
     /// An instant that is later than every instant of a run.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// The time from `earlier` to here; zero if `earlier` is later.
+    /// The time from `earlier` to `self`; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
@@ -61,12 +61,12 @@ impl fmt::Display for Nanos {
 }
 
 pub mod nanoseconds {
-    //! A duration as whole nanoseconds, so that a plan is always written in the same way.
+    //! Serializes a duration as whole nanoseconds, so that a plan always has the same text.
     use std::time::Duration;
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    /// Writes the whole nanoseconds.
+    /// Writes the duration as whole nanoseconds.
     ///
     /// # Errors
     /// When the serializer fails.
@@ -74,22 +74,22 @@ pub mod nanoseconds {
         (span.as_nanos() as u64).serialize(serializer)
     }
 
-    /// Reads whole nanoseconds.
+    /// Reads a duration in whole nanoseconds.
     ///
     /// # Errors
-    /// When it is not a number of nanoseconds.
+    /// When the value is not a whole number of nanoseconds.
     pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
         Ok(Duration::from_nanos(u64::deserialize(d)?))
     }
 }
 
 pub mod optional_nanoseconds {
-    //! Durations that may be absent, as whole nanoseconds, so that a plan is always written in the same way.
+    //! Serializes an optional duration as whole nanoseconds, so that a plan always has the same text.
     use std::time::Duration;
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    /// Writes the whole nanoseconds, or nothing.
+    /// Writes the duration as whole nanoseconds, or null.
     ///
     /// # Errors
     /// When the serializer fails.
@@ -100,10 +100,10 @@ pub mod optional_nanoseconds {
         duration.map(|span| span.as_nanos() as u64).serialize(serializer)
     }
 
-    /// Reads whole nanoseconds, or nothing.
+    /// Reads a duration in whole nanoseconds, or null.
     ///
     /// # Errors
-    /// When it is not a number of nanoseconds.
+    /// When the value is neither a whole number of nanoseconds nor null.
     pub fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Duration>, D::Error> {

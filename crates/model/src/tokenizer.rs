@@ -1,12 +1,12 @@
-//! The interface of a tokenizer. Other crates implement it.
+//! The interface of a tokenizer, which other crates implement.
 
 /// Counts, encodes and decodes tokens.
 pub trait Tokenizer: Send + Sync {
-    /// Its name, for the environment record: a path, a hub id, `embedded`.
+    /// The name of the tokenizer in the environment of a run: a path, a hub id, or `embedded`.
     fn name(&self) -> String;
 
-    /// SHA-256 of its file, in hexadecimal digits; `None` if the user named no file. It identifies a
-    /// tokenizer whose file has another path on another machine.
+    /// SHA-256 of the tokenizer's file, in hexadecimal digits; `None` if the user named no file. The hash
+    /// identifies the same file under another path or on another machine.
     fn sha256(&self) -> Option<String> {
         None
     }
@@ -14,7 +14,7 @@ pub trait Tokenizer: Send + Sync {
     /// Number of tokens of a text, without the special tokens that a server would add.
     ///
     /// # Errors
-    /// When the text cannot be tokenised, or the server that tokenises it does not answer.
+    /// When the text cannot be tokenised, or a server that tokenises it does not answer.
     fn count(&self, text: &str) -> Result<u32, TokenizerError> {
         Ok(self.encode(text)?.len() as u32)
     }
@@ -22,26 +22,26 @@ pub trait Tokenizer: Send + Sync {
     /// The token ids of a text, without the special tokens that a server would add.
     ///
     /// # Errors
-    /// As [`Tokenizer::count`].
+    /// The same errors as [`Tokenizer::count`].
     fn encode(&self, text: &str) -> Result<Vec<u32>, TokenizerError>;
 
     /// The text of some token ids.
     ///
     /// # Errors
-    /// When an id is not in the vocabulary, or the server that decodes it does not answer.
+    /// When an id is not in the vocabulary, or a server that decodes it does not answer.
     fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError>;
 
-    /// Ids of ordinary tokens for random prompts.
+    /// The ids of ordinary tokens, from which random prompts are made.
     fn plain_ids(&self) -> &[u32];
 
-    /// The texts of the plain ids, if they can be joined to a prompt; `None` if that is not known:
-    /// [`Tokenizer::decode`] then makes the prompt.
+    /// The texts of the plain ids, if prompts can be joined from them. `None` if it is not known whether they
+    /// can: prompts are then made with [`Tokenizer::decode`].
     fn plain_words(&self) -> Option<&PlainWords> {
         None
     }
 
-    /// How many calls to make at the same time; `None`: one per processor. A tokenizer inside a server mostly
-    /// waits, so more calls are useful.
+    /// How many calls of this tokenizer should run at the same time; `None` for one per processor. More calls
+    /// are useful if a server tokenises, because a call then mostly waits.
     fn calls_at_once(&self) -> Option<usize> {
         None
     }
@@ -50,17 +50,17 @@ pub trait Tokenizer: Send + Sync {
 /// The texts of a tokenizer's plain ids, in the order of [`Tokenizer::plain_ids`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlainWords {
-    /// Each word at the beginning of a text.
+    /// The text of each plain id at the beginning of a text.
     pub first: Vec<Box<str>>,
-    /// Each word after another word, with the space before it.
+    /// The text of each plain id after another word, with the space before it.
     pub behind: Vec<Box<str>>,
-    /// Whether any sequence of them, joined by [`PlainWords::text`], is certainly encoded as exactly these
-    /// ids. If not, the tokens of each text must be counted.
+    /// Whether [`PlainWords::text`] is always encoded as exactly the same ids. If not, the tokens of each
+    /// text must be counted.
     pub apart: bool,
 }
 
 impl PlainWords {
-    /// The text of these words, given by their positions among the plain ids.
+    /// The text of a sequence of plain ids, given by their positions in [`Tokenizer::plain_ids`].
     pub fn text(&self, positions: &[usize]) -> String {
         let words = || {
             positions.iter().enumerate().map(|(at, word)| match at {
@@ -74,11 +74,11 @@ impl PlainWords {
     }
 }
 
-/// The failure of a tokenizer, with its message.
+/// An error of a tokenizer, with its message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("tokenizer {tokenizer}: {message}")]
 pub struct TokenizerError {
-    /// [`Tokenizer::name`]
+    /// The name of the tokenizer ([`Tokenizer::name`]).
     pub tokenizer: String,
     /// What went wrong.
     pub message: String,

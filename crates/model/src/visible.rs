@@ -1,15 +1,15 @@
-//! Makes texts from outside safe to show: they cannot control a terminal, change the direction of the text,
-//! or hide characters. Names are cut to a length.
+//! Makes texts from outside safe to show. The texts can then not control a terminal, change the writing
+//! direction, or hide characters. Long names are cut.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The longest name (of models, versions, facts of a server) that is kept from a server or a user, in
-/// characters. An ellipsis shows that it was cut.
+/// The longest name (of a model, a version, a property of a server) that is stored, in characters. A longer
+/// name is cut and ends with an ellipsis.
 pub const MAX_NAME_CHARS: usize = 200;
 
-/// Whether a character is shown as its escape. These are control characters (ESC is one), separators of
-/// lines and paragraphs, marks that change the direction of a text, and invisible characters.
+/// Whether a character is replaced by an escape sequence. These are control characters (ESC is one),
+/// separators of lines and paragraphs, marks that change the writing direction, and invisible characters.
 pub fn is_escaped(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -17,7 +17,7 @@ pub fn is_escaped(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The text as one line, with `\u001b` for an ESC, and so on: the escapes of JSON. A line break and a tab
+/// The text as one line, with the escape sequences of JSON, such as `\u001b` for ESC. A line break and a tab
 /// become a space.
 pub fn line(text: &str) -> Cow<'_, str> {
     if !text.contains(is_escaped) {
@@ -33,7 +33,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The same for a text of several lines, whose line breaks are kept.
+/// The same as `line`, but for a text of several lines: line feeds stay.
 pub fn lines(text: &str) -> Cow<'_, str> {
     if !text.contains(|c| c != '\n' && is_escaped(c)) {
         return Cow::Borrowed(text);
@@ -64,7 +64,8 @@ pub fn name(text: &str) -> String {
     cut(text, MAX_NAME_CHARS)
 }
 
-/// A text for a cell of a spreadsheet, with a leading quote if a spreadsheet would read it as a formula.
+/// A text for a cell of a spreadsheet: with a leading quote if a spreadsheet would read the text as a
+/// formula.
 pub fn no_formula(text: &str) -> Cow<'_, str> {
     match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => Cow::Owned(format!("'{text}")),
@@ -72,7 +73,7 @@ pub fn no_formula(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The first names of a list as text, and how many more there are.
+/// The first 20 names of a list, separated by commas, and the number of the remaining ones.
 pub fn names(all: &[String]) -> String {
     /// The most names that are listed.
     const MOST: usize = 20;

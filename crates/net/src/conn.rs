@@ -7,7 +7,8 @@ use inferometer_model::time::Nanos;
 use crate::ConnId;
 use crate::socket::Socket;
 
-/// An entry of the table. The generation distinguishes the connections that used it one after the other.
+/// An entry of the connection table. The generation distinguishes the connections that used this entry one
+/// after the other.
 struct Slot {
     generation: u32,
     conn: Option<Conn>,
@@ -21,9 +22,10 @@ pub(crate) struct Conn {
     pub watching_writes: bool,
     /// Whether something was written after the last read that returned data.
     pub wrote: bool,
-    /// A reading of the clock before its last read, if that read left nothing in the socket.
+    /// A reading of the clock before the last read, if that read emptied the socket. `None` if the socket may
+    /// contain older data.
     pub drained_at: Option<Nanos>,
-    /// Whether it was reported as readable and not read since.
+    /// Whether the connection was reported as readable and has not been read since.
     pub reported: bool,
     /// Whether the other side has ended the stream. Earlier bytes may still be unread.
     pub ended: bool,
@@ -49,8 +51,8 @@ impl Conn {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// A Unix socket whose server had no room for it. It is tried again later, and epoll does not watch it
-    /// yet.
+    /// A Unix socket that could not connect because the accept queue of its server was full. The loop tries
+    /// again later; until then, epoll does not watch the socket.
     Queued,
     Connecting,
     Open,
@@ -64,7 +66,7 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// The connection of an id, if it is still open.
+    /// The connection with this id, if it is still open.
     pub fn find(&mut self, id: ConnId) -> Option<&mut Conn> {
         let slot = self.slots.get_mut(id.slot())?;
         if slot.generation == id.generation { slot.conn.as_mut() } else { None }
@@ -82,7 +84,7 @@ impl Slots {
         ConnId { slot, generation: place.generation }
     }
 
-    /// Takes a connection out, if it is still open.
+    /// Removes a connection and returns it, if it is still open.
     pub fn take(&mut self, id: ConnId) -> Option<Conn> {
         let place = self.slots.get_mut(id.slot())?;
         if place.generation != id.generation {
@@ -94,7 +96,7 @@ impl Slots {
     }
 }
 
-/// The number with which epoll reports a connection.
+/// The number that identifies a connection in the events of epoll.
 pub(crate) fn token(id: ConnId) -> u64 {
     u64::from(id.slot) | (u64::from(id.generation & 0x7fff_ffff) << 32)
 }

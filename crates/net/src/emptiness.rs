@@ -1,5 +1,5 @@
-//! Since when a socket may contain data, as far as the waits of an event loop show it. No system call and no
-//! clock, so that each case can be tested.
+//! Computes since when a socket may contain data, from the waits of an event loop. It makes no system call
+//! and reads no clock, so that tests can cover each case.
 
 use std::time::Duration;
 
@@ -7,35 +7,38 @@ use inferometer_model::time::Nanos;
 
 use crate::run_delay::Account;
 
-/// The longest assumed wake-up (interrupt, scheduler, return), without the time in which the thread waits for
-/// a processor.
+/// The assumed maximum duration of a wake-up (interrupt, scheduler, return), without the time in which the
+/// thread waits for a processor.
 pub(crate) const WAKE_UP: Duration = Duration::from_micros(100);
 
-/// What waits show about the sockets that they watch.
+/// Lower bounds for the arrival of data in the watched sockets, from the waits of an event loop.
 ///
-/// A wait checks all of them after its call. So a socket that it did not report was empty at its call. At its
-/// return it need not be empty: the process may have been stopped in between, while data arrived.
+/// A wait checks all watched sockets after it is called. So a socket that the wait did not report was empty
+/// when the wait was called. The socket may contain data when the wait returns: the process may have been
+/// stopped in between, while data arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Emptiness {
     /// A reading of the clock before the last wait was called.
     called: Nanos,
     /// Whether the last wait had room to report everything that was ready.
     reported_all: bool,
-    /// When the latest wait before that was called that reported everything. If a socket was drained before,
-    /// the data that the last wait reports arrived after this instant.
+    /// When an earlier wait than the last one was called: the latest that reported everything. If a socket
+    /// was drained before this instant, the data that the last wait reports arrived after this instant.
     certain: Nanos,
-    /// A later such instant, from a wait that slept: what it reports arrived after it, unless the wake-up
-    /// took longer than [`WAKE_UP`]. If a kernel stamp is earlier, the stamp is right.
+    /// A later lower bound, from a wait that slept. The data that this wait reports arrived after the bound,
+    /// unless the wake-up took longer than [`WAKE_UP`]. If a kernel stamp is earlier than the bound, the
+    /// stamp is right.
     likely: Nanos,
 }
 
 impl Emptiness {
-    /// The state before there are sockets.
+    /// The state of a loop without sockets.
     pub fn new(now: Nanos) -> Self {
         Self { called: now, reported_all: true, certain: now, likely: now }
     }
 
-    /// Call it before each wait. `now` is a reading of the clock before the wait.
+    /// Records that a wait is called; call this before each wait. `now` is a reading of the clock before the
+    /// wait.
     pub fn calls(&mut self, now: Nanos) {
         if self.reported_all {
             self.certain = self.called;
@@ -43,27 +46,27 @@ impl Emptiness {
         (self.called, self.reported_all) = (now, false);
     }
 
-    /// Call it after each wait. `reported_all` is false if there may have been no room for everything that
-    /// was ready.
+    /// Records that a wait has returned; call this after each wait. `reported_all` is false if there may have
+    /// been no room to report all ready sockets.
     pub fn returns(&mut self, reported_all: bool) {
         self.reported_all = reported_all;
     }
 
-    /// Call it after a wait that found nothing ready at its call and then reported something, at `woke`.
-    /// `account` covers the thread's time since before the call.
+    /// Records the end of a sleep; call this after a wait that found nothing ready at first and returned
+    /// events at `woke`. `account` is the kernel's account of the thread since before the call of the wait.
     ///
     /// If the thread was given a processor once, it slept until the first arrival woke it, and then waited
-    /// for a processor. So that arrival came at most `waited` and [`WAKE_UP`] before `woke`. A thread that
-    /// was given a processor more often was stopped or preempted, and data may have arrived meanwhile.
+    /// for a processor. So that arrival was at most `waited` + [`WAKE_UP`] before `woke`. A thread that was
+    /// given a processor more often was stopped or preempted, and data may have arrived meanwhile.
     pub fn woke(&mut self, woke: Nanos, account: Option<Account>) {
         if let Some(Account { waited, turns: 1 }) = account {
             self.likely = woke - waited - WAKE_UP;
         }
     }
 
-    /// Two instants after which the present content of a socket arrived: one is certain, the other is likely
-    /// and not earlier. `drained_at` is an instant before a read that emptied the socket, `user` the time of
-    /// the present read.
+    /// Returns two lower bounds for the arrival of the present content of a socket. The first is certain. The
+    /// second is likely, and not earlier than the first. `drained_at` is an instant before a read that
+    /// emptied the socket; `user` is the time of the present read.
     pub fn of_drained(&self, drained_at: Nanos, user: Nanos) -> (Nanos, Nanos) {
         let certain = drained_at.max(self.certain).min(user);
         (certain, certain.max(self.likely).min(user))
@@ -80,8 +83,9 @@ mod tests {
         Nanos(ms * MS)
     }
 
-    /// For a socket that was drained at 1 ms: the certain and the likely instant, in ms, when the last of
-    /// these waits reports it. Each wait has the time of its call, in ms, and whether it reported everything.
+    /// Returns the certain and the likely bound, in ms, for a socket that was drained at 1 ms and is reported
+    /// by the last of `waits`. A wait is a pair: the time of its call, in ms, and whether it reported
+    /// everything.
     fn after(waits: &[(u64, bool)], slept: Option<(u64, Account)>) -> (u64, u64) {
         let mut emptiness = Emptiness::new(at(0));
         for &(called, reported_all) in waits {

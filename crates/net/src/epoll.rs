@@ -1,8 +1,8 @@
-//! Real sockets and the real clock: one epoll loop, edge-triggered, one read per readiness.
+//! Real sockets and the real clock: one epoll loop, edge-triggered, one read per readiness event.
 //!
-//! The kernel reports a connection once for what has arrived. If a read may have left bytes, the loop
-//! remembers the connection and reports it again. So an actor sees a connection as readable until it has read
-//! everything.
+//! The kernel reports a connection only once for the data that has arrived. If a read may have left bytes,
+//! the loop remembers the connection and reports it again. So an actor sees a connection as readable until it
+//! has read everything.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -25,19 +25,20 @@ use crate::{Actor, Address, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake
 
 /// The token of the waker. No connection has this token.
 const WAKER_TOKEN: u64 = u64::MAX;
-/// Set in the token of a listening socket; the rest is its index.
+/// This bit is set in the token of a listening socket; the other bits are its index.
 const LISTENER_BIT: u64 = 1 << 63;
 
-/// A longer wait is made in two parts, and the length of the second part's sleep is examined. Arrival
-/// intervals of shorter waits are narrow enough.
+/// A longer wait is split into two parts. The kernel's account of the thread during the second part narrows
+/// the arrival intervals; after shorter waits they are narrow enough.
 const LONG_WAIT: Duration = Duration::from_millis(1);
-/// The longest wait. An idle loop reads the clock this often, so that it notices a stop of the process.
+/// The longest wait. After it, an idle loop reads the clock and notices if the process was stopped.
 const HEARTBEAT: Duration = Duration::from_millis(50);
 
-/// How soon to try a Unix socket again whose server had no room. The kernel does not report when it has.
+/// When to try again to connect a Unix socket to a full accept queue. The kernel does not report when it has
+/// room.
 const QUEUED: Duration = Duration::from_millis(1);
 
-/// Sockets of this process, and the monotonic clock.
+/// The [`Net`] of real sockets and the monotonic clock.
 pub struct EpollNet {
     epoll: Epoll,
     waker: EventCounter,
@@ -60,7 +61,7 @@ pub struct EpollNet {
     emptiness: Emptiness,
     /// How long this thread waited for a processor.
     run_delay: RunDelay,
-    /// The last reading of the clock. Everything that happens later is after it.
+    /// The last reading of the clock by a wait or a read. It is a lower bound for the time of the next read.
     last_now: Nanos,
 }
 
@@ -93,7 +94,7 @@ impl EpollNet {
         })
     }
 
-    /// Uses no stamps of the kernel, as on systems without them.
+    /// Disables the kernel's stamps, as on a system without kernel stamps.
     #[must_use]
     pub fn with_user_stamps(mut self) -> Self {
         self.use_kernel_stamps = false;
@@ -107,19 +108,19 @@ impl EpollNet {
         self.spin = spin;
     }
 
-    /// The loop's delays since the last call, or since the start.
+    /// Returns and resets the loop's delays since the last call of this function, or since the start.
     pub fn take_loop_stats(&mut self) -> LoopStats {
         self.run_delay.since_last();
         let waited_for_cpu = self.run_delay.take_total();
         LoopStats { waited_for_cpu, ..std::mem::take(&mut self.loop_stats) }
     }
 
-    /// A handle that gives the actor a turn from another thread.
+    /// A handle with which another thread can give the actor a turn.
     pub fn waker(&self) -> Waker {
         self.waker.waker()
     }
 
-    /// Counts of the kernel's stamps so far.
+    /// Counts of unusable kernel stamps and of clock steps so far.
     pub fn stamp_stats(&self) -> StampStats {
         self.stamps.stats
     }
@@ -129,7 +130,8 @@ impl EpollNet {
     /// # Errors
     /// When a system call of the loop fails; the actor is then in an unknown state.
     pub fn play(&mut self, actor: &mut impl Actor<Self>) -> io::Result<()> {
-        // Both belong to a thread, and another thread may have created this network.
+        // The timer slack and the account of waiting belong to a thread, and another thread may have created
+        // this network.
         sys::use_precise_timers();
         self.run_delay = RunDelay::of_this_thread();
         let mut ready = Vec::with_capacity(Epoll::BATCH);
@@ -178,7 +180,7 @@ impl EpollNet {
         Ok(())
     }
 
-    /// Reports connections again that may have unread bytes, unless they have just been reported.
+    /// Reports again the connections that may have unread bytes, unless they have just been reported.
     fn report_unread(&mut self, ready: &mut Vec<Ready>) {
         for id in self.unread.drain(..) {
             if let Some(conn) = self.slots.find(id).filter(|conn| !conn.reported) {
@@ -217,7 +219,7 @@ impl EpollNet {
         Ok(found)
     }
 
-    /// One wait. `now` is a reading of the clock before it.
+    /// Makes one wait. `now` is a reading of the clock before the wait.
     fn look(&mut self, now: Nanos, until: Nanos) -> io::Result<usize> {
         self.emptiness.calls(now);
         let found = self.epoll.wait(until.since(now))?;
@@ -250,7 +252,7 @@ impl EpollNet {
         conn.ended |= event.ended;
         if event.readable {
             if conn.reported {
-                // The actor has not read what was reported before, so the socket may not be empty.
+                // The actor has not read the data that was reported before, so the socket may not be empty.
                 conn.drained_at = None;
             }
             conn.reported = true;
@@ -259,8 +261,7 @@ impl EpollNet {
     }
 
     fn accept(&mut self, listener: usize, ready: &mut Vec<Ready>) -> io::Result<()> {
-        // An error says that no client waits, that it has gone, or that descriptors ran out. The next wait
-        // tries again.
+        // An error: no client waits, or descriptors ran out. The next wait tries again.
         while let Ok((stream, _)) = self.listeners[listener].accept() {
             stream.set_nonblocking(true)?;
             ready.push(Ready::Accepted(self.adopt(Socket::Tcp(stream), State::Open)?));
@@ -268,12 +269,12 @@ impl EpollNet {
         Ok(())
     }
 
-    /// Adds a socket and watches it.
+    /// Adds a socket. Epoll watches it, unless its state is `Queued`.
     fn adopt(&mut self, socket: Socket, state: State) -> io::Result<ConnId> {
         socket.send_at_once()?;
         // A Unix socket accepts the option, but gives no stamps.
         if self.use_kernel_stamps && matches!(socket, Socket::Tcp(_)) {
-            // A kernel without stamps is no error: reads then have none.
+            // A kernel without stamps is no error: reads then have no kernel stamp.
             self.use_kernel_stamps = sys::enable_receive_stamps(&socket).is_ok();
         }
         let fd = socket.as_raw_fd();
@@ -287,7 +288,7 @@ impl EpollNet {
         Ok(id)
     }
 
-    /// Tries the Unix sockets again for which a server had no room.
+    /// Tries again to connect the Unix sockets whose servers had full accept queues.
     fn begin_queued(&mut self, ready: &mut Vec<Ready>) {
         let Self { queued, slots, epoll, .. } = self;
         queued.retain(|(id, path)| {
@@ -347,7 +348,7 @@ impl Net for EpollNet {
                     conn.socket.acknowledge_at_once();
                 }
                 self.loop_stats.truncated_control += u64::from(truncated);
-                // If the socket had not been drained, its earlier bound is still the best one.
+                // If the socket had not been drained, the bound of the earlier read is still the best one.
                 let (certain, likely) = match conn.drained_at {
                     Some(drained_at) => self.emptiness.of_drained(drained_at, user),
                     None => (conn.empty_before, conn.empty_before),
@@ -392,7 +393,7 @@ impl Net for EpollNet {
         if let Some(conn) = self.slots.take(id)
             && how == Close::Reset
         {
-            // If the option cannot be set, the other side sees an ordinary end.
+            // If the option cannot be set, the other side sees an ordinary end of the stream.
             let _ = conn.socket.reset_on_close();
         }
     }

@@ -1,19 +1,19 @@
 //! Reads whole files up to a size limit, because a device or a pipe may have no end. Files that are read
-//! several times must be regular files.
+//! several times are opened with [`open`], which accepts only regular files.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The largest file of settings that is read, in bytes (16 MiB): a plan, a profile, a template, certificates.
+/// The size limit of a settings file, in bytes (16 MiB): a plan, a profile, a template, certificates.
 pub const MAX_SETTINGS_BYTES: usize = 16 << 20;
-/// The largest file of results or of arrivals that is read, in bytes (256 MiB).
+/// The size limit of a file of results or of arrivals, in bytes (256 MiB).
 pub const MAX_RESULTS_BYTES: usize = 256 << 20;
 
 /// Opens a regular file.
 ///
 /// # Errors
-/// When it is not one, or cannot be opened.
+/// When the path is not a regular file, or cannot be opened.
 pub fn open(path: &Path) -> io::Result<File> {
     let kind = fs::metadata(path)?.file_type();
     if kind.is_dir() {
@@ -30,7 +30,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Reads a file of at most `limit` bytes.
 ///
 /// # Errors
-/// When it is larger, or cannot be read.
+/// When the file is larger, or cannot be read.
 pub fn read(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(limit as u64 + 1).read_to_end(&mut bytes)?;
@@ -44,7 +44,7 @@ pub fn read(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
 /// Reads a text file of at most `limit` bytes.
 ///
 /// # Errors
-/// As [`read`], and when it is not UTF-8.
+/// The errors of [`read`], and an error when the content is not UTF-8.
 pub fn read_text(path: &Path, limit: usize) -> io::Result<String> {
     // The same message as that of `std::fs::read_to_string`.
     let no_text =

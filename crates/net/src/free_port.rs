@@ -1,10 +1,10 @@
-//! A port on which no program listens. It does not reserve the port.
+//! Finds a port on which no program listens, without reserving it.
 
 use std::io;
 use std::net::TcpListener;
 
-/// A free TCP port of a local address. Another program may take it first, so a server started there
-/// may fail to listen.
+/// Returns a free TCP port of a local address. Another program may use the port before the caller does, so a
+/// server that is started on it may fail to listen.
 ///
 /// # Errors
 /// When `host` is not an address of this machine, or no port is free.

@@ -1,9 +1,11 @@
-//! Time and sockets behind one trait: real ones over epoll, and a virtual network with a virtual clock.
+//! One trait for time and sockets, with two implementations: real sockets over epoll, and a virtual network
+//! with a virtual clock.
 //!
-//! Code that communicates is an [`Actor`]: its turn receives what is ready, acts, and returns when it wants
-//! the next turn. [`EpollNet`] runs an actor over real sockets and the monotonic clock. [`virtual_net::play`]
-//! runs several actors that are connected by in-memory pipes. Its time passes only when no actor has anything
-//! left to do, so every instant of a test is exact.
+//! Code that communicates implements [`Actor`]. In each turn, an actor receives the events that are ready and
+//! acts on them; the result of the turn says when the next turn is due. [`EpollNet`] runs an actor over real
+//! sockets and the monotonic clock. [`virtual_net::play`] runs several actors that are connected by in-memory
+//! pipes. Virtual time passes only when no actor has anything left to do, so every instant of a test is
+//! exact.
 //!
 //! Nothing here depends on HTTP, requests or metrics.
 
@@ -38,7 +40,7 @@ pub use sys::{
 };
 pub use waker::Waker;
 
-/// The id of a connection. It is never used again for another one.
+/// The id of a connection. An id is never used again for another connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnId {
     slot: u32,
@@ -55,13 +57,13 @@ impl ConnId {
 /// An event on a connection.
 #[derive(Debug)]
 pub enum Ready {
-    /// A connection that was requested is open.
+    /// A connection that [`Net::connect`] began is open.
     Connected(ConnId),
-    /// A connection that was requested could not be opened; it is closed already.
+    /// A connection that [`Net::connect`] began could not be opened. It is closed already.
     ConnectFailed(ConnId, io::Error),
     /// A client connected to a listening address.
     Accepted(ConnId),
-    /// There is something to read, or the other side has closed.
+    /// There is something to read, or the other side has closed the connection.
     Readable(ConnId),
     /// A connection accepts bytes again, after a write that it accepted only in part.
     Writable(ConnId),
@@ -70,26 +72,26 @@ pub enum Ready {
 /// The result of a read.
 #[derive(Debug)]
 pub enum ReadResult {
-    /// Some bytes.
+    /// Bytes were read.
     Data(Arrived),
-    /// Nothing now.
+    /// There is nothing to read now.
     Empty,
-    /// The other side has closed; there will be nothing more.
+    /// The other side has closed the connection; no more bytes follow.
     Closed,
     /// The connection is broken.
     Failed(io::Error),
 }
 
-/// Bytes that arrived, and when.
+/// The size of a read, and the times of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: usize,
-    /// When the kernel received the last segment of them, if it stamps receives.
+    /// When the kernel received the last segment of these bytes; `None` without a usable kernel stamp.
     pub kernel: Option<Nanos>,
-    /// When the read returned them.
+    /// When the read returned these bytes.
     pub user: Nanos,
-    /// The last earlier instant at which the socket is known to have been empty.
+    /// The last instant before the arrival of these bytes at which the socket is known to have been empty.
     pub empty_before: Nanos,
 }
 
@@ -102,16 +104,16 @@ pub enum Close {
     Reset,
 }
 
-/// Sockets and a clock. All calls return at once.
+/// Sockets and a clock. No call blocks.
 pub trait Net {
-    /// The time, on a monotonic axis.
+    /// The present time, on a monotonic axis.
     fn now(&self) -> Nanos;
 
-    /// Listens on an address; clients come as [`Ready::Accepted`]. Returns the address with the
+    /// Listens on an address; each client is reported as [`Ready::Accepted`]. Returns the address with the
     /// port that was chosen, if port 0 was requested.
     ///
     /// # Errors
-    /// When the address cannot be listened on.
+    /// When the system refuses to listen on the address.
     fn listen(&mut self, at: SocketAddr) -> io::Result<SocketAddr>;
 
     /// Begins to connect; [`Ready::Connected`] or [`Ready::ConnectFailed`] follows.
@@ -120,27 +122,28 @@ pub trait Net {
     /// When the attempt fails at once: no route, no more file descriptors.
     fn connect(&mut self, to: &Address) -> io::Result<ConnId>;
 
-    /// Reads what is there, up to the buffer's size.
+    /// Reads the bytes that have arrived, up to the buffer's size.
     fn read(&mut self, conn: ConnId, buffer: &mut [u8]) -> ReadResult;
 
-    /// Writes as much as the connection takes; if less than all, [`Ready::Writable`] follows.
+    /// Writes as many bytes as the connection accepts, and returns their number. If it does not accept all,
+    /// [`Ready::Writable`] follows.
     ///
     /// # Errors
     /// When the connection is broken.
     fn write(&mut self, conn: ConnId, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Closes a connection. Nothing about it is reported afterwards.
+    /// Closes a connection. No event of this connection is reported afterwards.
     fn close(&mut self, conn: ConnId, how: Close);
 }
 
-/// When an actor wants its next turn. An event gives it a turn in any case.
+/// When an actor wants its next turn. An event gives the actor a turn earlier, unless it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// At this instant at the latest.
     At(Nanos),
     /// Only when something is ready.
     WhenReady,
-    /// Never again: it is done.
+    /// Never again: the actor is done.
     Done,
 }
 
@@ -157,6 +160,7 @@ impl Wake {
 
 /// A program that communicates over a [`Net`].
 pub trait Actor<N: Net> {
-    /// Handles what is ready and what is due. Returns when it wants the next turn.
+    /// Handles the events in `ready`, and the work that is due. The result says when the actor wants its next
+    /// turn.
     fn turn(&mut self, net: &mut N, ready: &[Ready]) -> Wake;
 }

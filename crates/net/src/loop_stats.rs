@@ -1,4 +1,4 @@
-//! Counts delays of an event loop. It does not judge them.
+//! Counts delays of an event loop. It does not judge the delays.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use inferometer_stats::histogram::Histogram;
 /// A turn of this length, or a wait that ends this late, counts as a stall.
 pub const STALL: Duration = Duration::from_millis(10);
 
-/// Delays of a loop since the last reading.
+/// Delays of a loop since its statistics were last taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoopStats {
-    /// The lengths of turns, each from the end of one wait to the call of the next. What arrives or becomes
-    /// due during a turn waits for the next one.
+    /// The lengths of turns. A turn lasts from the end of one wait to the call of the next wait. Data that
+    /// arrives and work that becomes due during a turn wait for the next turn.
     pub turns: Histogram,
-    /// How late the waits ended that timed out.
+    /// For each wait that timed out: how late it ended.
     pub overslept: Histogram,
     /// The total time of all turns.
     pub busy: Duration,
@@ -24,13 +24,13 @@ pub struct LoopStats {
     /// The time in which the thread was ready to run and had no processor; `None` if the kernel keeps no
     /// account.
     pub waited_for_cpu: Option<Duration>,
-    /// Reads whose control message did not fit, so that a stamp may be lost.
+    /// How many reads had a control message that did not fit into its buffer, so that a stamp may be lost.
     pub truncated_control: u64,
 }
 
 impl LoopStats {
-    /// Adds the counts of another loop that ran at the same time. `busy`, `stalled` and `waited_for_cpu` are
-    /// those of the loop that had most: each is a share of one thread's time.
+    /// Adds the counts of another loop that ran at the same time. Of `busy`, `stalled` and `waited_for_cpu`,
+    /// the larger value of the two loops is used, because each is a part of one thread's time.
     #[must_use]
     pub fn beside(mut self, other: &Self) -> Self {
         self.turns.add_all(&other.turns);

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct Account {
     /// How long the thread was ready to run and had no processor.
     pub waited: Duration,
-    /// How often it was given a processor: after a sleep, a stop or a preemption.
+    /// How often the thread was given a processor: after a sleep, a stop or a preemption.
     pub turns: u64,
 }
 
@@ -18,12 +18,13 @@ pub struct RunDelay {
     file: Option<File>,
     last_ns: u64,
     last_turns: u64,
-    /// Where [`RunDelay::take_total`] counts from.
+    /// The value of `last_ns` at the last call of [`RunDelay::take_total`].
     total_from_ns: u64,
 }
 
 impl RunDelay {
-    /// The account of the calling thread; empty if the kernel keeps none.
+    /// Opens the account of the calling thread. If the kernel keeps no account, the other functions return
+    /// `None`.
     pub fn of_this_thread() -> Self {
         let file = File::open("/proc/thread-self/schedstat").ok();
         let mut delay = Self { file, last_ns: 0, last_turns: 0, total_from_ns: 0 };
@@ -32,7 +33,7 @@ impl RunDelay {
         delay
     }
 
-    /// The account since the last call; `None` if the kernel keeps none.
+    /// The account since the last call; `None` if the kernel keeps no account.
     pub fn since_last(&mut self) -> Option<Account> {
         let mut buffer = [0; 96];
         let count = self.file.as_ref()?.read_at(&mut buffer, 0).ok()?;
@@ -43,8 +44,8 @@ impl RunDelay {
         Some(account)
     }
 
-    /// The time without a processor since the last call, up to the last reading; `None` if the kernel keeps
-    /// no account.
+    /// The time of waiting for a processor, from the previous call of this function to the last call of
+    /// [`RunDelay::since_last`]; `None` if the kernel keeps no account.
     pub fn take_total(&mut self) -> Option<Duration> {
         self.file.as_ref()?;
         let from_ns = std::mem::replace(&mut self.total_from_ns, self.last_ns);
@@ -52,8 +53,8 @@ impl RunDelay {
     }
 }
 
-/// Returns the second and the third of three numbers: time on a processor and time waiting for one, both in
-/// ns, and how often the thread was given one.
+/// Parses `schedstat`: time on a processor (ns), time waiting for a processor (ns), and how often the thread
+/// was given a processor. Returns the second and the third number.
 fn parse(text: &str) -> Option<(u64, u64)> {
     let mut numbers = text.split_whitespace().skip(1).map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))

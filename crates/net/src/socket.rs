@@ -75,15 +75,15 @@ impl Socket {
         }
     }
 
-    /// Makes the kernel acknowledge now what was received.
+    /// Makes the kernel acknowledge received data now.
     pub fn acknowledge_at_once(&self) {
         if let Self::Tcp(stream) = self {
             sys::acknowledge_at_once(stream);
         }
     }
 
-    /// Makes the connection end with a reset when it is closed. A Unix socket has no such option: the other
-    /// side sees a reset if it had sent data that was not read.
+    /// Makes the connection end with a reset when it is closed. A Unix socket has no such option: its other
+    /// side sees a reset if it had sent data that this side has not read.
     pub fn reset_on_close(&self) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => sys::reset_on_close(stream),

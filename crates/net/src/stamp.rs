@@ -7,11 +7,11 @@ use inferometer_model::time::Nanos;
 
 use crate::sys;
 
-/// How old the measured offset between the clocks may become before it is measured again. A wall clock that
-/// is slewed moves by at most 500 ppm: 50 us in this time.
+/// The age, in ns, at which the measured offset between the clocks is measured again. A wall clock that is
+/// slewed moves by at most 500 ppm: 50 us in this time.
 const OFFSET_LIFETIME_NS: u64 = 100_000_000;
 
-/// A change of the offset that slewing cannot explain: the wall clock was set.
+/// If the offset changes by more than this, in ns, slewing cannot explain the change: the wall clock was set.
 const STEP_NS: i64 = 500_000;
 
 /// Counts of stamps.
@@ -25,15 +25,16 @@ pub struct StampStats {
 
 /// Keeps the kernel's receive time stamps switched on.
 ///
-/// The kernel switches them on for the first socket that requests them, and off with the last one. It does
-/// this later, on a work queue, and data that arrives in between has no stamp. So one socket requests them
-/// during the whole life of this value, and sends to itself at first until a stamp comes.
+/// The kernel switches stamps on when a first socket requests them, and off when the last such socket closes.
+/// It does this with a delay, on a work queue, and data that arrives in between has no stamp. So one socket
+/// requests stamps during the whole life of this value. At the beginning, it sends to itself until it
+/// receives a stamp.
 pub struct StampKeeper {
     _socket: UdpSocket,
 }
 
-/// How often to try for the first stamp, with a pause after each try. If there is none, reads have no kernel
-/// stamps.
+/// How often to try to receive the first stamp, with a pause after each try. If no try succeeds, reads may
+/// have no kernel stamps.
 const FIRST_STAMP_TRIES: u32 = 50;
 const FIRST_STAMP_PAUSE: Duration = Duration::from_millis(1);
 
@@ -55,12 +56,12 @@ impl StampKeeper {
     }
 }
 
-/// The monotonic clock now, for deadlines outside of a measurement.
+/// The present time of the monotonic clock, for deadlines outside of a measurement.
 pub fn monotonic_now() -> Nanos {
     Nanos(sys::monotonic_ns())
 }
 
-/// The wall clock now: nanoseconds since 1970, UTC.
+/// The present time of the wall clock: nanoseconds since 1970, UTC.
 pub fn wall_clock_ns() -> u64 {
     sys::realtime_ns()
 }
@@ -92,12 +93,13 @@ impl Converter {
         }
     }
 
-    /// The stamp on the monotonic axis. It must be between the last instant at which the socket is known to
-    /// have been empty and the instant of the read. Otherwise it is counted and not used, for example after a
-    /// step of the clock.
+    /// Returns the stamp on the monotonic axis. It must be between `empty_before`, when the socket is known
+    /// to have been empty, and `user`, the time of the read. Otherwise, for example after a step of the
+    /// clock, the stamp is counted as implausible and the result is `None`.
     pub fn convert(&mut self, wall_ns: u64, empty_before: Nanos, user: Nanos) -> Option<Nanos> {
         let stamp = Nanos(wall_ns.wrapping_sub_signed(self.offset_ns));
-        // The two clocks are read one after the other, so equal instants may seem swapped.
+        // The two clocks are read one after the other, so almost equal instants may appear in the wrong
+        // order.
         const TOLERANCE_NS: u64 = 2_000;
         let plausible =
             stamp.0 + TOLERANCE_NS >= empty_before.0 && stamp.0 <= user.0 + TOLERANCE_NS;
@@ -109,8 +111,8 @@ impl Converter {
     }
 }
 
-/// Wall clock minus monotonic clock, and the monotonic time of the measurement. Of five tries it takes the
-/// one with the least time between its two readings of the monotonic clock.
+/// Wall clock minus monotonic clock, and the monotonic time of the measurement. Uses the try with the least
+/// time between its two readings of the monotonic clock, out of five.
 fn measure_offset() -> (i64, u64) {
     (0..5)
         .map(|_| {

@@ -1,4 +1,4 @@
-//! Starts threads. If a thread cannot be started, this is an error with a message, and no panic.
+//! Starts threads. If a thread cannot be started, the result is an error with advice; nothing panics.
 
 use std::io;
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
@@ -13,7 +13,7 @@ pub fn spawn<T: Send + 'static>(
     Builder::new().spawn(work).map_err(refused)
 }
 
-/// Starts a thread that ends within a scope.
+/// Starts a thread in a scope of `std::thread::scope`.
 ///
 /// # Errors
 /// When the system refuses another thread.

@@ -12,7 +12,7 @@ use inferometer_model::time::Nanos;
 
 use crate::{Actor, Address, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake, Waker};
 
-/// A host's view of the virtual world: its sockets, and the clock that all hosts share.
+/// A host of the virtual network: its sockets, and the clock that all hosts share.
 #[derive(Clone)]
 pub struct VirtualNet {
     host: usize,
@@ -27,18 +27,18 @@ struct World {
     /// Both ends of each connection: ends 2k and 2k + 1 belong together.
     ends: Vec<End>,
     next_port: u16,
-    /// By host: it acts only at whole multiples of this time, in nanoseconds.
+    /// For each host: the period in nanoseconds. The host acts only at whole multiples of it.
     turn_every_ns: Vec<u64>,
 }
 
 /// One end of a connection.
 struct End {
     host: usize,
-    /// Data on its way to this end or waiting to be read, each segment with its arrival.
+    /// Data that waits to be read at this end, each segment with its arrival time.
     inbox: VecDeque<(Nanos, Vec<u8>)>,
     /// How the other side has closed the connection, if it has.
     closed: Option<Close>,
-    /// Whether this side has closed.
+    /// Whether this side has closed the connection, or could not open it.
     gone: bool,
     /// An event that is to be reported once.
     pending: Option<Pending>,
@@ -50,7 +50,7 @@ enum Pending {
     Accepted,
 }
 
-/// Returns this many hosts. They share one clock, which begins at zero.
+/// Creates `count` hosts. They share one clock, which begins at zero.
 pub fn hosts(count: usize) -> Vec<VirtualNet> {
     let world = World {
         now: Nanos::ZERO,
@@ -64,25 +64,25 @@ pub fn hosts(count: usize) -> Vec<VirtualNet> {
     (0..count).map(net).collect()
 }
 
-/// Runs several actors together until the first of them is done.
+/// Runs several actors together until the first actor in the slice is done.
 ///
 /// # Panics
-/// If no actor will ever act again and the first is not done.
+/// If no actor will ever act again and the first actor is not done.
 pub fn play(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)]) {
     play_until(actors, 1);
 }
 
-/// Runs several actors together until the first `leading` of them are done.
+/// Runs several actors together until the first `leading` actors in the slice are done.
 ///
 /// # Panics
-/// If no actor will ever act again and one of those is not done.
+/// If no actor will ever act again and one of these `leading` actors is not done.
 pub fn play_until(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)], leading: usize) {
     let mut wakes = vec![Wake::At(Nanos::ZERO); actors.len()];
     loop {
         let mut somebody_acted = false;
         for (position, (actor, net)) in actors.iter_mut().enumerate() {
-            // An actor does everything that it can do now before the others run, so its actions at one
-            // instant are seen together.
+            // An actor does everything that it can do now before the others run, so the others see all its
+            // actions of one instant together.
             while net.has_processor() {
                 let ready = net.ready();
                 let due = matches!(wakes[position], Wake::At(at) if at <= net.now())
@@ -108,7 +108,7 @@ pub fn play_until(actors: &mut [(&mut dyn Actor<VirtualNet>, VirtualNet)], leadi
 
 impl VirtualNet {
     /// Gives this host a processor only at whole multiples of a period, as on a busy machine. Data that
-    /// arrives in between waits, and keeps the stamp of its arrival.
+    /// arrives in between waits; its stamp is still the time of its arrival.
     ///
     /// # Panics
     /// If the period is zero.
@@ -128,7 +128,7 @@ impl VirtualNet {
         world.now.0.is_multiple_of(world.turn_every_ns[self.host])
     }
 
-    /// When the host acts next, if no other host does anything.
+    /// When the host acts next, if no other host does anything; `None` if it never acts.
     fn next_turn(&self, wake: Wake) -> Option<Nanos> {
         let world = self.world.borrow();
         let waits = world.ends.iter().any(|end| {
@@ -137,7 +137,7 @@ impl VirtualNet {
         });
         let due = match wake {
             Wake::Done => return None,
-            // It has no processor now; otherwise it would have handled this already.
+            // The host has no processor now; otherwise it would have handled the waiting event already.
             _ if waits || self.waker.is_woken() => world.now,
             Wake::At(at) => at.max(world.now),
             Wake::WhenReady => return None,
@@ -279,7 +279,7 @@ impl Net for VirtualNet {
 mod tests {
     use super::*;
 
-    /// Answers each byte after a second.
+    /// Sends each received byte back after a second.
     #[derive(Default)]
     struct Echo {
         pending: VecDeque<(Nanos, ConnId, u8)>,
@@ -356,7 +356,7 @@ mod tests {
         let to = server.listen("127.0.0.1:0".parse().unwrap()).unwrap();
         let mut caller = Caller { to, conn: None, arrivals: Vec::new() };
         play(&mut [(&mut caller, client), (&mut Echo::default(), server)]);
-        // Each answer is read, and the next byte sent, half a second after it came.
+        // The client reads each answer half a second after its arrival, and then sends the next byte.
         let ms = |count: u64| Nanos(count * 1_000_000);
         assert_eq!(caller.arrivals, [ms(1_000), ms(2_500), ms(4_000)]);
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::sys;
 
-/// A handle that wakes the actor on the [`crate::EpollNet`] or the virtual host that it came from.
+/// A handle that wakes the actor of one [`crate::EpollNet`] or of one virtual host.
 #[derive(Clone, Debug)]
 pub struct Waker(Way);
 
@@ -43,12 +43,12 @@ impl EventCounter {
 }
 
 impl Waker {
-    /// A waker that wakes all of these.
+    /// A waker that wakes the actors of all `wakers`.
     pub fn of_all(wakers: impl IntoIterator<Item = Self>) -> Self {
         Self(Way::All(wakers.into_iter().collect()))
     }
 
-    /// A waker that keeps in memory whether it was woken.
+    /// A waker of a virtual host: it only sets a flag in memory.
     pub(crate) fn in_memory() -> Self {
         Self(Way::Flag(Arc::default()))
     }
@@ -63,12 +63,12 @@ impl Waker {
         }
     }
 
-    /// Whether a waker in memory was woken and its actor has had no turn since.
+    /// For a waker of a virtual host: whether [`Waker::wake`] was called since the actor's last turn.
     pub(crate) fn is_woken(&self) -> bool {
         matches!(&self.0, Way::Flag(flag) if flag.load(Relaxed))
     }
 
-    /// The same, and clears it: the actor gets its turn now.
+    /// Like [`Waker::is_woken`], and clears the flag: the actor gets its turn now.
     pub(crate) fn take_woken(&self) -> bool {
         matches!(&self.0, Way::Flag(flag) if flag.swap(false, Relaxed))
     }

@@ -1,4 +1,4 @@
-//! Acknowledgements of what servers without `TCP_NODELAY` send, over real sockets.
+//! Acknowledgements of data from servers without `TCP_NODELAY`, over real sockets.
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use std::io::{Read as _, Write as _};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use inferometer_net::{Actor, Close, ConnId, EpollNet, Net, ReadResult, Ready, Wake};
 
-/// The least time by which Linux delays an acknowledgement, if it delays it.
+/// The minimum delay of a delayed acknowledgement in Linux.
 const DELAY: Duration = Duration::from_millis(40);
 const REQUESTS: usize = 12;
 /// How many answers to skip: at the beginning of a connection, acknowledgements are sent at once in any case.
@@ -91,7 +91,7 @@ fn a_server_that_waits_for_acknowledgements_need_not_wait_on_a_connection_that_i
         first_at,
     };
     net.play(&mut client).unwrap();
-    // The shortest of several requests, so that a busy machine does not matter.
+    // Checks the shortest time of several requests, so that a busy machine does not matter.
     let shortest = client.shortest;
     assert!(shortest < DELAY * 3 / 4, "the second segment came {shortest:?} after the first");
 }

@@ -1,4 +1,4 @@
-//! TLS over in-memory pipes: an actor that is written without TLS, against a server that speaks it.
+//! TLS over in-memory pipes: an actor that is written without TLS, against a server that speaks TLS.
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 use std::io::{Read, Write};
@@ -16,7 +16,7 @@ use rustls::{ServerConfig, ServerConnection};
 const AUTHORITY: &[u8] = include_bytes!("../fixtures/tls/authority.pem");
 const CERTIFICATE: &[u8] = include_bytes!("../fixtures/tls/server.pem");
 const KEY: &[u8] = include_bytes!("../fixtures/tls/server.key");
-/// A certificate that is its own authority, as `openssl req -x509` makes it.
+/// A self-signed certificate that is marked as an authority, as `openssl req -x509` creates it.
 const SELF_SIGNED: &[u8] = include_bytes!("../fixtures/tls/self-signed.pem");
 const SELF_SIGNED_KEY: &[u8] = include_bytes!("../fixtures/tls/self-signed.key");
 const ADDRESS: &str = "127.0.0.1:443";
@@ -26,7 +26,7 @@ const LATER: Duration = Duration::from_millis(5);
 
 /// Receives all expected bytes, sends them back a while later, and ends the TLS session.
 struct Echo {
-    /// Its certificate and its key.
+    /// The certificate that the server presents, and the key of that certificate.
     shows: (&'static [u8], &'static [u8]),
     listening: bool,
     conn: Option<(ConnId, ServerConnection)>,
@@ -66,7 +66,8 @@ impl Echo {
         session
     }
 
-    /// Decrypts what arrived; false if the client has ended the session with an alert.
+    /// Decrypts received bytes. Returns false if this fails, for example because the client has sent an
+    /// alert.
     fn take(&mut self, mut bytes: &[u8]) -> bool {
         let (_, tls) = self.conn.as_mut().unwrap();
         while !bytes.is_empty() && tls.read_tls(&mut bytes).unwrap() > 0 {
@@ -118,7 +119,7 @@ impl Actor<VirtualNet> for Echo {
     }
 }
 
-/// Sends some bytes and takes what comes until the end.
+/// Sends some bytes, and reads until the end of the stream.
 #[derive(Default)]
 struct Client {
     bytes: Vec<u8>,
@@ -132,7 +133,7 @@ struct Client {
 }
 
 impl Client {
-    /// Reads once; true when there is nothing more to come.
+    /// Reads once. Returns true when the stream has ended or is broken.
     fn read<N: Net>(&mut self, net: &mut N, conn: ConnId) -> bool {
         let mut buffer = vec![0; self.room];
         match net.read(conn, &mut buffer) {
@@ -176,7 +177,8 @@ impl<N: Net> Actor<N> for Client {
     }
 }
 
-/// Sends `bytes` to the server with this host name and this trust, and reads into a buffer of `room` bytes.
+/// Sends `bytes` to the server, for which the client expects the name `host`. Reads into a buffer of `room`
+/// bytes.
 fn talk(bytes: Vec<u8>, room: usize, host: &str, trust: &Trust) -> Client {
     talk_to(Echo::new(bytes.len()), bytes, room, host, trust)
 }
@@ -197,7 +199,7 @@ fn what_is_sent_comes_back_whatever_room_there_is_to_read_into() {
         let client = talk(bytes.clone(), room, "localhost", &Trust::Also(AUTHORITY.to_vec()));
         assert_eq!(client.failed, None);
         assert!(client.came == bytes, "{} of {} bytes came back", client.came.len(), bytes.len());
-        // All bytes of one socket read have its time, also if the actor reads them in parts.
+        // All bytes of one socket read have the time of that read, also if the actor reads them in parts.
         let later = START + LATER;
         assert!(client.arrivals.iter().all(|&at| at == later), "{:?}", client.arrivals.first());
     }
@@ -251,11 +253,11 @@ fn a_server_that_accepts_and_never_answers_is_given_up_when_the_time_of_the_hand
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let connect = || std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let tls = TlsClient::new("localhost", &Trust::AnyCertificate, None).unwrap();
-    // The time is over at the first read.
+    // The time limit of 0 has passed at the first read.
     let error = tls.over(connect(), Duration::ZERO).err().unwrap();
     assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
     assert!(error.to_string().contains("did not complete within the time limit"), "{error}");
-    // The handshake has time left, but the time-out of the socket ends.
+    // The time limit of the handshake has not passed, but the read time-out of the socket expires.
     let socket = connect();
     socket.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
     let error = tls.over(socket, Duration::from_secs(3_600)).err().unwrap();

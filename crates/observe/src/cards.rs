@@ -1,5 +1,5 @@
-//! The cards of a machine: their properties and samples of their state. It is no error if a source does not
-//! exist, but it is one if a source stops answering. A new source needs a file in `cards` and a line here.
+//! The cards of a machine: their properties, and samples of their state. A source that does not exist is not
+//! an error, but a source that stops answering is. A new source needs a file in `cards` and a line here.
 
 mod dcgm;
 mod nvidia_smi;
@@ -16,14 +16,15 @@ pub use dcgm::Dcgm;
 
 /// A source of samples of cards.
 pub trait CardSource: Send {
-    /// The properties of the cards.
+    /// The properties of the source's cards.
     fn cards(&self) -> Vec<Card>;
 
-    /// A sample of each card, or why there is none, as text. Values that a card does not report are `None`.
+    /// Samples each card. An error states why a sample is missing. Values that a card does not report are
+    /// `None`.
     fn sample(&mut self) -> Vec<Result<CardSample, String>>;
 }
 
-/// A source whose card numbers are shifted by `first`.
+/// A source in which the number of each card is increased by `first`.
 struct Renumbered {
     source: Box<dyn CardSource>,
     first: u32,
@@ -41,7 +42,8 @@ impl CardSource for Renumbered {
     }
 }
 
-/// Numbers the cards of all sources consecutively, because each source numbers its own from 0.
+/// Changes the numbers of cards so that all sources together are numbered consecutively. Each source numbers
+/// its own cards from 0.
 fn number_consecutively(sources: Vec<Box<dyn CardSource>>) -> Vec<Box<dyn CardSource>> {
     let mut first = 0;
     let mut numbered: Vec<Box<dyn CardSource>> = Vec::new();
@@ -53,7 +55,7 @@ fn number_consecutively(sources: Vec<Box<dyn CardSource>>) -> Vec<Box<dyn CardSo
     numbered
 }
 
-/// A source reduced to some of its cards.
+/// A source limited to some of its cards.
 struct Selected {
     source: Box<dyn CardSource>,
     numbers: BTreeSet<u32>,
@@ -73,10 +75,10 @@ impl CardSource for Selected {
     }
 }
 
-/// Selects the cards with these numbers.
+/// Limits sources to the cards with these numbers. Sources without such a card are dropped.
 ///
 /// # Errors
-/// When one of them does not exist, as text.
+/// When a card with one of these numbers does not exist.
 pub fn select_cards(
     sources: Vec<Box<dyn CardSource>>,
     numbers: &BTreeSet<u32>,
@@ -93,8 +95,8 @@ pub fn select_cards(
     Ok(used.map(|source| Box::new(Selected { source, numbers: numbers.clone() }) as _).collect())
 }
 
-/// The cards of this machine: those of NVIDIA through NVML, or `nvidia-smi` in a static binary; those of AMD
-/// through the driver's files in `/sys`.
+/// The cards of this machine. NVIDIA's cards are found through NVML, or through `nvidia-smi` in a static
+/// binary. AMD's cards are found through the driver's files in `/sys`.
 pub fn local_cards() -> Vec<Box<dyn CardSource>> {
     let mut sources: Vec<Box<dyn CardSource>> = Vec::new();
     // A static binary cannot load a library that needs the system's C library.
@@ -114,7 +116,7 @@ pub fn local_cards() -> Vec<Box<dyn CardSource>> {
 mod tests {
     use super::*;
 
-    /// Cards of one maker, by their numbers.
+    /// The cards of one manufacturer, by their numbers.
     struct Maker(&'static str, Vec<u32>);
 
     impl CardSource for Maker {

@@ -1,10 +1,10 @@
-//! The machine of the measurement, as it describes itself. Unknown values are `None`.
+//! The properties of this machine, as the operating system reports them. Unknown values are `None`.
 
 use std::fs;
 
 use inferometer_model::target::Environment;
 
-/// The properties of this machine.
+/// The properties of this machine, without those of its cards.
 pub fn environment() -> Environment {
     let read = |path: &str| fs::read_to_string(path).ok();
     let line = |path: &str| read(path).map(|text| text.trim().to_owned());
@@ -23,7 +23,7 @@ pub fn environment() -> Environment {
     }
 }
 
-/// The value of the first `name : value` line.
+/// The value of the first line of the form `name : value`.
 fn field(text: &str, name: &str) -> Option<String> {
     text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;

@@ -1,9 +1,9 @@
 //! Samples of servers and machines while passes run: a server's metrics, the clocks and power of its
 //! cards, and the properties of this machine.
 //!
-//! An [`Observer`] polls on a thread of its own, with blocking requests, so that the load generator neither
-//! waits for a response nor parses one. No figures are computed here: samples are written to the run log
-//! unchanged, and reports are computed from the log.
+//! While a pass runs, an [`Observer`] polls on its own thread, with blocking requests. So the load generator
+//! neither waits for a response nor parses one. No figures are computed here: samples are written to the run
+//! log unchanged, and reports are computed from the log.
 
 mod names;
 mod scrape;

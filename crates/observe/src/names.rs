@@ -1,5 +1,5 @@
-//! The names of metrics by engine (`names.toml`), and parsing a server's text with them. A new engine needs a
-//! table in that file. No I/O.
+//! The names of metrics of each engine (`names.toml`), and a parser that finds these metrics in a server's
+//! text. A new engine needs a table in `names.toml`. There is no I/O here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use inferometer_http::prometheus::{Metric, metrics};
 /// The built-in names.
 const KNOWN: &str = include_str!("names.toml");
 
-/// One name, or alternatives. The first one that a server has counts.
+/// One name, or alternative names in order of preference.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum Spelling {
@@ -27,29 +27,29 @@ enum Meaning {
     Latency(Latency),
 }
 
-/// One spelling of a quantity: the sum of the metrics of these names.
+/// One way to compute a quantity: the sum of the metrics with these names.
 #[derive(Clone, Debug)]
 struct Formula {
     meaning: Meaning,
     names: Vec<String>,
-    /// Where the names come from. A formula of the user counts only if the server has all its names.
+    /// The origin of the names. A formula of the user is only used if the server has all its names.
     origin: NameOrigin,
 }
 
-/// Where a name comes from.
+/// The origin of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NameOrigin {
     BuiltIn,
     User,
 }
 
-/// Names with their meanings, the preferred ones first.
+/// Formulas for quantities; earlier formulas are preferred.
 #[derive(Clone, Debug)]
 pub struct MetricNames {
     formulas: Vec<Formula>,
 }
 
-/// Whether histograms are read too. They are long.
+/// Whether to parse histograms too. They are long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Histograms {
     /// Histograms, gauges and counters.
@@ -59,11 +59,11 @@ pub enum Histograms {
 }
 
 impl MetricNames {
-    /// The built-in names, except for quantities that `own` defines. `own` has the user's names by quantity:
-    /// each is a name or a sum of names.
+    /// The built-in names and the user's names. `own` maps a quantity to the user's name, or to a sum of
+    /// names. A quantity in `own` replaces the built-in names of this quantity.
     ///
     /// # Errors
-    /// When there is no such quantity.
+    /// When a key of `own` is not a known quantity.
     pub fn with(own: &BTreeMap<String, String>) -> Result<Self, String> {
         let mut formulas = Vec::new();
         for (quantity, name) in own {
@@ -99,7 +99,8 @@ impl MetricNames {
         Self { formulas }
     }
 
-    /// The user's names that a text does not have. A counter without a value may occur only in a comment.
+    /// The user's names that do not occur in a text. The name of a counter without a value may occur only in
+    /// a comment.
     pub(crate) fn unknown_to(&self, text: &str) -> Vec<&str> {
         let base = |name: &str| histogram_of(name).map(str::to_owned);
         let samples = metrics(text).flat_map(|m| [Some(m.name.to_owned()), base(m.name)]);
@@ -118,9 +119,9 @@ impl MetricNames {
             .collect()
     }
 
-    /// The values in a server's text; empty if none of the names occurs.
+    /// The values of all known quantities in a server's text; empty if no known name occurs.
     pub fn read(&self, text: &str, histograms: Histograms) -> ServerSample {
-        // A server with several engines has a line for each, distinguished by labels.
+        // A server with several engines has one line for each engine, with different labels.
         let mut found: BTreeMap<&str, Vec<Metric<'_>>> = BTreeMap::new();
         for formula in &self.formulas {
             for name in &formula.names {
@@ -164,7 +165,7 @@ impl MetricNames {
     }
 }
 
-/// The meaning of a key in a table.
+/// The quantity or latency that a key of a table names.
 fn meaning(quantity: &str) -> Result<Meaning, String> {
     let name = toml::Value::String(quantity.to_owned());
     name.try_into().map_err(|_| {
@@ -180,12 +181,12 @@ fn terms(name: &str) -> Vec<String> {
     name.split('+').map(|term| term.trim().to_owned()).collect()
 }
 
-/// The name of the histogram that a line belongs to.
+/// The name of the histogram that a line may belong to; `None` if the line has no suffix of a histogram.
 fn histogram_of(name: &str) -> Option<&str> {
     ["_bucket", "_sum", "_count"].into_iter().find_map(|suffix| name.strip_suffix(suffix))
 }
 
-/// The value over all lines: shares are averaged, other quantities are added.
+/// The value over all lines: the share of KV memory is averaged, other quantities are added.
 fn value(quantity: Quantity, lines: &[Metric<'_>]) -> Option<f64> {
     let values: Vec<f64> =
         lines.iter().map(|metric| metric.value).filter(|value| value.is_finite()).collect();
@@ -197,7 +198,7 @@ fn value(quantity: Quantity, lines: &[Metric<'_>]) -> Option<f64> {
     }
 }
 
-/// The histograms of all label sets as one; `None` if a value is not a finite number.
+/// The histograms of all label sets, added to one histogram; `None` if a value is not a finite number.
 fn buckets(lines: &[Metric<'_>]) -> Option<Buckets> {
     let mut buckets = Buckets::default();
     let mut counted = false;

@@ -1,5 +1,5 @@
-//! Polls the server and the cards while a pass runs. It is never on the thread of the load generator, and
-//! never sends two requests at the same time.
+//! Polls the server and the cards before, during and after a pass. During the pass, this runs on its own
+//! thread, not on that of the load generator. It never sends two requests at the same time.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -12,22 +12,22 @@ use crate::names::Histograms;
 use crate::scrape::Scrape;
 
 /// After a scrape, the observer waits at least this many times as long as the scrape took. So a slow server
-/// spends at most a fiftieth of its time on answers.
+/// spends at most a fiftieth of its time on scrapes.
 const REST_FACTOR: u32 = 50;
 
-/// What is polled while a pass runs.
+/// The sources that are polled for a pass.
 pub struct Observer {
-    /// The server's metrics, if they are scraped.
+    /// The server's metrics; `None` if they are not scraped.
     pub scrape: Option<Scrape>,
-    /// The metrics of several servers, each with its name.
+    /// The metrics of several servers, each with the server's name.
     pub sources: Vec<(String, Scrape)>,
-    /// Whether these are equal servers behind one load, whose metrics are combined into one sample.
+    /// Whether `sources` are equal servers behind one load, whose metrics are combined into one sample.
     pub sums_up: bool,
-    /// The cards of the server's machine, if any are found.
+    /// The cards of the server's machine; empty if none are found.
     pub cards: Vec<Box<dyn CardSource>>,
-    /// Whether the user named these as the cards that the server uses.
+    /// Whether the user named these cards as those of the server.
     pub cards_named: bool,
-    /// The least time between two polls.
+    /// The shortest time between two polls.
     pub period: Duration,
     /// Called with each sample, on the polling thread.
     pub on_sample: Option<SampleListener>,
@@ -42,7 +42,7 @@ impl Observer {
         self.scrape.is_none() && self.sources.is_empty() && self.cards.is_empty()
     }
 
-    /// Polls once, before a pass begins. It costs nothing if there is nothing to poll.
+    /// Polls once, before a pass begins. Does nothing if there is nothing to poll.
     pub fn begin(&mut self) -> Observed {
         let mut observed = Observed {
             asks_server: self.scrape.is_some() || self.sums_up && !self.sources.is_empty(),
@@ -59,11 +59,11 @@ impl Observer {
         observed
     }
 
-    /// Polls each period until the sender of `over` is dropped, and then once more. Blocks; call it on
-    /// a thread of its own.
+    /// Polls each period until the sender of `over` is dropped, and then once more. This blocks, so it must
+    /// be called on a separate thread.
     pub fn watch<T>(&mut self, mut observed: Observed, over: &Receiver<T>) -> Observed {
         if self.is_idle() {
-            // There is nothing to poll, but the pass lasts until the sender is dropped.
+            // There is nothing to poll, but the caller expects this to end with the pass.
             let _ = over.recv();
             return observed;
         }
@@ -126,7 +126,7 @@ impl Observer {
             sample.each.push(SourceSample { took_us, server, missing });
         }
         let all: Option<Vec<_>> = sample.each.iter().map(|one| one.server.as_ref()).collect();
-        // Without one of them, the counters of all together would fall.
+        // If one server is missing, the sums of the counters would become smaller, so no sum is stored.
         sample.server = match all {
             Some(all) if self.sums_up && !all.is_empty() => Some(ServerSample::together(all)),
             _ => sample.server.take(),
@@ -148,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    /// Cards that give two samples and then errors; the third poll ends the pass.
+    /// Cards that give two samples and then errors. The third poll ends the pass.
     struct Fake {
         polls: u32,
         over: Option<std::sync::mpsc::Sender<()>>,

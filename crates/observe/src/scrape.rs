@@ -1,4 +1,4 @@
-//! One scrape of a server's metrics. It never retries.
+//! One scrape of a server's metrics, without retries.
 
 use inferometer_http::client::Client;
 use inferometer_model::sample::ServerSample;
@@ -8,14 +8,14 @@ use crate::names::{Histograms, MetricNames};
 /// Why there are no usable metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MissingMetrics {
-    /// There was no text.
+    /// The server did not answer with a text.
     NoAnswer(String),
-    /// The text does not contain them. A new server may add them with its first request.
+    /// The text does not contain the expected metrics. A new server may add them with its first request.
     NotYet(String),
 }
 
 impl MissingMetrics {
-    /// What is missing, as text.
+    /// The reason, as text.
     pub fn why(self) -> String {
         match self {
             Self::NoAnswer(why) | Self::NotYet(why) => why,
@@ -23,7 +23,7 @@ impl MissingMetrics {
     }
 }
 
-/// The address of a server's metrics, and the names to look for.
+/// The address of a server's metrics, and the names of metrics to look for.
 #[derive(Clone)]
 pub struct Scrape {
     server: Client,
@@ -34,7 +34,7 @@ pub struct Scrape {
 impl Scrape {
     /// The metrics at a path of a server.
     pub fn new(server: Client, path: impl Into<String>, names: MetricNames) -> Self {
-        // A server that answers slowly must not delay a pass.
+        // The deadline of the whole request is that of one step, because a slow server must not delay a pass.
         let server = Client { deadline: server.timeout, ..server };
         Self { server, path: path.into(), names }
     }
@@ -44,10 +44,10 @@ impl Scrape {
         format!("{}{}", self.server.url, self.path)
     }
 
-    /// The whole text.
+    /// Requests the metrics and returns the whole text.
     ///
     /// # Errors
-    /// Why there is no text, as text.
+    /// When there is no text; the error states the reason.
     pub(crate) fn text(&self) -> Result<String, String> {
         let answer = self.server.get(&self.path).map_err(|error| error.to_string())?;
         if answer.status != 200 {
@@ -62,10 +62,10 @@ impl Scrape {
         })
     }
 
-    /// Scrapes once, to check that there are known metrics, and all metrics that the user named.
+    /// Scrapes once, to check that there are known metrics, and that all metrics of the user exist.
     ///
     /// # Errors
-    /// Why no known metric was found, or which are missing.
+    /// When no known metric was found, or when metrics of the user are missing.
     pub fn check(&self) -> Result<(), MissingMetrics> {
         let text = self.text().map_err(MissingMetrics::NoAnswer)?;
         let read = match self.names.unknown_to(&text).as_slice() {
@@ -79,10 +79,10 @@ impl Scrape {
         read.map_err(MissingMetrics::NotYet)
     }
 
-    /// Scrapes the server.
+    /// Scrapes the server once.
     ///
     /// # Errors
-    /// Why no known metric was found, as text.
+    /// When no known metric was found; the error states the reason.
     pub(crate) fn sample(&self, histograms: Histograms) -> Result<ServerSample, String> {
         self.parse(&self.text()?, histograms)
     }

@@ -1,5 +1,5 @@
-//! The resolved options of a comparison of two servers in alternating blocks: the part of a plan besides
-//! its blocks.
+//! The resolved options of a comparison of two servers in alternating blocks. The load of a block is not
+//! here: it is the only pass of the plan.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use inferometer_metrics::{Direction, throughput};
 use inferometer_model::time::optional_nanoseconds;
 use serde::{Deserialize, Serialize};
 
-/// The fewest pairs of blocks for a decision: with fewer, their variation is unknown.
+/// The fewest pairs of blocks for a decision. With fewer pairs, their variation is not known well enough.
 pub const FEWEST_PAIRS: u32 = 8;
 
-/// A comparison, as in the plan of each of the two servers.
+/// The options of a comparison. The plans of both servers contain the same options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AbPlan {
     /// The figures that are compared; at least one. The first one decides when the comparison ends.
     pub figures: Vec<AbFigure>,
-    /// The smallest relevant difference, as a share.
+    /// The smallest relevant difference, as a share: 0.05 is 5 %.
     pub minimal_effect: f64,
-    /// The first requests of each block, which do not count.
+    /// The number of requests at the start of each block that do not count.
     pub uncounted: u32,
     /// The most requests in total, over the blocks of both servers.
     pub max_requests: u64,
@@ -27,17 +27,18 @@ pub struct AbPlan {
     pub max_time: Option<Duration>,
 }
 
-/// A figure of a block.
+/// A figure that is computed for each block.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AbFigure {
     /// The metric.
     pub metric: JudgedMetric,
-    /// Its statistic; only metrics with one value per request have one.
+    /// The statistic over the requests of a block; `None` for metrics without a value per request, such as
+    /// a rate.
     pub statistic: Option<Statistic>,
 }
 
 impl AbFigure {
-    /// Its name: `ttft_p50`, `output_tokens_per_s`.
+    /// The name of the figure, such as `ttft_p50` or `output_tokens_per_s`.
     pub fn name(self) -> String {
         match self.statistic {
             Some(of) => format!("{}_{}", self.metric.name(), of.name()),
@@ -45,12 +46,13 @@ impl AbFigure {
         }
     }
 
-    /// Whether more of it is better.
+    /// Whether a higher value is better.
     pub fn higher_is_better(self) -> bool {
         self.metric.definition().direction == Some(Direction::Higher)
     }
 
-    /// Whether blocks have it: rates of the answers, and statistics over requests.
+    /// Whether the figure can be compared in blocks. It must be a rate of requests or of output tokens, or
+    /// a statistic over requests, and its metric must say whether higher or lower is better.
     pub fn is_of_blocks(self) -> bool {
         let definition = self.metric.definition();
         let is_rate = [&throughput::REQUESTS, &throughput::OUTPUT_TOKENS].contains(&definition);

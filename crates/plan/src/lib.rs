@@ -1,7 +1,7 @@
-//! Turns what a person asks for into a plan of what is measured.
+//! Turns the user's plan file and flags into a plan: the complete description of what is measured.
 //!
-//! A [`spec::Spec`] is a plan file with its flags; most values may be absent. Resolving it gives a
-//! [`Plan`] with no value open, or every mistake at once. Nothing here does I/O.
+//! A [`spec::Spec`] has the values of a plan file and of flags; most values may be absent. Resolving a spec
+//! returns a [`Plan`], in which all values are set, or all mistakes at once. This crate does no I/O.
 
 pub mod ab;
 pub mod precision;

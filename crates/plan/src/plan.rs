@@ -1,6 +1,6 @@
-//! A resolved plan: everything that decides what is measured. No value is left to a default.
+//! A resolved plan: everything that decides what is measured. All defaults are filled in.
 //!
-//! A plan is made by [`Spec::resolve`] and cannot be built from an invalid spec.
+//! [`Spec::resolve`] makes a plan, and refuses an invalid spec.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub struct Plan {
     pub launch: Option<LaunchPlan>,
     /// The tokenizer that the user named: a file, a folder or a hub id.
     pub tokenizer: Option<String>,
-    /// Where prompts come from.
+    /// The source of the prompts.
     pub workload: WorkloadPlan,
     /// The grid, in the order in which it is measured.
     pub cells: Vec<CellPlan>,
@@ -44,7 +44,7 @@ pub struct Plan {
     /// one.
     #[serde(default, with = "optional_nanoseconds", skip_serializing_if = "Option::is_none")]
     pub cooldown: Option<Duration>,
-    /// How many times the passes of each cell are carried out.
+    /// How many times the passes of each cell are run.
     #[serde(default)]
     pub repeat: Repeat,
     /// How the server chooses output tokens, and whether it streams them.
@@ -56,9 +56,9 @@ pub struct Plan {
     pub reset_prefix_cache: bool,
     /// Whether the input length includes the tokens of the chat template.
     pub count_template: bool,
-    /// The times after which a request is given up.
+    /// The time limits of requests.
     pub timeouts: Timeouts,
-    /// The run fails if a larger share of the requests of a pass fails; from 0 to 1.
+    /// The run fails if more than this share of the requests of a pass fails; from 0 to 1.
     pub max_failures: f64,
     /// Which metrics of the server and its GPUs are sampled while passes run.
     #[serde(default, skip_serializing_if = "ObservePlan::is_default")]
@@ -68,15 +68,15 @@ pub struct Plan {
     /// Objectives on each request. The goodput counts the requests that meet all of them.
     #[serde(default)]
     pub goodput: Vec<RequestObjective>,
-    /// The search for the highest load that meets the objectives; absent if the run is no search. A
-    /// search has one pass; each trial runs it at another load.
+    /// The search for the highest load that meets the objectives; absent if the run is not a search. A
+    /// search has one pass, and each trial runs this pass at another load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchPlan>,
     /// The sweep of load up to saturation; absent if the run is not a sweep. Like a search, it has one
     /// pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepPlan>,
-    /// When passes are ended early; if absent, never.
+    /// When passes are ended early. A value that never ends a pass is not serialized.
     #[serde(default, skip_serializing_if = "StopPlan::is_never")]
     pub stop: StopPlan,
     /// The comparison with another server in alternating blocks; absent if the run is not part of one.
@@ -85,20 +85,20 @@ pub struct Plan {
     pub ab: Option<AbPlan>,
     /// The seed of every random choice.
     pub seed: u64,
-    /// The spec that the plan was resolved from, for a reader who wants to measure the same again. It has
-    /// no headers, no keys, no store and no path of a request dump.
+    /// The spec that the plan was resolved from, so that a user can measure the same again. Headers, proxy,
+    /// store and the path of a request dump are left out.
     #[serde(default)]
     pub asked: Box<Spec>,
 }
 
 impl Plan {
-    /// Whether it is a search or a sweep: its passes are trials at loads that depend on the trials
-    /// before.
+    /// Whether the plan is a search or a sweep. Its passes are then trials, and the load of each trial
+    /// depends on earlier trials.
     pub fn chooses_loads(&self) -> bool {
         self.search.is_some() || self.sweep.is_some()
     }
 
-    /// The most trials of a cell, if the plan chooses its loads.
+    /// The most trials of a cell, if the plan is a search or a sweep.
     pub fn most_trials(&self) -> Option<u32> {
         let search = self.search.as_ref().map(|search| search.max_trials);
         search.or(self.sweep.as_ref().map(|sweep| sweep.max_trials))
@@ -118,7 +118,7 @@ impl Plan {
         passes
     }
 
-    /// The identity of the plan: SHA-256 over its JSON.
+    /// The identity of the plan: SHA-256 over its JSON, without [`Self::asked`].
     pub fn hash(&self) -> String {
         // Specs that resolve to the same measurement have the same hash.
         let measured = Self { asked: Box::default(), ..self.clone() };

@@ -1,27 +1,27 @@
-//! When there are enough repeats: `ttft_p50±2%` is reached when half the width of the interval over the
-//! repeats is at most 2 % of the mean. Never here: carrying out another repeat.
+//! How precise a figure must be before a cell is no longer repeated. `ttft_p50±2%` is reached when half the
+//! width of the interval over the repeats is at most 2 % of the mean. This module only parses precisions.
 
 use serde::{Deserialize, Serialize};
 
 use inferometer_metrics::slo::{JudgedMetric, SloError, Statistic, quantity};
 
-/// How precise a figure must be.
+/// The precision that a figure must reach.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Precision {
-    /// The text as it was written.
+    /// The text as the user wrote it.
     pub text: String,
     /// The metric.
     pub metric: JudgedMetric,
-    /// Its statistic; only metrics with one value per request have one.
+    /// The statistic over requests; `None` for metrics without a value per request, such as a rate.
     pub statistic: Option<Statistic>,
-    /// Half the width of the 95 % interval over the repeats, as a share of their mean.
+    /// The largest accepted half width of the 95 % interval over the repeats, as a share of their mean.
     pub relative: f64,
 }
 
 /// Why a text is not a list of precisions.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PrecisionError {
-    /// There is nothing between two commas, or no share.
+    /// The text between two commas is empty or has no share.
     #[error("`{0}` is not a precision; write it like `ttft_p50±2%` (or +-)")]
     NoShare(String),
     /// The text does not name a figure.
@@ -29,10 +29,10 @@ pub enum PrecisionError {
     Quantity(#[from] SloError),
 }
 
-/// Reads precisions such as `ttft_p50±2%,requests_per_s+-1%`, separated by commas.
+/// Parses precisions separated by commas, such as `ttft_p50±2%,requests_per_s+-1%`.
 ///
 /// # Errors
-/// One error for each precision that cannot be read.
+/// One error for each precision that is invalid.
 pub fn parse(text: &str) -> Result<Vec<Precision>, Vec<PrecisionError>> {
     let (mut precisions, mut errors) = (Vec::new(), Vec::new());
     for part in text.split(',') {

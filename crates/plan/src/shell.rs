@@ -1,10 +1,10 @@
-//! Puts values into a shell command line, quoted so that the shell reads each as text and never as a part
-//! of the command. Runs nothing.
+//! Puts values into a shell command line, quoted so that the shell reads each value as text and never as a
+//! part of the command. This module runs nothing.
 
-/// The mistake if a placeholder is inside backticks.
+/// The error message for a placeholder inside backticks.
 pub const IN_BACKTICKS: &str = "is inside backticks; use $(...) instead";
 
-/// The context of a value in a line.
+/// The quoting around a placeholder in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuoteContext {
     /// Outside of quotes.
@@ -13,7 +13,7 @@ pub enum QuoteContext {
     Single,
     /// In double quotes.
     Double,
-    /// In backticks, which have quoting rules of their own.
+    /// In backticks, which have other rules for quoting.
     Backticks,
 }
 
@@ -22,14 +22,16 @@ pub fn insert(line: &str, placeholder: &str, value: &str) -> String {
     replace(line, placeholder, |place| quoted(value, place))
 }
 
-/// Replaces each `placeholder` of a line by the result of `make` for its context.
+/// Replaces each `placeholder` of a line by the result of `make`, which gets the context of the
+/// placeholder.
 pub fn replace(
     line: &str,
     placeholder: &str,
     mut make: impl FnMut(QuoteContext) -> String,
 ) -> String {
     let mut out = String::with_capacity(line.len());
-    // The context and those around it: `"$(...)"` begins a new one inside double quotes.
+    // The current context, last, and the contexts around it: `"$(...)"` begins a new context inside double
+    // quotes.
     let mut places = vec![QuoteContext::Bare];
     let mut rest = line;
     let mut begins_word = true;
@@ -41,7 +43,7 @@ pub fn replace(
             begins_word = false;
             continue;
         }
-        // How many bytes are copied without a closer look.
+        // The number of bytes that are copied unchanged in this step.
         let mut taken = character.len_utf8();
         match (place, character) {
             (QuoteContext::Bare | QuoteContext::Double | QuoteContext::Backticks, '\\') => {
@@ -80,7 +82,8 @@ pub fn replace(
 /// Puts a text at each `placeholder` of a line, or at its end if it has no placeholder.
 ///
 /// # Errors
-/// Why the text would not reach the command: the placeholder is in quotes, in backticks or in a comment.
+/// If the placeholder is in quotes, in backticks or in a comment, so that the command would not get the
+/// text as words.
 pub fn fill_or_append(line: &str, placeholder: &str, text: &str) -> Result<String, &'static str> {
     let fill = |line: &str| {
         let mut places = Vec::new();
@@ -106,7 +109,7 @@ pub fn fill_or_append(line: &str, placeholder: &str, text: &str) -> Result<Strin
     Ok(filled)
 }
 
-/// Whether a `placeholder` of a line is inside backticks, where no value can be quoted for it.
+/// Whether a `placeholder` of a line is inside backticks, where this module cannot quote a value.
 pub fn is_in_backticks(line: &str, placeholder: &str) -> bool {
     let mut is_in = false;
     replace(line, placeholder, |place| {
@@ -116,8 +119,8 @@ pub fn is_in_backticks(line: &str, placeholder: &str) -> bool {
     is_in
 }
 
-/// Whether a word of a command is a line that a shell reads: the word after `sh -c`, also with more
-/// options, such as `bash -euo pipefail -c` and `bash -lc`.
+/// Whether the word at index `at` of a command is a line that a shell runs: the word after `sh -c`, also
+/// with more options, such as `bash -euo pipefail -c` and `bash -lc`.
 pub fn is_line(command: &[String], at: usize) -> bool {
     let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     let is_shell = |word: &String| ["sh", "bash", "dash", "ksh", "zsh"].contains(&&*name(word));
@@ -134,7 +137,7 @@ pub fn is_line(command: &[String], at: usize) -> bool {
     (0..at.min(command.len())).any(|shell| is_shell(&command[shell]) && is_line_of(shell))
 }
 
-/// A value, quoted as one word of a line.
+/// Returns a value, quoted as one word of a shell line.
 pub fn word(value: &str) -> String {
     quoted(value, QuoteContext::Bare)
 }
@@ -143,7 +146,7 @@ fn quoted(value: &str, place: QuoteContext) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     match place {
         QuoteContext::Bare if !value.is_empty() && value.chars().all(is_plain) => value.to_owned(),
-        // Nothing is put into backticks: such a line is refused earlier.
+        // The result in backticks is not used: callers refuse such a line, see `is_in_backticks`.
         QuoteContext::Bare | QuoteContext::Backticks => {
             format!("'{}'", value.replace('\'', r"'\''"))
         }
@@ -163,7 +166,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// The output of a shell for a line.
+    /// Runs a line in a shell, and returns its output.
     fn said(line: &str) -> String {
         let output = Command::new("sh").args(["-c", line]).output().expect("a shell");
         assert!(output.status.success(), "{line}");

@@ -1,20 +1,20 @@
-//! When a plan ends a pass early.
+//! The resolved options that end a pass early.
 
 use serde::{Deserialize, Serialize};
 
-/// What ends a pass before all of its requests are sent.
+/// The conditions that end a pass before all its requests are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StopPlan {
-    /// End a pass at a rate as soon as requests are shown to arrive faster than they end.
+    /// End a pass with arrivals at a rate as soon as requests demonstrably arrive faster than they end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub when_saturated: bool,
-    /// End a pass as soon as a larger share of its requests has failed; from 0 to 1.
+    /// End a pass as soon as more than this share of its requests has failed; from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_error_rate: Option<f64>,
 }
 
 impl StopPlan {
-    /// Whether passes always run to their ends.
+    /// Whether passes are never ended early.
     pub fn is_never(&self) -> bool {
         *self == Self::default()
     }

@@ -1,4 +1,4 @@
-//! The resolved options of a sweep: the part of a plan besides its trials.
+//! The resolved options of a sweep. The trials are not in the plan: they are chosen during the run.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::search::Over;
 
-/// A sweep, as in a plan.
+/// The resolved options of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepPlan {
     /// Which load is varied.
@@ -26,7 +26,7 @@ pub struct SweepPlan {
     /// The most time of all trials of a cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_time: Option<Duration>,
-    /// Cards that the server runs on, if given.
+    /// The number of cards that the server uses; absent if the user did not give it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpus: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! The prompt around a block: text with named fields. Opens no file.
+//! The prompt around a block: a text with named fields. This module opens no file.
 
 use std::fmt::Write as _;
 
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 /// A template, and the text before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Template {
-    /// The name of one of [`TEMPLATES`], or the file that it was read from.
+    /// The name of one of [`TEMPLATES`], or the file of the template.
     pub name: String,
-    /// The text, with the fields `{text}` (the block) and `{num_completion}` (the characters
-    /// asked for); `{{` and `}}` are braces.
+    /// The text, with the fields `{text}` (the block) and `{num_completion}` (the requested number of
+    /// characters); `{{` and `}}` are braces.
     pub text: String,
-    /// The unchanged text before it in every prompt; usually empty.
+    /// The text before the template in every prompt, without fields; usually empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub preamble: String,
 }
@@ -20,11 +20,11 @@ pub struct Template {
 /// A built-in template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wording {
-    /// The name that selects it; it ends in its language.
+    /// The name that selects the template; its end is the language.
     pub name: &'static str,
     /// The text.
     pub text: &'static str,
-    /// What it asks for, in a few words.
+    /// What the template asks for, in a few words.
     pub asks: &'static str,
 }
 
@@ -88,7 +88,7 @@ pub enum TemplateError {
     /// A brace without its partner.
     #[error("has a single brace at character {0}; write {{{{ or }}}} for a brace")]
     LoneBrace(usize),
-    /// A required field.
+    /// A required field is missing.
     #[error("has no {{{0}}}: a template must contain the block and the requested length")]
     MissingField(&'static str),
 }
@@ -106,10 +106,10 @@ impl Template {
         Some(Self { name: name.to_owned(), text: known.text.to_owned(), preamble: String::new() })
     }
 
-    /// Checks that it can be filled in.
+    /// Checks that the template can be filled in.
     ///
     /// # Errors
-    /// When a field is unknown or missing, or a brace does not belong to a field.
+    /// If a field is unknown or missing, or a brace does not belong to a field.
     pub fn check(&self) -> Result<(), TemplateError> {
         let parts = parts(&self.text)?;
         if !parts.iter().any(|part| matches!(part, Part::Text)) {
@@ -121,10 +121,10 @@ impl Template {
         Ok(())
     }
 
-    /// The prompt for a block and a number of characters.
+    /// Returns the prompt for a block and a requested number of characters.
     ///
     /// # Errors
-    /// As [`Template::check`].
+    /// If a field is unknown, or a brace does not belong to a field.
     pub fn fill(&self, block: &str, wanted_chars: u32) -> Result<String, TemplateError> {
         let mut out = self.preamble.clone();
         for part in parts(&self.text)? {
@@ -139,10 +139,11 @@ impl Template {
         Ok(out)
     }
 
-    /// Characters of a prompt with a block of `block_chars`, including template and preamble.
+    /// The number of characters of a prompt with a block of `block_chars` characters, including template
+    /// and preamble.
     ///
     /// # Errors
-    /// As [`Template::check`].
+    /// If a field is unknown, or a brace does not belong to a field.
     pub fn prompt_chars(&self, block_chars: u32, wanted_chars: u32) -> Result<u64, TemplateError> {
         let blocks = parts(&self.text)?.iter().filter(|part| matches!(part, Part::Text)).count();
         let around = self.fill("", wanted_chars)?.chars().count() as u64;

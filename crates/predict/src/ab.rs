@@ -1,5 +1,5 @@
-//! Simulates a comparison of two settings of the embedded engine in virtual time: the blocks that `ab` would send. It
-//! sends nothing.
+//! Simulates a comparison of two settings of the embedded engine in virtual time, with the blocks that `ab` would send.
+//! It sends nothing.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,9 +26,9 @@ use crate::stored::StoredPrediction;
 
 /// A simulated comparison.
 pub struct PredictedAb {
-    /// The answer, with the results of both runs.
+    /// The result of the comparison, with the results of both runs.
     pub document: AbDocument,
-    /// The folder of its report.
+    /// The folder of the report.
     pub folder: PathBuf,
     /// How long the simulation took.
     pub time: PlayTime,
@@ -72,8 +72,8 @@ pub fn ab(run: &AbRun, configs: [&EngineConfig; 2]) -> Result<PredictedAb, Predi
     Ok(PredictedAb { document, folder, time })
 }
 
-/// Returns the engines with the noise of their plans. If both plans have the same noise, it is the machine's noise:
-/// both engines share one noise state and are affected in turn.
+/// Returns the configurations of both engines with the noise of their plans. If both plans have the same noise, it is
+/// the noise of one machine: both engines get the same noise, and their blocks continue one noise state.
 fn with_noise(
     sides: &[Member; 2],
     configs: [&EngineConfig; 2],
@@ -92,7 +92,8 @@ fn is_shared(sides: &[Member; 2]) -> bool {
     sides[0].variant.spec.noise == sides[1].variant.spec.noise
 }
 
-/// Simulates blocks until the procedure ends; `keep` receives the records of each. All blocks share one time axis.
+/// Simulates blocks until the procedure ends. `keep` receives the records of each block. Each block begins at the time
+/// at which the previous block ended.
 fn play(run: &AbRun, configs: &[EngineConfig; 2], keep: &mut Keep<'_>) -> Result<(), PredictError> {
     let sides = &run.sides;
     let plan = &sides[0].plan;
@@ -143,7 +144,7 @@ fn play(run: &AbRun, configs: &[EngineConfig; 2], keep: &mut Keep<'_>) -> Result
     Ok(())
 }
 
-/// The figures of a block, computed as in a run.
+/// The figures of a block, computed as in a run; `None` if a request could not be simulated.
 fn block(plan: &Plan, begin: &PassBegin, records: &[Record]) -> Option<Block> {
     let mut figures = PassFigures::new(plan, begin, 0, 0);
     records.iter().for_each(|record| figures.add(record));

@@ -1,4 +1,5 @@
-//! Reads the measurements that a prediction is compared with: a published table or a stored run. It only reads them.
+//! Reads the measurements that a prediction is compared with: a published table, a log or a stored run. It compares
+//! nothing.
 
 mod differences;
 mod measured_on;
@@ -29,19 +30,19 @@ use crate::measured_runs::MeasuredPass;
 use measured_on::{of_place, of_target};
 use passes::{is_of_published_passes, of_passes};
 
-/// If a log contains this text, its prompt lengths are in characters, not in tokens.
+/// If a page contains this text, its tables state prompt lengths in characters, not in tokens.
 const LOG_OF_CHARACTERS: &str = "prompt-chars/second";
 
-/// Measured rows.
+/// Measured rows that a prediction is compared with.
 pub struct MeasuredRows {
-    /// Their origin, as text for people.
+    /// The source of the rows, as text for messages.
     pub origin: String,
     /// The rows.
     pub rows: Vec<PublishedRow>,
-    /// The load of each row, if a log states it.
+    /// The load of each row, if the source is a log; otherwise empty.
     pub blocks: Vec<TextBlock>,
-    /// The passes of a stored run, unless they are the two passes of published tables over fixed lengths. The rows are
-    /// then the cells of that run.
+    /// The passes of a stored run; `rows` then has the cells of the run, without figures. Empty for published tables,
+    /// and for runs that have only the two passes of published tables over fixed lengths.
     pub passes: Vec<MeasuredPass>,
     /// The numbers of requests that were measured, if known.
     pub counts: Option<Counts>,
@@ -54,9 +55,9 @@ pub struct MeasuredRows {
 /// The number of requests in the passes of a stored run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// In the pass that sends one by one; None if there was no such pass.
+    /// The number of requests in the one-by-one pass; `None` if there was no such pass.
     pub one_by_one: Option<u32>,
-    /// In the saturated pass.
+    /// The number of requests in the saturated pass.
     pub saturated: u32,
     /// Whether the run is itself a prediction, so that nothing was measured.
     pub predicted: bool,
@@ -74,10 +75,10 @@ impl MeasuredRows {
         logged.map(|(_, block)| *block)
     }
 
-    /// Returns those of the cells that were measured.
+    /// Returns the cells among `cells` that were measured.
     ///
     /// # Errors
-    /// If none was measured, because then nothing can be compared.
+    /// If no cell was measured, because then nothing can be compared.
     pub fn common(&self, cells: &[CellPlan]) -> Result<Vec<CellPlan>, PlanError> {
         let common: Vec<CellPlan> =
             cells.iter().copied().filter(|cell| self.row(*cell).is_some()).collect();
@@ -94,7 +95,8 @@ impl MeasuredRows {
         )))
     }
 
-    /// Sets the number of requests to the measured number, if that is known and the user gave no load.
+    /// Sets the absent numbers of requests in `spec` to the measured numbers, if these are known and the user gave no
+    /// load.
     pub fn ask_for_its_counts(&self, spec: &mut Spec) {
         let Some(counts) = self.counts else { return };
         if spec.passes.is_none() && spec.concurrency.is_none() && spec.rate.is_none() {
@@ -105,7 +107,8 @@ impl MeasuredRows {
         }
     }
 
-    /// Sets the lengths to those of the rows.
+    /// Sets the lengths in `spec` to those of the rows. If a log states loads, the numbers of requests in flight are
+    /// set too.
     pub fn ask_for_its_grid(&self, spec: &mut Spec) {
         let mut inputs: Vec<u32> = self.rows.iter().map(|row| row.cell.input_length).collect();
         let mut outputs: Vec<u32> = self.rows.iter().map(|row| row.cell.output_length).collect();
@@ -125,7 +128,7 @@ impl MeasuredRows {
     }
 }
 
-/// The first 8 of some cells as text, and the number of the others.
+/// Lists the first 8 cells as text, and the number of further cells.
 fn some_of(cells: &[CellPlan]) -> String {
     const SHOWN: usize = 8;
     let mut words: Vec<String> = cells.iter().take(SHOWN).map(CellPlan::to_string).collect();
@@ -135,8 +138,12 @@ fn some_of(cells: &[CellPlan]) -> String {
     words.join(", ")
 }
 
-/// Reads measured rows. In a file with several tables, `#SECTION` selects one; by default it is the table of the
-/// profile's engine.
+/// Reads measured rows from a file or a stored run with this name. In a file with several tables, `#SECTION` selects a
+/// table; by default, it is the table of the profile's engine.
+///
+/// # Errors
+/// If the file or the run cannot be read, if not exactly one table matches, or if a prediction cannot be compared with
+/// the figures.
 pub fn read(
     name: &str,
     store: Option<&str>,
@@ -217,7 +224,7 @@ fn of_text(
     }
 }
 
-/// The rows of a log. The lengths are the means that it states, in tokens.
+/// The rows of a log. The lengths are the means that the log states, in tokens.
 ///
 /// # Errors
 /// If the blocks are under several headings, because it is then unclear which log is meant.
@@ -297,7 +304,7 @@ fn stored(run: &str, store: &Path, config: &EngineConfig) -> Result<MeasuredRows
     })
 }
 
-/// The rows of imported results. For an imported log, also the load that it states.
+/// The rows of imported results. For an imported log, also the loads that the log states.
 fn of_import(id: &str, summary: &Summary, imported: &Imported) -> Result<MeasuredRows, String> {
     let origin = format!("run {id}, imported from {}", imported.place());
     if summary.findings.iter().any(|finding| {

@@ -10,7 +10,7 @@ use inferometer_store::StoreError;
 /// Why a prediction failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PredictError {
-    /// The plan, the engine or the compared measurements cannot be predicted.
+    /// The plan, the engine or the measurements to compare with do not allow a prediction.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A part that predictions share with runs failed, such as the workload or the report.

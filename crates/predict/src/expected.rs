@@ -1,5 +1,5 @@
-//! Predicts the passes of a stored run whose engine, card and model are known, and compares them with its measurements.
-//! This shows the errors of a profile on runs that were not used in its fit. Nothing is stored.
+//! Predicts the passes of a stored run whose engine, card and model are known, and compares the predictions with the
+//! measured figures. This shows the errors of a profile on runs that were not used in its fit. Nothing is stored.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -17,14 +17,14 @@ use crate::measured_runs::measured_passes;
 use crate::ranges::{LoadKind, PassPlace, with_ranges};
 use crate::slower::MOST_SIMULATED_AGAIN;
 
-/// Runs with more requests are not predicted.
+/// Runs with more requests than this are not predicted.
 const MOST_REQUESTS: u64 = 100_000;
-/// Names of facts that may name the card.
+/// The names of the facts that may state the card.
 const CARD_FACTS: [&str; 3] = ["card", "gpu", "accelerator"];
 
 /// The predictions of a run's passes.
 pub struct Expected {
-    /// The profile of the prediction.
+    /// The name of the profile.
     pub profile: String,
     /// The engine and the card, as flags: `--engine vllm-0.23 --card h100-sxm`.
     pub flags: String,
@@ -36,7 +36,8 @@ pub struct Expected {
 /// the built-in profile.
 ///
 /// # Errors
-/// If one of them is unknown, or one of the engine's settings cannot be simulated. The error states which.
+/// If one of these four is unknown, if a setting of the engine cannot be simulated, or if there is no profile of the
+/// engine on the card. The error states the reason.
 pub fn known_engine(summary: &Summary, profile: Option<&Profile>) -> Result<EngineConfig, String> {
     let target = &summary.target;
     let engine = target.engine.as_ref().ok_or("its engine is not known")?.to_lowercase();
@@ -104,7 +105,7 @@ fn seen_card(summary: &Summary) -> Option<&str> {
 /// Predicts the passes of a run.
 ///
 /// # Errors
-/// If its engine is not known ([`known_engine`]), or its passes cannot be simulated.
+/// If the engine of the run is not known ([`known_engine`]), or if its passes cannot be simulated.
 pub fn expected(run: &StoredRun, profile: Option<&Profile>) -> Result<Expected, String> {
     let summary = run.summary.as_ref().ok_or("it has no results")?;
     if summary.target.simulated {

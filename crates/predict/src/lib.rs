@@ -1,8 +1,9 @@
 //! Predictions: a plan is simulated with the embedded engine in virtual time, which takes seconds. No server is
 //! contacted.
 //!
-//! [`predict()`] predicts the grid of a plan, and [`search()`] its search. [`read_against`] reads the measurements that
-//! a prediction is compared with. The records are stored like those of a run, marked as predicted.
+//! [`predict()`] predicts the grid of a plan, [`search()`] a search or a sweep, and [`ab()`] a comparison.
+//! [`read_against`] reads the measurements that a prediction is compared with. The records are stored like those of a
+//! run, marked as predicted.
 
 mod error;
 

@@ -1,5 +1,6 @@
 //! Converts the passes of a stored run, or of another tool's results, into runs that the embedded engine can simulate.
-//! They have the load, the lengths and arrivals of the requests, and the measured figures. Nothing is simulated here.
+//! A converted run has the load, the lengths and arrivals of the requests, and the measured figures. Nothing is
+//! simulated here.
 
 use inferometer_analysis::imported::Stated;
 use inferometer_analysis::pass::PassSummary;
@@ -18,17 +19,17 @@ use inferometer_store::StoredRun;
 pub struct MeasuredPass {
     /// The cell.
     pub cell: CellPlan,
-    /// The maximum number of requests in flight, as far as it is known.
+    /// The maximum number of requests in flight; 1 if it is unknown.
     pub in_flight: u64,
-    /// Its load, its requests and its measured figures.
+    /// The load, the requests and the measured figures of the pass.
     pub run: MeasuredRun,
 }
 
 /// Returns the passes of a stored run. Each repeat is a separate pass.
 ///
 /// # Errors
-/// If they cannot be simulated: no results or figures, conversations, an embedded engine that ran faster than the
-/// simulated hardware, or an unreadable log.
+/// If the passes cannot be simulated. Reasons: no results or figures, conversations, an embedded engine with another
+/// speed than the simulated hardware, or an unreadable log.
 pub fn measured_passes(
     run: &StoredRun,
     config: &EngineConfig,
@@ -42,11 +43,11 @@ pub fn measured_passes(
     passes_of(summary, passes, config)
 }
 
-/// Returns the passes of results. `passes` has their loads and records in the order of the results; imported results
-/// may have no records.
+/// Returns the measured passes of a summary. `passes` has the loads and records of the passes in the order of the
+/// summary; it may be empty for imported results.
 ///
 /// # Errors
-/// As [`measured_passes`].
+/// Those of [`measured_passes`].
 pub fn passes_of(
     summary: &Summary,
     passes: Vec<(PassPlan, Vec<Record>)>,
@@ -136,7 +137,8 @@ pub(crate) fn figures_of(pass: &PassSummary) -> RunFigures {
     }
 }
 
-/// Fills in figures without a distribution from the values that the source states. Most result files have only those.
+/// Fills in absent figures with the values that the imported file states. Most result files state quantiles, but not
+/// the values of single requests.
 fn complete(figures: &mut RunFigures, stated: &Stated) {
     let of_source = |figure: &str| stated.agreeing.get(figure).copied();
     figures.tpot_p50_ms = figures.tpot_p50_ms.or_else(|| of_source("tpot_p50"));
@@ -179,7 +181,8 @@ fn cached(records: &[Record]) -> u32 {
     cached.get(cached.len() / 2).copied().unwrap_or(0)
 }
 
-/// The load of a measured pass, with the measured number of requests and, for open loops, their measured due times.
+/// The load with which a measured pass is simulated: with the measured number of requests and, for open loops, the due
+/// times of its records.
 fn played(plan: PassPlan, records: &[Record]) -> Result<PassPlan, String> {
     let sent = u32::try_from(records.len()).unwrap_or(u32::MAX);
     let bound = Bound::requests(sent);

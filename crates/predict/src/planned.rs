@@ -9,13 +9,13 @@ use inferometer_run::{Context, PlanError, PlanInputs, Variables, resolve_with};
 
 use crate::against::MeasuredRows;
 
-/// Resolves the plan of a prediction. Without lengths in the spec, the grid is that of the rows of `against`. Without a
-/// number of requests in the spec, it is that of `against`, if known. `engine_flags`: the given arguments of the
-/// embedded engine, by name.
+/// Resolves the plan of a prediction. If the spec has no lengths, the grid is that of the rows of `against`. If the
+/// spec has no number of requests, the number is that of `against`, if known. `engine_flags` are the given arguments of
+/// the embedded engine, by name.
 ///
 /// # Errors
-/// If the spec has a server, a search or a sweep, if the plan has any mistake, or if `against` has no row of the grid.
-/// grid.
+/// If the spec has a server, a search, a sweep or a comparison, if the plan is invalid, or if `against` has no row of
+/// the grid.
 pub fn planned(
     mut spec: Spec,
     engine_flags: BTreeMap<String, String>,

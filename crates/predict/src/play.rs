@@ -26,7 +26,7 @@ use crate::row::{Row, row};
 use crate::slower::{FirstRequests, Repeatable};
 use crate::too_long_prompts::TooLongPrompts;
 
-/// A pass with its records.
+/// A simulated pass with its records.
 pub(crate) struct PlayedPass {
     pub(crate) cell: CellPlan,
     pub(crate) pass: PassPlan,
@@ -46,7 +46,7 @@ pub struct SimulatedPlan<'a> {
     noise: Option<NoiseState>,
     /// Whether loads and lengths come from a log.
     pub(crate) of_log: bool,
-    /// The hash over the requests; None if only their lengths were created.
+    /// The hash over the requests; `None` if only their lengths were created.
     pub(crate) workload_hash: Option<String>,
     /// The real time that simulating all passes took.
     pub simulation: Duration,
@@ -58,11 +58,11 @@ pub struct SimulatedPlan<'a> {
 
 /// How long a simulation took.
 pub struct PlayTime {
-    /// The real time.
+    /// The real time that the simulation took.
     pub simulation: Duration,
-    /// The number of requests.
+    /// The number of simulated requests.
     pub requests: usize,
-    /// The virtual time.
+    /// The virtual time of all passes.
     pub span: Duration,
 }
 
@@ -85,7 +85,7 @@ impl fmt::Display for PlayTime {
     }
 }
 
-/// Rejects loads that this simulation does not support, because it would predict a different load.
+/// Rejects loads that the simulation does not support.
 fn check(pass: &PassPlan) -> Result<(), PredictError> {
     let what = match pass {
         pass if matches!(pass.limit(), (Some(_), OverLimit::Drop)) => {
@@ -113,7 +113,8 @@ pub fn check_plan(plan: &Plan) -> Result<(), PredictError> {
     plan.passes.iter().try_for_each(check)
 }
 
-/// Simulates all passes of all cells.
+/// Simulates all passes of all cells. If `against` states loads, the simulation uses them instead of the loads of the
+/// plan.
 pub fn play<'a>(
     plan: &Plan,
     context: &Context,
@@ -192,7 +193,8 @@ pub fn play<'a>(
 }
 
 impl SimulatedPlan<'_> {
-    /// Simulates a pass with the requests of the workload, or with those of `asked` if only their lengths matter.
+    /// Simulates a pass with the requests of the workload (`requests`). If there are none, only lengths matter, and the
+    /// requests are those of `asked`.
     fn pass(
         &mut self,
         plan: &Plan,
@@ -207,7 +209,7 @@ impl SimulatedPlan<'_> {
         let engine = Engine::new(config.clone()).map_err(PredictError::plan)?;
         let mut engine = engine.with_noise_of(self.noise.take());
         let mut first = FirstRequests::of(config, &pass);
-        // The seed is that of the first repeat of a run.
+        // The arrivals are those of the first repeat of a run.
         let mut load = load_model(&pass, pass.seed(plan.seed, cell, 1));
         let mut play = |asked: &mut dyn Iterator<Item = EngineRequest>| {
             let began = monotonic_now();
@@ -246,7 +248,7 @@ impl SimulatedPlan<'_> {
     }
 }
 
-/// A finding for predictions from a log: the lengths and costs that had to be assumed.
+/// A finding for predictions from a log: which lengths and costs had to be assumed.
 fn log_is_no_plan(against: &MeasuredRows) -> Option<Finding> {
     if against.blocks.is_empty() {
         return None;

@@ -18,17 +18,18 @@ use crate::tables;
 
 /// A predicted plan.
 pub struct Prediction {
-    /// Its results, marked as predicted.
+    /// The results, marked as predicted.
     pub summary: Summary,
-    /// The id of the run in the store.
+    /// The id of the predicted run in the store.
     pub run: RunId,
-    /// The folder of its report.
+    /// The folder of the report.
     pub folder: PathBuf,
     /// How long the simulation took.
     pub time: PlayTime,
 }
 
-/// Simulates a plan with the embedded engine in virtual time. `against` is the measurement that it is compared with.
+/// Simulates a plan with the embedded engine in virtual time, stores the records and writes the report. `against` is
+/// the measurement that the prediction is compared with.
 ///
 /// # Errors
 /// If the plan cannot be predicted, or files cannot be written.
@@ -49,7 +50,7 @@ pub fn predict(
     Ok(Prediction { summary, run, folder, time })
 }
 
-/// Writes the tables of a prediction into the folder of its report.
+/// Writes the tables of a prediction into the folder of its report, as `prediction.md`.
 ///
 /// # Errors
 /// If the file cannot be written.

@@ -10,15 +10,16 @@ use inferometer_model::cell::CellPlan;
 
 /// The facts of a pass that its ranges depend on.
 pub(crate) struct PassPlace<'a> {
-    /// Its load, in words.
+    /// The load, as text.
     pub load: String,
-    /// The lengths of its requests, or their means.
+    /// The lengths of the requests, or their means.
     pub lengths: CellPlan,
     /// The maximum number of requests in flight.
     pub in_flight: u64,
-    /// The kind of its load.
+    /// The kind of the load.
     pub kind: LoadKind,
-    /// Returns its figures on an engine on which everything takes this many times as long; `None` if that is not known.
+    /// Returns the figures of the pass on an engine on which everything takes this many times as long; `None` if the
+    /// pass cannot be simulated again.
     pub slower: &'a dyn Fn(f64) -> Option<RunFigures>,
 }
 
@@ -29,7 +30,8 @@ pub(crate) enum LoadKind {
     OneAtATime,
     /// The client limits the requests in flight, to two or more.
     Limited,
-    /// Requests are sent at times of their own. The rate in requests per second, if it is constant or recorded.
+    /// Requests are sent at times that do not depend on the engine. `rate` is the constant or mean recorded rate in
+    /// requests per second; `None` if the rate changes.
     Open { rate: Option<f64> },
 }
 
@@ -51,7 +53,7 @@ impl LoadKind {
 
     /// The error column of each figure, in the order of the figures.
     ///
-    /// The requests per second of an open load are those that are sent, as long as the engine serves them. Of other
+    /// If the engine serves all requests of an open load, the requests per second are the rate of the load. With other
     /// loads, they are the requests in flight divided by the latency, so they have the errors of the latency.
     fn columns(self, requests_per_s: Option<f64>) -> [ErrorColumn; 5] {
         let throughput = match self {
@@ -97,7 +99,7 @@ pub(crate) fn with_ranges(
     let (found, measured) = (found.values(), measured.values());
     let figures = std::array::from_fn(|at| {
         let (predicted, column) = (found[at]?, columns[at]);
-        // If the engine is full, the TTFT mostly consists of waiting in the queue. No measured row covers that.
+        // If the engine is full, the TTFT mostly consists of waiting in the queue. No measured row covers this case.
         let is_of_queue = RunFigures::NAMES[at].starts_with("ttft") && is_full;
         let calibrated = sure.is_calibrated(column) && !is_of_queue;
         let interval = match calibrated {
@@ -112,7 +114,8 @@ pub(crate) fn with_ranges(
     PassPrediction::of(place.load, figures)
 }
 
-/// The factors by which each figure changes if the speed of the engine is at either end of its range.
+/// The factors by which each figure changes if the speed of the engine is at either end of its range: (fast, slow).
+/// `None` if the pass cannot be simulated again.
 fn changes_by_speed(
     slower: &dyn Fn(f64) -> Option<RunFigures>,
     range: [f64; 2],
@@ -164,7 +167,7 @@ mod tests {
             (open(Some(1)), 1.2, false),
             (open(Some(64)), 9.9, false),
             (open(None), 9.9, true),
-            // It cannot serve them, so that its own speed is measured.
+            // The engine cannot serve all requests, so requests/s depend on its speed.
             (open(None), 7.0, false),
         ] {
             let column = LoadKind::of(&pass).columns(Some(served))[0];

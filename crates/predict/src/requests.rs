@@ -1,5 +1,5 @@
-//! Creates the requests that `run` would send, for virtual time: the same prompts in the same order. Only their lengths
-//! are kept. If the engine has a prefix cache, the hashes of the prompts' blocks are also kept.
+//! Creates the requests that `run` would send, for virtual time: the same prompts in the same order. Only the lengths
+//! of the prompts are stored, and the hashes of their blocks if the engine has a prefix cache.
 
 use std::sync::Arc;
 
@@ -35,13 +35,13 @@ pub struct Requests {
 #[derive(Default)]
 pub struct PlayedRequests {
     asked: Vec<(u32, u32, Option<Box<str>>)>,
-    /// Why requests ended earlier than planned, if they did.
+    /// Why a request could not be created; `None` if all requests were created.
     error: Option<String>,
 }
 
 impl Requests {
-    /// Prepares the requests of a plan. Returns `None` for random words with a grid of exact lengths: all requests of a
-    /// cell then have the same lengths, and only lengths matter.
+    /// Prepares the requests of a plan. Returns `None` for random words, unless the requests are to be written to a
+    /// file. All requests of a cell then have the same lengths, and only lengths matter.
     ///
     /// # Errors
     /// If the workload cannot be opened.
@@ -89,7 +89,7 @@ impl Requests {
     /// Returns the requests of a pass, and findings about prompts that differ from what was requested.
     ///
     /// # Errors
-    /// If they cannot be created.
+    /// If the requests cannot be created.
     pub fn of_pass(
         &mut self,
         plan: &Plan,
@@ -113,7 +113,7 @@ impl Requests {
 #[derive(Clone)]
 struct Counter {
     tokenizer: Arc<dyn Tokenizer>,
-    /// Tokens of a block of the prefix cache; None without a prefix cache.
+    /// The number of tokens in a block of the prefix cache; `None` without a prefix cache.
     block_size: Option<u32>,
 }
 
@@ -157,7 +157,7 @@ fn contents(message: &Message) -> String {
     }
 }
 
-/// The requests of a pass, created as the engine requests them.
+/// An iterator over the requests of a pass, which creates each request when the simulation needs it.
 pub struct Stream {
     source: Box<dyn Source>,
     error: SourceError,
@@ -191,7 +191,7 @@ impl Iterator for Stream {
 }
 
 impl Stream {
-    /// Returns the simulated requests, after the pass.
+    /// Returns the requests that were simulated. It is called after the pass.
     ///
     /// # Errors
     /// If requests could not be created.

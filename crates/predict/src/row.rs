@@ -1,5 +1,5 @@
-//! Prepares the comparison of a cell with its measurement: the length limit of the measured engine, and misleading
-//! figures. Misleading figures are reported in findings; nothing is fitted to them.
+//! Prepares the comparison of a cell with its measurement: determines the length limit of the measured engine, and
+//! detects misleading measured figures. Misleading figures are reported in findings; nothing is fitted to them.
 
 use inferometer_analysis::prediction::Columns;
 use inferometer_engine::confidence::MeasuredOn;
@@ -11,9 +11,9 @@ use inferometer_run::PlanError;
 
 /// The settings for the prediction of a cell.
 pub struct Row {
-    /// The engine.
+    /// The configuration of the engine.
     pub config: EngineConfig,
-    /// The mean output tokens if outputs ended before the requested length, estimated from the measurement.
+    /// The mean output tokens, estimated from the measurement, if outputs ended before the requested length.
     pub mean_output: Option<f64>,
     /// The measured engine and card, as far as they are known.
     pub measured_on: MeasuredOn,
@@ -48,7 +48,7 @@ pub fn row(
 }
 
 /// Handles a row with more tokens than the engine's limit. Either the outputs were cut off, or the measured engine had
-/// a higher limit. The measured latency shows which.
+/// a higher limit. The measured latency shows which of the two is true.
 fn over_the_limit(
     row: &mut Row,
     cell: CellPlan,
@@ -111,7 +111,7 @@ fn latency_s(config: &EngineConfig, cell: CellPlan) -> Result<f64, PlanError> {
     Ok(if alone.requests_per_s > 0.0 { 1.0 / alone.requests_per_s } else { 0.0 })
 }
 
-/// Handles tokens and requests per second that contradict the output length.
+/// Handles a row whose tokens/s and requests/s contradict the output length.
 fn early_ends(row: &mut Row, cell: CellPlan, measured: &Columns) {
     let Some((tokens, requests)) = measured.output_tokens_per_s.zip(measured.requests_per_s) else {
         return;
@@ -144,8 +144,9 @@ fn near(mean: f64, asked: f64, requests_per_s: f64) -> bool {
     (mean / asked - 1.0).abs() < 0.01 + 0.006 / requests_per_s
 }
 
-/// A finding if the measured latencies per output token exceed the predicted ones by nearly the same amount in all
-/// rows, and the amount is not small. Every measured step then has an additional cost, in milliseconds.
+/// A finding if the measured latency per output token differs from the prediction by nearly the same amount in all
+/// rows, and the amount is not small. Every measured step then takes longer or shorter by this amount. `rows` are
+/// (predicted, measured).
 pub fn constant_extra_cost(rows: &[(Columns, Columns)]) -> Option<Finding> {
     let pairs: Vec<(f64, f64)> = rows
         .iter()

@@ -52,7 +52,7 @@ impl<'a> Player<'a> {
         Ok(Self { plan, config, requests, noise: None, passes: 0 })
     }
 
-    /// Simulates the trials of a cell; `keep` receives the records of each.
+    /// Simulates the trials of a cell. `keep` receives the records of each trial.
     fn cell(&mut self, cell: CellPlan, keep: &mut Keep<'_>) -> Result<Trials, PredictError> {
         let of_plan = self.plan.passes_of(cell);
         let nothing = || PredictError::plan("search, sweep: the plan has neither");
@@ -121,7 +121,7 @@ impl<'a> Player<'a> {
     }
 }
 
-/// Returns the records as if the pass had ended at its time limit. The second value is the reason if it ended early.
+/// Returns the records as if the pass had ended at the time limit `most`, and the reason if the pass ended early.
 pub(crate) fn in_time(
     records: Vec<Record>,
     most: Option<Duration>,
@@ -137,7 +137,7 @@ pub(crate) fn in_time(
     }
 }
 
-/// Predicts the answers of a search with the embedded engine, one for each cell. Nothing is stored.
+/// Predicts the answers of a search with the embedded engine, for all cells. Nothing is stored.
 ///
 /// # Errors
 /// If the plan cannot be simulated.
@@ -162,17 +162,18 @@ pub fn expected_answers(
 
 /// A simulated search or sweep.
 pub struct PredictedSearch {
-    /// Its results, with an answer for each cell.
+    /// The results, with the answers for each cell.
     pub summary: Summary,
-    /// The id of the run in the store.
+    /// The id of the predicted run in the store.
     pub run: RunId,
-    /// The folder of its report.
+    /// The folder of the report.
     pub folder: PathBuf,
     /// How long the simulation took.
     pub time: PlayTime,
 }
 
-/// Returns the plan with the engine's number of cards, if it is a sweep without that number. Figures per card need it.
+/// Returns the plan. If it is a sweep without a number of cards, the number is set to that of the engine, because
+/// figures per card need it.
 fn with_cards(plan: &Plan, config: &EngineConfig) -> Result<Plan, PredictError> {
     let mut plan = plan.clone();
     if let Some(sweep) = plan.sweep.as_mut().filter(|sweep| sweep.gpus.is_none()) {
@@ -185,7 +186,7 @@ fn with_cards(plan: &Plan, config: &EngineConfig) -> Result<Plan, PredictError> 
 /// Simulates a search or a sweep in virtual time and stores every trial.
 ///
 /// # Errors
-/// If the plan has neither, cannot be simulated, or files cannot be written.
+/// If the plan has neither a search nor a sweep, if it cannot be simulated, or if files cannot be written.
 pub fn search(
     plan: &Plan,
     context: &Context,

@@ -1,5 +1,5 @@
 //! Simulates a pass again on an engine that is slower or faster. Near the capacity, a small error of the engine's speed
-//! changes waiting times and throughput by large factors, so their ranges are computed in this way.
+//! changes waiting times and throughput by large factors. So the ranges of these figures come from such simulations.
 
 use inferometer_engine::fit::runs::{RunFigures, play_slower};
 use inferometer_engine::{EngineConfig, EngineRequest};
@@ -7,11 +7,12 @@ use inferometer_load::{Bound, PassPlan, Recording};
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 
-/// The maximum number of requests that are simulated again, and of the hashes of their blocks.
+/// The maximum number of requests of a pass that are simulated again.
 pub(crate) const MOST_SIMULATED_AGAIN: usize = 20_000;
+/// The maximum number of block hashes of the requests that are simulated again.
 const MOST_HASHES: usize = 4 << 20;
 
-/// The first requests of a pass. They are kept only if the pass can be simulated again.
+/// The first requests of a pass. They are stored only if the pass can be simulated again.
 pub(crate) struct FirstRequests {
     requests: Vec<EngineRequest>,
     hashes: usize,
@@ -19,14 +20,14 @@ pub(crate) struct FirstRequests {
 }
 
 impl FirstRequests {
-    /// The requests of a pass on an engine, none so far.
+    /// An empty list of requests for a pass on an engine.
     pub fn of(config: &EngineConfig, pass: &PassPlan) -> Self {
         let has_ranges = config.profile.steps.is_some();
         let is_open = matches!(pass, PassPlan::Open { .. } | PassPlan::Replay { .. });
         Self { requests: Vec::new(), hashes: 0, is_full: !(has_ranges && is_open) }
     }
 
-    /// Adds the next request, unless there are enough.
+    /// Adds the next request, unless the maximum is reached.
     pub fn add(&mut self, request: &EngineRequest) {
         self.hashes += request.block_hashes.len();
         self.is_full |= self.requests.len() == MOST_SIMULATED_AGAIN || self.hashes > MOST_HASHES;
@@ -44,8 +45,10 @@ pub(crate) struct Repeatable {
 }
 
 impl Repeatable {
-    /// A pass with its first requests, and with the due times of its records. It is simulated again without noise.
-    /// Returns `None` for a pass whose arrivals depend on the engine.
+    /// Creates a pass from its first requests and the due times of its records. The pass is simulated again without
+    /// noise.
+    /// Returns `None` if no requests were stored, because the arrivals depend on the engine or the profile has no
+    /// steps.
     pub fn new(
         config: &EngineConfig,
         pass: &PassPlan,
@@ -63,9 +66,9 @@ impl Repeatable {
         Some(Self { config: EngineConfig { noise: None, ..config.clone() }, pass, requests })
     }
 
-    /// Its figures on an engine on which everything takes `factor` times as long.
+    /// Returns the figures of the pass on an engine on which everything takes `factor` times as long.
     pub fn slower(&self, factor: f64) -> Option<RunFigures> {
-        // The pass ran on this engine, so the engine starts again.
+        // The block size is not used, because the requests were created for this engine.
         let requests = |_| self.requests.iter().cloned();
         play_slower(&self.config, &self.pass, factor, requests).ok()?
     }

@@ -58,7 +58,8 @@ pub fn store(
 /// The load of a stored pass.
 struct StoredLoad {
     kind: LoadKind,
-    /// Simulates the pass again, if its ranges are to include the effects of another speed of the engine.
+    /// Simulates the pass again, so that its ranges include the effects of another speed of the engine; `None` if it
+    /// cannot be simulated again.
     repeatable: Option<Repeatable>,
 }
 
@@ -95,11 +96,11 @@ impl StoredPrediction {
         Ok(Self { header, recording, grid, findings, loads })
     }
 
-    /// Stores a pass. Findings about its records with a code in `expected` are left out. Ranges of a pass that is
-    /// `repeatable` include the effects of another speed of the engine.
+    /// Stores a pass. Findings about its records with a code in `expected` are left out. If `repeatable` is given, the
+    /// ranges of the pass include the effects of another speed of the engine.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the pass cannot be written.
     pub fn pass(
         &mut self,
         begin: &PassBegin,
@@ -125,7 +126,7 @@ impl StoredPrediction {
     /// Computes the results and ends the run.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// If the results cannot be computed or written.
     pub fn finish(
         self,
         rows: &[(CellPlan, Row, Option<&Columns>)],
@@ -185,7 +186,7 @@ fn add_predictions(
     Ok(())
 }
 
-/// The values of a cell's passes, in their order.
+/// The values of the passes of a cell, in the order of the passes.
 fn of_cell<T>(all: &[(CellPlan, T)], cell: CellPlan) -> Vec<&T> {
     all.iter().filter(|known| known.0 == cell).map(|known| &known.1).collect()
 }
@@ -228,7 +229,7 @@ fn confidence_of(
     let sequences = u64::from(resolved.limits.max_num_seqs).min(in_flight) as u32;
     let sure = confidence(&resolved, lengths_of(cell, place), sequences, &row.measured_on);
     // The throughput and the latencies of a cell are those of its passes, so they have the same ranges. Profiles
-    // without a step model have measured figures of cells.
+    // without a step model state errors for the figures of cells instead.
     let range_of = |pass: Option<&PassSummary>| -> Option<&PassPrediction> {
         passes.get(index_of(cell, pass?)?).filter(|_| resolved.profile.steps.is_some())
     };
@@ -259,7 +260,7 @@ fn confidence_of(
     })
 }
 
-/// The range around a figure that has the same relative error as another one.
+/// Returns the range around a figure whose ends have the same ratios to the figure as in the range of `other`.
 fn around(figure: f64, other: &FigurePrediction) -> [f64; 2] {
     match figure == other.predicted {
         true => other.interval,
@@ -271,7 +272,7 @@ fn index_of(cell: &Cell, wanted: &PassSummary) -> Option<usize> {
     cell.passes.iter().position(|pass| std::ptr::eq(pass, wanted))
 }
 
-/// The lengths of a cell; the mean lengths if its requests have different lengths.
+/// The lengths of a cell; the means if the requests have different lengths.
 fn lengths_of(cell: &Cell, place: CellPlan) -> CellPlan {
     let passes = cell.passes.iter().filter(|pass| pass.outcomes.complete > 0);
     let pass = passes.max_by_key(|pass| pass.outcomes.complete);

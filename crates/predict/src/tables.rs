@@ -1,4 +1,4 @@
-//! Additional tables of a prediction: its intervals, and the comparison with measured results. Text only.
+//! Additional tables of a prediction, as text: its intervals, and the comparison with measured results.
 
 use std::fmt::Write as _;
 
@@ -164,7 +164,7 @@ fn passes(summary: &Summary) -> Grid {
     Grid { headings: headings.into_iter().map(str::to_owned).collect(), rows }
 }
 
-/// Each reason, with the cells that it applies to.
+/// The distinct reasons, each with the cells that it applies to.
 fn by_reason(
     summary: &Summary,
     reason: impl Fn(&Cell) -> Option<&String>,

@@ -1,4 +1,4 @@
-//! Reports prompts that are too long for the engine: which cells have them, and why they do not fit. It rejects
+//! Reports prompts that are too long for the engine: the cells with such prompts, and why they do not fit. It rejects
 //! nothing.
 
 use inferometer_engine::Limits;
@@ -7,7 +7,7 @@ use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 
-/// The cells with such prompts so far.
+/// The cells with prompts that are too long for the engine.
 #[derive(Default)]
 pub struct TooLongPrompts(Vec<Cell>);
 

@@ -1,6 +1,6 @@
-//! Rows of a run as an Arrow stream, by the PyCapsule interface of Arrow: what pandas, polars, DuckDB
-//! and pyarrow read without a copy. The log is read on a thread of its own, a batch ahead of the
-//! reader, so that memory does not grow with the run.
+//! Rows of a run as an Arrow stream, by Arrow's PyCapsule interface, which pandas, polars, DuckDB and pyarrow
+//! read without a copy. A separate thread reads the log, one batch ahead of the reader, so that memory does
+//! not grow with the run.
 
 use std::collections::HashMap;
 use std::ffi::CStr;
@@ -22,9 +22,9 @@ use pyo3::types::PyCapsule;
 use crate::errors::Error;
 use crate::store::stored;
 
-/// Rows of a batch.
+/// The number of rows in a batch.
 const BATCH: usize = 1 << 16;
-/// The names that the interface gives its capsules.
+/// The names of the capsules, as the interface defines them.
 const STREAM: &CStr = c"arrow_array_stream";
 const SCHEMA: &CStr = c"arrow_schema";
 
@@ -60,7 +60,7 @@ impl Rows {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface lets a producer that cannot cast ignore it.
+        // The interface allows a producer that cannot convert its data to ignore the requested schema.
         drop(requested_schema);
         let reader = py.detach(|| self.open())?;
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
@@ -80,11 +80,11 @@ impl Rows {
 }
 
 impl Rows {
-    /// Begins to read; the columns are known from then on.
+    /// Starts to read the rows. Returns when the columns are known.
     fn open(&self) -> Result<Reader, Error> {
         let run = stored(&self.store, &self.run)?;
         let what = self.what;
-        // One batch waits while the next is made.
+        // One batch may wait while the thread makes the next one.
         let (sender, batches) = sync_channel(1);
         thread::Builder::new()
             .name("inferometer-rows".to_owned())
@@ -93,14 +93,14 @@ impl Rows {
                 let open = |fields: Vec<Field>| -> Box<dyn RowWriter> {
                     Box::new(Batches::new(&fields, rows))
                 };
-                // A log that was cut has the rows before the cut. Python cannot be told from here: its
-                // lock may be held by the reader that waits for this thread.
+                // A log that was cut has the rows before the cut. This thread must not call Python: the
+                // reader that waits for this thread may hold Python's lock.
                 let say = |text: &str| eprintln!("inferometer: {text}");
                 let end = match export::rows(&run, what, &say, open) {
                     Ok(_) => Sent::End,
                     Err(error) => Sent::Failed(error.to_string()),
                 };
-                // A reader that has gone away needs no reason.
+                // If the reader has stopped reading, it does not need the end.
                 let _ = sender.send(end);
             })
             .map_err(Error::store)?;
@@ -112,7 +112,7 @@ impl Rows {
     }
 }
 
-/// What the thread that reads the log sends: the schema first.
+/// The messages of the thread that reads the log. The schema is sent first.
 enum Sent {
     Schema(SchemaRef),
     Batch(RecordBatch),
@@ -121,7 +121,7 @@ enum Sent {
     End,
 }
 
-/// Makes batches of rows.
+/// Collects rows into batches and sends them.
 struct Batches {
     schema: SchemaRef,
     columns: Vec<Column>,
@@ -139,7 +139,7 @@ impl Batches {
     }
 }
 
-/// The reader has gone away.
+/// The error if the reader has stopped reading.
 fn gone() -> ExportError {
     io::Error::from(io::ErrorKind::BrokenPipe).into()
 }
@@ -148,11 +148,11 @@ impl Batches {
     fn new(fields: &[Field], sender: SyncSender<Sent>) -> Self {
         let arrow = |field: &Field| {
             let about: HashMap<_, _> = [("about".to_owned(), field.about.to_string())].into();
-            // Whether there is a value is said row by row; all columns are nullable.
+            // All columns are nullable, because any row may lack a value.
             ArrowField::new(field.name.clone(), data_type(field.kind), true).with_metadata(about)
         };
         let schema = Arc::new(Schema::new(fields.iter().map(arrow).collect::<Vec<_>>()));
-        // Without a reader the first batch fails.
+        // If there is no reader, sending the first batch fails.
         let _ = sender.send(Sent::Schema(Arc::clone(&schema)));
         let columns = fields.iter().map(|field| Column::new(field.kind)).collect();
         Self { schema, columns, rows: 0, sender }
@@ -182,7 +182,7 @@ fn data_type(kind: Kind) -> DataType {
     }
 }
 
-/// A column in the making.
+/// The builder of a column.
 enum Column {
     Text(StringBuilder),
     Integer(Int64Builder),
@@ -200,7 +200,7 @@ impl Column {
         }
     }
 
-    /// A value of the column's kind, or none.
+    /// Appends a value of the column's kind. For any other value, appends null.
     fn push(&mut self, value: Value<'_>) {
         match (self, value) {
             (Self::Text(column), Value::Text(text)) => column.append_value(text),
@@ -224,7 +224,7 @@ impl Column {
     }
 }
 
-/// Gives the batches as they come.
+/// Returns the batches in the order in which they arrive.
 struct Reader {
     schema: SchemaRef,
     batches: Receiver<Sent>,

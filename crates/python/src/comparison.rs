@@ -1,4 +1,4 @@
-//! Comparisons of results.
+//! Compares results with a baseline.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! The errors of the library as Python exceptions. Their classes are made in Python, where they have
-//! their attributes; here they are looked up.
+//! The errors of the library, converted to Python exceptions. The classes of the exceptions, with their
+//! attributes, are defined in Python; they are looked up here.
 
 use inferometer::compare::CompareError;
 use inferometer::export::ExportRunError;
@@ -9,21 +9,21 @@ use inferometer_store::StoreError;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-/// What went wrong, as the class of its exception has it.
+/// An error, by the class of its Python exception.
 #[derive(Debug)]
 pub enum Error {
-    /// `PlanError`: every mistake. Nothing was sent.
+    /// `PlanError`: all mistakes of a plan. No request was sent.
     Plan(Vec<String>),
-    /// `RunError`: the plan could not be carried out.
+    /// `RunError`: the run failed.
     Run(String),
-    /// `StoreError`: a store cannot be read, or does not have what is asked for.
+    /// `StoreError`: a store cannot be read, or does not contain the requested run or data.
     Store(String),
-    /// `KeyboardInterrupt`: before anything was measured.
+    /// `KeyboardInterrupt`: the user interrupted before anything was measured.
     Interrupted(String),
 }
 
 impl Error {
-    /// What a store or a run in it does not have.
+    /// The `StoreError` with this message.
     pub fn store(why: impl ToString) -> Self {
         Self::Store(why.to_string())
     }
@@ -35,8 +35,8 @@ impl From<PlanError> for Error {
     }
 }
 
-/// A mistake with the names of keywords where it names flags of the command: `requests` for
-/// `requests (--requests)` and for `--requests`. Commands that it quotes stay as they are.
+/// Replaces the names of command-line flags in a mistake by keywords: `requests (--requests)` and
+/// `--requests` become `requests`. Quoted commands do not change.
 fn in_keywords(mistake: &str) -> String {
     const COMMAND: &str = "`inferometer ";
     let mut text = String::new();

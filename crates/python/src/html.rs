@@ -1,4 +1,4 @@
-//! A run as markup for a notebook: what was measured, its tables, and its first charts as pictures.
+//! A run as HTML for a notebook: a description of the run, its tables, and its first charts as images.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use crate::errors::Error;
 use crate::store::{stored, summary_of};
 
-/// A notebook shows the answer; the report has the rest.
+/// The most charts in a notebook. The report has all charts.
 const MOST_CHARTS: usize = 4;
 
 /// A run as markup without a page around it.
@@ -23,7 +23,7 @@ pub fn of_run(py: Python<'_>, store: PathBuf, name: &str) -> PyResult<String> {
         let summary = summary_of(&stored(&store, name)?)?;
         let mut out = fragment::of_run(&summary);
         for chart in charts::of_run(&summary, &Traces::default()).iter().take(MOST_CHARTS) {
-            // A picture of its own: its styles do not reach the page around it.
+            // Each chart is a separate image, so that its styles do not affect the page.
             let svg = STANDARD.encode(plot::file(chart, Theme::Light));
             let title = page::escape(&chart.title);
             let _ = writeln!(

@@ -1,8 +1,8 @@
-//! The Python module `inferometer._inferometer`: the library's functions with JSON as text for what
-//! is a document, and rows of requests and events as Arrow streams. `python/inferometer` is what
-//! people import; it makes Python values of the documents.
+//! The Python module `inferometer._inferometer`. Its functions exchange documents as JSON text, and rows of
+//! requests and events as Arrow streams. Users import the package in `python/inferometer`, which converts the
+//! documents to Python objects.
 //!
-//! While something is measured Python's lock is released. The only `unsafe` code is what PyO3 writes.
+//! Python's lock is released while the library measures. The only `unsafe` code is that which PyO3 generates.
 
 mod arrow;
 mod comparison;

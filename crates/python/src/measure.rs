@@ -1,4 +1,4 @@
-//! Plans measured and predicted.
+//! Functions that measure and predict plans.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -26,7 +26,7 @@ use crate::errors::Error;
 use crate::progress;
 use crate::waiting::{FromWorker, Listening, OnSignal, Waited, wait};
 
-/// The keys of a plan, from a JSON object.
+/// Parses the keys of a plan from a JSON object.
 fn keys_of(text: &str) -> Result<Map<String, Value>, Error> {
     let keys = serde_json::from_str(text).map_err(PlanError::new)?;
     Ok(with_lists(keys))
@@ -36,14 +36,14 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Sends the events as documents; a mutex, for several threads of a run emit them.
+/// Sends events as JSON documents. It has a mutex, because several threads of a run emit events.
 struct Sending<T>(Mutex<Sender<FromWorker<T>>>);
 
 impl<T: Send> Subscriber for Sending<T> {
     fn on_event(&self, event: &Event<'_>) {
         if let Some(document) = progress::document(event) {
             let sender = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            // Whoever gave up waiting hears nothing.
+            // If the caller has stopped waiting, the event is dropped.
             let _ = sender.send(FromWorker::Event(document.to_string()));
         }
     }
@@ -89,7 +89,8 @@ pub fn run(
         wait(py, sender, listening, &on_signal, work)?
     };
     match raised {
-        // What a callback raised is raised; a signal is, where the run is at hand.
+        // An exception of the callback is raised here. After a signal, the caller receives the run and a
+        // flag.
         Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => {
             if let Err(of_run) = result {
                 error.set_cause(py, Some(of_run.into()));
@@ -122,7 +123,7 @@ fn document(
     folder: Option<&Path>,
     shortfall: Option<Value>,
 ) -> String {
-    // The summary in its own text: numbers as the report has them.
+    // The summary is inserted as the text of the report, so that its numbers have the same form.
     let head = json!({
         "run_id": summary.run_id,
         "store": context.store,
@@ -132,7 +133,7 @@ fn document(
     format!("{{\"run\":{head},\"summary\":{}}}", json::summary(summary))
 }
 
-/// What the results of a run that was not interrupted fall short of, as a document or `null`.
+/// The reason for which the results of a run are not a success, as a document. Null if they are a success.
 pub fn shortfall_of(summary: &Summary, max_failures: f64, strictness: Strictness) -> Value {
     let shortfall = judge_results(summary, max_failures, strictness).err();
     shortfall.as_ref().map_or(Value::Null, shortfall_document)
@@ -225,8 +226,8 @@ fn virtually(
     Ok(waited.result?)
 }
 
-/// What is predicted, the arguments of the engine, and the engine itself. All mistakes of the keys are
-/// told together.
+/// The plan, the arguments of the engine, and the engine's configuration. All mistakes in the keys are
+/// reported together.
 fn of_engine(keys: &str, plan: Option<&Path>) -> Result<(Spec, EngineFlags, EngineConfig), Error> {
     let mut keys = keys_of(keys)?;
     let flags = EngineFlags::take_from(&mut keys);
@@ -244,7 +245,7 @@ fn of_engine(keys: &str, plan: Option<&Path>) -> Result<(Spec, EngineFlags, Engi
     Ok((spec, flags, config))
 }
 
-/// A server that is measured has its arguments from whoever starts it.
+/// Refuses arguments of the embedded engine in a measurement: a measured server has its own arguments.
 fn refuse_engine_arguments(keys: &Map<String, Value>) -> Result<(), Error> {
     let known = EngineFlags::keywords();
     let given: Vec<&str> =

@@ -1,9 +1,9 @@
-//! What happens in a run as JSON documents, each with a key `event`: what a callback in Python gets.
+//! The events of a run as JSON documents for callbacks in Python. Each document has a key `event`.
 
 use inferometer::{Event, LiveState};
 use serde_json::{Value, json};
 
-/// The document of an event; none for those that come with every request.
+/// The document of an event; `None` for events that occur for every request.
 pub fn document(event: &Event<'_>) -> Option<Value> {
     Some(match event {
         Event::Message(text) => json!({ "event": "message", "text": text }),
@@ -34,7 +34,7 @@ pub fn document(event: &Event<'_>) -> Option<Value> {
     })
 }
 
-/// How far the pass in progress is; none while there is none.
+/// The progress of the current pass as JSON text; `None` between passes.
 pub fn of(live: &LiveState) -> Option<String> {
     let document = live.look(|state| {
         let pass = state.pass.as_ref()?;

@@ -1,4 +1,4 @@
-//! Stores and the runs in them.
+//! Reads stores and the runs in them.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::errors::Error;
 use crate::measure::shortfall_of;
 
-/// Which runs are listed. A condition that is absent excludes no run.
+/// The conditions for the runs that are listed. An absent condition excludes no run.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Filter {
@@ -67,7 +67,7 @@ impl Filter {
     }
 }
 
-/// The value with this name; absent without a name. An unknown name is added to the mistakes.
+/// The value with this name; `None` if no name was given. An unknown name is added to `mistakes`.
 fn named<T: Copy, const N: usize>(
     key: &str,
     given: Option<String>,
@@ -115,7 +115,7 @@ pub fn run_document(py: Python<'_>, store: PathBuf, name: &str) -> PyResult<Stri
             }
             RunState::Complete => {
                 let most = plan["max_failures"].as_f64();
-                // Imported results have no limit on failures.
+                // Imported results have no limit of failures.
                 let most = most.or_else(|| run.row.imported_from.is_some().then_some(1.0));
                 let unknown = || json!({ "kind": "failed", "message": "its plan cannot be read" });
                 most.map_or_else(unknown, |most| shortfall_of(&summary, most, Strictness::Lenient))
@@ -158,14 +158,14 @@ pub fn write_report(
     Ok(folder?)
 }
 
-/// The run that a name refers to, as for [`Store::find`].
+/// The run that a name refers to, by the rules of [`Store::find`].
 pub fn stored(store: &Path, name: &str) -> Result<StoredRun, Error> {
     let store = Store::open_existing(store)?;
     let id = store.find(name)?;
     Ok(store.run(id.as_str())?)
 }
 
-/// The stored results of a run; if there are none, those that its records give.
+/// The stored results of a run. If none are stored, they are computed from the run's records.
 pub fn summary_of(run: &StoredRun) -> Result<Summary, Error> {
     match &run.summary {
         Some(summary) => Ok(summary.clone()),

@@ -1,5 +1,5 @@
-//! Work on a separate thread, while the calling thread reports progress to Python and handles its
-//! signals. Python's lock is held only while Python code is called.
+//! Runs work on a separate thread. Meanwhile, the calling thread reports progress to Python and handles
+//! Python's signals. Python's lock is held only while Python code is called.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Mutex, PoisonError};
@@ -12,50 +12,51 @@ use pyo3::prelude::*;
 
 use crate::progress;
 
-/// How often signals are looked for, and the progress of a pass is told.
+/// How often signals are checked, and the progress of a pass is reported.
 const TURN: Duration = Duration::from_millis(100);
 
-/// For how many turns without an event the work may go on after it was asked twice to end: ten seconds.
+/// How many turns without an event to wait for the work after a second request to end: ten seconds in total.
 const PATIENCE: u32 = 100;
 
-/// What the thread that works tells the one that waits.
+/// The messages from the working thread to the waiting thread.
 pub enum FromWorker<T> {
     /// An event, as a JSON document.
     Event(String),
-    /// The end.
+    /// The result of the work, which has ended.
     Done(T),
 }
 
-/// What a signal does.
+/// The reaction to a signal or to an exception of the callback.
 pub enum OnSignal<'a> {
-    /// The run is asked to end, and is waited for: what it recorded is kept.
+    /// Request the run to end, and wait for its end, so that its records are stored.
     Stop(&'a Interrupt),
-    /// The signal is raised at once; the work cannot be stopped, and ends by itself.
+    /// Raise the exception at once. The work cannot be stopped, and ends later by itself.
     Leave,
 }
 
-/// What became of the work.
+/// The result of waiting for the work.
 pub struct Waited<T> {
-    /// Its result.
+    /// The result of the work.
     pub result: T,
-    /// What was raised meanwhile, by a signal or by the callback.
+    /// The exception that a signal or the callback raised while the work ran; `None` if there was none.
     pub raised: Option<PyErr>,
 }
 
-/// The events of the waiting thread, and their receiver.
+/// The channels and values that the waiting thread uses.
 pub struct Listening<'a, T> {
-    /// The other end of what the work sends.
+    /// Receives the messages of the working thread.
     pub receiver: Receiver<FromWorker<T>>,
-    /// The state of the run, for reports of progress.
+    /// The state of the run, from which progress is reported.
     pub live: &'a LiveState,
-    /// Called with each event and with the progress, as JSON documents.
+    /// The callback. It is called with each event and with the progress, as JSON documents.
     pub on_event: Option<&'a Py<PyAny>>,
 }
 
-/// Starts the work on a thread, and waits for its end. The callback is called on this thread.
+/// Starts the work on a separate thread, and waits for its end. The callback is called on the current thread.
 ///
 /// # Errors
-/// What a signal raises, where the work is left alone, or was asked twice to end; when there is no thread.
+/// The exception of a signal or the callback, if the work cannot be stopped or was requested twice to end.
+/// Also when no thread can be started, or when the working thread fails.
 pub fn wait<T: Send + 'static>(
     py: Python<'_>,
     sender: Sender<FromWorker<T>>,
@@ -65,12 +66,12 @@ pub fn wait<T: Send + 'static>(
 ) -> PyResult<Waited<T>> {
     thread::Builder::new().name("inferometer".to_owned()).spawn(move || {
         let result = work();
-        // Whoever gave up waiting hears nothing.
+        // If the caller has stopped waiting, the result is dropped.
         let _ = sender.send(FromWorker::Done(result));
     })?;
     let receiver = Mutex::new(receiver);
     let mut raised: Option<PyErr> = None;
-    // How many turns the work still has, and what is raised then; once it was asked twice to end.
+    // After a second request to end: the number of remaining turns, and the exception to raise then.
     let mut last: Option<(u32, PyErr)> = None;
     loop {
         let told = match turn(py, &receiver)? {
@@ -83,7 +84,7 @@ pub fn wait<T: Send + 'static>(
                 None
             }
         };
-        // A callback that failed is not called again.
+        // A callback that raised an exception is not called again.
         let callback = on_event.filter(|_| raised.is_none());
         let called = callback.and_then(|callback| {
             let event = told.or_else(|| progress::of(live))?;
@@ -110,7 +111,7 @@ pub fn wait<T: Send + 'static>(
     }
 }
 
-/// Waits a moment for what is told.
+/// Waits for the next message, for at most [`TURN`].
 fn turn<T: Send>(
     py: Python<'_>,
     receiver: &Mutex<Receiver<FromWorker<T>>>,

@@ -1,4 +1,5 @@
-//! Writes charts of many shapes into a folder, to be looked at: no test knows whether a chart is good.
+//! Writes charts of many shapes into a folder, so that a person can judge them: no test can tell whether
+//! a chart looks good.
 //!
 //!     cargo run -p inferometer-report --example gallery -- FOLDER [summary.json ...]
 
@@ -63,7 +64,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The shapes that a grid can have.
+/// Grids of many shapes, each with a name for its files.
 fn shapes() -> Vec<(&'static str, Vec<Summary>)> {
     let chatglm = published(CHATGLM3);
     let mistral = published(MISTRAL);
@@ -107,7 +108,7 @@ fn decades() -> Summary {
     summary
 }
 
-/// A grid as the program measures it: intervals, and failures in one cell.
+/// A grid with intervals, and with failed requests in one cell.
 fn whiskers() -> Summary {
     let mut summary = published(CHATGLM3).remove(0);
     summary.target.simulated = true;
@@ -127,7 +128,8 @@ fn whiskers() -> Summary {
     summary
 }
 
-/// More panels than fit in a row, of servers whose difference lies in the engine.
+/// A grid with more input lengths than there are panels in a row. Two of these grids differ only in the
+/// engine.
 fn six_inputs(engine: &str) -> Summary {
     let mut summary = empty("Qwen2.5-72B-Instruct", "8 x H100", engine, "0.6.3");
     let factor = if engine == "vllm" { 1.0 } else { 1.3 };

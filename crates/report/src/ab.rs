@@ -1,5 +1,5 @@
-//! The answer of a comparison of two servers in alternating blocks, for people and for programs. Judges
-//! nothing.
+//! The answer of a comparison of two servers in alternating blocks, for people and for programs. The
+//! decision comes from the analysis.
 
 use inferometer_analysis::ab::{AbAnswer, AbFigureAnswer, Side};
 use inferometer_analysis::compare::GateResult;
@@ -10,17 +10,17 @@ use crate::label;
 use crate::number::{MISSING, count, significant};
 use crate::text_table::{Align, Table};
 
-/// The name and version of the document.
+/// The name and version of the JSON document.
 pub const AB_SCHEMA: &str = "inferometer.ab/1";
 
 /// A comparison with the results of both runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AbDocument {
-    /// [`AB_SCHEMA`].
+    /// The version of the document: [`AB_SCHEMA`].
     pub schema: String,
     /// The group that both runs have in the store.
     pub group: String,
-    /// The answer.
+    /// The answer of the comparison.
     pub ab: AbAnswer,
     /// The conditions of a gate with their results; empty without a gate.
     #[serde(default)]
@@ -36,7 +36,8 @@ pub fn json(document: &AbDocument) -> String {
         + "\n"
 }
 
-/// The figures for a terminal of this width, in columns. The command prints the answer last.
+/// The figures as text for a terminal with `columns` characters per line; `None` means no limit. The
+/// command prints the answer after this text.
 pub fn text(document: &AbDocument, columns: Option<usize>) -> String {
     let mut out: Vec<String> = vec![facts(document)];
     out.push(String::new());
@@ -49,7 +50,7 @@ pub fn text(document: &AbDocument, columns: Option<usize>) -> String {
     out.join("\n") + "\n"
 }
 
-/// What was compared, in one line.
+/// The servers, the cell and pass, and the number and size of the blocks, in one line.
 pub(crate) fn facts(document: &AbDocument) -> String {
     let answer = &document.ab;
     let names = document.runs.iter().map(|summary| {
@@ -73,7 +74,7 @@ pub(crate) fn facts(document: &AbDocument) -> String {
     format!("{names}{one}; {place}: {pairs} pairs of {blocks}")
 }
 
-/// What the intervals cover, and which figure decided.
+/// A paragraph that names the deciding figure and explains the intervals.
 pub(crate) fn explanation(answer: &AbAnswer) -> String {
     let decides = answer.deciding().map_or("", |figure| figure.figure.as_str());
     let others = answer.figures.len().saturating_sub(1);
@@ -130,7 +131,7 @@ pub(crate) fn table(answer: &AbAnswer) -> Table {
     table
 }
 
-/// Completed requests out of those that were planned.
+/// The numbers of completed and planned requests of a side: `399 of 400`.
 fn completed(answer: &AbAnswer, side: Side) -> String {
     let [complete, planned] = answer.completed(side);
     format!("{} of {}", count(complete), count(planned))

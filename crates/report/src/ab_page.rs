@@ -1,4 +1,5 @@
-//! The answer of a comparison of two servers in alternating blocks as Markdown and as a page: the answer first.
+//! A comparison of two servers in alternating blocks, as Markdown and as an HTML page. The answer comes
+//! first.
 
 use inferometer_analysis::ab::{AbDecision, AbSide};
 use inferometer_analysis::summary::Summary;
@@ -11,12 +12,13 @@ use crate::document::{Block, Tone, plain};
 use crate::judgement::Judgement;
 use crate::{escape, html, label};
 
-/// The report as Markdown, the answer first.
+/// The report as Markdown. It refers to charts as `./ID.png` in the same folder.
 pub fn markdown(document: &AbDocument, charts: &[Chart]) -> String {
     crate::markdown::page(&blocks(document, charts))
 }
 
-/// The report without charts, after the result of a gate: a CI system shows it.
+/// The report as Markdown without charts, for the job summary of a CI system. The result of a gate comes
+/// first.
 pub fn summary(document: &AbDocument, judged: Option<&Judgement>) -> String {
     let heading = judged.map_or_else(String::new, |Judgement { verdict, sentence }| {
         format!("## {}\n\n{}\n\n", verdict.word(), escape::markdown(sentence))
@@ -24,7 +26,7 @@ pub fn summary(document: &AbDocument, judged: Option<&Judgement>) -> String {
     heading + &markdown(document, &[])
 }
 
-/// The report as one page that needs no network.
+/// The report as one HTML page that needs no network.
 pub fn page(document: &AbDocument, charts: &[Chart]) -> String {
     html::page(&title(document), &blocks(document, charts))
 }

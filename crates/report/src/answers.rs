@@ -1,26 +1,25 @@
-//! The answers of runs that choose their loads, searches and sweeps alike: for each answer a heading, its
-//! sentence and its table.
+//! The answers of searches and sweeps: for each answer a heading, a sentence and a table of its loads.
 
 use inferometer_analysis::summary::Summary;
 
 use crate::text_table::Table;
 use crate::{search, sweep};
 
-/// One answer in the form in which it is shown.
+/// The answer of a search or a sweep for one cell, ready to be shown.
 pub(crate) struct Answer {
-    /// The kind of the answer, and its cell.
+    /// The kind of the answer, and its cell: `Search, 128 x 32`.
     pub heading: String,
-    /// Its cell.
+    /// The cell: `128 x 32`.
     pub cell: String,
     /// The answer in one sentence.
     pub sentence: String,
-    /// What is known about each load.
+    /// One row for each load, with the results at that load.
     pub table: Table,
     /// How to read the table.
     pub explanation: String,
 }
 
-/// The answers of a run; empty if the plan gave the loads.
+/// The answers of a run; empty for a run without a search or a sweep.
 pub(crate) fn of(summary: &Summary) -> Vec<Answer> {
     let searches = summary.searches.iter().map(|answer| Answer {
         heading: format!("Search, {}", answer.cell()),
@@ -39,7 +38,7 @@ pub(crate) fn of(summary: &Summary) -> Vec<Answer> {
     searches.chain(sweeps).collect()
 }
 
-/// Whether a run has any.
+/// Whether a run has an answer of a search or a sweep.
 pub(crate) fn are_in(summary: &Summary) -> bool {
     !summary.searches.is_empty() || !summary.sweeps.is_empty()
 }

@@ -1,5 +1,5 @@
-//! The results of a plan with several servers: the effect of each argument as tables, which runs are
-//! missing, and which server is best.
+//! The results of a plan with several servers: tables of the effect of each argument, the runs that
+//! failed, and the best server.
 
 use std::fmt::Write as _;
 
@@ -16,28 +16,28 @@ use crate::{escape, ranking, table};
 
 pub use crate::label::VARIANT;
 
-/// The name and version of the document.
+/// The name and version of the JSON document.
 pub const COMPARISON_SCHEMA: &str = "inferometer.comparison/1";
 
 /// The results of a plan with several servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// [`COMPARISON_SCHEMA`].
+    /// The version of the document: [`COMPARISON_SCHEMA`].
     pub schema: String,
-    /// The group that its runs have in the store.
+    /// The group that the runs have in the store.
     pub group: String,
-    /// The runs that were carried out.
+    /// The results of the runs that were carried out.
     pub runs: Vec<Summary>,
-    /// What went wrong, run by run, as text.
+    /// One text for each run that failed, with the reason.
     pub failed: Vec<String>,
-    /// What a reader must know about all of them, such as that their prompts differ.
+    /// Remarks on the whole comparison, for example that the prompts of two servers differ.
     pub remarks: Vec<String>,
-    /// The effect of each argument of the sweep.
+    /// The effect of each argument that differs between the servers.
     pub effects: Vec<Effect>,
-    /// Which server is best, figure by figure at each load; empty for a single server.
+    /// The order of the servers in each figure at each load; empty for a single server.
     #[serde(default)]
     pub ranking: Vec<Ranking>,
-    /// The same as text, a sentence for each load.
+    /// The best server at each load, one sentence per load.
     #[serde(default)]
     pub answers: Vec<String>,
 }
@@ -49,8 +49,9 @@ pub fn json(comparison: &Comparison) -> String {
         + "\n"
 }
 
-/// One summary per server: figures are the means over several rounds, and the interval over rounds is
-/// stored as that over repeats. The passes are those of the first round.
+/// One summary per server. If a server was measured in several rounds, the figures of its cells are the
+/// means over the rounds, and `over_repeats` contains the variation over the rounds. The passes are those
+/// of the first round.
 pub fn over_rounds(runs: &[Summary]) -> Vec<Summary> {
     let variant = |summary: &Summary| summary.target.facts.get(VARIANT).cloned();
     let mut merged: Vec<(Summary, Vec<&Summary>)> = Vec::new();
@@ -91,7 +92,7 @@ fn merge(cell: &mut Cell, rounds: &[&Summary]) {
     });
 }
 
-/// All results as Markdown: one table per server, then the effects.
+/// All results as Markdown: the answers, a table per server, remarks, the ranking, and the effects.
 pub fn markdown(comparison: &Comparison) -> String {
     let mut out = String::new();
     for answer in &comparison.answers {
@@ -116,7 +117,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     out
 }
 
-/// The effects for a terminal, after the summaries of the runs; the answer is last.
+/// The effects, the remarks and the answers as text for a terminal. The answers come last.
 pub fn text(comparison: &Comparison) -> String {
     let mut out = String::new();
     for (heading, sentence, table) in tables(comparison) {
@@ -135,17 +136,17 @@ pub fn text(comparison: &Comparison) -> String {
     out
 }
 
-/// The ranking as text, a sentence for each load.
+/// The best server at each load, one sentence per load.
 pub fn answers(ranking: &[Ranking]) -> Vec<String> {
     ranking::answers(ranking)
 }
 
-/// A text of a server on one line, without control characters.
+/// A text on one line: each sequence of white space becomes one space.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// All effects as CSV.
+/// All effects as CSV, with a header. Intervals have a column for each end.
 pub fn csv(comparison: &Comparison) -> String {
     let mut out = String::from(
         "argument,value,baseline,input_length,output_length,figure,mean,mean_low,mean_high,runs,\
@@ -180,7 +181,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
-/// A table per argument: a row per cell and value.
+/// The effect of each argument: a heading, a sentence, and a table with a row per cell and value.
 pub(crate) fn tables(comparison: &Comparison) -> Vec<(String, String, Table)> {
     arguments(&comparison.effects)
         .into_iter()
@@ -225,7 +226,8 @@ pub(crate) fn tables(comparison: &Comparison) -> Vec<(String, String, Table)> {
         .collect()
 }
 
-/// The figure, its change, and the interval of the change.
+/// Three texts: the figure, its change in percent relative to the baseline, and the interval of the
+/// change.
 fn columns(effect: Option<&Effect>) -> [String; 3] {
     let percent = |share: f64| two_decimals(Some(share * 100.0));
     let Some(effect) = effect else { return [MISSING, MISSING, MISSING].map(str::to_owned) };
@@ -240,7 +242,7 @@ fn columns(effect: Option<&Effect>) -> [String; 3] {
     ]
 }
 
-/// The arguments that vary, each once.
+/// The arguments that vary, each once, in the order of the effects.
 pub(crate) fn arguments(effects: &[Effect]) -> Vec<&str> {
     let mut all: Vec<&str> = Vec::new();
     for effect in effects {

@@ -5,7 +5,7 @@ use crate::comparison::{self, Comparison};
 use crate::document::{Block, Span, Text, Tone, plain};
 use crate::{html, ranking, table};
 
-/// The page. `reports`: the file of each run's report, relative to the page.
+/// Returns the page as HTML. `reports` contains the path of each run's report, relative to the page.
 pub fn page(comparison: &Comparison, charts: &[Chart], reports: &[String]) -> String {
     let servers = comparison::over_rounds(&comparison.runs);
     let title = format!("{} servers, {}", servers.len(), comparison.group);

@@ -1,5 +1,5 @@
-//! Results for spreadsheets: a row per cell and pass, with every figure of a pass. Nothing is rounded;
-//! the name of a column contains the unit.
+//! Results for spreadsheets: a row per pass, with every figure of the pass. No figure is rounded, and the
+//! name of a column contains its unit.
 
 use std::fmt;
 
@@ -16,10 +16,10 @@ use inferometer_stats::Distribution;
 
 use crate::measures::{Measure, instrument_measures, measures};
 
-/// One named value; an absent one is an empty field.
+/// The name of a column and its value. An absent value is an empty field in CSV.
 pub type Field = (String, Value);
 
-/// A value with its type, also if it is absent.
+/// A value that may be absent. The type is known in both cases.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Text.
@@ -32,8 +32,8 @@ pub enum Value {
     Flag(Option<bool>),
 }
 
-/// `cells.csv` by RFC 4180: a header, then a row per cell and pass, CRLF after each. Without passes the
-/// text is empty, because the header depends on the figures of passes.
+/// The text of `cells.csv` (RFC 4180): a header, then a row per pass. Each line ends with CRLF. Without
+/// passes the text is empty, because the header depends on the figures of passes.
 pub fn cells(summary: &Summary) -> String {
     let mut writer = ::csv::WriterBuilder::new();
     let mut writer = writer.terminator(::csv::Terminator::CRLF).from_writer(Vec::new());
@@ -49,17 +49,17 @@ pub fn cells(summary: &Summary) -> String {
     String::from_utf8(bytes).expect("invariant: it is made of texts")
 }
 
-/// The same with types: a row per cell and pass, with the same fields in each.
+/// The rows of `cells.csv` with typed values, one per pass. All rows have the same fields.
 pub fn rows(summary: &Summary) -> Vec<Vec<Field>> {
     let cells = summary.cells.iter();
     let passes = cells.flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
     (0..).zip(passes).map(|(number, (cell, pass))| row(summary, cell, (number, pass))).collect()
 }
 
-/// Every figure of one pass, with its run and cell, and its index in the run.
+/// Every figure of one pass, with its run, its cell, and its index in the run (`number_of`, from 0).
 fn row(summary: &Summary, cell: &Cell, (number_of, pass): (u64, &PassSummary)) -> Vec<Field> {
     let target = &summary.target;
-    // For a prediction, an import and results of earlier versions, the client's error is unknown.
+    // The client's error is unknown for predictions, imports, and results of earlier versions.
     let is_judged = summary.verdict.figures.is_some();
     let unit = if pass.blocks.is_some() { "characters" } else { "tokens" };
     let mut fields = vec![
@@ -127,7 +127,7 @@ fn row(summary: &Summary, cell: &Cell, (number_of, pass): (u64, &PassSummary)) -
     fields
 }
 
-/// The parts of a distribution; each name ends with the unit.
+/// Adds a field for each statistic of a distribution, and for the ends of its intervals.
 fn distribution(out: &mut Vec<Field>, name: &str, unit: &str, values: Option<&Distribution>) {
     let mut part = |part: &str, value: Option<f64>| {
         out.push(number(&format!("{name}_{part}_{unit}"), value));
@@ -151,7 +151,7 @@ fn distribution(out: &mut Vec<Field>, name: &str, unit: &str, values: Option<&Di
     out.push(field(&format!("{name}_exact"), values.map(|d| d.exact)));
 }
 
-/// The client's own error in the most used statistics.
+/// Adds the client's own error in the mean, the median and the 99th percentile.
 fn errors(
     out: &mut Vec<Field>,
     measure: &Measure<'_>,
@@ -166,7 +166,8 @@ fn errors(
     }
 }
 
-/// How far the true value can be from the figure, and the resulting trust.
+/// Adds two fields: the largest possible difference between the figure and its true value, and the
+/// resulting trust.
 fn error(out: &mut Vec<Field>, name: &str, unit: &str, figure: Option<f64>, range: Option<Range>) {
     let off = figure.map(|figure| range.map_or(0.0, |range| range.off(figure)));
     let trust = figure.map(|_| range.map_or(Trust::Trusted, |range| range.trust));

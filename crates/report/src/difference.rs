@@ -1,5 +1,5 @@
-//! A comparison of two runs for people: one table, what each verdict means, and warnings first. The
-//! verdicts come from [`inferometer_analysis::compare`].
+//! A comparison of two runs for people: a table of verdicts, warnings, and the meaning of the verdicts.
+//! The verdicts come from [`inferometer_analysis::compare`].
 
 use std::fmt::Write as _;
 
@@ -29,7 +29,7 @@ fn lines(table: &Table) -> String {
     all.map(|line| line + "\n").collect()
 }
 
-/// The comparison as markup without a page around it.
+/// The comparison as HTML without a document around it. Warnings come first.
 pub fn html(comparison: &Comparison) -> String {
     let mut out = String::new();
     let mut callout = |class: &str, title: &str, lines: Vec<String>| {
@@ -59,7 +59,8 @@ pub fn html(comparison: &Comparison) -> String {
     out
 }
 
-/// The verdicts first, then what a reader must know about them, and the rows without a verdict last.
+/// The comparison as text: first the verdicts, then warnings and explanations, and last the figures that
+/// were not compared.
 fn document(comparison: &Comparison, table: &str, gate: Option<&str>) -> String {
     let Comparison { baseline, contender, .. } = comparison;
     let mut out = format!("{contender} against {baseline} (the baseline)\n\n{table}");
@@ -80,7 +81,8 @@ fn document(comparison: &Comparison, table: &str, gate: Option<&str>) -> String 
     out
 }
 
-/// The order in which the two were measured, which conclusions it allows, and what verdicts mean.
+/// Explanations, one line each: the order of the measurements, changes over time, advice, and the meaning
+/// of the verdicts. Empty if no figure was compared.
 pub(crate) fn explained(comparison: &Comparison) -> Vec<String> {
     if comparison.rows.is_empty() {
         return Vec::new();
@@ -92,8 +94,8 @@ pub(crate) fn explained(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-/// Whether the repeats drift, and whether neighbours are correlated: by the figure that shows it most
-/// clearly.
+/// A sentence that states whether the figures drift from repeat to repeat, and whether consecutive
+/// repeats are correlated. For each of the two it uses the figure with the smallest p-value.
 fn over_time(comparison: &Comparison) -> Option<String> {
     let sides = ["the baseline", "the other"];
     let all: Vec<(&Row, &str, OverTime)> = comparison
@@ -133,7 +135,7 @@ fn over_time(comparison: &Comparison) -> Option<String> {
     Some(format!("over time: {trend}; {alike}"))
 }
 
-/// What to do if the order of measurement allows no verdict.
+/// Advice if a difference may be a drift, or if a row has too few repeats; otherwise `None`.
 fn advice(comparison: &Comparison) -> Option<String> {
     let differs = comparison.rows.iter().any(|row| row.verdict == RowVerdict::Differs);
     let short = |row: &Row| match row.verdict {
@@ -250,7 +252,7 @@ pub(crate) fn verdict(row: &Row) -> String {
             };
             format!("{whose}: a difference without an interval")
         }
-        // Without any variation, it is unknown how many would be enough.
+        // One value shows no variation, so the number of repeats that would be enough is unknown.
         RowVerdict::NotEnoughData { needed } if row.repeats.iter().all(|&n| n < 2) => {
             format!("not enough data: measure both at least {needed} times")
         }

@@ -1,56 +1,56 @@
-//! A report as blocks, so that Markdown and HTML have the same content. Knows nothing about either
-//! format.
+//! A report as a list of blocks, so that Markdown and HTML have the same content. Nothing here depends on
+//! one of these formats.
 
 use crate::chart::Chart;
 use crate::text_table::Table;
 
-/// A part of a page.
+/// A part of a report.
 pub(crate) enum Block<'a> {
     /// A heading of level 1 to 3.
     Heading(u8, String),
     /// A paragraph.
     Paragraph(Text),
-    /// A list without order.
+    /// A list without numbers.
     List(Vec<Text>),
-    /// Something that a reader must not miss: a first line, and its reasons.
+    /// A highlighted box: its kind, its first line, and the paragraphs below that line.
     Callout(Tone, String, Vec<Text>),
     /// A table.
     Table(Table),
-    /// Verbatim text in this language.
+    /// Verbatim text; the first field is its language, such as `toml`.
     Code(&'static str, String),
-    /// A chart that is also a file with its own name.
+    /// A chart that is also written to a file of its own.
     Chart(&'a Chart),
-    /// Charts that only a page has, folded until a reader opens them: the id, and a heading. Their
-    /// figures are also in tables.
+    /// Charts that only the HTML page has, in a section that is closed at first: its id, its heading, and
+    /// the charts. Tables contain the same figures.
     PageCharts(String, String, Vec<Chart>),
-    /// A folded part: its id (may be empty), a heading and blocks.
+    /// A section that is closed at first: its id (may be empty), its heading and its blocks.
     Details(String, String, Vec<Block<'a>>),
 }
 
 /// The kind of a callout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// All is well.
+    /// There is no problem.
     Good,
-    /// Good to know.
+    /// Information that is not a problem.
     Note,
-    /// Figures may not mean what they seem to mean.
+    /// A problem that changes the meaning of figures.
     Warning,
 }
 
-/// Words of one paragraph.
+/// The text of one paragraph, in pieces.
 pub(crate) type Text = Vec<Span>;
 
-/// A piece of text of one kind.
+/// A piece of text in one format.
 pub(crate) enum Span {
     Plain(String),
     Strong(String),
     Code(String),
-    /// A file in the folder of the report.
+    /// A link to a file in the folder of the report; the text is the file's name.
     File(String),
 }
 
-/// Words without emphasis.
+/// Text without emphasis.
 pub(crate) fn plain(text: impl Into<String>) -> Text {
     vec![Span::Plain(text.into())]
 }
@@ -60,7 +60,7 @@ pub(crate) fn fact(name: &str, value: impl Into<String>) -> Text {
     vec![Span::Strong(name.to_owned()), Span::Plain(format!(": {}", value.into()))]
 }
 
-/// A name and a value for machines: `**Plan**: `0123``.
+/// A name and its value as code: `**Plan**: `0123``.
 pub(crate) fn code_fact(name: &str, value: impl Into<String>) -> Text {
     vec![Span::Strong(name.to_owned()), Span::Plain(": ".to_owned()), Span::Code(value.into())]
 }

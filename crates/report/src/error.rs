@@ -1,17 +1,18 @@
-//! The errors of drawing. A missing figure is not an error: it is shown as missing.
+//! Errors of the conversion of a plot to PNG. A missing figure is not an error: tables show `-`, and
+//! charts a gap.
 
 use thiserror::Error;
 
-/// Why a plot could not be made.
+/// Why a plot could not be converted to PNG.
 #[derive(Debug, Error)]
 pub enum ReportError {
     /// The text is not an SVG that the renderer understands.
     #[error("the plot is not valid SVG: {why}; pass the text that plot::file returned")]
     Svg {
-        /// The parser's own message.
+        /// The message of the SVG parser.
         why: String,
     },
-    /// No image is possible at this scale.
+    /// The scale is not between 0.1 and 8, or there is no memory for an image of this size.
     #[error(
         "the plot cannot be {width} x {height} pixels (scale {scale}); \
          use a scale between 0.1 and 8"
@@ -27,7 +28,7 @@ pub enum ReportError {
     /// The pixels could not be encoded.
     #[error("the plot could not be encoded as PNG: {why}")]
     Png {
-        /// The encoder's own message.
+        /// The message of the PNG encoder.
         why: String,
     },
 }

@@ -1,11 +1,13 @@
-//! Escapes texts from outside: what a server states about itself must not become markup.
+//! Escapes text that comes from outside of the program, such as the name of a model that a server states.
+//! Such text must not become markup.
 
 use inferometer_model::visible;
 
 use crate::number::MISSING;
 
-/// A text for the content and the attributes of XML and HTML elements. Control characters for terminals
-/// and for text direction are shown as escapes; characters that XML does not allow are replaced.
+/// A text, escaped for the content and the attributes of XML and HTML elements. Control characters for
+/// terminals and for text direction are shown as escapes. Characters that XML does not allow are
+/// replaced.
 pub fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in visible::line(text).chars() {
@@ -22,7 +24,7 @@ pub fn xml(text: &str) -> String {
     out
 }
 
-/// A text for Markdown: one line in which nothing is markup.
+/// A text, escaped for Markdown: one line in which no character is markup.
 pub(crate) fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in visible::line(text).chars() {
@@ -37,7 +39,7 @@ pub(crate) fn markdown(text: &str) -> String {
     out
 }
 
-/// A heading of Markdown: one line, without markup from outside.
+/// A text, escaped for a heading in Markdown: one line, or `-` if the text is empty.
 pub(crate) fn heading(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.is_empty() { MISSING.to_owned() } else { markdown(&text) }

@@ -1,5 +1,5 @@
-//! The tables after the published one: figures over repeats, of classes, goodput, steady state. A run has
-//! only those for which it has figures. No figure is computed here.
+//! The tables below the published table: figures over repeats, figures by class of request, goodput,
+//! steady state, and others. A table without rows is left out. No figure is computed here.
 
 mod parts;
 
@@ -10,7 +10,7 @@ use crate::number::{MISSING, count, in_table, length, significant, two_decimals}
 use crate::published;
 use crate::text_table::{Align, Table};
 
-/// The tables that the run has, with their headings.
+/// The tables that have rows, each with its heading.
 pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
     [
         ("Text blocks", published::blocks(summary)),
@@ -30,7 +30,7 @@ pub(crate) fn tables(summary: &Summary) -> Vec<(&'static str, Table)> {
     .collect()
 }
 
-/// A row per cell and column of the published table.
+/// A row per cell and figure of the published table: its mean and its variation over repeats.
 fn repeats(summary: &Summary) -> Table {
     let mut table = Table::new([
         ("Input", Align::Right),
@@ -67,7 +67,7 @@ fn repeats(summary: &Summary) -> Table {
     table
 }
 
-/// A row per pass.
+/// A row per pass whose requests have objectives.
 fn goodput(summary: &Summary) -> Table {
     let mut table = Table::new([
         ("Pass", Align::Left),
@@ -91,7 +91,7 @@ fn goodput(summary: &Summary) -> Table {
     table
 }
 
-/// A row per pass and latency.
+/// A row per pass and latency: percentiles in which each failed request counts as an infinite latency.
 fn failures_as_inf(summary: &Summary) -> Table {
     let before =
         [("Pass", Align::Left), ("Failed / planned", Align::Right), ("Latency (ms)", Align::Left)];
@@ -119,7 +119,7 @@ fn failures_as_inf(summary: &Summary) -> Table {
     table
 }
 
-/// A row per pass with a plateau.
+/// A row per pass with a steady state, which is a period with a constant number of requests in flight.
 fn steady_state(summary: &Summary) -> Table {
     let mut table = Table::new([
         ("Pass", Align::Left),

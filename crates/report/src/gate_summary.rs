@@ -1,4 +1,4 @@
-//! Comparisons as one Markdown page that begins with the answer, as the summary of a CI job shows it.
+//! Comparisons as one Markdown page for the job summary of a CI system. The page begins with the answer.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,8 @@ use crate::difference::{explained, gate_table, table};
 use crate::escape::markdown as escaped;
 use crate::judgement::Judgement;
 
-/// The page. `judged`: the result of the gates; without it, the counts of verdicts are the answer.
+/// Returns the page. `judged` is the result of the gates. If it is `None`, the page begins with the
+/// number of figures for each verdict.
 pub fn markdown(compared: &[(&Comparison, &[GateResult])], judged: Option<&Judgement>) -> String {
     let mut out = match judged {
         Some(Judgement { verdict, sentence }) => {
@@ -48,7 +49,7 @@ fn one(comparison: &Comparison, gates: &[GateResult], out: &mut String) {
     }
 }
 
-/// How many figures have which verdict; the worse ones are named.
+/// The number of figures for each verdict, as text.
 fn counts<'a>(comparisons: impl Iterator<Item = &'a Comparison>) -> String {
     let rows: Vec<_> = comparisons.flat_map(|comparison| &comparison.rows).collect();
     let count = |is: fn(RowVerdict) -> bool| rows.iter().filter(|row| is(row.verdict)).count();

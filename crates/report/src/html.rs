@@ -1,5 +1,5 @@
-//! `report.html`: the report for people, in one file that needs no network. No text from the server
-//! becomes markup.
+//! `report.html`: the report for people, in one file that needs no network. Text from the server is
+//! escaped, so that it never becomes markup.
 
 use std::fmt::Write as _;
 
@@ -10,12 +10,12 @@ use crate::label;
 use crate::page::{self, Page};
 use crate::plot::figure;
 
-/// The report as one HTML document with its charts inside.
+/// The report as one HTML document, which contains its charts.
 pub fn report(input: &ReportInput<'_>) -> String {
     page(&label::title(input.summary), &blocks(input))
 }
 
-/// Blocks as one HTML document with links to its sections.
+/// Blocks as one HTML document, with links to its sections.
 pub(crate) fn page(title: &str, blocks: &[Block<'_>]) -> String {
     let links = blocks.iter().fold(String::new(), |mut out, block| {
         if let Block::Heading(2, text) = block {
@@ -27,7 +27,8 @@ pub(crate) fn page(title: &str, blocks: &[Block<'_>]) -> String {
     page::document(&Page { title, policy: "", links: &links, has_contents: true, body })
 }
 
-/// The report as markup without a page around it; its first element is its heading.
+/// The content of the report as HTML, without the document around it. The first element is the heading of
+/// the report.
 pub fn body(input: &ReportInput<'_>) -> String {
     written(&blocks(input))
 }
@@ -93,7 +94,7 @@ fn write_block(out: &mut String, block: &Block<'_>) {
     }
 }
 
-/// The id of a section: `part-every-pass`.
+/// The HTML id of a section: `part-every-pass` for the heading `Every pass`.
 fn place(heading: &str) -> String {
     let dashed = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     format!("part-{}", heading.chars().map(dashed).collect::<String>())

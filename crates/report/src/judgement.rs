@@ -1,5 +1,5 @@
-//! Whether objectives or a gate are met, in one line that begins with PASS, FAIL or UNDECIDED. The
-//! results come from the analysis; nothing is judged again here.
+//! States in one line whether objectives or a gate are met. The line begins with PASS, FAIL or UNDECIDED.
+//! The results come from the analysis; nothing is judged again here.
 
 use std::fmt;
 
@@ -8,19 +8,20 @@ use inferometer_analysis::summary::Summary;
 
 use crate::search::sentence;
 
-/// The answer in one word. If several apply, the last of this list wins.
+/// The result in one word. Of several results, the verdict that comes last in this list is the overall
+/// verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Everything is met.
+    /// All conditions are met.
     Pass,
-    /// Nothing is missed, but something is undecided.
+    /// No condition is missed, but at least one is undecided.
     Undecided,
-    /// Something is missed.
+    /// At least one condition is missed.
     Fail,
 }
 
 impl Verdict {
-    /// The word.
+    /// `PASS`, `UNDECIDED` or `FAIL`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Pass => "PASS",
@@ -30,12 +31,12 @@ impl Verdict {
     }
 }
 
-/// The answer, with a sentence that explains it.
+/// A verdict with a sentence that explains it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// The answer.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why.
+    /// The explanation, in one sentence.
     pub sentence: String,
 }
 
@@ -46,7 +47,7 @@ impl fmt::Display for Judgement {
 }
 
 impl Judgement {
-    /// The judgement of the objectives of runs; absent if they have no objectives.
+    /// The judgement of all objectives and search answers of these runs; absent if there are none.
     pub fn of_objectives(runs: &[Summary]) -> Option<Self> {
         let of_runs = runs.iter().flat_map(|run| &run.verdict.slo);
         let mut found: Vec<Self> = of_runs
@@ -70,7 +71,7 @@ impl Judgement {
             .filter(|one| one.verdict == verdict)
             .map(|one| one.sentence.as_str())
             .collect();
-        // The sentences as parts of one sentence.
+        // The full stops are removed, because the sentences become parts of one sentence.
         let decisive: Vec<&str> =
             decisive.iter().map(|sentence| sentence.trim_end_matches('.')).collect();
         let decisive = decisive.join("; ");
@@ -100,7 +101,8 @@ impl Judgement {
     }
 }
 
-/// Each objective once, although a grid has many places.
+/// The sentence if all objectives are met. It names each objective once, even if it was judged in several
+/// cells and passes.
 fn all_met(runs: &[Summary], places: usize) -> String {
     let mut texts: Vec<&str> = Vec::new();
     for result in runs.iter().flat_map(|run| &run.verdict.slo) {
@@ -111,7 +113,7 @@ fn all_met(runs: &[Summary], places: usize) -> String {
     format!("met: {} ({places} of {places} judged)", texts.join(", "))
 }
 
-/// The results of a run with only objectives.
+/// The summary of a run without cells, with these results of objectives.
 #[cfg(test)]
 pub(crate) fn run_with_objectives(
     results: Vec<inferometer_analysis::verdict::SloResult>,

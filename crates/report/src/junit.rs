@@ -1,5 +1,6 @@
-//! Judgements as JUnit XML, for GitHub, GitLab and Jenkins. It follows the schema of Jenkins' plugin
-//! (`junit-10.xsd`). It has no times, because nothing here is a test with a duration.
+//! Judgements as JUnit XML, for GitHub, GitLab and Jenkins. The XML follows the schema of the Jenkins
+//! plugin (`junit-10.xsd`). It contains no durations, because a judged figure is not a test that takes
+//! time.
 
 use std::fmt::Write as _;
 
@@ -14,32 +15,35 @@ use crate::judgement::Judgement;
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum CaseResult {
     Passed,
-    /// With the reason.
+    /// The condition is not met. The text is the reason.
     Failed(String),
-    /// Undecided, with the reason.
+    /// The condition is undecided. The text is the reason.
     Skipped(String),
-    /// Another error, with its text.
+    /// A part of the run failed. The text is the error message.
     Error(String),
 }
 
-/// One figure under one load, or one objective.
+/// A test case: one figure at one load, one objective, one search, or one failure.
 struct Case {
     name: String,
     outcome: CaseResult,
-    /// Everything that is known about it.
+    /// The content of `<system-out>`: the values and the verdict in words.
     said: String,
 }
 
-/// The cases of one comparison, or of one run.
+/// The test cases of one comparison or of one run.
 pub struct Suite {
     name: String,
     properties: Vec<(&'static str, String)>,
     cases: Vec<Case>,
 }
 
-/// A comparison with the results of its gate. `runs`: the runs of the baseline and of the contender, if
-/// they are known. Conditions judge the rows that they apply to; with `is_strict`, an undecided condition
-/// is a failure. Without a gate, a row fails if it is worse by more than the margin.
+/// The test cases of a comparison, one for each row. `gates` are the results of the gate's conditions,
+/// and `runs` names the runs of the baseline and of the contender, if they are known.
+///
+/// With a gate, the conditions on a row decide, and a row without a condition is skipped. An undecided
+/// condition fails if `is_strict`, otherwise its row is skipped. Without a gate, a row fails if its
+/// verdict is "worse" and the difference exceeds the margin.
 pub fn of_comparison(
     comparison: &Comparison,
     gates: &[GateResult],
@@ -76,7 +80,7 @@ pub fn of_comparison(
     Suite { name: format!("{contender} against {baseline}"), properties, cases }
 }
 
-/// The objectives of a run, and the answers of a search.
+/// The test cases of a run: one for each objective, and one for each answer of a search.
 pub fn of_run(run: &Summary) -> Suite {
     let target = &run.target;
     let properties = vec![
@@ -113,9 +117,9 @@ pub fn of_run(run: &Summary) -> Suite {
     Suite { name: format!("run {}", run.run_id), properties, cases }
 }
 
-/// The failures of a run that no objective covers, such as a server that did not start. Without them the
-/// document of a failed run would show no error. Each pair: the server's name (empty if the whole run
-/// failed), and what failed.
+/// The failures of a run that no objective covers, such as a server that did not start. Without this
+/// suite, the document of a failed run would show no error. Each pair contains the server's name (empty
+/// if the whole run failed) and the error message.
 pub fn of_failures(failures: &[(String, String)]) -> Suite {
     let case = |(name, why): &(String, String)| Case {
         name: if name.is_empty() { "the run".to_owned() } else { name.clone() },
@@ -126,7 +130,7 @@ pub fn of_failures(failures: &[(String, String)]) -> Suite {
     Suite { name: "failures".to_owned(), properties: Vec::new(), cases }
 }
 
-/// The document. `judged`: the overall result.
+/// Returns the XML document. `judged` is the overall result, which each suite states as a property.
 pub fn junit(suites: &[Suite], judged: Option<&Judgement>) -> String {
     let total = |count: fn(&Suite) -> usize| suites.iter().map(count).sum::<usize>();
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -201,7 +205,7 @@ impl Suite {
     }
 }
 
-/// What is known about a row, in one sentence.
+/// The difference, the values, the repeats and the verdict of a row, in one sentence.
 fn sentence(row: &Row) -> String {
     let interval = match row.interval_pct {
         Some(_) => format!(", 95 % interval {} %", interval(row.interval_pct)),
@@ -217,7 +221,7 @@ fn sentence(row: &Row) -> String {
     )
 }
 
-/// The outcome of a row that a gate has conditions on.
+/// The outcome of a row for which the gate has conditions.
 fn gated(results: &[&GateResult], is_strict: bool) -> CaseResult {
     let with = |met: Met| -> Vec<String> {
         let found = results.iter().filter(|result| result.met == met);

@@ -1,4 +1,5 @@
-//! The names of targets, cells and passes, the same in every output. Other modules decide what is shown.
+//! The names of targets and passes, which are the same in every output. Other modules decide which names
+//! are shown.
 
 use inferometer_analysis::imported::Imported;
 use inferometer_analysis::pass::PassSummary;
@@ -10,18 +11,19 @@ use inferometer_model::target::Target;
 
 use crate::number::{count, in_table, significant};
 
-/// The name of the fact that says which of the servers of a plan a target is.
+/// The key of the fact that names one server of a plan with several servers, such as `max-num-seqs=16`.
 pub const VARIANT: &str = "variant";
 
-/// Facts that name the card, in the order in which they are checked.
+/// The keys of facts that may name the card. The first one that the target has is used.
 const CARD_FACTS: [&str; 3] = ["card", "gpu", "accelerator"];
 
-/// The heading of a column with a statistic of a latency.
+/// The heading of a column with a statistic of a latency: `TTFT p50 (ms)`.
 pub(crate) fn latency((metric, of): (&Definition, Statistic)) -> String {
     format!("{} {} (ms)", metric.title, of.name())
 }
 
-/// The card of the server if it is known, else the server's address.
+/// The card of the server if it is known, otherwise the profile of the embedded engine, otherwise the
+/// server's address.
 pub(crate) fn card(target: &Target) -> String {
     CARD_FACTS
         .iter()
@@ -31,8 +33,8 @@ pub(crate) fn card(target: &Target) -> String {
         .clone()
 }
 
-/// Engine and version: `vllm v0.2.7`; the dialect if the server did not state its engine. With several
-/// servers of one plan, also which one it is: `vllm v0.2.7 (max-num-seqs=16)`.
+/// Engine and version: `vllm v0.2.7`. If the server did not state its engine, the text names the dialect.
+/// In a plan with several servers, the server's name follows: `vllm v0.2.7 (max-num-seqs=16)`.
 pub(crate) fn engine(target: &Target) -> String {
     let engine = match (&target.engine, &target.engine_version) {
         (Some(engine), Some(version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
@@ -48,7 +50,8 @@ pub(crate) fn engine(target: &Target) -> String {
     }
 }
 
-/// What the figures are if they are not measurements of a real server.
+/// A word for figures that this program did not measure on a real server: `simulated`, `predicted` or
+/// `imported`. `None` if it did.
 pub(crate) fn unreal(summary: &Summary) -> Option<&'static str> {
     match (summary.imported.is_some(), summary.predicted, summary.target.simulated) {
         (false, false, false) => None,
@@ -60,12 +63,13 @@ pub(crate) fn unreal(summary: &Summary) -> Option<&'static str> {
     }
 }
 
-/// The same as a clear sentence; for imported results both where they come from and what they were there.
+/// A sentence that warns that figures are imported, predicted or simulated; `None` if this program
+/// measured them on a real server. For imported results, it also names the source.
 pub fn notice(summary: &Summary) -> Option<String> {
     notice_of(&summary.target, summary.predicted, summary.imported.as_ref())
 }
 
-/// The same for a run without results yet.
+/// As [`notice`], for a run that has no results yet.
 pub fn notice_of(target: &Target, predicted: bool, imported: Option<&Imported>) -> Option<String> {
     let imported = imported.map(|imported| {
         let whose = match imported.is_ours() {
@@ -89,13 +93,14 @@ pub fn notice_of(target: &Target, predicted: bool, imported: Option<&Imported>) 
     (!all.is_empty()).then(|| all.join(". "))
 }
 
-/// How much faster than real time the embedded engine ran, if it did.
+/// The speed of the embedded engine relative to real time; `None` if it is 1, and for other servers.
 fn speed(target: &Target) -> Option<f64> {
     let factor = target.facts.get("speed")?.parse().ok()?;
     (factor != 1.0).then_some(factor)
 }
 
-/// `text (simulated)`, so that no figure of a model is taken for a measurement.
+/// The text with the word of [`unreal`] in parentheses: `text (simulated)`. So nobody mistakes a
+/// simulated figure for a measured one.
 pub(crate) fn with_reality(text: &str, summary: &Summary) -> String {
     match unreal(summary) {
         Some(word) => format!("{text} ({word})"),
@@ -110,13 +115,14 @@ pub fn title(summary: &Summary) -> String {
     with_reality(&text, summary)
 }
 
-/// Model, card and engine.
+/// The three facts that name a target: model, card and engine.
 fn facts(summary: &Summary) -> [String; 3] {
     let target = &summary.target;
     [target.model.clone(), card(target), engine(target)]
 }
 
-/// Names that distinguish targets: for each target, the facts that not all of them share.
+/// A unique name for each target: those of its facts (model, card, engine) that are not the same for all
+/// targets. If two names are still equal, the run is added.
 pub(crate) fn distinct(summaries: &[Summary]) -> Vec<String> {
     let facts: Vec<[String; 3]> = summaries.iter().map(facts).collect();
     let differs: Vec<usize> =
@@ -141,7 +147,8 @@ pub(crate) fn distinct(summaries: &[Summary]) -> Vec<String> {
     names
 }
 
-/// What charts of these targets show: the facts that all of them share.
+/// The subject of charts of these targets: the facts (model, card, engine) that are the same for all
+/// targets.
 pub(crate) fn subject(summaries: &[Summary]) -> String {
     let Some(first) = summaries.first().map(facts) else { return "nothing measured".to_owned() };
     let shared: Vec<&str> = first
@@ -153,7 +160,8 @@ pub(crate) fn subject(summaries: &[Summary]) -> String {
     if shared.is_empty() { format!("{} targets", summaries.len()) } else { shared.join(" · ") }
 }
 
-/// The [`notice`] of charts of these targets.
+/// The notice of charts of these targets: the [`notice`] that all of them have. If notices differ, it
+/// refers to the legend.
 pub(crate) fn notice_of_all(summaries: &[Summary]) -> Option<String> {
     let notices: Vec<String> = summaries.iter().filter_map(notice).collect();
     let first = notices.first()?;
@@ -165,7 +173,7 @@ pub(crate) fn notice_of_all(summaries: &[Summary]) -> Option<String> {
     Some(first.clone())
 }
 
-/// The program and the runs that results come from.
+/// The program, its version, and the runs, for the footnotes of charts.
 pub(crate) fn origin(summaries: &[Summary]) -> String {
     let Some(first) = summaries.first() else { return String::new() };
     let runs: Vec<&str> = summaries.iter().map(|summary| summary.run_id.as_str()).collect();
@@ -173,7 +181,7 @@ pub(crate) fn origin(summaries: &[Summary]) -> String {
     format!("{} {} · {word} {}", first.tool.name, first.tool.version, runs.join(", "))
 }
 
-/// The load of a pass: `8 in flight`, `2.5 requests/s`, or what its kind implies.
+/// The load of a pass: `8 in flight`, `2.5 requests/s`, or `all at once`.
 pub(crate) fn load(pass: &PassSummary) -> String {
     match (pass.kind, pass.concurrency, pass.rate) {
         (PassKind::OneByOne, ..) => "1 in flight".to_owned(),
@@ -182,7 +190,7 @@ pub(crate) fn load(pass: &PassSummary) -> String {
             format!("{} in flight", count(u64::from(concurrency)))
         }
         (PassKind::Open, _, Some(rate)) => format!("{} requests/s", significant(rate)),
-        // For a load with several levels, its description states them.
+        // A load with several levels has a description that states them.
         (PassKind::Closed | PassKind::Open, ..) => {
             let words = ["closed loop, ", "open loop, "];
             let load = words.iter().find_map(|&words| pass.load.strip_prefix(words));
@@ -191,7 +199,8 @@ pub(crate) fn load(pass: &PassSummary) -> String {
     }
 }
 
-/// The kind of a pass, and its repeat number from the second on, or its trial number.
+/// The kind of a pass, with the number of the repeat from the second repeat on. For a trial of a search
+/// or a sweep: `trial 3`.
 pub(crate) fn kind(pass: &PassSummary) -> String {
     let kind = pass.kind.name();
     match (pass.trial, pass.repeat) {
@@ -201,8 +210,8 @@ pub(crate) fn kind(pass: &PassSummary) -> String {
     }
 }
 
-/// The measured value of an objective, with its unit and rounded as in tables: `2.29 ms`; absent if
-/// nothing could be measured.
+/// The measured value of an objective with its unit, rounded as in tables: `2.29 ms`. Absent if there is
+/// no measured value.
 pub(crate) fn measured(result: &SloResult) -> Option<String> {
     let unit = unit(&result.objective);
     let value = result.measured?;
@@ -210,7 +219,7 @@ pub(crate) fn measured(result: &SloResult) -> Option<String> {
     Some(format!("{figure} {unit}").trim_end().to_owned())
 }
 
-/// The unit in which an objective was written: the text after its number.
+/// The unit of an objective: the text after its number, such as `ms` in `ttft_p99<500ms`.
 fn unit(objective: &str) -> &str {
     let number_ends = objective.rfind(|c: char| c.is_ascii_digit() || c == '.');
     number_ends.map_or("", |at| objective[at + 1..].trim())

@@ -1,8 +1,8 @@
-//! Writes results for people: a [`Summary`](inferometer_analysis::summary::Summary) as text, plots and
-//! pages.
+//! Turns results (a [`Summary`](inferometer_analysis::summary::Summary)) into tables, CSV, JSON, charts
+//! and pages.
 //!
-//! Everything here is a pure function from summaries to text or bytes. Nothing here measures, reads a
-//! clock, opens a file or a socket, or keeps state: callers write the results.
+//! The functions are pure: results and records in, text or bytes out. The crate does not measure, read a
+//! clock, or open a file or a socket. The callers write the output to files.
 
 pub mod error;
 

@@ -1,5 +1,5 @@
-//! Marks of figures for which the client's error matters. A trusted figure has no mark. Imports of tables
-//! ignore these marks.
+//! Marks after figures for which the client's own error matters: `±` for bounded figures, `?` for
+//! unreliable ones. A trusted figure has no mark. The import of tables ignores these marks.
 
 use inferometer_analysis::range::{Range, Trust};
 use inferometer_analysis::summary::Summary;
@@ -22,7 +22,7 @@ pub(crate) fn marked(text: String, figure: Option<f64>, range: Option<Range>) ->
     }
 }
 
-/// What the marks in these tables mean, one sentence each; empty without marks.
+/// One sentence for each kind of mark that occurs in these tables; empty if no mark occurs.
 pub(crate) fn explained(summary: &Summary, tables: &[&Table]) -> Vec<String> {
     let has = |mark: &str| tables.iter().any(|table| table.has(mark));
     let advice = summary.verdict.advice.as_deref().unwrap_or_default();
@@ -40,7 +40,8 @@ pub(crate) fn explained(summary: &Summary, tables: &[&Table]) -> Vec<String> {
     sentences
 }
 
-/// How many figures of each kind there are; absent if no client took part.
+/// A sentence with the numbers of trusted, bounded, unreliable and missing figures. Absent for
+/// predictions, and for results without these numbers.
 pub(crate) fn counted(summary: &Summary) -> Option<String> {
     let counts = summary.verdict.figures.filter(|_| !summary.predicted)?;
     Some(format!(
@@ -49,7 +50,7 @@ pub(crate) fn counted(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// Whether the client's error is small compared with every figure.
+/// Whether every figure is trusted. Also true for results without the numbers of trusted figures.
 pub(crate) fn all_trusted(summary: &Summary) -> bool {
     let counts = summary.verdict.figures.unwrap_or_default();
     counts.bounded + counts.not_vouched_for == 0

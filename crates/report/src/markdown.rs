@@ -1,4 +1,5 @@
-//! `report.md`: the report for repositories and reviews. No text from the server becomes markup.
+//! `report.md`: the report for repositories and reviews. Text from the server is escaped, so that it
+//! never becomes markup.
 
 use std::fmt::Write as _;
 
@@ -61,7 +62,7 @@ fn write_block(out: &mut String, block: &Block<'_>) {
         Block::Chart(chart) => {
             let _ = writeln!(out, "![{}](./{}.png)\n", escape(&chart.title), chart.id);
         }
-        // Their figures are in the tables above them.
+        // Markdown leaves these charts out, because the tables above contain the same figures.
         Block::PageCharts(..) => {}
         Block::Details(_, title, blocks) => {
             let _ = writeln!(out, "### {}\n", escape(title));
@@ -84,7 +85,7 @@ fn text(words: &Text) -> String {
         .collect()
 }
 
-/// A code span whose fence is longer than any run of backticks in it.
+/// A code span. Its fence is longer than any sequence of backticks in the code.
 fn code_span(code: &str) -> String {
     let code = visible::line(code);
     let longest = longest_run_of_backticks(&code);
@@ -95,7 +96,8 @@ fn code_span(code: &str) -> String {
     format!("{fence} {code} {fence}")
 }
 
-/// A fence that no line of the code can close.
+/// The fence of a code block. It is longer than any sequence of backticks in the code, so no line of the
+/// code can close it.
 fn fence(code: &str) -> String {
     "`".repeat(longest_run_of_backticks(code).max(2) + 1)
 }

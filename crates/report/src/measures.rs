@@ -1,5 +1,5 @@
-//! The figures of a pass as data, so that every output lists the same ones under the same
-//! names. No figure is computed here.
+//! The distributions of a pass with their names, so that every output lists the same distributions under
+//! the same names. No figure is computed here.
 
 use std::borrow::Cow;
 
@@ -9,15 +9,15 @@ use inferometer_stats::Distribution;
 
 /// One distribution of a pass.
 pub(crate) struct Measure<'a> {
-    /// Its name without the unit, as machines read it: `ttft`.
+    /// The name for programs, without the unit: `ttft`.
     pub name: Cow<'static, str>,
-    /// Its name as people read it: `TTFT`.
+    /// The name for people: `TTFT`.
     pub title: Cow<'static, str>,
     /// The metric; absent for the client's own figures.
     pub metric: Option<&'static Definition>,
-    /// `ms` or `us`.
+    /// The unit of the values: `ms` or `us`.
     pub unit: &'static str,
-    /// The values; absent if there are none.
+    /// The distribution; absent if the pass has no values.
     pub values: Option<&'a Distribution>,
 }
 

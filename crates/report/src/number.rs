@@ -1,9 +1,9 @@
-//! Writes figures for people. CSV and JSON do not use this: they have every digit.
+//! Formats figures for people. CSV and JSON do not use these functions, because they contain all digits.
 
 /// The text for an absent figure.
 pub(crate) const MISSING: &str = "-";
 
-/// Two decimals, as the published tables have them; [`MISSING`] when absent or not finite.
+/// A figure with two decimals, as in the published tables; [`MISSING`] if it is absent or not finite.
 pub(crate) fn two_decimals(value: Option<f64>) -> String {
     match value {
         Some(value) if value.is_finite() => format!("{value:.2}"),
@@ -11,13 +11,14 @@ pub(crate) fn two_decimals(value: Option<f64>) -> String {
     }
 }
 
-/// As in tables: two decimals from 1 on, below 1 four significant digits.
+/// A figure with two decimals if its absolute value is at least 1, otherwise with four significant
+/// digits.
 pub(crate) fn in_table(value: f64) -> String {
     if value.abs() < 1.0 { significant(value) } else { two_decimals(Some(value)) }
 }
 
-/// Four significant digits, without trailing zeros; digits before the decimal point are never cut:
-/// `0.00123`, `13.48`, `2734`, `12,346`.
+/// A figure with four significant digits and without trailing zeros: `0.00123`, `13.48`, `2734`. Digits
+/// before the decimal point are never replaced by zeros: `12,346`. It has at most nine decimals.
 pub(crate) fn significant(value: f64) -> String {
     if !value.is_finite() {
         return MISSING.to_owned();
@@ -29,8 +30,8 @@ pub(crate) fn significant(value: f64) -> String {
     decimal(value, (3.0 - magnitude).clamp(0.0, 9.0) as usize)
 }
 
-/// Two significant digits, without trailing zeros, for rough values; digits before the decimal point are
-/// never cut.
+/// A rough value with two significant digits and without trailing zeros. Digits before the decimal point
+/// are never replaced by zeros.
 pub(crate) fn two_significant(value: f64) -> String {
     if !value.is_finite() || value == 0.0 {
         return significant(value);
@@ -39,8 +40,8 @@ pub(crate) fn two_significant(value: f64) -> String {
     decimal(value, (1.0 - magnitude).clamp(0.0, 9.0) as usize)
 }
 
-/// A finite value with at most this many decimals, without trailing zeros: `1.5`, `12,346`. The script of
-/// a page has the same function, in `page/axis.js`.
+/// A finite value with at most `decimals` decimals and without trailing zeros: `1.5`, `12,346`. The
+/// script of a page has the same function in `page/axis.js`.
 pub(crate) fn decimal(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     let Some((whole, rest)) = text.split_once('.') else { return thousands(&text) };
@@ -51,18 +52,18 @@ pub(crate) fn decimal(value: f64, decimals: usize) -> String {
     }
 }
 
-/// A length of the grid; 0 means that requests have lengths of their own.
+/// A length of the grid in tokens; `own` if it is 0, because then each request has its own length.
 pub(crate) fn length(tokens: u32) -> String {
     if tokens == 0 { "own".to_owned() } else { tokens.to_string() }
 }
 
-/// An integer with groups of three from five digits on: `2048`, `12,345`.
+/// An integer; from five digits on, commas separate groups of three digits: `2048`, `12,345`.
 pub(crate) fn count(value: u64) -> String {
     thousands(&value.to_string())
 }
 
-/// Adds commas between groups of three digits to an integer's text, from five digits on: lengths such as
-/// 2048 have none, as in the tables.
+/// Adds commas between groups of three digits to the text of an integer that has at least five digits.
+/// Lengths such as 2048 have no comma, as in the published tables.
 fn thousands(text: &str) -> String {
     if text.trim_start_matches('-').len() < 5 {
         return text.to_owned();
@@ -78,7 +79,7 @@ fn thousands(text: &str) -> String {
     grouped
 }
 
-/// Bytes in the largest binary unit in which the value is at least 1.
+/// A number of bytes in the largest binary unit in which it is at least 1: `40 GiB`.
 pub(crate) fn bytes(value: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut scaled = value as f64;

@@ -1,22 +1,23 @@
-//! The plan of a run as a file that measures it again. It has only the keys that were set.
+//! Writes the plan of a run as a plan file, with which the run can be repeated. The file contains only
+//! the keys that were set.
 
 use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
 
-/// The requested plan as a file, with the seed and the salt that were chosen for the user: repeating the
-/// run needs them.
+/// The user's plan as a plan file in TOML. The seed and the salt are always included, because repeating
+/// the run needs them.
 pub fn plan_toml(plan: &Plan, salt: Option<&str>) -> String {
     let asked = Spec {
         seed: Some(plan.seed),
         salt: salt.map(str::to_owned).or_else(|| plan.asked.salt.clone()),
-        // Another run in this folder would replace the report of this one.
+        // A repeated run with the same output folder would overwrite the report of this run.
         out: None,
         ..(*plan.asked).clone()
     };
     spec_toml(&asked)
 }
 
-/// A spec as a plan file.
+/// A spec as a plan file in TOML.
 pub fn spec_toml(spec: &Spec) -> String {
     // TOML has no null: absent values are left out.
     let mut value = serde_json::to_value(spec).unwrap_or_default();

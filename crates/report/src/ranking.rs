@@ -5,8 +5,8 @@ use inferometer_analysis::ranking::{Behind, Ranking};
 use crate::number::significant;
 use crate::text_table::{Align, Table};
 
-/// A sentence for each load: which server is best in which figures, and by how much it is ahead of the
-/// next one.
+/// One sentence for each load. It states which server is best in which figures, and how far it is ahead
+/// of the second best.
 pub(crate) fn answers(rankings: &[Ranking]) -> Vec<String> {
     let mut places: Vec<&str> = Vec::new();
     for ranking in rankings {
@@ -52,8 +52,8 @@ fn answer(rankings: &[&Ranking]) -> String {
     parts.join("; ")
 }
 
-/// How far the best is ahead of another one: `1.6 times that of B, 1.5 to 1.7`,
-/// `38 % below B, 20 to 51 %`.
+/// How far the best server is ahead of another server: `1.6 times that of B, 1.5 to 1.7`, or `38 % below
+/// B, 20 to 51 %`.
 fn before(ranking: &Ranking, other: &Behind) -> String {
     if ranking.higher_is_better {
         let interval = other.ratio_ci.map_or(String::new(), |[low, high]| {

@@ -1,4 +1,4 @@
-//! The result of measuring a run again, as one sentence, and what to do if nothing is decided. The answer
+//! The result of repeating a run, as one sentence, and advice if the result is undecided. The result
 //! comes from the analysis.
 
 use inferometer_analysis::compare::{Among, Design, Reproduction, ReproductionResult, Row};
@@ -6,12 +6,12 @@ use inferometer_analysis::compare::{Among, Design, Reproduction, ReproductionRes
 use crate::difference::{interval, signed};
 use crate::number::significant;
 
-/// Nobody measures more repeats than this: reducing the variation is then better.
+/// The most repeats that the advice proposes. If more are needed, it proposes to reduce the variation.
 const MOST_ADVISED: u32 = 50;
-/// The most figures that a sentence names; others are only counted.
+/// The most figures that a sentence names; further figures are only counted.
 const MOST_NAMED: usize = 3;
 
-/// The answer in one sentence, with the facts that differ, each with both values.
+/// The result in one sentence. It ends with the facts that differ, each with both values.
 pub fn sentence(answer: &Reproduction, facts: &[[String; 3]]) -> String {
     format!("{}{}", words(answer), facts_words(facts))
 }
@@ -50,7 +50,7 @@ fn words(answer: &Reproduction) -> String {
     }
 }
 
-/// What to know besides the answer, one line each.
+/// Additional lines: advice if the result is undecided, or a warning if a difference may be a drift.
 pub fn remarks(answer: &Reproduction) -> Vec<String> {
     let mut lines = Vec::new();
     let Some(row) = &answer.headline else { return lines };
@@ -73,7 +73,7 @@ pub fn remarks(answer: &Reproduction) -> Vec<String> {
     lines
 }
 
-/// One value among several.
+/// A sentence on a single value that is compared with several values: whether it is within their range.
 fn among(row: &Row, found: &Among) -> String {
     let range = format!("{} to {}", significant(found.smallest), significant(found.largest));
     let others = format!("the {} values of the other ({range})", found.others);
@@ -113,7 +113,8 @@ fn repeats(count: u32) -> String {
     }
 }
 
-/// `requests_per_s -0.40 % (-1.20 to +0.50; all cells, saturated)`.
+/// A figure with its difference, its interval and both values: `requests_per_s -0.40 % (95 % interval
+/// -1.20 to +0.50 %; all cells, saturated: 34.7 -> 34.6)`.
 fn with_interval(row: &Row) -> String {
     let ends = match row.interval_pct {
         Some(_) => format!("95 % interval {} %", interval(row.interval_pct)),
@@ -122,12 +123,12 @@ fn with_interval(row: &Row) -> String {
     format!("{} {} % ({ends}; {})", row.figure, signed(row.difference_pct), with_values(row))
 }
 
-/// `all cells, saturated: 34.7 -> 30.1`.
+/// The cell, the load and both values: `all cells, saturated: 34.7 -> 30.1`.
 fn with_values(row: &Row) -> String {
     format!("{}: {} -> {}", row.place(), significant(row.baseline), significant(row.contender))
 }
 
-/// `12 to 15`, `up to 15`.
+/// A range in percent: `12 to 15`, or `up to 15` if it begins at 0.
 fn span(from_pct: f64, to_pct: f64) -> String {
     let digits = |pct: f64| if pct < 9.95 { format!("{pct:.1}") } else { format!("{pct:.0}") };
     let (from, to) = (digits(from_pct), digits(to_pct));
@@ -138,7 +139,7 @@ fn span(from_pct: f64, to_pct: f64) -> String {
     }
 }
 
-/// A bound, rounded so that it still holds.
+/// An upper bound in percent, rounded up so that it is still an upper bound.
 fn rounded_up(pct: f64) -> String {
     match pct {
         0.0 => "0".to_owned(),

@@ -1,4 +1,4 @@
-//! The answer of a search for people: a sentence and a table. Judges nothing.
+//! The answer of a search for people: a sentence and a table. The verdicts come from the analysis.
 
 use inferometer_analysis::search::{self, Claim, LoadAnswer, SearchAnswer};
 
@@ -8,7 +8,7 @@ use crate::text_table::{Align, Table};
 /// The answer in one sentence.
 pub fn sentence(answer: &SearchAnswer) -> String {
     match answer.answer.as_str() {
-        // From an earlier version.
+        // Results of earlier versions contain no sentence.
         "" => search::sentence(answer),
         answer => answer.to_owned(),
     }
@@ -24,12 +24,12 @@ pub(crate) fn explanation(answer: &SearchAnswer) -> String {
     )
 }
 
-/// The answer in a few words.
+/// The answer sentence without its full stop, as a part of another sentence.
 pub(crate) fn short(answer: &SearchAnswer) -> String {
     sentence(answer).trim_end_matches('.').to_owned()
 }
 
-/// What is known about each load.
+/// One row for each load: its requests, the value of each objective, and whether the objectives are met.
 pub(crate) fn table(answer: &SearchAnswer) -> Table {
     let mut columns = vec![
         (format!("Load ({})", answer.over.unit()), Align::Right),
@@ -84,7 +84,7 @@ fn verdict(answer: &SearchAnswer, load: &LoadAnswer) -> String {
     word.to_owned()
 }
 
-/// A load with four significant digits, or unchanged.
+/// A load with four significant digits.
 fn load_text(load: f64) -> String {
     significant(load)
 }

@@ -1,4 +1,5 @@
-//! The answer of a sweep for people: a table of its levels. Judges nothing.
+//! The answer of a sweep for people: a table with a row for each load. The verdicts come from the
+//! analysis.
 
 use inferometer_analysis::sweep::{Ends, LevelAnswer, SweepAnswer};
 
@@ -17,7 +18,8 @@ pub(crate) fn explanation(answer: &SweepAnswer) -> String {
     )
 }
 
-/// What is known about each load.
+/// One row for each load: its requests, throughput and latencies, and whether it is saturated or on the
+/// front.
 pub(crate) fn table(answer: &SweepAnswer) -> Table {
     let mut columns = vec![
         ("Load".to_owned(), Align::Right),

@@ -1,5 +1,5 @@
-//! The table in which results are published. Columns, padding and the two decimals are those of the
-//! records that it is compared with. A failed request is never part of a figure.
+//! The table in the form of published results. Its columns, its padding and its two decimals are the same
+//! as in the published tables, so that results can be compared. Figures never include failed requests.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ use crate::number::{MISSING, count, length, two_decimals};
 use crate::text_table::{Align, Table};
 use crate::{answers, extra_tables, label, mark};
 
-/// The index of the first latency in the table of loads.
+/// The index of the first column of [`passes`] whose cells link to the distribution of a latency.
 pub(crate) const LATENCIES_FROM: usize = 7;
 
 /// The columns of the published tables.
@@ -30,12 +30,12 @@ const RECORD_COLUMNS: [&str; 6] = [
     "Average latency per output token (ms)",
 ];
 
-/// Headings, table and footnotes of each target. A heading is only written again when it changes, so that
-/// several engines on one card are below that card.
+/// The headings (model, card, engine), the tables and the footnotes of each target. The headings of model
+/// and card are only written if they change. So several engines on one card are below the same heading.
 ///
-/// Figures have two decimals, and `-` if there is none. Below the table, each pass with failed requests
-/// has a line with their number and reasons. If passes have a concurrency or a rate, a table with a row
-/// per pass follows.
+/// Figures have two decimals; a missing figure is `-`. Below the table, each pass with failed requests
+/// has a line with their number and the reasons. If there are closed-loop or open-loop passes, a table
+/// with a row per pass follows.
 pub fn markdown(summaries: &[Summary]) -> String {
     let mut out = String::new();
     let mut above: Option<(String, String)> = None;
@@ -85,7 +85,8 @@ pub(crate) fn body(summary: &Summary) -> String {
     if let Some(sentence) = which_pass(summary) {
         let _ = writeln!(out, "\n{sentence}");
     }
-    // The published form has no other table: programs read it again by its columns.
+    // Without closed-loop or open-loop passes, this table is left out: programs that parse the published
+    // form expect only one table.
     let is_load = |pass: &PassSummary| matches!(pass.kind, PassKind::Closed | PassKind::Open);
     let has_loads = summary.cells.iter().flat_map(|cell| &cell.passes).any(is_load);
     let passes = if has_loads { passes(summary) } else { Table::new([("", Align::Left)]) };
@@ -102,7 +103,8 @@ pub(crate) fn body(summary: &Summary) -> String {
     out
 }
 
-/// The answers of a search or a sweep, what is known about each load, and its trials.
+/// The answers of a search or a sweep, each with the table of its loads, and then the table of all
+/// trials.
 fn of_trials(summary: &Summary) -> String {
     let mut out = String::new();
     for answer in answers::of(summary) {
@@ -118,7 +120,7 @@ fn of_trials(summary: &Summary) -> String {
     out
 }
 
-/// What the marks in the tables of a target mean.
+/// The meaning of the marks in the tables of a target, one sentence for each kind of mark.
 pub(crate) fn marks(summary: &Summary, loads: &Table, extra: &[(&str, Table)]) -> Vec<String> {
     let records = records(summary);
     let tables: Vec<&Table> =
@@ -144,12 +146,13 @@ pub(crate) fn records(summary: &Summary) -> Table {
     table
 }
 
-/// The input length of a cell; if its requests have their own lengths, the mean of the completed ones.
+/// The input length of a cell. If its requests have their own lengths, the mean over completed requests:
+/// `own (mean 128)`.
 fn input_length(cell: &Cell) -> String {
     own_length(cell.input_length, cell, |pass| pass.input_tokens)
 }
 
-/// The same for the output length.
+/// The output length of a cell, in the same form.
 fn output_length(cell: &Cell) -> String {
     own_length(cell.output_length, cell, |pass| pass.output_tokens)
 }
@@ -168,7 +171,7 @@ fn own_length(of_grid: u32, cell: &Cell, tokens: fn(&PassSummary) -> u64) -> Str
 /// The number of columns of [`passes`] that identify a pass.
 pub(crate) const PASS_KEYS: usize = 4;
 
-/// A row per pass.
+/// The table of passes: a row per pass, with its load, its rates and its latencies.
 pub(crate) fn passes(summary: &Summary) -> Table {
     let before = [
         ("Input", Align::Right),
@@ -193,7 +196,7 @@ pub(crate) fn passes(summary: &Summary) -> Table {
                 label::load(pass),
                 completed(pass),
             ];
-            // If it ended before its first request did, no rate is known.
+            // The rates of a pass that was interrupted before any request completed are unknown.
             let is_known = !(pass.is_interrupted() && pass.outcomes.complete == 0);
             let rates = [pass.requests_per_s, pass.output_tokens_per_s, total_tokens_per_s(pass)];
             let rates = rates.map(|rate| rate.filter(|_| is_known));
@@ -209,13 +212,14 @@ pub(crate) fn passes(summary: &Summary) -> Table {
     table
 }
 
-/// Prompt and output tokens per second; absent if either is unknown.
+/// Input and output tokens per second together; absent if one of the two is unknown.
 fn total_tokens_per_s(pass: &PassSummary) -> Option<f64> {
     let seconds = pass.duration_s.filter(|seconds| *seconds > 0.0 && pass.input_tokens > 0)?;
     Some(pass.output_tokens_per_s? + pass.input_tokens as f64 / seconds)
 }
 
-/// Whether the summary has passes of the published tables: one by one, or all at once.
+/// Whether the published table is useful: for imported results, and for runs with a one-by-one or a
+/// saturated pass.
 pub(crate) fn is_published_form(summary: &Summary) -> bool {
     let passes = summary.cells.iter().flat_map(|cell| &cell.passes);
     let mut kinds = passes.map(|pass| pass.kind);
@@ -223,15 +227,15 @@ pub(crate) fn is_published_form(summary: &Summary) -> bool {
         || kinds.any(|kind| matches!(kind, PassKind::OneByOne | PassKind::Saturated))
 }
 
-/// How many of the planned requests completed. A trial that was cut off has a mark: its figures come from
-/// few requests, the fastest ones, and must not be read like those of others.
+/// The numbers of completed and planned requests: `143 / 500`. A trial that was cut off is marked,
+/// because its figures come only from its few fastest requests.
 fn completed(pass: &PassSummary) -> String {
     let cut = if pass.is_cut_off() { ", cut off" } else { "" };
     format!("{} / {}{cut}", count(pass.outcomes.complete), count(pass.planned))
 }
 
-/// Which pass the table shows if several passes of a cell load the server; and that latencies are those
-/// under load if all requests were sent at once.
+/// A sentence that explains the table if a cell has several passes with load, or if latencies are from a
+/// saturated pass. Otherwise `None`.
 pub(crate) fn which_pass(summary: &Summary) -> Option<String> {
     let loading = |cell: &Cell| {
         cell.passes
@@ -262,7 +266,8 @@ pub(crate) fn which_pass(summary: &Summary) -> Option<String> {
     })
 }
 
-/// Passes that the user interrupted, with what was measured of them.
+/// A sentence for each pass that the user interrupted, with the numbers of completed and planned
+/// requests.
 pub(crate) fn interrupted(summary: &Summary) -> Vec<String> {
     let of_cell = |cell: &'_ Cell| {
         let passes = cell.passes.iter().filter(|pass| pass.is_interrupted());
@@ -280,7 +285,7 @@ pub(crate) fn interrupted(summary: &Summary) -> Vec<String> {
     summary.cells.iter().flat_map(of_cell).collect()
 }
 
-/// A sentence for each pass with requests that did not complete.
+/// A sentence for each pass with failed requests, with their number and the reasons.
 pub(crate) fn failures(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
     for cell in &summary.cells {
@@ -288,7 +293,8 @@ pub(crate) fn failures(summary: &Summary) -> Vec<String> {
             let mut why = pass.outcomes;
             why.complete = 0;
             if pass.is_cut_off() || pass.is_interrupted() || pass.stopped.is_some() {
-                // These are not failures: a finding reports them.
+                // Requests that were cancelled or skipped for these reasons are not failures: a finding
+                // reports them.
                 (why.cancelled, why.skipped) = (0, 0);
             }
             let failed = why.failed();

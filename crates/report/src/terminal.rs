@@ -1,5 +1,5 @@
-//! The results on a terminal: table, failures, findings, verdict. The caller knows whether the output is
-//! a terminal.
+//! The results as text for a terminal: tables, failures, findings, verdict. The caller states whether the
+//! output is a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -12,22 +12,22 @@ use inferometer_model::visible;
 use crate::text_table::Table;
 use crate::{answers, extra_tables, label, mark, table};
 
-/// Whether the text carries ANSI colours.
+/// Whether the text has ANSI colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     /// Plain text, for files and pipes.
     Never,
-    /// Colours, for a terminal whose user did not forbid them.
+    /// Colours, for a terminal whose user has not disabled them.
     Always,
 }
 
-/// The properties of the output.
+/// The properties of the terminal or file to which the text is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Screen {
-    /// Whether it has colours.
+    /// Whether the text has colours.
     pub colour: Colour,
-    /// How many characters a line has; absent for files and pipes. A table that is wider is printed in
-    /// several parts.
+    /// The number of characters of a line; absent for files and pipes. A table that is wider is printed
+    /// in several parts.
     pub columns: Option<usize>,
 }
 
@@ -38,7 +38,7 @@ impl Screen {
 
 const ESCAPE: char = '\u{1b}';
 
-/// SGR parameters of coloured texts.
+/// Colours and styles of text; the values are parameters of the ANSI sequence SGR.
 #[derive(Clone, Copy)]
 enum Paint {
     Bold = 1,
@@ -48,13 +48,15 @@ enum Paint {
     Yellow = 33,
 }
 
-/// Headings of the two tables are wrapped at these widths, so that their lines fit on most terminals.
+/// The widths, in characters, at which headings of columns are wrapped, so that tables fit on most
+/// terminals. The constants are for the published table, for tables of passes and their parts, and for
+/// tables of searches and sweeps.
 const RECORD_HEADING: usize = 16;
 const LOAD_HEADING: usize = 9;
 const SEARCH_HEADING: usize = 24;
 
-/// The results of each target: what was measured, answers, findings, tables, failures, verdict. The
-/// verdict is last, because readers of a terminal look there first.
+/// The results of each target: its name, answers, findings, tables, failures, and verdict. The verdict is
+/// last, because readers of a terminal look at the end first.
 pub fn text(summaries: &[Summary], screen: Screen) -> String {
     let mut out = String::new();
     for summary in summaries {
@@ -113,7 +115,8 @@ fn write_summary(out: &mut String, summary: &Summary, screen: Screen) {
     out.push_str(&below_tables(summary, colour));
 }
 
-/// The text below the tables of a run: failures and the verdict.
+/// The text below the tables of a run: failed requests, interrupted passes, the verdict, and the
+/// objectives.
 pub fn below_tables(summary: &Summary, colour: Colour) -> String {
     let mut out = String::new();
     let failures = table::failures(summary);
@@ -134,7 +137,8 @@ pub fn below_tables(summary: &Summary, colour: Colour) -> String {
     out
 }
 
-/// A table in as many parts as the screen needs. Each part repeats the first `keys` columns.
+/// Writes a table, in several parts if it is wider than the screen. Each part begins with the first
+/// `keys` columns.
 fn write_table(out: &mut String, table: &Table, heading_width: usize, keys: usize, screen: Screen) {
     for (number, lines) in table.fitted(heading_width, screen.columns, keys).iter().enumerate() {
         if number > 0 {
@@ -150,7 +154,7 @@ fn write_table(out: &mut String, table: &Table, heading_width: usize, keys: usiz
     }
 }
 
-/// The findings of a run, with one line each, and one for its advice; empty without findings.
+/// One line for each kind of finding, followed by a line with its advice; empty without findings.
 pub fn findings(summary: &Summary, colour: Colour) -> String {
     let mut out = String::new();
     if summary.findings.is_empty() {
@@ -179,8 +183,9 @@ pub fn findings(summary: &Summary, colour: Colour) -> String {
     out
 }
 
-/// The first finding of each kind, and how many other places have one: the report has all of them. Two
-/// findings of the same kind and place are different things, so both are shown.
+/// The first finding with each code, and the number of other places with the same code. The report lists
+/// all findings. Two findings with the same code and the same place state different facts, so both are
+/// returned.
 fn by_code(findings: &[Finding]) -> Vec<(&Finding, usize)> {
     let mut kinds: Vec<(&Finding, usize)> = Vec::new();
     for finding in findings {
@@ -199,7 +204,7 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
     out.push('\n');
     let verdict = &summary.verdict;
     match verdict.validity {
-        // No client took part: there is no error of a client.
+        // No client took part in a prediction, so there is no client error.
         _ if summary.predicted => {}
         Validity::Valid => {
             let word = painted(colour, Paint::Green, "valid");
@@ -219,7 +224,7 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
         }
     }
     if !mark::all_trusted(summary) {
-        // If all figures of the table are trusted, no advice is needed.
+        // Advice is only needed if the verdict is "suspect".
         let advice = verdict.advice.iter().filter(|_| verdict.validity == Validity::Suspect);
         for line in mark::counted(summary).iter().chain(advice) {
             let _ = writeln!(out, "  {}", clean(line));
@@ -241,7 +246,7 @@ fn write_verdict(out: &mut String, summary: &Summary, colour: Colour) {
     }
 }
 
-/// The text in a colour, if colours are used.
+/// The text in this colour or style, or plain if colours are disabled.
 fn painted(colour: Colour, paint: Paint, text: &str) -> String {
     let text = clean(text);
     match colour {
@@ -250,13 +255,13 @@ fn painted(colour: Colour, paint: Paint, text: &str) -> String {
     }
 }
 
-/// The text as one line without control characters.
+/// The text as one line, in which control characters are shown as escapes.
 fn clean(text: &str) -> Cow<'_, str> {
     visible::line(text)
 }
 
-/// A text of several lines for a terminal or a pipe: the only control sequences in it are the colours of
-/// this module.
+/// A text of several lines for a terminal or a pipe. All control sequences except the colours of this
+/// module are escaped. With [`Colour::Never`], these colours are escaped too.
 pub fn shown(text: &str, colour: Colour) -> Cow<'_, str> {
     if colour == Colour::Never || !text.contains(ESCAPE) {
         return visible::lines(text);

@@ -1,5 +1,5 @@
-//! The one model of a table, and its text for Markdown and for a terminal; [`crate::page::table`] makes
-//! HTML of it. Nothing here knows what the figures mean.
+//! The model of a table, and its text for Markdown and for a terminal. [`crate::page::table`] converts it
+//! to HTML. Nothing here depends on the meaning of the figures.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use unicode_width::UnicodeWidthStr;
 /// The alignment of the texts in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// For words.
+    /// Used for text.
     Left,
-    /// As in the published tables.
+    /// Used in the published tables.
     Centre,
-    /// For figures that are compared down a column.
+    /// Used for numbers, so that readers can compare the digits of a column.
     Right,
 }
 
-/// A heading, an alignment per column, and rows of the same length.
+/// A table. Each column has a heading and an alignment, and each row has one text per column.
 #[derive(Clone, Debug)]
 pub struct Table {
     columns: Vec<(String, Align)>,
@@ -41,8 +41,8 @@ impl Table {
         self.rows.push(row.iter().map(|text| visible::line(text).into_owned()).collect());
     }
 
-    /// Makes a cell of a page a link to an address or a `#part` of it. Markdown and the terminal
-    /// show the text only.
+    /// Makes the text of a cell a link in HTML, to an address or to a part of the same page (`#ID`).
+    /// Markdown and the terminal show only the text.
     pub fn set_link(&mut self, row: usize, column: usize, to: impl Into<String>) {
         self.links.insert((row, column), to.into());
     }
@@ -64,12 +64,13 @@ impl Table {
         self.rows.iter().flatten().any(|cell| cell.contains(text))
     }
 
-    /// Whether it has no rows.
+    /// Whether the table has no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// A pipe table whose source is aligned, so that it is also readable as plain text.
+    /// The table in Markdown. Spaces align the columns, so that the source is also readable as plain
+    /// text.
     pub(crate) fn to_markdown(&self) -> String {
         let widths: Vec<usize> = (0..self.columns.len())
             .map(|column| {
@@ -90,8 +91,9 @@ impl Table {
         out
     }
 
-    /// Lines for a terminal of this width in columns, each with a line end. Headings are wrapped at
-    /// `heading_width`. A wider table is split into parts below each other, each with the first `keys` columns.
+    /// The table as text for a terminal with `columns` characters per line; `None` means no limit.
+    /// Headings are wrapped at `heading_width` characters. A table that is too wide is split into parts
+    /// below each other. Each part begins with the first `keys` columns of the table.
     pub fn to_text(&self, heading_width: usize, columns: Option<usize>, keys: usize) -> String {
         let part = |TerminalTable { heading, rule, rows }| -> String {
             heading.into_iter().chain([rule]).chain(rows).map(|line: String| line + "\n").collect()
@@ -100,8 +102,8 @@ impl Table {
         parts.into_iter().map(part).collect::<Vec<_>>().join("\n")
     }
 
-    /// The table in parts that are at most `columns` wide, if possible: each has the first `keys` columns
-    /// and as many of the others as fit.
+    /// The table in parts that are at most `columns` characters wide, if possible. Each part has the
+    /// first `keys` columns and as many other columns as fit, but at least one.
     pub(crate) fn fitted(
         &self,
         heading_width: usize,
@@ -130,7 +132,7 @@ impl Table {
         parts.map(|part| part.to_terminal(heading_width)).collect()
     }
 
-    /// Some of the columns.
+    /// A table with only these columns, in this order and without links.
     fn only(&self, columns: &[usize]) -> Self {
         let cells = |row: &Vec<String>| columns.iter().map(|&column| row[column].clone()).collect();
         Self {
@@ -140,8 +142,8 @@ impl Table {
         }
     }
 
-    /// Lines with two spaces between columns and a rule below the heading, without colour. Headings are
-    /// wrapped at `heading_width`; figures are aligned at the decimal point.
+    /// Lines of text without colour, with two spaces between columns and a rule below the heading.
+    /// Headings are wrapped at `heading_width` characters.
     pub(crate) fn to_terminal(&self, heading_width: usize) -> TerminalTable {
         let heads: Vec<Vec<String>> =
             self.columns.iter().map(|(name, _)| wrapped(name, heading_width)).collect();
@@ -182,14 +184,15 @@ impl Table {
     }
 }
 
-/// The lines of a table on a terminal.
+/// A table as lines of text for a terminal.
 pub(crate) struct TerminalTable {
     pub heading: Vec<String>,
     pub rule: String,
     pub rows: Vec<String>,
 }
 
-/// The words of a text, wrapped to lines of at most `room` where possible.
+/// The words of a text, wrapped to lines of at most `room` characters. A longer word has a line of its
+/// own.
 fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -204,12 +207,12 @@ fn wrapped(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
-/// A text that cannot end its cell.
+/// A text that is escaped so that it cannot end its cell in Markdown.
 fn markdown_cell(text: &str) -> String {
     crate::escape::markdown(text).replace('|', "\\|")
 }
 
-/// A column's part of the alignment row.
+/// The part of one column in the row that states the alignments: `:---`, `:---:` or `---:`.
 fn rule(width: usize, align: Align) -> String {
     match align {
         Align::Left => format!(":{}", "-".repeat(width - 1)),
@@ -218,8 +221,8 @@ fn rule(width: usize, align: Align) -> String {
     }
 }
 
-/// The text, padded with spaces to the width; the right side gets the odd space, as in the published
-/// tables.
+/// The text, padded with spaces to `width`. If a centred text needs an odd number of spaces, the right
+/// side gets one more, as in the published tables.
 fn padded(text: &str, width: usize, align: Align) -> String {
     let spaces = width.saturating_sub(text.width());
     let left = match align {

@@ -1,10 +1,12 @@
-//! Streams tokens of a generator through the merge of several ranks: rank 0 and the others are threads of this process that talk over
-//! loopback as ranks of a run do, and rank 0 writes the log, the index and the figures. No request is sent.
+//! Sends generated records through the merge of several ranks. All ranks are threads of this process and
+//! communicate over loopback, as the ranks of a run do. Rank 0 writes the log, the index and the figures. No
+//! request is sent.
 //!
 //!     cargo run --release --example merge_tokens -- TOKENS RANKS TOKENS_PER_REQUEST
 //!
-//! Prints each few seconds how many tokens are merged and how much memory the process has, then one line of results. It ends
-//! with an error where a record is missing, or where memory was not bounded: more than 512 MiB beyond what it had when a tenth was merged.
+//! Prints every 2 s how many tokens are merged and how much memory the process uses, then one line of
+//! results. Ends with an error if a record is missing, or if the memory grew by more than 512 MiB after a
+//! tenth of the records was merged.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -30,7 +32,7 @@ use inferometer_store::{Ending, PassBegin, Store};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Memory beyond which it is not bounded.
+/// By how much the memory may grow after a tenth of the records was merged, in bytes.
 const MOST_MORE: u64 = 512 << 20;
 
 fn main() -> Result<(), Failure> {
@@ -72,7 +74,7 @@ fn introduction(rank: u32, ranks: u32) -> Introduction {
     Introduction { version, plan_hash, rank, ranks, host: format!("n{rank}") }
 }
 
-/// A rank that has so many records, as fast as rank 0 takes them.
+/// A rank that sends `each` records, as fast as rank 0 receives them.
 fn member(at: &Meeting, (rank, ranks): (u32, u32), each: u64, tokens: u32) -> Result<(), String> {
     let me = introduction(rank, ranks);
     let member =
@@ -101,7 +103,7 @@ fn member(at: &Meeting, (rank, ranks): (u32, u32), each: u64, tokens: u32) -> Re
     }
 }
 
-/// Rank 0: merges, writes, and looks at its memory.
+/// Rank 0: merges and writes the records, and prints the memory of the process.
 fn merge(at: &Meeting, ranks: u32, records: u64, per_request: u32) -> Result<(), Failure> {
     let lead = Lead::gather(at, introduction(0, ranks), "salt", |_| {}, Arc::default())?;
     let keys = serde_json::json!({
@@ -191,7 +193,7 @@ fn merge(at: &Meeting, ranks: u32, records: u64, per_request: u32) -> Result<(),
     }
 }
 
-/// A figure of this process's memory, in bytes.
+/// A value of `/proc/self/status` about the memory of this process, in bytes.
 fn memory(which: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(which)).unwrap_or_default();

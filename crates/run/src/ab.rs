@@ -29,30 +29,30 @@ use crate::servers::Servers;
 use crate::session::{Finished, Pairing, RunRequest, carry_out_pairs};
 use crate::verdict::{Strictness, failures};
 
-/// How the name of a comparison begins.
+/// The prefix of the name of a comparison.
 pub const AB: &str = "ab-";
-/// The fact of a target that says which side it is: `a`, `b`.
+/// The fact of a target that says which side of the comparison it is: `a`, `b`.
 pub(crate) const SIDE: &str = "side";
 /// The fact of a target that says how many servers are compared: `1`, `2`.
 pub(crate) const SERVERS: &str = "servers";
-/// The fact that holds the salt by which the order of blocks was drawn.
+/// The fact with the salt of the random order of blocks.
 pub(crate) const ORDER_SALT: &str = "order_salt";
-/// The fact that holds the conditions of the gate, as they were written.
+/// The fact with the conditions of the gate, as the user wrote them.
 pub(crate) const GATE: &str = "gate";
-/// The names of sides that have none of their own.
+/// The default names of the sides.
 const NAMES: [&str; 2] = ["A", "B"];
 
 /// A comparison of two servers, resolved.
 pub struct AbRun {
-    /// Its name.
+    /// The name of the comparison.
     pub name: String,
     /// Both sides, A first.
     pub sides: [Member; 2],
-    /// Whether both are one server, asked in the same way.
+    /// Whether both sides are one server with the same settings.
     pub one_server: bool,
-    /// Whether each side gets its own prompts of the same lengths: a server of both may cache prompts.
+    /// Whether each side gets different prompts of the same lengths, because one server may cache prompts.
     pub other_prompts: bool,
-    /// Conditions on the differences.
+    /// The gate: conditions on the differences between the sides.
     pub gate: Vec<Condition>,
 }
 
@@ -60,20 +60,20 @@ pub struct AbRun {
 pub struct FinishedAb {
     /// The answer, with the results of both runs.
     pub document: AbDocument,
-    /// Where it was written.
+    /// The folder with the files of the answer.
     pub folder: PathBuf,
-    /// What was compared, for gates.
+    /// The cell and the load that were compared. A gate needs them.
     pub place: (CellPlan, PassPlan),
-    /// What went wrong, each with the name of its side.
+    /// Errors and shortfalls, each with the name of its side (empty for both sides).
     pub failures: Vec<(String, RunError)>,
 }
 
 impl AbRun {
-    /// Resolves the plans of both sides. `variants`: one server, which is compared with itself, or two.
+    /// Resolves the plans of both sides. `variants`: one server, to compare with itself, or two servers.
     /// `engine_flags`: arguments of the embedded engine on each side. `gate`: conditions on the differences.
     ///
     /// # Errors
-    /// All mistakes.
+    /// All mistakes in the plans of both sides.
     pub fn resolve(
         variants: Vec<Variant>,
         engine_flags: [BTreeMap<String, String>; 2],
@@ -96,7 +96,7 @@ impl AbRun {
         let mut sides = Vec::new();
         for ((variant, side), engine_flags) in variants.into_iter().zip(NAMES).zip(engine_flags) {
             let learned = PlanInputs { engine_flags, ..PlanInputs::default() };
-            // With one server, each side gets its own prompts: the server may cache those of the other.
+            // With one server, each side gets different prompts, because the server may cache them.
             let own = if other_prompts { format!("{salt}-{side}") } else { salt.clone() };
             let spec = Spec {
                 salt: Some(own),
@@ -167,7 +167,7 @@ impl AbRun {
         }
     }
 
-    /// The document of a comparison. `blocks`: of both sides, on one clock. `runs`: both runs' results.
+    /// The document of a comparison. The blocks of both sides have times on one clock.
     pub fn document(&self, blocks: [&[Block]; 2], runs: Vec<Summary>) -> AbDocument {
         let plan = &self.sides[0].plan;
         let ab = plan.ab.as_ref().expect("invariant: the plan of a comparison has one");
@@ -188,7 +188,7 @@ impl AbRun {
         document(self.name.clone(), answer, (&self.gate, cell, &pass), runs)
     }
 
-    /// What a comparison falls short of, each with the name of its side: failed requests, a suspect run.
+    /// The shortfalls of a comparison, such as failed requests, each with the name of its side.
     pub fn shortfalls(
         &self,
         document: &AbDocument,
@@ -208,7 +208,7 @@ impl AbRun {
     /// Measures both sides and writes the answer.
     ///
     /// # Errors
-    /// When nothing could be measured, or the answer cannot be written. Recorded passes are kept.
+    /// When nothing could be measured, or the answer cannot be written. Recorded passes stay in the store.
     pub fn run(self, events: &Events, strictness: Strictness) -> Result<FinishedAb, RunError> {
         let mut servers = [Servers::default(), Servers::default()];
         events.say(&format!("{}: two runs, measured in turn", self.name));
@@ -264,7 +264,7 @@ impl AbRun {
     }
 }
 
-/// The document of an answer, with its judged conditions: none without a pair of blocks.
+/// The document of an answer. Without a pair of blocks, no condition is judged.
 pub(crate) fn document(
     group: String,
     answer: AbAnswer,
@@ -275,7 +275,7 @@ pub(crate) fn document(
     AbDocument { schema: AB_SCHEMA.to_owned(), group, gate, ab: answer, runs }
 }
 
-/// Whether a block of one of the runs was cut off by the time limit.
+/// Whether the time limit ended a block of one of the runs.
 pub(crate) fn is_out_of_time(runs: &[Summary]) -> bool {
     let passes = runs.iter().flat_map(|run| &run.cells).flat_map(|cell| &cell.passes);
     passes.into_iter().any(|pass| pass.stopped.as_deref() == Some(STOPPED_AT_MAX_TIME))
@@ -297,8 +297,8 @@ pub fn write(
     Ok(folder)
 }
 
-/// Both sides, each with its name; whether both use the same server in the same way, and whether both
-/// have the same address.
+/// Returns both sides with names; whether both are one server with the same settings; and whether both
+/// addresses lead to the same server.
 fn both(mut variants: Vec<Variant>) -> Result<([Variant; 2], [bool; 2]), RunError> {
     let count = variants.len();
     if count == 1 {
@@ -326,7 +326,7 @@ fn both(mut variants: Vec<Variant>) -> Result<([Variant; 2], [bool; 2]), RunErro
     Ok((both, [is_same, lead_to_same_server]))
 }
 
-/// Refuses prompts that one server would get twice: once on each side.
+/// Refuses a data set if one server would get its prompts twice: once on each side.
 fn check_prompts(plan: &Plan, other_prompts: bool) -> Result<(), RunError> {
     if other_prompts && plan.workload.dataset().is_some() {
         return Err(RunError::plan(format!(
@@ -368,8 +368,8 @@ fn first(failures: Vec<(String, RunError)>) -> RunError {
     error.of(&name)
 }
 
-/// What the results of one side fall short of. A block is too short for a failure share of its own:
-/// failures are counted over all blocks.
+/// The shortfall of the results of one side, if there is one. One block has too few requests for a share of
+/// failures, so failures are counted over all blocks.
 fn shortfall(summary: &Summary, limit: f64, strictness: Strictness) -> Option<Shortfall> {
     if let Some(died) = summary.findings.iter().find(|finding| finding.is(code::SERVER_DIED)) {
         return Some(Shortfall::Failed(died.message.clone()));
@@ -394,7 +394,7 @@ fn shortfall(summary: &Summary, limit: f64, strictness: Strictness) -> Option<Sh
     })
 }
 
-/// The salt by which the order of blocks is drawn.
+/// The salt of the random order of blocks.
 pub fn order_salt(context: &Context) -> &str {
     context.facts.get(ORDER_SALT).map_or("", String::as_str)
 }

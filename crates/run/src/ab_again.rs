@@ -18,9 +18,10 @@ use crate::log_summary::{FromLog, summarise_log};
 pub struct AnsweredAgain {
     /// The answer.
     pub document: AbDocument,
-    /// What was compared, for gates.
+    /// The cell and the load that were compared. A gate needs them.
     pub place: (CellPlan, PassPlan),
-    /// Where logs end within a block, as after a process was killed: each with the name of its run.
+    /// For each log that ends within a block, for example because the process was killed: the name of the
+    /// run, and where its log ends.
     pub cut: Vec<String>,
 }
 
@@ -31,7 +32,7 @@ pub struct AnsweredAgain {
 pub fn answered_again(store: &Store, name: &str) -> Result<AnsweredAgain, RunError> {
     let mut sides: [Option<StoredRun>; 2] = [None, None];
     for row in store.runs()? {
-        // A run that cannot be read is skipped: if it is one of these two, an error below says so.
+        // A run that cannot be read is skipped: if it belongs to this comparison, an error below says so.
         let Ok(run) = store.run(row.id.as_str()) else { continue };
         let fact = |key: &str| run.target.facts.get(key).map(String::as_str);
         if fact("group") == Some(name) {

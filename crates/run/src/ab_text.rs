@@ -1,5 +1,4 @@
-//! Progress of a comparison as text: a line for each pair of blocks, and the most that the comparison may
-//! cost.
+//! Progress of a comparison as text: a line for each pair of blocks, and the maximum cost of the comparison.
 
 use inferometer_analysis::ab::{Ab, Block};
 use inferometer_plan::Plan;
@@ -7,7 +6,7 @@ use inferometer_plan::ab::AbPlan;
 
 use crate::estimate::in_words;
 
-/// One line on the last pair: the figure that decides, on both sides, and what is known so far.
+/// One line on the last pair: the deciding figure on both sides, and the estimate so far.
 pub fn pair(plan: &AbPlan, comparison: &Ab<'_>, blocks: [&Block; 2]) -> String {
     let name = plan.figures.first().map(|figure| figure.name()).unwrap_or_default();
     let values = blocks.map(|block| block.values.first().copied().flatten());
@@ -26,7 +25,7 @@ pub fn pair(plan: &AbPlan, comparison: &Ab<'_>, blocks: [&Block; 2]) -> String {
     format!("    pair {}: {name} {of_pair}{known}", comparison.pairs())
 }
 
-/// The most that a comparison can take, as text.
+/// The maximum number of requests and the maximum time of a comparison, as text.
 pub fn bound(plan: &Plan, ab: &AbPlan, most: Option<std::time::Duration>) -> String {
     let of_block = plan.passes.first().and_then(|pass| pass.requests()).unwrap_or(0);
     let pairs = plan.repeat.at_most;

@@ -1,5 +1,5 @@
 //! Settings of the connection to the server under test: the certificate authorities that we trust, the
-//! certificate that we present, and the proxy that we use. Nothing is sent here.
+//! certificate that we present, and the proxy that we use. This module sends nothing.
 
 use std::path::Path;
 
@@ -16,8 +16,8 @@ use crate::error::PlanError;
 /// The value of `--proxy` for a connection without any proxy.
 const NO_PROXY: &str = "none";
 
-/// How the server of a plan is reached. The embedded engine, and a server that the plan starts, are
-/// reached without a proxy.
+/// Determines how to connect to the server of a plan. The embedded engine, and a server that the plan starts,
+/// are reached without a proxy.
 ///
 /// # Errors
 /// When a file cannot be read or has the wrong content, or when the address of a proxy is not valid.
@@ -44,8 +44,8 @@ pub(crate) fn access(
     Ok(ServerAccess { trust, identity, proxies })
 }
 
-/// A proxy that a flag or a plan names. A password in it is refused: other users can see flags in the
-/// list of processes, and plans are stored.
+/// Parses a proxy that a flag or a plan names. A user name or a password is refused: other users can see
+/// flags in the list of processes, and plans are stored.
 fn named(text: &str) -> Result<Proxy, PlanError> {
     let wrong = |why: &str| PlanError::new(format!("proxy (--proxy): {why}"));
     if text.contains('@') {

@@ -1,5 +1,5 @@
-//! Connects to a server and asks it what it is. Waits for a server that is not ready yet, if the plan
-//! asks for that. Starts no server.
+//! Connects to a server and identifies it. If the user requests it, waits for a server that is not ready yet.
+//! Starts no server.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -13,9 +13,9 @@ use inferometer_plan::Url;
 use crate::error::RunError;
 use crate::servers::Start;
 
-/// How long a server may take to say what it is.
+/// The timeout of the requests that identify a server.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The first pause before a server is asked again. Each further pause is twice as long.
+/// The first pause before the next attempt. Each further pause is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -24,27 +24,27 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often a message tells the user that the run still waits.
 const REPORT_EVERY: Duration = Duration::from_secs(15);
 
-/// A server that answered.
+/// A server that was identified.
 pub(crate) struct Reached {
     pub(crate) server: Client,
     pub(crate) found: ServerInfo,
 }
 
-/// How to reach a server.
+/// How to connect to a server, and what it must state.
 #[derive(Clone, Copy)]
 pub(crate) struct ConnectOptions<'a> {
     pub(crate) url: &'a Url,
     pub(crate) headers: &'a [(String, String)],
     pub(crate) access: &'a ServerAccess,
-    /// Whether it must list a model, because the plan names none.
+    /// Whether the server must list a model, because the plan names no model.
     pub(crate) lists_a_model: bool,
     /// Whether the plan names dialect and model, so that the server need not state them.
     pub(crate) is_named: bool,
-    /// Whether the plan starts it.
+    /// Whether the plan starts the server.
     pub(crate) is_launched: bool,
 }
 
-/// The result of asking once.
+/// The result of one attempt.
 enum Attempt {
     Ready(Box<Reached>),
     /// The server may be ready later.
@@ -52,10 +52,10 @@ enum Attempt {
     Failed(String),
 }
 
-/// A server that answers now.
+/// Connects to a server and identifies it, in one attempt.
 ///
 /// # Errors
-/// When it does not, or is not ready to serve.
+/// When the server does not answer, or is not ready to serve.
 pub(crate) fn connect(wanted: ConnectOptions<'_>) -> Result<Reached, RunError> {
     match attempt(wanted, false) {
         Attempt::Ready(reached) => Ok(*reached),
@@ -63,7 +63,7 @@ pub(crate) fn connect(wanted: ConnectOptions<'_>) -> Result<Reached, RunError> {
     }
 }
 
-/// A server that answers within a time limit.
+/// Connects to a server and identifies it. If the server is not ready, repeats this until a time limit.
 ///
 /// # Errors
 /// When the time limit is reached, with the last answer; at once if waiting cannot help.
@@ -130,7 +130,7 @@ fn attempt(wanted: ConnectOptions<'_>, waits: bool) -> Attempt {
     Attempt::Ready(Box::new(reached))
 }
 
-/// Whether a server that is starting may answer with this error.
+/// Whether this error may occur while a server is starting.
 fn may_pass(error: &ClientError) -> bool {
     matches!(
         error,
@@ -138,7 +138,7 @@ fn may_pass(error: &ClientError) -> bool {
     )
 }
 
-/// Waits for a while, or until `stop` is set.
+/// Waits for the time `span`, or until `stop` is set.
 fn pause(span: Duration, stop: &AtomicBool) {
     // Nothing is ever sent on this channel: only the time limit ends each wait.
     let (_open, nothing) = channel::<()>();

@@ -9,13 +9,14 @@ use serde_json::Value;
 
 use crate::error::PlanError;
 
-/// The values of environment variables, as the calling program passes them in.
+/// A function of the calling program that returns the values of environment variables.
 pub use inferometer_http::proxy::Variables;
 
-/// The variable that holds the key, unless another one is named.
+/// The environment variable that contains the API key, unless the user names another variable.
 const USUAL_VARIABLE: &str = "OPENAI_API_KEY";
 
-/// The authorization header, from the variable that holds the key.
+/// The authorization header with the key, from the environment variable that contains it; `None` if no header
+/// is needed.
 ///
 /// # Errors
 /// When the named variable is not set, or its value cannot be sent.
@@ -39,7 +40,7 @@ pub fn authorization(
             format!("api_key_env (--api-key-env): the variable {name} does not contain an API key"),
         )),
         Some(key) => {
-            // Each API has its own header for the key; most have the same one.
+            // The API determines the header for the key; most APIs use the same header.
             let dialect = spec.dialect.as_deref().and_then(dialect);
             let (name, value) = dialect.map_or_else(
                 || ("authorization", format!("Bearer {key}")),
@@ -51,13 +52,14 @@ pub fn authorization(
         None => Err(PlanError::new(format!(
             "api_key_env (--api-key-env): {} is not set; give the name of the variable that \
                 contains the API key",
-            // If the key itself was given instead of a name, it is not repeated.
+            // If the user gave the key itself instead of a name, the message does not repeat it.
             if is_usual_name(name) { format!("the variable {name}") } else { "it".to_owned() }
         ))),
     }
 }
 
-/// All secrets in a spec and in the variable that holds the key, sent or not.
+/// All secrets: in the headers of a spec, in the variable that contains the key, and in the variables of
+/// proxies.
 pub fn secrets(spec: &Spec, variables: Variables<'_>) -> Secrets {
     let proxies = Proxies::of_variables(variables).secret_headers();
     Secrets::of_headers(&[sent(spec, variables), proxies].concat())
@@ -74,11 +76,11 @@ fn sent(spec: &Spec, variables: Variables<'_>) -> Vec<(String, String)> {
     spec.header.iter().flatten().map(header).chain(key).collect()
 }
 
-/// Refuses a plan that holds a key anywhere but in a header. A plan is stored and shown, and everyone who
-/// lists the processes sees the command of a server.
+/// Refuses a plan that contains an API key outside of its headers. A plan is stored and shown, and other
+/// users can see the command of a server in the list of processes.
 ///
 /// # Errors
-/// Every key of the plan that contains a secret.
+/// All keys of the plan whose value contains the API key.
 pub fn check_places(spec: &Spec, variables: Variables<'_>) -> Result<(), PlanError> {
     let keys = keys(spec, variables);
     let Ok(Value::Object(spec)) = serde_json::to_value(spec) else { return Ok(()) };
@@ -96,10 +98,10 @@ pub fn check_places(spec: &Spec, variables: Variables<'_>) -> Result<(), PlanErr
     if mistakes.is_empty() { Ok(()) } else { Err(mistakes.into()) }
 }
 
-/// Refuses the name of a server if it contains the key.
+/// Refuses the name of a server if it contains the API key.
 ///
 /// # Errors
-/// When the name contains it.
+/// When the name contains the API key.
 pub fn check_name(name: &str, spec: &Spec, variables: Variables<'_>) -> Result<(), PlanError> {
     match keys(spec, variables).iter().any(|(_, key)| key.is_whole_in(name)) {
         true => Err(PlanError::new(
@@ -110,8 +112,8 @@ pub fn check_name(name: &str, spec: &Spec, variables: Variables<'_>) -> Result<(
     }
 }
 
-/// Only the keys, each with its source. Other headers (the name of a tenant, a routing key, a cookie) may
-/// also occur elsewhere in a plan.
+/// The API keys, each with its source. Other headers (the name of a tenant, a routing key, a cookie) may also
+/// occur elsewhere in a plan.
 fn keys(spec: &Spec, variables: Variables<'_>) -> Vec<(String, Secrets)> {
     let is_key = |name: &str| {
         let known = ["authorization", "proxy-authorization"];

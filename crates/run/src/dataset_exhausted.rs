@@ -3,8 +3,8 @@
 use inferometer_load::PassPlan;
 use inferometer_model::finding::{Finding, code};
 
-/// What a reader should know about a pass of `requests` requests if the data set has `plays` of them and
-/// starts again from the first after the last.
+/// Findings on a pass of `requests` requests. `plays` is the number of requests of a trace that starts again
+/// after its last request; `None` for other workloads.
 pub fn findings(
     pass: &PassPlan,
     requests: u64,

@@ -1,4 +1,4 @@
-//! A resolved plan, for people and for programs. Nothing is sent.
+//! Shows a resolved plan, for people and for programs. This module sends nothing.
 
 use inferometer_plan::Plan;
 use inferometer_plan::spec::Spec;
@@ -14,13 +14,13 @@ use crate::{ab_text, estimate, prompts};
 /// The kind of time in which a plan runs: real or virtual.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// Against a server.
+    /// Real time, against a server.
     Real,
-    /// Simulated by the embedded engine, which takes seconds of real time.
+    /// Virtual time: the embedded engine simulates the run, in seconds of real time.
     Virtual,
 }
 
-/// In which form a plan is shown.
+/// The format in which a plan is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanFormat {
     /// A plan file with comments.
@@ -29,7 +29,7 @@ pub enum PlanFormat {
     Json,
 }
 
-/// A resolved plan, and how long it will take.
+/// A resolved plan and its estimated duration, as text.
 ///
 /// # Errors
 /// When the data set cannot be read, or the embedded engine does not know the model.

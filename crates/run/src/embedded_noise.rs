@@ -1,4 +1,4 @@
-//! The noise of the embedded engine, from a plan. Draws no random number.
+//! Reads the noise of the embedded engine from a plan, and sets its seed.
 
 use inferometer_engine::Noise;
 use inferometer_plan::{Plan, TargetPlan};
@@ -7,9 +7,9 @@ use inferometer_stats::seed::{below, rng};
 use crate::context::Context;
 use crate::error::PlanError;
 
-/// The noise of the plan, with a seed. If the noise has no seed of its own, it gets one from the run's
-/// seed, the salt, and the server and round of a group. So two runs with the same salt have the same
-/// noise; all others differ.
+/// The noise of the plan, with a seed. If the user gave no seed for the noise, its seed is derived from the
+/// run's seed, salt and facts. The facts include the server and the round of a group. So two runs have the
+/// same noise only if all of these are equal.
 ///
 /// # Errors
 /// When the plan's noise is not valid.

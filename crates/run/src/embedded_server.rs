@@ -1,5 +1,5 @@
-//! The embedded engine as a server: in a process of its own, so that client and server share no thread
-//! and no allocator; or on a thread of this process if no program is given.
+//! The embedded engine as a server. It runs in a separate process, so that client and server share no thread
+//! and no allocator. If no program is given, it runs on a thread of this process.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
@@ -22,9 +22,9 @@ use inferometer_plan::spec::parse_url;
 
 use crate::error::RunError;
 
-/// The embedded engine, listening on a port of this machine. Dropping this value ends it.
+/// The embedded engine, listening on a port of this machine. Dropping this value ends the engine.
 pub struct EmbeddedServer {
-    /// Where it listens.
+    /// The address on which the engine listens.
     pub url: Url,
     _process: Option<ServerProcess>,
     _thread: Option<EngineThread>,
@@ -35,7 +35,7 @@ impl EmbeddedServer {
     /// many tokens unless the request ignores end-of-text.
     ///
     /// # Errors
-    /// When it cannot be started or refuses its model.
+    /// When the engine cannot be started, or does not know the model.
     pub fn start(
         program: Option<&Path>,
         model: &str,
@@ -69,23 +69,23 @@ impl EmbeddedServer {
     }
 }
 
-/// A server of the `inferometer` program as a process. It ends when this value is dropped, and also if
-/// this process is killed.
+/// A server of the `inferometer` program as a process. The server ends when this value is dropped, and also
+/// if this process is killed.
 pub struct ServerProcess {
     child: Child,
     /// The server ends when this pipe closes. The operating system closes it even if this process is
     /// killed.
     _stdin: Option<ChildStdin>,
-    /// Where it listens.
+    /// The address on which the server listens.
     pub url: Url,
 }
 
 impl ServerProcess {
-    /// Starts the program as a server that ends with its standard input, and waits until it states its
+    /// Starts the program as a server that ends when its standard input closes, and waits until it states its
     /// address.
     ///
     /// # Errors
-    /// When it cannot be started or ends at once; its own messages are on standard error.
+    /// When the server cannot be started or ends at once. Its own messages are on standard error.
     pub fn spawn(what: &str, program: &Path, arguments: &[OsString]) -> Result<Self, RunError> {
         let failed = |why: String| RunError::target(format!("{what}: {why}"));
         let mut command = Command::new(program);
@@ -150,7 +150,7 @@ impl EngineThread {
         let thread = inferometer_net::thread::spawn(move || {
             let refused = sender.clone();
             if let Err(why) = serve(config, front, ending, &sender) {
-                // Once it listens, nobody waits for this error any more.
+                // After the engine has begun to listen, no thread receives this error.
                 let _ = refused.send(Err(why));
             }
         })
@@ -172,7 +172,7 @@ impl Drop for EngineThread {
     }
 }
 
-/// Its address and the handle that wakes it, or why it does not listen.
+/// The engine's address and a waker of its event loop, or why it does not listen.
 type Listening = Result<(SocketAddr, Waker), String>;
 
 fn serve(

@@ -1,5 +1,5 @@
-//! Why a plan is refused, why a run cannot be carried out, and what a finished run falls short of. Knows
-//! no exit codes: the program maps errors to them.
+//! The errors of plans and of runs, and the shortfalls of finished runs. They contain no exit codes: the
+//! program maps errors to exit codes.
 
 use std::fmt::Display;
 use std::io;
@@ -9,7 +9,7 @@ use inferometer_launch::LaunchError;
 use inferometer_model::secrets::Secrets;
 use inferometer_store::{RunId, StoreError};
 
-/// A plan that cannot be measured as written. Nothing was sent.
+/// A plan that cannot be measured as written. Nothing was measured.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", mistakes.join("; "))]
 pub struct PlanError {
@@ -18,7 +18,7 @@ pub struct PlanError {
 }
 
 impl PlanError {
-    /// One mistake.
+    /// An error with one mistake.
     pub fn new(mistake: impl Display) -> Self {
         Self { mistakes: vec![mistake.to_string()] }
     }
@@ -30,7 +30,7 @@ impl PlanError {
         Self { mistakes: self.mistakes.iter().map(redacted).collect() }
     }
 
-    /// The same mistakes, each with the name of the server that it belongs to.
+    /// The same mistakes, each with the name of its server; unchanged if the name is empty.
     #[must_use]
     pub fn of(self, server: &str) -> Self {
         let named = |mistake: String| match server {
@@ -50,7 +50,7 @@ impl From<Vec<String>> for PlanError {
 /// Why a run could not be carried out. Everything recorded before is stored.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The plan cannot be measured. Nothing was sent.
+    /// The plan cannot be measured. Nothing was measured.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The operating system refuses sockets, or can no longer wait for them.
@@ -68,23 +68,23 @@ pub enum RunError {
     /// The server cannot be reached, or it is unknown which API it has.
     #[error("{0}")]
     Target(String),
-    /// The requests of a pass cannot be made.
+    /// The requests of a pass cannot be generated.
     #[error("{0}")]
     Prompts(String),
-    /// A file beside the store cannot be written.
+    /// A file other than the store cannot be written.
     #[error("{}: cannot be written: {source}", path.display())]
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The file of requests cannot be written.
+    /// The file of `--dump-workload` cannot be written.
     #[error("dump_workload (--dump-workload): {}: {source}", path.display())]
     Dump {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A plot of the report cannot be drawn.
@@ -93,18 +93,18 @@ pub enum RunError {
     /// The user, or the calling program, decided against the run: see [`crate::Host::confirm`].
     #[error("{0}")]
     Refused(String),
-    /// Another rank of the run is lost, or failed.
+    /// Another rank of the run was lost, or failed.
     #[error("{0}")]
     OtherRank(String),
     /// Interrupted before anything was measured.
     #[error("interrupted before {0}")]
     Interrupted(&'static str),
-    /// The run stopped before its end. What it measured is in the folder and in the store.
+    /// The run stopped before its end. Its results until then are in the folder and in the store.
     #[error("{why}; the results until then are in {}", folder.display())]
     BrokenOff {
-        /// What happened, and in which pass.
+        /// The reason, with the pass.
         why: String,
-        /// The folder of its report.
+        /// The folder of the report.
         folder: PathBuf,
     },
     /// The run is stored, but its report cannot be written.
@@ -118,14 +118,14 @@ pub enum RunError {
     Report {
         /// The run.
         run: String,
-        /// Its store.
+        /// The file of the store.
         store: PathBuf,
         /// Why the run stopped before its end, if it did.
         broken: Option<String>,
-        /// What cannot be written.
+        /// The error when the report was written.
         source: Box<RunError>,
     },
-    /// The run was carried out, but its results are not what was asked for.
+    /// The run was carried out, but its results fall short of the requirements.
     #[error(transparent)]
     Shortfall(#[from] Shortfall),
     /// An error of one of several servers.
@@ -133,7 +133,7 @@ pub enum RunError {
     OfServer {
         /// The server's name in the plan.
         name: String,
-        /// What happened.
+        /// The error itself.
         source: Box<RunError>,
     },
 }
@@ -165,8 +165,7 @@ impl RunError {
         Self::Report { run, store, broken, source }
     }
 
-    /// The same error, with the name of the server that it belongs to; unchanged if the server has no
-    /// name.
+    /// The same error, with the name of its server; unchanged if the name is empty.
     #[must_use]
     pub fn of(self, server: &str) -> Self {
         match (self, server) {
@@ -177,10 +176,10 @@ impl RunError {
     }
 }
 
-/// What the results of a finished run fall short of.
+/// Why the results of a finished run are not sufficient.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Shortfall {
-    /// The user interrupted it.
+    /// The user interrupted the run.
     #[error("{0}")]
     Interrupted(String),
     /// The server died, or too many requests failed.

@@ -13,9 +13,9 @@ use inferometer_workload::PromptScope;
 use crate::error::RunError;
 use crate::prompts::Prompts;
 
-/// How long a plan takes on the embedded engine, computed by the engine itself in virtual time. Absent
-/// for other servers, because they are not asked before the run. Absent for workloads whose lengths are
-/// not those of a grid in tokens.
+/// How long a plan takes on the embedded engine, computed by the engine itself in virtual time. Absent for
+/// other servers, because nothing is sent to them before the run. If the grid does not set the lengths of the
+/// requests, the estimate is the total length of the schedules. It is absent if a pass has no schedule.
 ///
 /// # Errors
 /// When the embedded engine does not know the model or the profile.
@@ -42,7 +42,7 @@ pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, RunError> {
                 _ => (1, pass.requests().unwrap_or(1)),
             };
             let row = table(&config, *cell, one_by_one, saturated).map_err(RunError::plan)?;
-            // In a cell above the model's limit no request completes, and it takes no time.
+            // In a cell above the model's limit, no request completes, and the cell takes no time.
             let alone = row.latency_per_output_token_ms.unwrap_or(0.0)
                 * 1e-3
                 * f64::from(cell.output_length)
@@ -67,14 +67,14 @@ pub fn of_plan(plan: &Plan) -> Result<Option<Duration>, RunError> {
     Ok(Some(Duration::from_secs_f64(seconds) + rests(plan)))
 }
 
-/// Whether requests have lengths that are not those of the grid.
+/// Whether the grid does not set the lengths of all requests.
 fn has_own_lengths(plan: &Plan) -> bool {
     let own = |cell: &CellPlan| cell.input_length == 0 || cell.output_length == 0;
     plan.workload.grid() != Grid::Tokens || plan.cells.iter().any(own)
 }
 
-/// How long the schedules of a plan are, if every pass has one. For requests with lengths of their own,
-/// nothing else is known.
+/// The total length of the schedules of a plan, if every pass has a schedule. If the grid does not set the
+/// lengths of the requests, nothing else is known.
 fn of_schedule(plan: &Plan) -> Option<Duration> {
     let scheduled = |pass: &PassPlan| {
         let load = pass.load();
@@ -85,7 +85,8 @@ fn of_schedule(plan: &Plan) -> Option<Duration> {
     Some(Duration::from_secs_f64(once_s * f64::from(plan.repeat.at_least)) + rests(plan))
 }
 
-/// A pass begins no request after its own time limit. The time of its last requests is not counted.
+/// Limits an estimate to the duration of a pass, because a pass begins no request after its duration. The
+/// time of its last requests is not counted.
 fn bounded(pass: &PassPlan, seconds: f64) -> f64 {
     let limit = pass.bound().duration;
     limit.map_or(seconds, |limit| seconds.min(limit.as_secs_f64()))
@@ -95,7 +96,7 @@ fn warm_up_s(plan: &Plan, alone_s: f64) -> f64 {
     plan.warmup.bound().map_or(0.0, |bound| PassPlan::OneByOne { bound }.load().last_due_s(alone_s))
 }
 
-/// The sum of the rests between passes.
+/// The sum of the pauses between passes.
 fn rests(plan: &Plan) -> Duration {
     let passes = plan.cells.len() * plan.passes.len() * plan.repeat.at_least as usize;
     plan.cooldown.unwrap_or_default() * passes as u32
@@ -135,8 +136,9 @@ pub fn from_request(plan: &Plan, record: &Record) -> Option<(Duration, Duration)
 /// How many requests of a cell are made to find their mean lengths.
 const SAMPLE: u32 = 64;
 
-/// How long a plan takes whose requests have lengths of their own: as long as with requests of their mean
-/// lengths, found from a sample. Absent for conversations, whose prompts grow by the answers.
+/// How long a plan takes if the grid does not set the lengths of its requests. The estimate assumes that all
+/// requests of a cell have the mean lengths of a sample. Absent for conversations, because the answers become
+/// part of their prompts.
 pub fn of_sample(
     plan: &Plan,
     prompts: &Prompts,

@@ -1,5 +1,5 @@
-//! What happens in a run, as it happens: the one stream that progress bars, dashboards, scrapers and
-//! terminal lines read. No result is computed from it.
+//! The events of a run in progress. Progress bars, dashboards, scrapers and terminal lines read this stream.
+//! No result is computed from it.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -15,17 +15,16 @@ use inferometer_model::sample::Sample;
 use inferometer_model::target::Target;
 use inferometer_store::PassBegin;
 
-/// Something that happened in a run. Passes do not overlap. Within a pass, records and samples come from
-/// separate threads.
+/// An event of a run. Passes do not overlap. Within a pass, records and samples come from separate threads.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// A line for people: what is done next, and how long it may take.
+    /// A line of text for the user: for example the next step, and how long it may take.
     Message(&'a str),
-    /// A line for people that also matters to those who want no messages: something is missing from the
-    /// results.
+    /// A line of text that the user should see even if messages are off, for example that results are
+    /// incomplete.
     Warning(&'a str),
-    /// The server is now started or connected to. From here on an [`crate::Interrupt`] ends the run.
+    /// The run now starts its server or connects to it. From here on, an [`crate::Interrupt`] ends the run.
     Connecting,
     /// The store has the run, and measuring begins.
     RunStarted(&'a RunStarted),
@@ -33,7 +32,7 @@ pub enum Event<'a> {
     PromptsStarted(&'a PromptsStarted),
     /// All prompts of the pass are made.
     PromptsEnded,
-    /// Unreported requests are sent before the passes of a cell.
+    /// Requests that are not part of the results are sent before the passes of a cell.
     WarmUpStarted(&'a WarmUpStarted),
     /// All requests of the warm-up have ended.
     WarmUpEnded,
@@ -41,15 +40,16 @@ pub enum Event<'a> {
     PassStarted(&'a PassStarted),
     /// A request of the pass has ended and is recorded.
     Record(&'a Record),
-    /// Requests of the pass that never began are recorded: this many, counted from this record's index.
+    /// Requests of the pass that never began are recorded: the record of the first one, and their number.
+    /// Their indices are consecutive.
     NeverBegun(&'a Record, u32),
-    /// The server or the cards were asked for their metrics during the pass.
+    /// Metrics of the server or of the cards that were read during the pass.
     Sample(&'a Sample),
     /// The load generator has ended the pass; its last records may still arrive.
     PassStopped(Option<&'a Process>),
     /// The figures of a pass.
     PassEnded(&'a PassEnded<'a>),
-    /// Something that a reader of the results must know.
+    /// A finding for the readers of the results.
     Finding(&'a Finding),
     /// The results are written.
     RunEnded(&'a Summary),
@@ -60,27 +60,27 @@ pub enum Event<'a> {
 /// A run that begins.
 #[derive(Clone, Debug)]
 pub struct RunStarted {
-    /// Its identity.
+    /// The id of the run.
     pub id: String,
-    /// What is measured, in one line.
+    /// The model and the server, in one line.
     pub title: String,
     /// The server.
     pub target: Target,
-    /// When it began, in nanoseconds since the Unix epoch.
+    /// When the run began, in nanoseconds since the Unix epoch.
     pub started_unix_ns: i64,
-    /// The most passes that the run can have.
+    /// The maximum number of passes of the run.
     pub passes: usize,
-    /// Whether the number of passes is exactly that: the run does not end as soon as something is known.
+    /// Whether `passes` is the exact number: no result ends the run earlier.
     pub passes_are_known: bool,
 }
 
 /// Prompts that are being made.
 pub struct PromptsStarted {
-    /// The pass that the prompts are for.
+    /// The name of the pass that the prompts are for.
     pub label: String,
-    /// How many prompts; absent if a time ends the pass.
+    /// The number of prompts; absent if the pass is limited only by time.
     pub prompts: Option<u32>,
-    /// Counts the prompts made so far, those of earlier passes included.
+    /// Counts the prompts made so far, including the prompts of earlier passes.
     pub made: Arc<AtomicU64>,
 }
 
@@ -96,9 +96,9 @@ pub struct WarmUpStarted {
 
 /// A pass that begins.
 pub struct PassStarted {
-    /// Cell, load and repeat, in words.
+    /// Cell, load and repeat, as text for the user.
     pub label: String,
-    /// What it is.
+    /// The description of the pass that the log contains.
     pub begin: PassBegin,
     /// The load generator's counters.
     pub live: Arc<Live>,
@@ -106,16 +106,15 @@ pub struct PassStarted {
 
 /// A pass whose figures are known.
 pub struct PassEnded<'a> {
-    /// Cell, load and repeat, in words.
+    /// Cell, load and repeat, as text for the user.
     pub label: &'a str,
-    /// Its figures.
+    /// The figures of the pass.
     pub summary: &'a PassSummary,
-    /// Whether its records come from an earlier run, so that nothing was sent.
+    /// Whether the records of the pass come from an earlier run, so that nothing was sent.
     pub resumed: bool,
 }
 
-/// Receives the events of a run. It is called on the measuring threads, so it must be quick; nothing that
-/// it does changes what is measured.
+/// Receives the events of a run. It is called on the threads of the measurement, so it must return quickly.
 pub trait Subscriber: Send + Sync {
     /// Receives an event.
     fn on_event(&self, event: &Event<'_>);

@@ -1,5 +1,5 @@
-//! The sockets of this machine, on one event loop or on several with a thread each; and how many loops a
-//! plan needs.
+//! The sockets of this machine, on one event loop or on several event loops, each with its own thread; and
+//! how many event loops a plan needs.
 
 use std::io;
 use std::thread::panicking;
@@ -20,7 +20,8 @@ use crate::network::Network;
 const IN_FLIGHT_OF_LOOP: u32 = 1_024;
 /// One event loop is enough for this many tokens per second.
 const TOKENS_PER_S_OF_LOOP: f64 = 100_000.0;
-/// Cores per event loop: the server may run on the same machine, and another thread writes records.
+/// The number of cores of the machine for each event loop: the server may run on the same machine, and
+/// another thread writes records.
 const CORES_OF_LOOP: u32 = 4;
 
 /// How many event loops a run of a plan has, and why.
@@ -53,7 +54,7 @@ fn of_plan(plan: &Plan, cores: u32) -> EventLoopCount {
     EventLoopCount { count, why }
 }
 
-/// The highest load that a search or a sweep may try, if it has a limit.
+/// A pass at the highest load that a search or a sweep may try, if there is a limit.
 fn highest_trial(plan: &Plan) -> Option<PassPlan> {
     let of_search = plan.search.as_ref().map(|search| (search.over, search.highest));
     let of_sweep = plan.sweep.as_ref().map(|sweep| (sweep.by, sweep.highest));
@@ -63,7 +64,7 @@ fn highest_trial(plan: &Plan) -> Option<PassPlan> {
     })
 }
 
-/// How many event loops a pass can use.
+/// How many event loops a pass needs.
 fn needed_by(pass: &PassPlan, output_length: u32) -> u32 {
     let load = pass.load();
     let rate = load.peak_rate();
@@ -78,12 +79,12 @@ fn needed_by(pass: &PassPlan, output_length: u32) -> u32 {
 /// Event loops over sockets of this process.
 pub struct EventLoops {
     first: EpollNet,
-    /// Each runs on a thread of its own.
+    /// The other event loops. Each runs on a separate thread.
     others: Vec<EpollNet>,
 }
 
 impl EventLoops {
-    /// This many event loops, at least one.
+    /// Creates `count` event loops, at least one.
     ///
     /// # Errors
     /// When the system refuses the file descriptors for waiting.
@@ -92,10 +93,10 @@ impl EventLoops {
         Ok(Self { first: EpollNet::new()?, others })
     }
 
-    /// As many event loops as a plan needs.
+    /// Creates as many event loops as a plan needs.
     ///
     /// # Errors
-    /// As [`EventLoops::new`].
+    /// The errors of [`EventLoops::new`].
     pub fn of(plan: &Plan) -> io::Result<Self> {
         Self::new(event_loops(plan).count)
     }
@@ -166,7 +167,7 @@ impl Network for EventLoops {
     }
 }
 
-/// If this event loop panics, tells the other event loops to end: they might wait for it.
+/// If this event loop panics, ends the other event loops, because they might wait for it.
 struct GivesUp<'a>(&'a (dyn Fn() + Sync));
 
 impl Drop for GivesUp<'_> {

@@ -35,7 +35,7 @@ impl Events {
         self.subscriber.on_event(&event);
     }
 
-    /// Sends a line of text for people, as [`Event::Message`].
+    /// Sends a line of text for the user, as [`Event::Message`].
     pub fn say(&self, line: &str) {
         self.emit(Event::Message(line));
     }

@@ -16,7 +16,7 @@ use crate::pass_figures::PassResult;
 #[derive(Default)]
 pub struct Grid {
     cells: Vec<CellResults>,
-    /// The blocks of a comparison, in the order in which they were played.
+    /// The blocks of a comparison, in the order in which they were measured.
     pub blocks: Vec<Block>,
     /// Data for the charts of single requests.
     pub traces: Traces,
@@ -90,14 +90,15 @@ impl Grid {
 }
 
 impl CellResults {
-    /// The search or the sweep of a plan, after the trials of this cell.
+    /// The state of the plan's search or sweep after the trials of this cell; `None` if the plan has neither.
     fn trials_of(&self, plan: &Plan) -> Option<Trials> {
         let mut trials = Trials::of(plan)?;
         self.trials.iter().for_each(|tried| trials.tell(tried));
         Some(trials)
     }
 
-    /// Cards that the plan does not name may belong to another server, or be idle.
+    /// The number of cards that were observed; `None` if the plan names no cards. Cards that it does not name
+    /// may belong to another server, or be idle.
     fn cards_of(&self, plan: &Plan) -> Option<u32> {
         plan.observe.cards.as_ref()?;
         let seen = self.passes.iter().filter_map(|pass| pass.hardware.as_ref());

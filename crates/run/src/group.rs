@@ -26,7 +26,7 @@ use crate::servers::Servers;
 use crate::session::{Finished, RunRequest, carry_out};
 use crate::verdict::{Strictness, judge};
 
-/// The servers of a plan. Values that a server does not state are taken from its preset.
+/// The servers of a plan. Settings that a server does not have are filled in from its preset.
 ///
 /// # Errors
 /// The first mistake in a preset; if there is none, every mistake in the servers.
@@ -44,36 +44,36 @@ pub fn variants(spec: &Spec, targets: &[TargetSpec]) -> Result<Vec<Variant>, Pla
 
 /// A plan with several servers, resolved.
 pub struct Group {
-    /// Its name.
+    /// The name of the group.
     name: String,
-    /// Its servers, each with its plan.
+    /// The servers of the group, each with its plan.
     members: Vec<Member>,
-    /// Makes its prompts differ from those of other groups. It is the same for all servers, so that all
-    /// get the same requests.
+    /// Makes the prompts of this group differ from those of other groups. The salt is the same for all
+    /// servers, so that all servers get the same requests.
     salt: String,
     /// The number of rounds over all servers.
     rounds: u32,
-    /// Its runs so far, if it is resumed.
+    /// The earlier runs of the group, if it is resumed.
     earlier: Option<EarlierGroup>,
 }
 
 /// A server of a group.
 pub struct Member {
-    /// How it differs from the others.
+    /// The name of the server, and how it differs from the other servers.
     pub variant: Variant,
-    /// What is measured on it.
+    /// The plan that is measured on the server.
     pub plan: Plan,
-    /// What its runs need besides the plan. Folder, facts and salt are set again for each run.
+    /// The inputs of its runs besides the plan. Folder, facts and salt are set again for each run.
     pub context: Context,
 }
 
 /// A group that has ended, with all its runs or only some of them.
 pub struct FinishedGroup {
-    /// The comparison of its runs.
+    /// The comparison of the group's runs.
     pub comparison: Comparison,
-    /// Where it was written.
+    /// The folder of the comparison.
     pub folder: PathBuf,
-    /// What went wrong, each with the name of the run.
+    /// Errors and shortfalls, each with the name of its run.
     pub failures: Vec<(String, RunError)>,
 }
 
@@ -95,7 +95,7 @@ impl Group {
     /// Resolves the plan of each server.
     ///
     /// # Errors
-    /// All mistakes, each with the name of its server; a group that is resumed with another plan or
+    /// All mistakes, each with the name of its server. Also when a group is resumed with another plan or
     /// another salt.
     pub fn resolve(
         variants: Vec<Variant>,
@@ -142,12 +142,12 @@ impl Group {
         Ok(Self { name, members, salt, rounds, earlier })
     }
 
-    /// Its servers.
+    /// The servers of the group.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// Its servers, mutable: a caller may change what their runs need besides the plans.
+    /// The servers of the group, mutable, so that a caller can change the inputs of their runs.
     pub fn members_mut(&mut self) -> &mut [Member] {
         &mut self.members
     }
@@ -166,10 +166,10 @@ impl Group {
         self.run_with(events, strictness, &mut carry_out)
     }
 
-    /// As [`Group::run`], but `measure` carries out each run: it chooses the network and the server.
+    /// Like [`Group::run`], but `measure` carries out each run: it chooses the network and the server.
     ///
     /// # Errors
-    /// As [`Group::run`].
+    /// The errors of [`Group::run`].
     pub fn run_with(
         self,
         events: &Events,
@@ -208,8 +208,9 @@ enum NextRun {
 }
 
 impl GroupRun<'_, '_> {
-    /// Measures round by round. Each round has the opposite order of the one before: a drift over time
-    /// then affects all servers alike, and the last server of a round is not started again for the next.
+    /// Measures round by round. Each round has the opposite order of the previous round. So a drift over time
+    /// affects all servers alike, and the last server of a round need not be started again for the next
+    /// round.
     fn carry_out(&mut self) {
         let mut servers = Servers::default();
         let (count, rounds) = (self.group.members.len(), self.group.rounds);
@@ -232,7 +233,8 @@ impl GroupRun<'_, '_> {
         servers.end(self.events);
     }
 
-    /// The name of the server, such as `max-num-seqs=16`, and the round if there are several.
+    /// The name of a run: the name of the server, such as `max-num-seqs=16`, and the round if there are
+    /// several rounds.
     fn run_name(&self, index: usize, round: u32) -> String {
         let name = match self.group.members[index].variant.name.as_str() {
             "" => "server",
@@ -304,7 +306,7 @@ impl GroupRun<'_, '_> {
         rounds.into_iter().map(|(name, runs)| Subject::of_several(name, runs)).collect()
     }
 
-    /// The reports of the runs, relative to the folder.
+    /// The report files of the runs that exist, relative to the folder.
     fn reports(&self) -> Vec<String> {
         let (rounds, members) = (1..=self.group.rounds, 0..self.group.members.len());
         let names = rounds.flat_map(|round| members.clone().map(move |index| (index, round)));
@@ -314,7 +316,7 @@ impl GroupRun<'_, '_> {
         files.filter(|file| self.folder.join(file).is_file()).collect()
     }
 
-    /// The comparison of what was measured.
+    /// Compares the runs that have results, and writes the comparison.
     fn finish(mut self) -> Result<FinishedGroup, RunError> {
         let tried: Vec<Tried<'_>> = self.done.iter().map(Done::tried).collect();
         let effects = effects(&tried);
@@ -358,7 +360,7 @@ fn different_requests(plan: &Plan, done: &[Done]) -> Option<String> {
         && plan.repeat.at_least == plan.repeat.at_most
         && !plan.chooses_loads()
         && plan.stop.is_never();
-    // A run that lacks passes lacks their requests.
+    // A run without some passes has no requests of these passes.
     let is_whole = |summary: &Summary| {
         let codes = [code::RUN_INCOMPLETE, code::SERVER_DIED];
         !summary.findings.iter().any(|finding| finding.is_one_of(&codes))
@@ -380,8 +382,8 @@ fn different_requests(plan: &Plan, done: &[Done]) -> Option<String> {
     })
 }
 
-/// The salt of a round: within a round all servers get the same prompts, and each round has its own. A
-/// server that was not restarted between two rounds would answer repeated prompts from its cache.
+/// The salt of a round: within a round all servers get the same prompts, and each round has different
+/// prompts. A server that was not restarted between two rounds would answer repeated prompts from its cache.
 fn salt_of_round(salt: &str, round: u32) -> String {
     if round == 1 { salt.to_owned() } else { format!("{salt}-{round}") }
 }

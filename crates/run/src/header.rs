@@ -1,4 +1,4 @@
-//! What is stored of a run before it begins. It never changes afterwards.
+//! The header of a run: the data that is stored before the run begins, and never changes afterwards.
 
 use inferometer_model::target::{Environment, Target};
 use inferometer_net::{Nanos, wall_clock_ns};
@@ -10,7 +10,7 @@ use inferometer_store::RunHeader;
 pub enum TimeOrigin {
     /// The instants are those of a monotonic clock, which now shows this value.
     Clock(Nanos),
-    /// The instants begin at 0 and belong to no clock: those of a prediction.
+    /// The instants begin at 0 and belong to no clock, as in a prediction.
     Zero,
 }
 
@@ -41,7 +41,7 @@ pub fn of_run(
     }
 }
 
-/// The suffix of a run's name: two runs of the same second differ in the nanosecond or in the process.
+/// The suffix of a run's name: two runs of the same second differ in the microsecond or in the process id.
 pub fn suffix(wall_ns: u64) -> u16 {
     (wall_ns / 1_000) as u16 ^ (std::process::id() as u16).rotate_left(7)
 }

@@ -1,5 +1,5 @@
-//! Whether a server can be told to continue after end-of-text (`ignore_eos`): by its dialect, its engine,
-//! and its answer to the first request.
+//! Whether a server supports `ignore_eos`, which makes it continue after end-of-text. This depends on the
+//! dialect, the engine, and the answer to the first request.
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_wire::dialect::Dialect;
@@ -9,7 +9,7 @@ const IGNORE_IT: [&str; 4] = ["tgi", "ollama", "mlx_lm", "llama-cpp-python"];
 /// Engines that refuse a request with the field.
 const REFUSE_IT: [&str; 1] = ["transformers"];
 
-/// What happens to `ignore_eos`.
+/// How a server treats the field `ignore_eos`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum IgnoreEos {
     /// The field is sent, and the server honours it as far as is known.
@@ -23,7 +23,7 @@ pub(crate) enum IgnoreEos {
 }
 
 impl IgnoreEos {
-    /// What is known before a request is sent.
+    /// The expectation before any request is sent.
     pub(crate) fn of(dialect: &Dialect, engine: Option<&str>) -> Self {
         match engine {
             _ if !dialect.honours_ignore_eos => Self::NoField,
@@ -40,7 +40,7 @@ impl IgnoreEos {
         matches!(self, Self::Honoured | Self::Ignored)
     }
 
-    /// What a reader of the results must know.
+    /// The finding for readers of the results; `None` if the server honours the field.
     pub(crate) fn finding(&self, dialect: &Dialect, engine: Option<&str>) -> Option<Finding> {
         let what = match self {
             Self::Honoured => return None,

@@ -1,5 +1,5 @@
 //! The request to end a run early. An interrupted run ends its pass, records the requests in flight as
-//! interrupted, and writes its results.
+//! cancelled, and writes its results.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,14 +13,14 @@ pub struct Interrupt(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     requested: Arc<AtomicBool>,
-    /// The end was requested more than once: the user does not wait for a report.
+    /// Whether the end was requested more than once: the user does not wait for a report.
     urgent: AtomicBool,
     /// Wakes the load generator of the run in progress, which may sleep until the next arrival.
     waker: Mutex<Option<Waker>>,
 }
 
 impl Interrupt {
-    /// Asks the run in progress to end, and later runs not to begin. Returns whether this was requested
+    /// Ends the run in progress, and prevents later runs from beginning. Returns whether this was requested
     /// before: the run then ends without plots and tables, which can be made later from its records.
     pub fn request(&self) -> bool {
         let before = self.0.requested.swap(true, Ordering::Relaxed);
@@ -48,7 +48,7 @@ impl Interrupt {
         Arc::clone(&self.0.requested)
     }
 
-    /// From now on an interruption wakes this load generator.
+    /// Sets the waker of the load generator that an interruption wakes; `None` if none runs.
     pub(crate) fn wakes(&self, waker: Option<Waker>) {
         *self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) = waker;
     }

@@ -2,9 +2,10 @@
 //! and record the passes, write the results.
 //!
 //! [`resolve()`] makes a plan. [`carry_out()`] measures it. [`Group`] measures it on several servers.
-//! [`summarise_log()`] makes the results of a stored run again from its log. A run reports what
-//! happens as [`Event`]s. Nothing here prints, reads environment variables or knows exit codes. The
-//! same code runs over sockets and over a [`VirtualNetwork`].
+//! [`summarise_log()`] computes the results of a stored run again from its log. A run reports its progress as
+//! [`Event`]s. This crate prints nothing and knows no exit codes. It reads no environment variables, except
+//! those that say where downloaded data sets are. The same code runs over sockets and over a
+//! [`VirtualNetwork`].
 
 mod error;
 

@@ -1,6 +1,6 @@
-//! The state of the run in progress, computed from its events, for a dashboard, a terminal and a scraper.
-//! It is updated whether or not anybody reads it, so that reading it does not change the measurement. No
-//! result is computed from it.
+//! The state of the run in progress, computed from its events, for a dashboard, a terminal and a scraper. The
+//! state is updated even if no display reads it, so that a display does not change the measurement. No result
+//! is computed from it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,35 +25,35 @@ pub struct LiveState(Arc<Mutex<Snapshot>>);
 pub struct Snapshot {
     /// The run in progress, or the last one.
     pub run: Option<RunStarted>,
-    /// When it began, on the monotonic clock.
+    /// When the run began, on the monotonic clock.
     pub began: Option<Nanos>,
-    /// Passes that have ended.
+    /// The number of passes that have ended.
     pub passes_ended: usize,
-    /// How many of them have the records of an earlier run.
+    /// How many of the ended passes were copied from an earlier run.
     passes_resumed: usize,
     /// The pass in progress, or the last one.
     pub pass: Option<LivePass>,
     /// The last metrics of the server and the cards.
     pub sample: Option<Sample>,
-    /// Sums over the passes that have ended, those of earlier runs included.
+    /// Sums over the passes that have ended, including the passes of earlier runs of this process.
     before: Totals,
 }
 
 /// A pass in progress.
 pub struct LivePass {
-    /// Which pass of the run it is, from 1.
+    /// The number of the pass in its run, from 1.
     pub number: usize,
-    /// Cell, load and repeat, in words.
+    /// Cell, load and repeat, as text for the user.
     pub label: String,
-    /// What it is.
+    /// The description of the pass that the log contains.
     pub begin: PassBegin,
-    /// When it began, on the monotonic clock.
+    /// When the pass began, on the monotonic clock.
     pub began: Nanos,
     /// The load generator's counters.
     pub live: Arc<Live>,
     /// Statistics of the requests that have ended.
     pub so_far: SoFar,
-    /// Whether it has ended; its counts are then part of the totals.
+    /// Whether the pass has ended. Its counts are then part of `Snapshot::before`.
     has_ended: bool,
 }
 
@@ -105,8 +105,7 @@ impl Subscriber for LiveState {
 }
 
 impl LiveState {
-    /// What other processes can read about the pass in progress. `before` is the note that was written
-    /// last.
+    /// The note on the pass in progress that other processes can read. `before` is the previous note.
     pub fn note(&self, pass: u32, at_unix_ns: u64, before: Option<&LiveNote>) -> Option<LiveNote> {
         self.look(|state| {
             let LiveCounts { begun, ended, chunks, .. } = state.pass.as_ref()?.live.look();
@@ -120,7 +119,7 @@ impl LiveState {
         })
     }
 
-    /// Calls `look` with the state. Measuring waits for it, so `look` must be quick.
+    /// Calls `look` with the state. The measurement waits during the call, so `look` must return quickly.
     pub fn look<T>(&self, look: impl FnOnce(&Snapshot) -> T) -> T {
         look(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -130,7 +129,7 @@ impl LiveState {
     }
 }
 
-/// The time left, from the elapsed time and the share that is done; absent while that is too little for
+/// The time left, from the elapsed time and the share that is done; absent while the share is too small for
 /// an estimate.
 pub fn left(elapsed: Duration, share: f64) -> Option<Duration> {
     const ENOUGH: f64 = 0.02;
@@ -138,8 +137,8 @@ pub fn left(elapsed: Duration, share: f64) -> Option<Duration> {
 }
 
 impl LivePass {
-    /// The share of the pass that is done; absent if a time ends the pass. An ended request counts as 1,
-    /// however many tokens it had.
+    /// The share of the pass that is done, from 0 to 1; absent if the pass is limited only by time. An ended
+    /// request counts as a whole request, however many tokens it had.
     pub fn share(&self, counts: LiveCounts) -> Option<f64> {
         let all = self.begin.plan.requests()?;
         let each = u64::from(self.begin.cell.output_length.max(1));
@@ -170,8 +169,8 @@ impl Snapshot {
         self.before.add_process(process.copied().unwrap_or_default());
     }
 
-    /// About how long the run still takes if the remaining passes are as long as those so far; absent if
-    /// the number of passes is unknown, or if too little is known yet.
+    /// The estimated time left, if the remaining passes take as long as the passes so far. Absent if the
+    /// number of passes is unknown, or if too little is known yet.
     pub fn left(&self, now: Nanos) -> Option<Duration> {
         let run = self.run.as_ref().filter(|run| run.passes_are_known && run.passes > 1)?;
         let of_pass = self.pass.as_ref().filter(|pass| !pass.has_ended);
@@ -182,7 +181,7 @@ impl Snapshot {
         left(now.since(self.began?), made / all.max(1.0))
     }
 
-    /// The most passes that the run can have.
+    /// The maximum number of passes of the run.
     pub fn passes(&self) -> usize {
         self.run.as_ref().map_or(0, |run| run.passes)
     }
@@ -192,7 +191,7 @@ impl Snapshot {
         self.pass.as_ref().filter(|pass| !pass.has_ended)
     }
 
-    /// Sums over all passes until now. They never shrink while this process lives.
+    /// Sums over all passes until now. They never decrease while this process runs.
     pub fn totals(&self) -> Totals {
         let mut totals = self.before.clone();
         if let Some(pass) = self.current() {

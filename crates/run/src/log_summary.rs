@@ -1,4 +1,4 @@
-//! Computes the results of a stored run again, from nothing but its records.
+//! Computes the results of a stored run again, from the records in its log.
 
 use inferometer_analysis::ab::Block;
 use inferometer_analysis::prediction_error::error_summaries;
@@ -52,8 +52,9 @@ pub fn summarise_log(stored: &StoredRun, plan: &Plan) -> Result<FromLog, StoreEr
     Ok(FromLog { summary, traces: grid.traces, blocks: grid.blocks, cut: passes.cut })
 }
 
-/// The document of a stored run. The run itself states findings that no record shows (the server's
-/// answers before the run, the data set) and the hashes, if it was not killed before it wrote them.
+/// The summary of a stored run. The findings and the hashes are those that the run itself stored, because
+/// some do not follow from records (the server's answers before the run, the data set). If the run was killed
+/// before it stored them, only the findings from records are known.
 fn of_stored(
     stored: &StoredRun,
     plan: &Plan,
@@ -91,8 +92,8 @@ fn of_stored(
     summary
 }
 
-/// A prediction's statements besides its figures do not follow from records: they come from the engine's
-/// model and from the values it was compared with. They are copied from the run itself.
+/// Copies the statements of a prediction that do not follow from records: they come from the engine's model
+/// and from the values that the prediction was compared with.
 fn keep_prediction(summary: &mut Summary, before: &Summary) {
     for cell in &mut summary.cells {
         let known = before.cells.iter().find(|known| known.plan() == cell.plan());

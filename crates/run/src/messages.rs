@@ -11,7 +11,7 @@ use crate::estimate::in_words;
 use crate::events::Events;
 use crate::search_bound;
 
-/// What is measured, in one line.
+/// The model and the server, in one line.
 pub(crate) fn title(target: &Target) -> String {
     let engine = target.engine.as_deref().unwrap_or("an unknown server");
     let version = target.engine_version.as_deref().unwrap_or_default();
@@ -19,7 +19,7 @@ pub(crate) fn title(target: &Target) -> String {
     format!("{} on {engine} {version}{simulated}", target.model)
 }
 
-/// The server, the model, and the passes.
+/// Announces the server, the model, and the passes.
 pub(crate) fn announce(events: &Events, target: &Target, plan: &Plan) {
     let engine = target.engine.as_deref().unwrap_or("unknown server");
     let version = target.engine_version.as_deref().unwrap_or("of unknown version");
@@ -66,7 +66,7 @@ fn tell_of_two_loads(events: &Events, plan: &Plan) {
     }
 }
 
-/// The goal of a search, and the most that it can take.
+/// Announces the goal of a search, and its maximum cost.
 pub(crate) fn search(events: &Events, plan: &Plan, search: &SearchPlan, guess: DurationEstimate) {
     let objectives: Vec<&str> =
         search.criteria.iter().map(|criterion| criterion.text.as_str()).collect();
@@ -82,13 +82,13 @@ pub(crate) fn search(events: &Events, plan: &Plan, search: &SearchPlan, guess: D
     search_bound::advice(plan).into_iter().for_each(|advice| events.say(&advice));
 }
 
-/// How far a sweep goes, and the most that it can take.
+/// Announces the highest load of a sweep, and its maximum cost.
 pub(crate) fn sweep(events: &Events, plan: &Plan, sweep: &SweepPlan) {
     events.say(&search_bound::words_of_sweep(plan, sweep));
     search_bound::advice(plan).into_iter().for_each(|advice| events.say(&advice));
 }
 
-/// How long the run will take, as far as is known before it.
+/// Announces the estimated duration of the run.
 pub(crate) fn estimate(events: &Events, guess: DurationEstimate) {
     let in_order = guess.map(|(one, other)| (one.min(other), one.max(other)));
     match in_order {

@@ -11,14 +11,14 @@ use crate::error::RunError;
 
 /// The facts of servers that limit prompt plus output: vLLM and SGLang, TGI, llama.cpp.
 const WHOLE: [&str; 3] = ["max_model_len", "max_total_tokens", "n_ctx_slot"];
-/// The facts of servers that limit only the prompt: TGI, by its version.
+/// The facts of servers that limit only the prompt: TGI has one of these names, depending on its version.
 const PROMPT: [&str; 2] = ["max_input_tokens", "max_input_length"];
 
 /// Finds cells whose prompts leave room for an output but not for the whole output: some servers cut such
 /// outputs, others reject the request.
 ///
 /// # Errors
-/// When a prompt alone reaches the limit: none of its requests could be answered.
+/// When the prompts of a cell alone reach the limit, so that the server could answer none of its requests.
 pub(crate) fn check(
     plan: &Plan,
     facts: &BTreeMap<String, String>,

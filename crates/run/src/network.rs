@@ -1,5 +1,5 @@
-//! The network of the load generator: sockets in real time, or in-memory pipes in virtual time. A run has
-//! the same steps on both. The sockets are in [`crate::event_loops`].
+//! The network of the load generator: sockets in real time, or in-memory pipes in virtual time. A run has the
+//! same steps on both networks. The sockets are in [`crate::event_loops`].
 
 use std::io;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use inferometer_net::{Actor, LoopStats, Net, StampStats, Waker};
 
 /// Runs the load generator.
 pub trait Network {
-    /// The sockets and the clock that it sees.
+    /// The sockets and the clock of the load generator.
     type Net: Net;
 
     /// The time, on the clock of all instants of the run.
@@ -22,57 +22,57 @@ pub trait Network {
     /// When the system can no longer wait for sockets.
     fn play(&mut self, actor: &mut impl Actor<Self::Net>) -> io::Result<()>;
 
-    /// How many actors it can run at the same time.
+    /// How many actors can run at the same time.
     fn loops(&self) -> usize {
         self.wakers().len()
     }
 
-    /// Runs as many actors at the same time until all are done, each on an event loop of its own. If one
-    /// of them cannot go on, `give_up` is called: it tells the others to end.
+    /// Runs several actors at the same time until all are done, each on a separate event loop. There must be
+    /// at most [`Network::loops`] actors. If one of them fails, `give_up` is called: it must end the others.
     ///
     /// # Errors
-    /// As [`Network::play`], and when the system refuses a thread.
+    /// The errors of [`Network::play`], and an error when the system refuses a thread.
     fn play_all<A: Actor<Self::Net> + Send>(
         &mut self,
         actors: &mut [A],
         give_up: &(dyn Fn() + Sync),
     ) -> io::Result<()>;
 
-    /// For each event loop: wakes it from another thread.
+    /// One waker for each event loop. It wakes the event loop from another thread.
     fn wakers(&self) -> Vec<Waker>;
 
-    /// Wakes all event loops from another thread.
+    /// A waker that wakes all event loops from another thread.
     fn waker(&self) -> Waker {
         Waker::of_all(self.wakers())
     }
 
-    /// How long before an instant to stay awake.
+    /// Sets how long before an instant an event loop stops sleeping and polls.
     fn set_spin(&mut self, spin: Duration);
 
-    /// How well the event loop kept up since the last call.
+    /// Returns and resets the delays of the event loops since the last call.
     fn take_loop_stats(&mut self) -> LoopStats;
 
-    /// Statistics of the kernel's arrival stamps so far.
+    /// Counts of clock steps and of unusable kernel stamps so far.
     fn stamp_stats(&self) -> StampStats;
 }
 
-/// A network in memory with one server on it, in virtual time: a run over it takes milliseconds and
-/// every instant of it is exact.
+/// A network in memory with one server on it, in virtual time: a run takes milliseconds, and every instant is
+/// exact.
 pub struct VirtualNetwork<S> {
     client: VirtualNet,
     /// The hosts of the other event loops.
     others: Vec<VirtualNet>,
-    /// The server, and its side of the network.
+    /// The server, and its host in the network.
     server: (S, VirtualNet),
 }
 
 impl<S: Actor<VirtualNet>> VirtualNetwork<S> {
-    /// A network with a server that already listens on its side.
+    /// A network with a server that already listens on its host.
     pub fn new(client: VirtualNet, server: S, server_net: VirtualNet) -> Self {
         Self { client, others: Vec::new(), server: (server, server_net) }
     }
 
-    /// The same for a client with several event loops: `others` are the hosts of the other loops.
+    /// The same network, for a client with several event loops: `others` are the hosts of the other loops.
     #[must_use]
     pub fn with_loops(self, others: Vec<VirtualNet>) -> Self {
         Self { others, ..self }

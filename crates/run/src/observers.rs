@@ -1,5 +1,5 @@
-//! Which servers and cards are observed while passes run, from the plan and the server that was reached.
-//! Observes nothing during a pass: the observer itself does that.
+//! Chooses the servers and cards that are observed while passes run, according to the plan and the ready
+//! server. The [`Observer`] itself reads the metrics.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use inferometer_plan::{MetricsAt, Plan, Url};
 use crate::error::RunError;
 use crate::ready_target::ReadyTarget;
 
-/// Where servers usually have their metrics.
+/// The usual path of a server's metrics.
 const USUAL: &str = "/metrics";
 /// The fact of a target that says from where its metrics were read, or why they were not read.
 const FACT: &str = "server_metrics";
 /// The fact of a target that says why its cards were not observed.
 const CARDS_FACT: &str = "cards";
-/// How long an answer may take. A longer time would delay the end of a pass.
+/// The timeout of a request for metrics. A longer timeout would delay the end of a pass.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// An observer that was made before the server got a request.
+/// An observer that was created before the server got a request.
 pub struct Asked {
     /// The observer.
     pub observer: Observer,
@@ -31,11 +31,11 @@ pub struct Asked {
     pub again: bool,
 }
 
-/// The observer of a run. If an explicitly requested observation is not available, this is reported
-/// before anything is measured; a missing default observation is recorded as a fact of the target.
+/// The observer of a run. If the plan requests metrics or cards and they are not available, this is an error
+/// before anything is measured. If default metrics are not available, a fact of the target says so.
 ///
 /// # Errors
-/// When the plan asks for metrics or cards that do not answer.
+/// When the plan requests metrics or cards that are not available.
 pub fn observer(
     plan: &Plan,
     access: &ServerAccess,
@@ -63,7 +63,7 @@ pub fn observer(
 /// Looks for the server's metrics again, after its first request.
 ///
 /// # Errors
-/// When the plan asks for metrics that do not exist.
+/// When the plan requests metrics that do not exist.
 pub fn ask_again(
     plan: &Plan,
     access: &ServerAccess,
@@ -74,9 +74,9 @@ pub fn ask_again(
     used(plan, looked, ready, observer)
 }
 
-/// An address at which metrics were looked for, and whether they are there.
+/// The result of looking for metrics at one address.
 struct Looked {
-    /// The name of the server.
+    /// The name of the server, or the address of the metrics; empty for a single server.
     name: String,
     scrape: Scrape,
     found: Result<(), MissingMetrics>,
@@ -117,7 +117,7 @@ fn look(plan: &Plan, access: &ServerAccess, ready: &ReadyTarget) -> Result<Vec<L
     Ok(scrapes.into_iter().map(looked).collect())
 }
 
-/// What is used of the metrics that were found.
+/// Adds the metrics that were found to the observer, and records their addresses as a fact of the target.
 fn used(
     plan: &Plan,
     looked: Vec<Looked>,
@@ -152,8 +152,8 @@ fn used(
     if count == 1 {
         observer.scrape = there.pop().map(|(_, scrape)| scrape);
     } else {
-        // Metrics of pools of different kinds cannot be added up, nor can those of only some of the
-        // servers.
+        // The metrics of pools of different kinds cannot be added up. The metrics of only some of the servers
+        // are not added up either.
         let are_of_pools = matches!(plan.observe.metrics, MetricsAt::Addresses(_));
         observer.sums_up = !are_of_pools && there.len() == count;
         observer.sources = there;
@@ -192,8 +192,8 @@ fn cards(
     select_cards(seen, numbers).map_err(told)
 }
 
-/// A client for another address than the target's. It sends the target's headers, which may hold a key,
-/// only if it is the same server with the same scheme.
+/// A client for another address than the target's. It sends the target's headers, which may contain a key,
+/// only to the same server with the same scheme.
 fn other(url: &Url, access: &ServerAccess, ready: &ReadyTarget) -> Result<Client, String> {
     let others = ready.others.iter().filter_map(|other| other.server.as_ref());
     let target = ready.server.iter().chain(others).find(|target| url.is_same_server(&target.url));

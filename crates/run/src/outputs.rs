@@ -1,4 +1,5 @@
-//! The files of a run: created before anything is measured, and rewritten when a cell is done.
+//! The files of a run's report. Their folder is created before anything is measured; the files are rewritten
+//! when a cell is done.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -18,16 +19,16 @@ use inferometer_store::RunId;
 
 use crate::error::RunError;
 
-/// The folder for runs without a folder of their own; each gets a folder by its name in it.
+/// The default folder for reports. Each run gets a folder in it, with the name of the run.
 pub const DEFAULT_FOLDER: &str = "inferometer-out";
-/// Pixels of a plot for each unit of its drawing.
+/// Pixels of a PNG file for each unit of the SVG drawing.
 const PNG_SCALE: f32 = 2.0;
 
-/// Where the files of a run go.
+/// The folder for the files of a run.
 pub struct Outputs {
     folder: PathBuf,
     by_run: bool,
-    /// Held while the files are written, if another run may use the same folder.
+    /// The lock on the folder, if another run may write into the same folder.
     _lock: Option<FolderLock>,
 }
 
@@ -35,7 +36,7 @@ impl Outputs {
     /// Creates the folder, so that a write error is reported before anything is measured.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the folder cannot be written, or another process writes a report there.
     pub fn prepare(out: Option<&Path>) -> Result<Self, RunError> {
         let folder = out.unwrap_or(Path::new(DEFAULT_FOLDER)).to_owned();
         let refused = |error| {
@@ -49,14 +50,15 @@ impl Outputs {
         Ok(Self { _lock: if by_run { None } else { FolderLock::of(&folder)? }, folder, by_run })
     }
 
-    /// The run whose report is already in the folder, if other runs may write there too.
+    /// The run whose report is already in the folder and will be replaced. `None` if each run has a separate
+    /// folder.
     pub fn replaced(&self) -> Option<String> {
         let summary = fs::read(self.folder.join("summary.json")).ok().filter(|_| !self.by_run)?;
         let summary: serde_json::Value = serde_json::from_slice(&summary).ok()?;
         summary["run_id"].as_str().map(str::to_owned)
     }
 
-    /// The folder that all of them are in.
+    /// The folder that contains the files, or the folders of the runs.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -64,7 +66,7 @@ impl Outputs {
     /// The folder of a run.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When the folder cannot be created.
     pub fn of(&self, run: &RunId) -> Result<PathBuf, RunError> {
         let folder = if self.by_run { self.folder.join(run.as_str()) } else { self.folder.clone() };
         fs::create_dir_all(&folder).map_err(RunError::unwritable(&folder))?;
@@ -89,7 +91,7 @@ impl Outputs {
         Ok(folder)
     }
 
-    /// Writes all files that can be made from imported results, which have no plan.
+    /// Writes all files that can be written for imported results, which have no plan.
     ///
     /// # Errors
     /// When a plot cannot be drawn or a file cannot be written.
@@ -151,7 +153,7 @@ struct FolderLock {
 }
 
 impl FolderLock {
-    /// Locks a folder. A file system without locks does not lock it.
+    /// Locks a folder; `None` if the file system has no locks.
     fn of(folder: &Path) -> Result<Option<Self>, RunError> {
         let path = folder.join(".report.lock");
         let file = File::create(&path).map_err(RunError::unwritable(&path))?;
@@ -240,7 +242,7 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), RunError> {
     let fresh = folder.join(format!(".{name}.new"));
     let written = fs::write(&fresh, bytes).and_then(|()| fs::rename(&fresh, &path));
     if written.is_err() {
-        // The incomplete file is of no use, and its size may be what fills the disk.
+        // The incomplete file is useless, and may be the reason why the disk is full.
         let _ = fs::remove_file(&fresh);
     }
     written.map_err(RunError::unwritable(&path))

@@ -1,6 +1,6 @@
-//! Measures how many tokens the server adds to a prompt: a beginning-of-sequence token, a chat
-//! template. Two short requests before the first pass show it, so that input lengths can be those
-//! that the *server* counts.
+//! Measures how many tokens the server adds to a prompt: a beginning-of-sequence token, a chat template. Two
+//! short requests before the first pass show this number, so that prompts can have the requested length as
+//! the *server* counts it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,22 +29,22 @@ const PROBE_LENGTHS: [u32; 2] = [24, 48];
 /// Output tokens of each of the two requests: enough to estimate the time per output token.
 const PROBE_OUTPUT: u32 = 8;
 
-/// What the two requests showed.
+/// The results of the two requests.
 pub struct Overhead {
     /// Tokens that the server adds to each prompt; absent if not known.
     pub tokens: Option<u32>,
-    /// What a reader of the results must know about these tokens.
+    /// Findings on these tokens.
     pub findings: Vec<Finding>,
     /// The record of the last completed request, to estimate how long the run takes.
     pub last_complete: Option<Record>,
-    /// Why the server refused a request, if it refused each.
+    /// The first refusal, if the server refused both requests.
     pub refused: Option<Refusal>,
 }
 
 /// An answer that refuses a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Its HTTP status; absent where the refusal came in a stream.
+    /// The HTTP status; absent if the refusal is an error event in a stream.
     status: Option<u16>,
     /// The server's message.
     message: String,
@@ -61,7 +61,7 @@ impl Refusal {
         Some(Self { status, message: record.detail.clone().unwrap_or_default() })
     }
 
-    /// Whether it names a field or a value.
+    /// Whether the server's message contains this name of a field or of a value.
     pub fn names(&self, name: &str) -> bool {
         self.message.contains(name)
     }
@@ -95,7 +95,7 @@ impl Recorder for Records {
 /// Sends two requests and compares the server's counts of prompt tokens with those of the tokenizer.
 ///
 /// # Errors
-/// If the requests cannot be made or sent. If the server refuses them, that is no error here: the
+/// If the requests cannot be made or sent. If the server refuses the requests, this is not an error here: the
 /// passes report it.
 pub fn measure(
     passes: &mut PassRunner<impl Network>,
@@ -120,8 +120,8 @@ pub fn measure(
     })
 }
 
-/// Sends one short request and returns its latency, or `None` if the request did not complete. Each
-/// `name` gives another prompt.
+/// Sends one short request and returns its latency, or `None` if the request did not complete. Each `name`
+/// results in a different prompt.
 ///
 /// # Errors
 /// If the request cannot be made or sent.
@@ -169,8 +169,8 @@ fn one_by_one(
     Ok(records)
 }
 
-/// Concludes how many tokens the server adds, and what there is to say about it, from the differences
-/// between the server's counts and the tokenizer's. `None` if a count is missing.
+/// Derives the number of tokens that the server adds, and findings on it. `differences` has the server's
+/// counts minus the tokenizer's counts; it is `None` if a count is missing.
 fn judge(plan: &Plan, differences: Option<&[i64]>) -> (Option<u32>, Vec<Finding>) {
     match differences {
         Some([first, second]) if first == second && *first > 0 => {
@@ -196,7 +196,7 @@ fn judge(plan: &Plan, differences: Option<&[i64]>) -> (Option<u32>, Vec<Finding>
     }
 }
 
-/// The finding that a chat template is not counted, although `--count-template` asks for it.
+/// The finding that a chat template is not counted, although `--count-template` requests it.
 pub fn template_not_counted() -> Finding {
     Finding::of(
         code::TEMPLATE_NOT_COUNTED,

@@ -1,4 +1,4 @@
-//! Runs one pass: runs the load generator on this thread, or on several, and passes its records to a
+//! Runs one pass: runs the load generator on this thread, or on several threads, and gives its records to a
 //! recorder. Computes and stores nothing itself.
 
 use std::io;
@@ -30,47 +30,47 @@ use crate::spread::ServerSpread;
 pub struct PassRunner<N> {
     /// The sockets and the clock.
     pub net: N,
-    /// Set when the user interrupts.
+    /// Set when the user interrupts the run.
     pub stop: Arc<AtomicBool>,
     /// The server's address.
     pub address: Address,
-    /// How to use TLS with it, if it is used.
+    /// The TLS settings for the server, if it uses TLS.
     pub tls: Option<TlsClient>,
-    /// The proxy that tunnels to it, and the server's `host:port`.
+    /// The proxy with a tunnel to the server, and the server's `host:port`; absent without a tunnel.
     pub tunnel: Option<(Proxy, String)>,
-    /// How requests to it are made.
+    /// The dialect, path, headers and model of requests to the server.
     pub endpoint: Endpoint,
-    /// The servers besides it, and how requests are spread over all.
+    /// The other servers, and how requests are spread over all servers.
     pub spread: ServerSpread,
-    /// Whether `ignore_eos` is sent if the plan asks for it.
+    /// Whether `ignore_eos` is sent if the plan requests it.
     pub sends_ignore_eos: bool,
     /// Whether to keep output texts for the recorder.
     pub keep_text: bool,
-    /// Whether a connection carries several requests, one after the other, until the server closes it.
+    /// Whether a connection is used for several requests, one after the other, until the server closes it.
     pub reuse_connections: bool,
-    /// Whether trials of a search are cut off as soon as their result is certain.
+    /// Whether trials of a search end early as soon as their result is certain.
     pub cut_off: bool,
     /// How long a pass may take, if its time is limited.
     pub most_time: Option<Duration>,
 }
 
-/// A completed pass.
+/// The result of a pass that has ended.
 pub struct PlayedPass<R> {
-    /// Hash over the bodies of its requests, in order.
+    /// The hash over the bodies of the requests, in order.
     pub body_hash: String,
-    /// The recorder that took its records.
+    /// The recorder that received the records.
     pub recorder: R,
-    /// CPU time, event loop and clocks of this process during the pass.
+    /// CPU time, event loop delays and clock steps of this process during the pass.
     pub process: Process,
 }
 
-/// How long before an arrival of an open loop to stay awake. A sleep ends about 50 us late, which this
-/// hides; it costs at most 6 % of a processor for each thousand requests per second.
+/// How long before an arrival of an open loop to stop sleeping and poll. A sleep ends about 50 us late;
+/// polling hides this delay, and costs at most 6 % of a processor for each thousand requests per second.
 const SPIN: Duration = Duration::from_micros(60);
 
 /// This process's part of a pass, and its start.
 pub struct PassPart {
-    /// Its share of the requests.
+    /// The share of the requests that this process sends.
     pub share: Share,
     /// When the pass starts; absent: as soon as everything is prepared.
     pub gate: Option<Box<dyn StartGate>>,
@@ -102,7 +102,7 @@ impl<N: Network> PassRunner<N> {
     /// Runs this process's part of a pass to its end.
     ///
     /// # Errors
-    /// As [`PassRunner::play`].
+    /// The errors of [`PassRunner::play`].
     pub fn play_part<R: Recorder + Send>(
         &mut self,
         plan: &Plan,
@@ -140,7 +140,7 @@ impl<N: Network> PassRunner<N> {
         let parts = self.loop_parts(begin, plan.seed, share);
         let mut driver = Driver::new(job, recorder, live, Arc::clone(&self.stop));
         if !share.is_whole() {
-            // A source of conversations holds only those of this share.
+            // A source of conversations contains only the conversations of this share.
             let is_in_source = matches!(pass, PassPlan::Conversations { .. });
             driver = driver.of_share(share, is_in_source);
         }
@@ -151,7 +151,7 @@ impl<N: Network> PassRunner<N> {
             0 | 1 => vec![driver],
             _ => driver.on_loops(Order::of(pass), parts),
         };
-        // Open loops must be punctual. In other loops a request is due only when another one has ended.
+        // Open loops must be punctual. In other loops, a request is due only when another request has ended.
         self.net.set_spin(if peak_rate > 0.0 { SPIN } else { Duration::ZERO });
         let watch = ProcessWatch::begin(&mut self.net);
         let played = self.play_drivers(drivers);
@@ -182,7 +182,7 @@ impl<N: Network> PassRunner<N> {
         (0..loops).zip(self.net.wakers()).map(part).collect()
     }
 
-    /// Runs drivers until they are done, each on an event loop of its own.
+    /// Runs drivers until they are done, each on a separate event loop.
     fn play_drivers<R: Recorder + Send>(
         &mut self,
         drivers: Vec<Driver<R>>,
@@ -215,13 +215,13 @@ impl<N: Network> PassRunner<N> {
         Ok(actors)
     }
 
-    /// How many idle connections to keep open. If each request needs a connection of its own, the next
-    /// one is opened ahead.
+    /// How many idle connections to keep open. If connections are not reused, at least one is opened ahead.
     fn spare_connections(&self, pass: &PassPlan, share: Share) -> usize {
         spare_connections(pass, share).max(usize::from(!self.reuse_connections))
     }
 
-    /// What ends a pass early, if anything does. Nothing ends a trial of a sweep or a warm-up early.
+    /// The watcher that ends a pass early, if there is one. A trial of a search has a watcher only with
+    /// `cut_off`.
     fn watcher(&self, plan: &Plan, pass: &PassPlan) -> Option<Watcher> {
         let of_trial = |it| inferometer_analysis::search::watcher(it, pass).map(Watcher::Trial);
         match &plan.search {
@@ -230,7 +230,7 @@ impl<N: Network> PassRunner<N> {
         }
     }
 
-    /// Waits for a time, or until the user interrupts.
+    /// Waits for the time `span`, or until the user interrupts the run.
     ///
     /// # Errors
     /// When the system can no longer wait for sockets.
@@ -239,7 +239,7 @@ impl<N: Network> PassRunner<N> {
         self.net.play(&mut Rest { span, until: None, stop })
     }
 
-    /// Whether the user has interrupted.
+    /// Whether the user has interrupted the run.
     pub fn interrupted(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -260,7 +260,7 @@ impl<N: Net> Actor<N> for Rest {
     }
 }
 
-/// As many connections as can be in flight at the start.
+/// How many connections to open before the pass: enough for the requests in flight at its start.
 fn connections_ahead(pass: &PassPlan, share: Share) -> u32 {
     let (most, _) = pass.limit();
     let most = most.map(|most| share.slots(most));
@@ -269,7 +269,8 @@ fn connections_ahead(pass: &PassPlan, share: Share) -> u32 {
     wanted.min(most.unwrap_or(u32::MAX)).min(MAX_IN_FLIGHT)
 }
 
-/// Enough connections for the requests that arrive while a connection is opened, and some for bursts.
+/// How many idle connections an open loop needs: enough for the requests that arrive while a connection is
+/// opened, and some for bursts.
 fn spare_connections(pass: &PassPlan, share: Share) -> usize {
     match pass.load().peak_rate() / f64::from(share.ranks()) {
         rate if rate > 0.0 && rate.is_finite() => {

@@ -1,5 +1,5 @@
-//! The figures and findings of one pass. They depend only on its records: a report made again from the
-//! log has the same.
+//! The figures and findings of one pass. They depend only on its records, so a report that is made again from
+//! the log has the same figures.
 
 use inferometer_analysis::ab::{Block, BlockFold};
 use inferometer_analysis::fold::PassFold;
@@ -19,9 +19,9 @@ use inferometer_store::PassBegin;
 
 /// The results of a pass.
 pub struct PassResult {
-    /// Its figures.
+    /// The figures of the pass.
     pub summary: PassSummary,
-    /// What its records show.
+    /// Findings on the pass.
     pub findings: Vec<Finding>,
     /// The same results as a trial, if the plan searches or sweeps.
     pub trial: Option<Tried>,
@@ -41,8 +41,9 @@ pub struct PassFigures {
 }
 
 impl PassFigures {
-    /// Starts without a record. `template` is the number of tokens of a chat template that input lengths
-    /// do not count. `origin_unix_ns` is the wall time at which the instants of records begin.
+    /// Creates it without records. `template` is the number of tokens of a chat template that input lengths
+    /// do not count. `origin_unix_ns` is the wall time at which the instants of records begin, in nanoseconds
+    /// since 1970.
     pub fn new(plan: &Plan, begin: &PassBegin, template: u32, origin_unix_ns: i64) -> Self {
         let fold = PassFold::new(&begin.plan)
             .judging(&plan.goodput)
@@ -70,14 +71,14 @@ impl PassFigures {
         }
     }
 
-    /// Names the servers behind the load, if there are several.
+    /// Sets the names of the servers that share the load, if there are several.
     #[must_use]
     pub fn of_servers(mut self, names: &[String]) -> Self {
         self.fold = self.fold.of_servers(names);
         self
     }
 
-    /// Says whether the server continues after end-of-text when a request asks for it.
+    /// Sets whether the server continues after end-of-text if a request says so.
     #[must_use]
     pub fn with_ignore_eos(mut self, is_honoured: bool) -> Self {
         self.inspector = self.inspector.with_ignore_eos(is_honoured);
@@ -106,8 +107,8 @@ impl PassFigures {
         }
     }
 
-    /// Adds `count` requests that differ only in their index, which counts up from that of `record`. With
-    /// a `count` above 1, none of them has begun.
+    /// Adds `count` requests that differ only in their index; `record` is the first of them. If `count` is
+    /// above 1, none of them has begun.
     pub fn add_alike(&mut self, record: &Record, count: u32) {
         if count == 1 {
             return self.add(record);
@@ -137,7 +138,7 @@ impl PassFigures {
         self.fold.observe(observed);
     }
 
-    /// The results. `process` is the resource use of the client, which no record shows.
+    /// Returns the results. `process` is the resource use of the client, which is not in the records.
     pub fn finish(self, process: Option<Process>) -> PassResult {
         let mut summary = self.fold.finish();
         summary.instrument.process = process;

@@ -1,5 +1,5 @@
 //! The memory that a plan needs in addition to that of every run, as `docs/limits.md` describes. It is
-//! computed from the plan alone.
+//! computed from the plan and the size of its data set file.
 
 use inferometer_drive::of_answer;
 use inferometer_load::PassPlan;
@@ -12,19 +12,19 @@ use crate::prompts::{MAX_TOKENS_IN_MEMORY, dataset_file};
 
 /// Memory that any run may take, whatever its server sends, in bytes.
 pub const OF_ANY_RUN_BYTES: u64 = 512 << 20;
-/// A prompt token as text, in the request and in its body.
+/// The memory of a prompt token, in bytes: as text, in the request and in its body.
 const PROMPT_TOKEN_BYTES: u64 = 16;
-/// A row of a data set takes at most this many times its size in the file.
+/// In memory, a row of a data set takes at most this many times its size in the file.
 const ROW_GROWTH: u64 = 8;
 
 /// The memory of a plan, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PlanMemory {
-    /// What any run may take.
+    /// The memory that any run may take.
     pub of_any_run: u64,
-    /// The prompts of the pass with the most; absent if the data set sets their lengths.
+    /// The prompts of the pass with the largest prompts; absent if the data set sets their lengths.
     pub prompts: Option<u64>,
-    /// The answers in flight of the pass with the most; absent likewise.
+    /// The answers in flight of the pass with the largest answers; absent if the data set sets their lengths.
     pub answers: Option<u64>,
     /// The rows of the data set.
     pub data_set: u64,
@@ -59,7 +59,7 @@ impl PlanMemory {
         }
     }
 
-    /// One line for people.
+    /// A summary in one line, for people.
     pub fn words(&self) -> String {
         let mib = |bytes: u64| format!("{} MiB", bytes.div_ceil(1 << 20));
         let own = |bytes: Option<u64>| {
@@ -76,7 +76,7 @@ impl PlanMemory {
     }
 }
 
-/// The most requests in flight at the same time.
+/// The maximum number of requests of a pass in flight at the same time.
 fn in_flight(pass: &PassPlan) -> u32 {
     let load = pass.load();
     let by_time =
@@ -89,8 +89,8 @@ fn in_flight(pass: &PassPlan) -> u32 {
     at_once.min(begun).min(MAX_IN_FLIGHT)
 }
 
-/// The most memory that the data set of a plan takes: its file may be compressed, or denser than the data
-/// in memory.
+/// The maximum memory of the data set of a plan, in bytes: its file may be compressed, or denser than the
+/// data in memory.
 fn data_set_bytes(plan: &Plan) -> u64 {
     let Some(file) = dataset_file(plan) else { return 0 };
     let size = std::fs::metadata(&file).map_or(0, |found| found.len());

@@ -1,4 +1,4 @@
-//! Findings on the precision of the figures of the table, if it is low or unknown.
+//! Findings on figures of the results table whose precision is low or unknown.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;

@@ -1,5 +1,5 @@
-//! Resets the server's prefix cache between passes, if the server supports it. If not, a finding
-//! warns once, because passes then hit a cache that earlier passes have filled.
+//! Resets the server's prefix cache between passes, if the server supports it. If not, a finding warns once,
+//! because passes may then hit entries of earlier passes.
 
 use inferometer_http::client::Client;
 use inferometer_model::finding::{Finding, code};
@@ -9,18 +9,18 @@ use serde_json::json;
 use crate::events::Events;
 use crate::ready_target::ReadyTarget;
 
-/// The paths that empty the cache: of vLLM, then of SGLang.
+/// The paths that reset the cache: of vLLM, then of SGLang.
 const VLLM: &str = "/reset_prefix_cache";
 const SGLANG: &str = "/flush_cache";
 
-/// The prefix cache of a server, if it must be emptied.
+/// The servers whose prefix cache must be reset; none if the plan does not request it.
 pub struct PrefixCache {
     servers: Vec<Client>,
     paths: &'static [&'static str],
 }
 
 impl PrefixCache {
-    /// The cache of the server that is ready, by the name of its engine.
+    /// Creates it for the ready servers. The name of the engine determines the paths.
     pub fn of(ready: &ReadyTarget, plan: &Plan) -> Self {
         let paths: &[&str] = match ready.target.engine.as_deref() {
             Some("vllm") => &[VLLM],
@@ -32,7 +32,7 @@ impl PrefixCache {
         Self { servers: all.cloned().collect(), paths }
     }
 
-    /// Empties the cache. If the server cannot, says so once and does not ask again.
+    /// Resets the cache of each server. If a server cannot, returns a finding once and does not try again.
     pub fn empty(&mut self, events: &Events) -> Option<Finding> {
         let (server, answers) = self.servers.iter().find_map(|server| {
             let answers = ask(server, self.paths)?;
@@ -53,7 +53,7 @@ impl PrefixCache {
     }
 }
 
-/// Asks a server to empty its cache; returns its answers if it did not.
+/// Requests that a server resets its cache. Returns the answers if it did not, `None` if it did.
 fn ask(server: &Client, paths: &[&str]) -> Option<Vec<String>> {
     let mut answers = Vec::new();
     for path in paths {

@@ -1,4 +1,4 @@
-//! What happens to the load generator's process during a pass: CPU time, event loop, clocks.
+//! Observes the load generator's process during a pass: CPU time, event loop delays, clock steps.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use inferometer_stats::histogram::Histogram;
 
 use crate::network::Network;
 
-/// Counts from its creation on.
+/// The values at the beginning of a pass.
 pub struct ProcessWatch {
     began: Nanos,
     cpu: Duration,
@@ -20,12 +20,13 @@ pub struct ProcessWatch {
 impl ProcessWatch {
     /// Begins to count.
     pub fn begin(net: &mut impl Network) -> Self {
-        // What happened before belongs to no pass.
+        // Delays before this instant belong to no pass.
         net.take_loop_stats();
         Self { began: net.now(), cpu: process_cpu_time(), stamps: net.stamp_stats() }
     }
 
-    /// What happened since the beginning, and how long requests waited for the writer of records.
+    /// Returns the values since the beginning. `waits` says how long requests waited for the writer of
+    /// records.
     pub fn end(self, net: &mut impl Network, waits: Waits) -> Process {
         let stats: LoopStats = net.take_loop_stats();
         let stamps = net.stamp_stats();
@@ -55,7 +56,7 @@ impl ProcessWatch {
     }
 }
 
-/// In whole microseconds.
+/// Converts a time to whole microseconds.
 fn us(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Findings on how the prompts of a run differ from what the plan asks for.
+//! Findings on how the prompts of a run differ from the plan's requirements.
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_plan::Plan;
@@ -6,8 +6,9 @@ use inferometer_workload::Note;
 
 use crate::prompts::BATCH;
 
-/// How the prompts of a pass differ from what the plan asks for. `of_a_bound`: an earlier pass had no
-/// number of requests, so the number of prompts that were used before this pass is an upper bound.
+/// The finding on how the prompts of a pass differ from the plan's requirements. `of_a_bound`: an earlier
+/// pass had no number of requests, so only an upper bound is known for the number of prompts used before this
+/// pass.
 pub(crate) fn of_note(note: &Note, of_a_bound: bool) -> Finding {
     let mut message = note.to_string();
     if of_a_bound && note.depends_on_earlier() {

@@ -12,35 +12,36 @@ use crate::embedded_server::EmbeddedServer;
 
 /// A server that is ready to be measured.
 pub struct ReadyTarget {
-    /// Its address, or that of the proxy that leads to it.
+    /// The address of the server, or of the proxy in front of it.
     pub address: Address,
-    /// The proxy that tunnels to it, and the server's `host:port`.
+    /// The proxy with a tunnel to the server, and the server's `host:port`; absent without a tunnel.
     pub tunnel: Option<(Proxy, String)>,
-    /// How to use TLS with it, if it is used.
+    /// The TLS settings for the server, if it uses TLS.
     pub tls: Option<TlsClient>,
-    /// A client for questions besides the measurement; absent if nothing can be asked, as on a network in
-    /// memory.
+    /// A client for requests outside of the measurement; absent if such requests are impossible, as on an
+    /// in-memory network.
     pub server: Option<Client>,
-    /// How its requests are made.
+    /// The dialect, path, headers and model of requests to the server.
     pub endpoint: Endpoint,
-    /// What it states about itself.
+    /// The description of the server.
     pub target: Target,
     /// Findings from before the measurement.
     pub findings: Vec<Finding>,
-    /// The embedded engine, which ends when this value is dropped.
+    /// The embedded engine, if it is the server. It ends when this value is dropped.
     pub embedded: Option<EmbeddedServer>,
-    /// The other servers that get requests of the same load; [`Target::servers`] names all.
+    /// The other servers that get requests of the same load. [`Target::servers`] has the names of all
+    /// servers.
     pub others: Vec<OtherServer>,
 }
 
-/// A server besides the first.
+/// One of the other servers that share the load.
 pub struct OtherServer {
-    /// Its address, or that of the proxy that leads to it.
+    /// The address of the server, or of the proxy in front of it.
     pub address: Address,
-    /// How its requests are made.
+    /// The dialect, path, headers and model of requests to the server.
     pub endpoint: Endpoint,
-    /// How to use TLS with it, if it is used.
+    /// The TLS settings for the server, if it uses TLS.
     pub tls: Option<TlsClient>,
-    /// A client for questions besides the measurement.
+    /// A client for requests outside of the measurement.
     pub server: Option<Client>,
 }

@@ -22,16 +22,17 @@ const WAIT: Duration = Duration::from_millis(1);
 pub struct Message {
     /// The record.
     pub record: Record,
-    /// The text.
+    /// The output text; `None` if no tokenizer must count it.
     pub text: Option<String>,
-    /// How many requests it stands for. If it stands for several, none of them began: they differ only in
+    /// How many requests the record represents. If there are several, none of them began: they differ only in
     /// their index, and the record is that of the first.
     pub count: u32,
-    /// The memory that it takes, in bytes.
+    /// The memory of the message, in bytes.
     pub bytes: usize,
 }
 
-/// Both ends of the queue. `answers`: memory of the answers that the plan may have in flight, in bytes.
+/// Creates the queue and returns both ends. `answers`: memory of the answers that the plan may have in
+/// flight, in bytes.
 pub fn record_queue(answers: u64) -> (ToWriter, FromDriver) {
     let answers = usize::try_from(answers).unwrap_or(usize::MAX);
     let limit = QUEUE_BYTES.saturating_add(answers);
@@ -46,7 +47,7 @@ pub fn record_queue(answers: u64) -> (ToWriter, FromDriver) {
 struct Waiting {
     /// The memory of the records that wait, in bytes.
     bytes: AtomicUsize,
-    /// Whether the receiver is gone.
+    /// Whether the receiver was dropped.
     has_no_writer: AtomicBool,
 }
 
@@ -73,10 +74,11 @@ impl Drop for FromDriver {
 }
 
 impl FromDriver {
-    /// The next record, if there is one now.
+    /// Removes and returns the next record.
     ///
     /// # Errors
-    /// When there is none now, or when no more will come.
+    /// [`TryRecvError::Empty`] if there is no record now, [`TryRecvError::Disconnected`] if there will be no
+    /// more records.
     pub fn try_recv(&self) -> Result<Message, TryRecvError> {
         let message = self.receiver.try_recv()?;
         self.waiting.bytes.fetch_sub(message.bytes, Relaxed);
@@ -101,13 +103,13 @@ impl ToWriter {
                 .map(|it| it.as_ref().map_or(0, String::len))
                 .sum::<usize>();
         self.waiting.bytes.fetch_add(bytes, Relaxed);
-        // A writer that has failed reports that itself at the end of the pass.
+        // This fails if the writer has failed. The writer itself reports its error at the end of the pass.
         let _ = self.sender.send(Message { record, text, count, bytes });
     }
 }
 
 impl ToWriter {
-    /// Sends records of another rank when there is room.
+    /// Sends records of another rank. Waits while the queue is full.
     pub fn take(&mut self, records: Vec<SentRecord>) {
         for SentRecord { record, text } in records {
             self.wait_for_room();
@@ -126,7 +128,7 @@ impl Recorder for ToWriter {
     }
 
     fn is_behind(&self) -> bool {
-        // If the writer is gone, the queue never gets room, so nobody waits for it.
+        // If the writer has ended, the queue never gets room, so the load generator must not wait.
         let Waiting { bytes, has_no_writer } = &*self.waiting;
         bytes.load(Relaxed) > self.limit && !has_no_writer.load(Relaxed)
     }

@@ -1,5 +1,5 @@
-//! Writes the records of a run in progress: into its log, the index of the store, and the figures
-//! of their pass. It runs on a separate thread, so that the load generator writes nothing.
+//! Writes the records of a run in progress: into its log, the index of the store, and the figures of their
+//! pass. The writing runs on a separate thread, so that the load generator writes nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,52 +29,53 @@ use crate::record_queue::{FromDriver, Message};
 pub struct Recording {
     stored: RunRecording,
     counter: Counter,
-    /// Outcomes of the requests of each rank, if there are several.
+    /// Outcomes of the requests of each rank, if there are several ranks.
     ranks: BTreeMap<u32, OutcomeCounts>,
     /// The names of the servers, if there are several.
     servers: Vec<String>,
     /// Tokens of a chat template that input lengths do not count.
     pub template: u32,
-    /// Whether the server continues after end-of-text when a request asks for it.
+    /// Whether the server continues after end-of-text if a request says so.
     pub honours_ignore_eos: bool,
     /// Whether charts of single requests are drawn; data of every record is then collected for them.
     pub traced: bool,
-    /// Wall time at which the run's monotonic clock begins.
+    /// The wall time at which the run's monotonic clock begins, in nanoseconds since 1970.
     origin_unix_ns: i64,
 }
 
 /// Which tokenizer counts output tokens, in addition to the server's usage and the events.
 pub enum Counter {
-    /// None.
+    /// No tokenizer.
     None,
     /// The tokenizer that the user named; it counts when a record arrives.
     AsTheyCome(Arc<dyn Tokenizer>),
-    /// The server's own tokenizer. It must not be asked while the server is measured, so records wait for
-    /// the end of their pass.
+    /// The server's own tokenizer. It must not be used while the server is measured, so records wait for the
+    /// end of their pass.
     AfterThePass(Arc<dyn Tokenizer>),
 }
 
-/// How many bytes of memory the records of a pass may take while their texts wait to be counted. Texts
-/// above the limit are not counted: the token count of a stream is then that of its events, and that of a
-/// whole body is unknown.
+/// How many bytes of memory the records of a pass may take while their texts wait to be counted. Texts above
+/// the limit are not counted. The token count of a stream is then the number of its events; the token count
+/// of a body that is not streamed is unknown.
 pub const UNCOUNTED_BYTES: usize = 128 << 20;
-/// The longest text that is counted, in bytes: a tokenizer takes about forty times as much memory.
+/// The longest text that is counted, in bytes: a tokenizer needs about forty times as much memory.
 const COUNTED_BYTES: usize = 8 << 20;
-/// How often records are flushed to the disk: a killed run can lose this much.
+/// How often records are flushed to the disk: a killed run can lose the records of this time.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// How often the live note is written for other processes.
 const NOTE_EVERY: Duration = Duration::from_secs(1);
 /// How long the writer sleeps when it has no record. The load generator then need not wake it.
 const POLL_EVERY: Duration = Duration::from_millis(10);
-/// Records of a pass that is not in progress, in one batch, and the most batches that wait to be written.
+/// For a pass that is not in progress: the number of records in a batch, and the maximum number of batches
+/// that wait to be written.
 const BATCH: usize = 1_024;
 const WAITING_BATCHES: usize = 4;
 
 impl Recording {
-    /// Enters a run in a store and opens its log.
+    /// Adds a run to a store and opens its log.
     ///
     /// # Errors
-    /// When either cannot be written.
+    /// When the store or the log cannot be written.
     pub fn begin(store: Store, header: &RunHeader, counter: Counter) -> Result<Self, StoreError> {
         let stored = RunRecording::begin(store, header)?;
         Ok(Self {
@@ -94,15 +95,15 @@ impl Recording {
         self.ranks.get(&rank).copied().unwrap_or_default()
     }
 
-    /// The run's identity.
+    /// The id of the run.
     pub fn run(&self) -> &RunId {
         self.stored.run()
     }
 
-    /// Adds the records of a pass until the sender is gone, then ends the pass as `ending` says. `events`
-    /// get each record. If the log or the store can no longer be written, `give_up` is called once. Later
-    /// records are then counted in the figures but not stored, and the error is returned with the
-    /// figures.
+    /// Adds the records of a pass until all senders are dropped, then ends the pass with the result of
+    /// `ending`. Sends each record to `events`. If the log or the store can no longer be written, `give_up`
+    /// is called once. Later records are then counted in the figures but not stored, and the error is
+    /// returned with the figures.
     pub fn pass(
         &mut self,
         plan: &Plan,
@@ -159,8 +160,8 @@ impl Recording {
         self.end_pass(taken, ending())
     }
 
-    /// Adds the records of a pass that is not in progress: of an earlier run, or of a prediction. Figures
-    /// are computed while the records before them are written on another thread.
+    /// Adds the records of a pass that is not in progress: of an earlier run, or of a prediction. Another
+    /// thread writes records while this thread computes the figures of the next records.
     pub fn played_pass(
         &mut self,
         plan: &Plan,
@@ -179,7 +180,7 @@ impl Recording {
             while records.peek().is_some() {
                 let batch: Vec<Record> = records.by_ref().take(BATCH).collect();
                 batch.iter().for_each(|record| taken.figures.add_alike(record, 1));
-                // After an error nobody receives it; the error is returned.
+                // After an error, the writer receives no more batches; the error is returned.
                 let _ = sender.send(batch);
             }
             drop(sender);
@@ -192,7 +193,7 @@ impl Recording {
     /// Ends the log and stores the results.
     ///
     /// # Errors
-    /// When either cannot be written.
+    /// When the store or the log cannot be written.
     pub fn finish(
         self,
         summary: &Summary,
@@ -236,10 +237,10 @@ impl Recording {
         (taken.figures.finish(process), taken.error)
     }
 
-    /// Adds a record; if it stands for several requests, none of them has begun.
+    /// Adds a record that represents `count` requests. If `count` is above 1, none of them has begun.
     fn take(&mut self, taken: &mut Taken<'_>, record: Record, count: u32) {
-        // Figures are computed from the stored form of a record, so that a report made again has the
-        // same.
+        // Figures are computed from the stored form of a record, so that a report that is made again has the
+        // same figures.
         let record = into_stored(record);
         let event = match count {
             1 => Event::Record(&record),
@@ -261,7 +262,7 @@ impl Recording {
         }
     }
 
-    /// Writes the live note, for dashboards in other processes.
+    /// Writes the live note for dashboards in other processes, if it is due.
     fn note_if_due(&self, taken: &mut Taken<'_>, pass: u32) {
         let now = wall_clock_ns();
         let since = taken.note.as_ref().map(|note| now.saturating_sub(note.at_unix_ns));
@@ -271,12 +272,12 @@ impl Recording {
         let live = taken.events.map(Events::live);
         taken.note = live.and_then(|live| live.note(pass, now, taken.note.as_ref()));
         if let Some(note) = &taken.note {
-            // A failure loses nothing: dashboards then show what is recorded.
+            // If this fails, nothing is lost: dashboards then show the recorded requests.
             let _ = note.write(&self.stored.live_note_path());
         }
     }
 
-    /// Writes everything so far to the disk.
+    /// Writes all records so far to the disk.
     fn flush(&mut self, taken: &mut Taken<'_>) {
         taken.flushed_at_ns = wall_clock_ns();
         if taken.error.is_none() {
@@ -285,13 +286,13 @@ impl Recording {
     }
 }
 
-/// The state of the records of a pass so far.
+/// The state of a pass whose records are being written.
 struct Taken<'a> {
     figures: PassFigures,
     events: Option<&'a Events>,
     /// The live note that was written last.
     note: Option<LiveNote>,
-    /// When the last flush to the disk was.
+    /// The time of the last flush to the disk, in nanoseconds since 1970.
     flushed_at_ns: u64,
     give_up: Option<Box<dyn FnOnce() + 'a>>,
     error: Option<StoreError>,
@@ -308,7 +309,8 @@ impl Taken<'_> {
     }
 }
 
-/// If a text cannot be counted, the count is absent, and a finding says so.
+/// Counts the tokens of the output text. If the text cannot be counted, the count is absent, and a finding
+/// says so.
 fn count(counter: &dyn Tokenizer, message: Message) -> Record {
     let Message { mut record, text, .. } = message;
     let text = text.filter(|text| text.len() <= COUNTED_BYTES);

@@ -1,5 +1,5 @@
-//! Turns a plan file and flags into a plan, and reports all mistakes at once. It reads the files that the
-//! plan names, and sends nothing.
+//! Resolves a plan file and flags into a plan, and reports all mistakes at once. This module reads the files
+//! that the plan names, and sends nothing.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,32 +17,31 @@ use crate::context::{Context, Host, ReportFiles};
 use crate::credentials::{self, Variables};
 use crate::error::PlanError;
 
-/// What decides a plan besides the plan file and the flags.
+/// Inputs of a plan besides the plan file and the flags.
 #[derive(Default)]
 pub struct PlanInputs<'a> {
-    /// Arguments of the embedded engine that were given, by name.
+    /// Arguments for the embedded engine that the user gave, by name.
     pub engine_flags: BTreeMap<String, String>,
     /// Which cells of the grid are measured; absent: all.
     pub cells: Option<&'a CellChoice<'a>>,
 }
 
-/// Chooses some cells of a grid.
+/// A function that chooses some cells of a grid.
 pub type CellChoice<'a> = dyn Fn(Vec<CellPlan>) -> Result<Vec<CellPlan>, PlanError> + 'a;
 
-/// Resolves a plan file and flags into a plan with nothing left open, and into what a run needs besides
-/// it. `variables` are the environment variables of the calling program; one of them may hold the
-/// server's key.
+/// Resolves a plan file and flags into a complete plan, and into the other inputs of a run. `variables` are
+/// the environment variables of the calling program; one of them may contain the server's API key.
 ///
 /// # Errors
-/// Every mistake of the spec, a file that cannot be read, or a key that is not in the variables.
+/// All mistakes of the spec, a file that cannot be read, or a variable for the API key that is not set.
 pub fn resolve(spec: &Spec, variables: Variables<'_>) -> Result<(Plan, Context), PlanError> {
     resolve_with(spec, PlanInputs::default(), variables)
 }
 
-/// As [`resolve`], with more that is known besides the spec. The plan is final: nothing changes it later.
+/// Like [`resolve`], with further inputs besides the spec. The plan is final: nothing changes it later.
 ///
 /// # Errors
-/// As [`resolve`], and the error of the choice of cells.
+/// The errors of [`resolve`], and the error of the choice of cells.
 pub fn resolve_with(
     spec: &Spec,
     learned: PlanInputs<'_>,
@@ -110,7 +109,7 @@ pub fn spelled_out(spec: &Spec) -> Result<Spec, PlanError> {
     with_known_names(|known| spec.spelled_out(known)).map_err(mistakes)
 }
 
-/// Calls `with` with the names that a spec may use.
+/// Calls `with` with the names of dialects and models that a spec may use.
 fn with_known_names<T>(with: impl FnOnce(&Known<'_>) -> T) -> T {
     let dialects: Vec<&str> =
         inferometer_wire::dialect::dialects().iter().map(|dialect| dialect.name).collect();

@@ -1,5 +1,5 @@
-//! The most requests and time that a search can take, stated before it starts. It ends when its result is
-//! precise enough, so its actual time is not known.
+//! The maximum number of requests and the maximum time of a search, stated before it starts. A search ends
+//! when its result is precise enough, so its actual time is not known.
 
 use std::time::Duration;
 
@@ -11,13 +11,14 @@ use inferometer_plan::{Plan, TargetPlan};
 
 use crate::estimate::in_words;
 
-/// A trial of more requests than this is estimated from one of this many.
+/// A trial with more requests than this is estimated from a trial with this many requests.
 const MOST_PLAYED: u64 = 1_000;
 
-/// The most that a search, a sweep or a comparison can take: a plan to estimate, and how many times as
-/// long the whole may take. For a search and a sweep, the plan has one trial at the lowest load.
+/// The longest possible search, sweep or comparison: a shorter plan whose time is estimated, and how many
+/// times as long the whole run may take. For a search and a sweep, the shorter plan has one trial at the
+/// lowest load.
 pub struct LongestRun {
-    /// The plan to estimate; the plan itself if it has no search or sweep.
+    /// The plan whose time is estimated; the original plan if it has no search or sweep.
     pub plan: Plan,
     times: f64,
     rests: Duration,
@@ -26,15 +27,14 @@ pub struct LongestRun {
 }
 
 impl LongestRun {
-    /// The longest run of a plan. Without a search, a sweep or a comparison it takes as long as the plan
-    /// itself.
+    /// The longest run of a plan. Without a search, a sweep or a comparison, this is the plan itself.
     pub fn of(plan: &Plan) -> Self {
         let mut longest =
             Self { plan: plan.clone(), times: 1.0, rests: Duration::ZERO, most: None };
         if let Some(sweep) = longest.plan.sweep.take() {
-            // A sweep begins with one request in flight, and nobody knows yet how many the server can
-            // take. The most is the user's time limit, or the time of all its requests one after the
-            // other.
+            // A sweep begins with one request in flight, and it is not known yet how many the server can
+            // process at once. The maximum is the user's time limit, or the time of all requests one after
+            // the other.
             let requests = sweep.max_requests.min(MOST_PLAYED);
             let cells = plan.cells.len() as u32;
             let asked = NextLevel { by: Over::Concurrency, load: 1.0, requests };
@@ -63,7 +63,7 @@ impl LongestRun {
         longest
     }
 
-    /// How long the whole takes if the plan takes `once`; absent if the time is too large.
+    /// The maximum time of the whole run, if [`Self::plan`] takes `once`; absent if the time is too large.
     pub fn time(&self, once: Duration) -> Option<Duration> {
         if let Some(most) = self.most {
             return most.checked_add(self.rests);
@@ -73,15 +73,15 @@ impl LongestRun {
     }
 }
 
-/// The most that a search can take, as text.
+/// The maximum cost of a search, as text.
 pub fn words(plan: &Plan, search: &SearchPlan, most: Option<Duration>) -> String {
     let cells = match plan.cells.len() {
         1 => String::new(),
         cells => format!(" for each of {cells} cells"),
     };
     let load = |load: f64| format!("{load} {}", search.over.unit());
-    // Without a lowest load of the user's own, the default one is so low that a search hardly ever stays
-    // there: the time at that load would be far too long.
+    // If the user gave no lowest load, the default is so low that a search rarely stays there: the time at
+    // that load would be far too long.
     let has_lowest = plan.asked.search.as_ref().is_some_and(|search| search.from.is_some());
     let time = most.filter(|_| has_lowest).map_or_else(String::new, |most| {
         format!(
@@ -97,7 +97,7 @@ pub fn words(plan: &Plan, search: &SearchPlan, most: Option<Duration>) -> String
     )
 }
 
-/// How far a sweep goes and the most that it can take, as text.
+/// The highest load and the maximum cost of a sweep, as text.
 pub fn words_of_sweep(plan: &Plan, sweep: &SweepPlan) -> String {
     let cells = match plan.cells.len() {
         1 => String::new(),
@@ -116,7 +116,7 @@ pub fn words_of_sweep(plan: &Plan, sweep: &SweepPlan) -> String {
     )
 }
 
-/// What to do instead of trials on the embedded engine in real time.
+/// The advice to use virtual time, if the plan has trials on the embedded engine in real time.
 pub fn advice(plan: &Plan) -> Option<String> {
     let doing = if plan.sweep.is_some() { ("swept", "sweeps") } else { ("searched", "searches") };
     matches!(plan.target, TargetPlan::Embedded { .. }).then(|| {

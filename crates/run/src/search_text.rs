@@ -1,4 +1,4 @@
-//! A search as text: a line for each trial, a line for each answer; and what its answers fall short of.
+//! A search as text: a line for each trial, a line for each answer; and the shortfalls of its answers.
 
 use std::time::Duration;
 
@@ -14,8 +14,7 @@ use inferometer_report::search::sentence;
 use crate::error::Shortfall;
 use crate::estimate::in_words;
 
-/// One line on the last trial: what it showed, what is known so far, and the most time that the rest may
-/// take.
+/// One line on the last trial: its result, the estimate so far, and the maximum time left.
 pub fn trial(plan: &SearchPlan, search: &Search) -> String {
     let Some((trial, overwhelmed)) = search.last() else { return String::new() };
     let shown = match overwhelmed {
@@ -67,7 +66,7 @@ fn measured(plan: &SearchPlan, trial: &Trial) -> String {
     format!("{} of {} counted requests: {verdict}", shares.join(", "), trial.counted())
 }
 
-/// What is known of a tier so far.
+/// The estimate of a tier so far.
 fn known(search: &Search, tier: usize, name: Option<&str>) -> Option<String> {
     let estimate = load_text(search.estimate(tier)?);
     let name = name.map_or_else(String::new, |name| format!("{name} "));
@@ -79,22 +78,22 @@ fn known(search: &Search, tier: usize, name: Option<&str>) -> Option<String> {
     })
 }
 
-/// How long the rest may take if all remaining requests are sent at the load of the next trial.
+/// The maximum time left, if all remaining requests are sent at the load of the next trial.
 fn time_left(search: &Search) -> String {
     let Some(seconds) = search.seconds_left() else { return String::new() };
     let Ok(most) = Duration::try_from_secs_f64(seconds) else { return String::new() };
     format!("; at most {} left", in_words(most))
 }
 
-/// The answers, one line each. They are the last lines on a terminal, below those of the trials.
+/// The answers, one line each. They are the last lines on a terminal, below the lines of the trials.
 pub fn answers(answers: &[SearchAnswer]) -> String {
     let line = |answer: &SearchAnswer| format!("answer: {}: {}\n", answer.cell(), sentence(answer));
     answers.iter().map(line).collect()
 }
 
-/// Why a search counts as failed whatever it claims: no request of any trial completed, and not only
-/// because they were too slow. A refusal above the server's capacity is no failure: a search must find
-/// that load.
+/// The reason if a search counts as failed whatever its answers are: no request of any trial completed, and
+/// not only because the requests were too slow. Refused requests above the server's capacity are no failure
+/// of the search: it must find that capacity.
 pub fn nothing_completed(summary: &Summary) -> Option<String> {
     let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
     let first = passes().next()?;
@@ -110,10 +109,10 @@ pub fn nothing_completed(summary: &Summary) -> Option<String> {
     })
 }
 
-/// What the answers of a search fall short of.
+/// Checks whether the answers of a search are sufficient.
 ///
 /// # Errors
-/// When no load meets the objectives, or nothing could be judged.
+/// When no load meets the objectives, nothing could be judged, or the search was interrupted.
 pub fn judge(answers: &[SearchAnswer]) -> Result<(), Shortfall> {
     for answer in answers {
         let why = || format!("{}: {}", answer.cell(), sentence(answer));

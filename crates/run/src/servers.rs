@@ -1,5 +1,6 @@
-//! The server that a run starts itself: at most one at a time. It runs as long as runs need the same one,
-//! and is started again if it died. The embedded engine of a plan without a server is not one of them.
+//! The server that a run starts itself: at most one at a time. The server stays for the next run if that run
+//! needs the same server, and is started again if it died. The embedded engine of a plan without a server is
+//! not started here.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,25 +22,25 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Whether requests of a pass failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failures {
-    /// At least one.
+    /// At least one request failed.
     Some,
-    /// None.
+    /// No request failed.
     None,
 }
 
 /// How a server ended.
 pub struct Death {
-    /// As one line, with its first error.
+    /// A message in one line, with the first error in the log.
     pub in_short: String,
-    /// With the last lines of its log.
+    /// A message with the last lines of the log.
     pub last_lines: String,
 }
 
-/// The servers of a command, one after the other.
+/// The servers that a command starts, one after the other.
 #[derive(Default)]
 pub struct Servers {
     running: Option<Running>,
-    /// How many were started so far, to distinguish their files.
+    /// How many servers were started so far, to distinguish their files.
     started: u32,
 }
 
@@ -48,14 +49,14 @@ struct Running {
     server: LaunchedServer,
 }
 
-/// What starting a server needs besides its plan.
+/// The inputs for starting a server besides its plan.
 #[derive(Clone, Copy)]
 pub struct Start<'a> {
-    /// The folder for its files until there is a run that they belong to.
+    /// The folder for the server's files until they belong to a run.
     pub folder: &'a Path,
-    /// Set when the user interrupts.
+    /// Set when the user interrupts the run.
     pub stop: &'a AtomicBool,
-    /// Gets messages on what is done.
+    /// Receives messages about the progress.
     pub events: &'a Events,
     /// The `inferometer` program, which guards the server.
     pub program: Option<&'a Path>,
@@ -64,11 +65,11 @@ pub struct Start<'a> {
 }
 
 impl Servers {
-    /// A ready server for the plan: the running one if it fits the plan. Otherwise the running one is
-    /// ended and a new one is started.
+    /// Returns the address of a ready server for the plan: the running server if it fits the plan. Otherwise
+    /// the running server is ended and a new server is started.
     ///
     /// # Errors
-    /// When it does not become ready.
+    /// When the server does not become ready.
     pub fn get(&mut self, plan: &LaunchPlan, start: Start<'_>) -> Result<Url, RunError> {
         if let Some(running) = &mut self.running {
             if running.plan == *plan && running.server.has_ended().is_none() {
@@ -82,7 +83,7 @@ impl Servers {
     /// Starts the server again if it has died, at the same address.
     ///
     /// # Errors
-    /// When it does not become ready.
+    /// When the server does not become ready.
     pub fn revive(&mut self, start: Start<'_>) -> Result<(), RunError> {
         let dead = self.running.take_if(|running| running.server.has_ended().is_some());
         let Some(mut dead) = dead else { return Ok(()) };
@@ -123,7 +124,7 @@ impl Servers {
         Ok(url)
     }
 
-    /// How the server ended, if it has. After failed requests, the server is given a moment to exit.
+    /// How the server ended, if it has. After failed requests, waits a few seconds for the server to exit.
     pub fn died(&mut self, failures: Failures) -> Option<Death> {
         let server = &mut self.running.as_mut()?.server;
         let ended = match failures {
@@ -136,11 +137,11 @@ impl Servers {
         })
     }
 
-    /// Links the files of the server into the folder of a run. They are the same files, so later writes
-    /// are in them too.
+    /// Links the files of the server into the folder of a run. These are hard links, so later writes are
+    /// visible in both places.
     ///
     /// # Errors
-    /// When they cannot be linked.
+    /// When the files cannot be linked.
     pub fn keep_files_in(&mut self, folder: &Path) -> Result<(), RunError> {
         let Some(running) = &mut self.running else { return Ok(()) };
         let place = running.server.files().clone();
@@ -180,7 +181,7 @@ pub fn facts(plan: &LaunchPlan) -> BTreeMap<String, String> {
     std::iter::once(command).chain(settings).collect()
 }
 
-/// Links the file under another name; the first name is removed if it belongs to no run.
+/// Links a file under another name. The first name is removed if it belongs to no run.
 fn link(from: &Path, to: &Path) -> std::io::Result<()> {
     if from == to {
         return Ok(());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::events::Events;
 
-/// Shorter steps need no message.
+/// A step that takes less time than this needs no message.
 const MOMENT: Duration = Duration::from_secs(2);
 
 /// Runs `work`; if it takes longer than [`MOMENT`], sends a message with `what`.

@@ -1,5 +1,5 @@
-//! Several equal servers behind one load. They are checked against the plan, each must have an address of
-//! its own, and a name with several addresses counts as several servers. Measures nothing.
+//! Several equal servers that share one load. Checks that they are equal and have different addresses. A name
+//! with several addresses counts as several servers. Measures nothing.
 
 use inferometer_drive::{Endpoint, Servers, SessionHeaders};
 use inferometer_http::client::Client;
@@ -16,15 +16,15 @@ use crate::ready_target::{OtherServer, ReadyTarget};
 /// How a pass is spread over several servers.
 #[derive(Default)]
 pub struct ServerSpread {
-    /// The addresses of the other servers, and how their requests are made.
+    /// The addresses of the other servers, with the dialect, path, headers and model of requests to them.
     pub others: Vec<(Address, Endpoint)>,
-    /// How to use TLS with them.
+    /// The TLS settings for those of the other servers that use TLS.
     pub tls: Vec<(Address, TlsClient)>,
     /// Which server gets the next request, and how sessions are marked.
     pub plan: SpreadPlan,
-    /// Makes the sessions of this run differ from those of others.
+    /// Makes the sessions of this run differ from the sessions of other runs.
     pub salt: String,
-    /// Which rank this is.
+    /// The number of this rank.
     pub rank: u32,
 }
 
@@ -52,7 +52,7 @@ impl ServerSpread {
         Servers::new(all, self.plan.balance, self.rank)
     }
 
-    /// How the other servers' requests are made.
+    /// The dialect, path, headers and model of requests to the other servers.
     pub(crate) fn endpoints(&self) -> Vec<Endpoint> {
         self.others.iter().map(|(_, endpoint)| endpoint.clone()).collect()
     }
@@ -68,10 +68,11 @@ impl ServerSpread {
     }
 }
 
-/// The servers of a plan as one target. Questions are sent to the first.
+/// Combines the servers of a plan into one target. The first server describes the target.
 ///
 /// # Errors
-/// When requests to two of them differ in meaning, or when two of them are the same server.
+/// When requests to two servers differ in meaning, when two servers are the same, or when they are behind the
+/// tunnel of a proxy.
 pub(crate) fn together(plan: &Plan, each: Vec<ReadyTarget>) -> Result<ReadyTarget, RunError> {
     let mut places: Vec<(String, OtherServer)> = Vec::new();
     let mut findings: Vec<Finding> = Vec::new();
@@ -106,7 +107,7 @@ pub(crate) fn together(plan: &Plan, each: Vec<ReadyTarget>) -> Result<ReadyTarge
     first.target.facts.insert("balance".to_owned(), balance(plan).to_owned());
     let (names, mut others): (Vec<_>, Vec<_>) = places.into_iter().unzip();
     first.target.servers = names;
-    // The first address of a name may be one that did not connect.
+    // The first of these servers is the target itself; the others share its load.
     let own = others.remove(0);
     (first.address, first.server) = (own.address, own.server);
     first.others = others;
@@ -120,7 +121,8 @@ fn balance(plan: &Plan) -> &'static str {
     }
 }
 
-/// The addresses of a server as separate servers, each with its name.
+/// The addresses of a server as separate servers, each with its name. Also returns a finding if some
+/// addresses accept no connection.
 fn places_of(ready: &ReadyTarget) -> (Vec<(String, OtherServer)>, Option<Finding>) {
     let place = |address: &Address, server: Option<Client>| OtherServer {
         address: address.clone(),
@@ -170,7 +172,7 @@ fn check_equal(first: &ReadyTarget, other: &ReadyTarget) -> Result<(), RunError>
     Ok(())
 }
 
-/// Other differences: they are stated in a finding, and the servers are measured as they are.
+/// The finding on other differences between two servers. Such servers are measured as they are.
 fn differences(a: &Target, b: &Target) -> Option<Finding> {
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
     let mut found = Vec::new();
@@ -190,8 +192,8 @@ fn differences(a: &Target, b: &Target) -> Option<Finding> {
     (!found.is_empty()).then(|| Finding::of(code::SERVERS_DIFFER, message))
 }
 
-/// Checks that each server has an address of its own. Behind a proxy all have the proxy's address, and
-/// their paths differ.
+/// Checks that all servers have different addresses. Behind a proxy, all have the proxy's address, and their
+/// paths differ.
 fn check_places(places: &[(String, OtherServer)]) -> Result<(), RunError> {
     for (at, (name, place)) in places.iter().enumerate() {
         // Several servers may share an address if their paths differ, but not with TLS.

@@ -1,5 +1,5 @@
-//! Computes the document of a run. It depends only on the run's figures and on what is known besides
-//! them.
+//! Computes the summary of a run. It depends only on the run's figures and on facts that are not in the
+//! records.
 
 use inferometer_analysis::cell::{self, Cell};
 use inferometer_analysis::pass::PassSummary;
@@ -20,23 +20,23 @@ use inferometer_plan::search::Over;
 use crate::grid::Grid;
 use crate::precision;
 
-/// What is known of a run besides its records.
+/// The facts about a run that are not in its records.
 pub struct RunFacts<'a> {
-    /// Its identity.
+    /// The id of the run.
     pub run_id: String,
-    /// When it began, RFC 3339, UTC.
+    /// When the run began, RFC 3339, UTC.
     pub started_at: String,
-    /// Wall time at which its monotonic clock begins.
+    /// The wall time at which the run's monotonic clock begins, in nanoseconds since 1970.
     pub origin_unix_ns: i64,
-    /// What it measured.
+    /// The plan of the run.
     pub plan: &'a Plan,
     /// The server.
     pub target: &'a Target,
-    /// The machine.
+    /// The machine of the client, and settings such as the tokenizer.
     pub environment: &'a Environment,
-    /// Version of the program.
+    /// The version of the program that measured the run.
     pub tool_version: &'a str,
-    /// Whether no server was measured.
+    /// Whether the run is a prediction, so that no server was measured.
     pub predicted: bool,
     /// Hash of the workload, if it is known.
     pub workload_hash: Option<String>,
@@ -46,19 +46,18 @@ pub struct RunFacts<'a> {
     pub ranks: Vec<RankSummary>,
 }
 
-/// What to do about figures of an embedded engine that is faster than the hardware: no network lies
-/// between it and the client.
+/// The advice for figures of an embedded engine that runs faster than the simulated hardware.
 const PLAYED_FAST: &str = "The embedded engine ran faster than the simulated hardware: times \
     between tokens are then too short for any client to resolve. Give a lower --speed (1 is real \
     time), or use `inferometer predict`, which needs no clock.";
 
-/// Whether the server is the embedded engine, at more than the hardware's speed.
+/// Whether the server is the embedded engine, at more than the speed of the simulated hardware.
 fn is_played_fast(target: &Target) -> bool {
     let speed = target.facts.get("speed").and_then(|speed| speed.parse::<f64>().ok());
     target.simulated && speed.is_some_and(|speed| speed > 1.0)
 }
 
-/// The document of a run, from its figures and what is known besides them.
+/// Computes the summary of a run, from its figures and the facts that are not in its records.
 pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -> Summary {
     let mut cells = grid.cells();
     count_from(first_of(&facts, &cells), &mut cells);
@@ -66,7 +65,7 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
         // Passes at different loads are not repeats of each other.
         cells.iter_mut().for_each(|cell| cell.over_repeats = None);
     }
-    // Such a plan does not measure the latencies of the table.
+    // A plan with a search or a sweep does not measure the latencies of the table.
     let of_table = if facts.plan.chooses_loads() { &[][..] } else { &cells };
     for finding in precision::findings(of_table) {
         // A stored run already has its findings.
@@ -140,9 +139,9 @@ pub fn summarise(facts: RunFacts<'_>, grid: &Grid, mut findings: Vec<Finding>) -
     }
 }
 
-/// The instant from which the beginnings of passes are counted: that of the first pass, because the
-/// origin of a clock has no meaning. In a comparison by blocks it is the beginning of the run: its blocks
-/// lie between those of another run.
+/// The instant from which the starts of passes are counted, in seconds on the run's clock. It is the start of
+/// the first pass, because the origin of a clock has no meaning. In a comparison in blocks, it is the start
+/// of the run, because its blocks alternate with the blocks of another run.
 fn first_of(facts: &RunFacts<'_>, cells: &[Cell]) -> Option<f64> {
     if facts.plan.ab.is_some() {
         let began_ns = calendar::parse(&facts.started_at)?;
@@ -152,7 +151,7 @@ fn first_of(facts: &RunFacts<'_>, cells: &[Cell]) -> Option<f64> {
     starts.reduce(f64::min)
 }
 
-/// Counts the beginnings of passes from this instant.
+/// Makes the starts of passes relative to the instant `first`.
 fn count_from(first: Option<f64>, cells: &mut [Cell]) {
     let Some(first) = first else { return };
     for pass in cells.iter_mut().flat_map(|cell| &mut cell.passes) {
@@ -162,8 +161,8 @@ fn count_from(first: Option<f64>, cells: &mut [Cell]) {
     }
 }
 
-/// The figures of a searched cell: those of the highest tried load up to the answer. The trial with the
-/// highest throughput may be one that missed the objectives.
+/// Sets the figures of a searched cell to those of the highest tried load up to the answer. The trial with
+/// the highest throughput may be one that missed the objectives.
 fn of_answer(cell: &mut Cell, answer: &SearchAnswer) {
     let below = answer.tried_below();
     let is_low = |pass: &&PassSummary| match answer.over {
@@ -180,7 +179,7 @@ fn of_answer(cell: &mut Cell, answer: &SearchAnswer) {
     };
 }
 
-/// The sources of the arrival stamps, as the reads state them.
+/// The sources of the arrival stamps as text, from the counts of reads.
 fn stamps(cells: &[Cell]) -> Option<String> {
     let passes = || cells.iter().flat_map(|cell| &cell.passes);
     let reads: u64 = passes().map(|pass| pass.instrument.reads).sum();

@@ -1,4 +1,4 @@
-//! A sweep as text: a line for each trial, a line for each answer; and what its answers fall short of.
+//! A sweep as text: a line for each trial, a line for each answer; and the shortfalls of its answers.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use inferometer_analysis::sweep::{LevelTrial, Sweep, SweepAnswer, SweepEnding};
 use crate::error::Shortfall;
 use crate::estimate::in_words;
 
-/// One line on the last trial: what it showed, what is known so far, and how long the next one takes.
+/// One line on the last trial: its result, the saturation so far, and the duration of the next trial.
 pub fn trial(sweep: &Sweep) -> String {
     let Some(trial) = sweep.last() else { return String::new() };
     let load = format!("{} {}", load_text(trial.load), trial.by.unit());
@@ -50,15 +50,15 @@ fn next(sweep: &Sweep) -> String {
     format!("; next {load} {}, {about}{}", asked.by.unit(), in_words(span))
 }
 
-/// The answers, one line each. They are the last lines on a terminal, below those of the trials.
+/// The answers, one line each. They are the last lines on a terminal, below the lines of the trials.
 pub fn answers(answers: &[SweepAnswer]) -> String {
     answers.iter().map(|answer| format!("answer: {}: {}\n", answer.cell(), answer.answer)).collect()
 }
 
-/// What the answers of a sweep fall short of.
+/// Checks whether the answers of a sweep are sufficient.
 ///
 /// # Errors
-/// When nothing completed, or the sweep ended early, for example after a trial with incomplete records.
+/// When no request completed, or the sweep ended early, for example after a trial with incomplete records.
 pub fn judge(answers: &[SweepAnswer]) -> Result<(), Shortfall> {
     for answer in answers {
         if answer.trials == 0

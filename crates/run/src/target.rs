@@ -1,5 +1,4 @@
-//! The server under test: started or reached, and asked what it is and which API it has. It is not
-//! measured here.
+//! Starts the server under test or connects to it, and identifies it and its API. Measures nothing.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,18 +27,18 @@ use crate::ready_target::ReadyTarget;
 use crate::servers::{self, Servers, Start};
 use crate::spread;
 
-/// The embedded engine ends answers to text blocks within this many tokens: on average about as long as
-/// those of the published record.
+/// The embedded engine ends answers to text blocks within this many tokens: their average length is about
+/// that of the answers in the published record.
 const END_OF_TEXT_WITHIN: u32 = 1_000;
 
 /// How long to wait for servers on the usual ports of this machine.
 const LOCAL_WITHIN: Duration = Duration::from_millis(200);
 
-/// Starts or reaches the server and asks what it is. A server that the plan starts is in `servers`
+/// Starts the server or connects to it, and identifies it. A server that the plan starts is in `servers`
 /// afterwards.
 ///
 /// # Errors
-/// When it cannot be started or reached, or its API is unknown.
+/// When the server cannot be started or reached, or its API is unknown.
 pub fn prepare(
     plan: &Plan,
     context: &Context,
@@ -62,7 +61,7 @@ pub fn prepare(
     Ok(ready)
 }
 
-/// The server that the plan names, or the embedded engine.
+/// Connects to the servers that the plan names, or starts the embedded engine.
 fn unlaunched(plan: &Plan, context: &Context, start: Start<'_>) -> Result<ReadyTarget, RunError> {
     match &plan.target {
         TargetPlan::Embedded { model, profile, speed, .. } => {
@@ -96,7 +95,7 @@ fn unlaunched(plan: &Plan, context: &Context, start: Start<'_>) -> Result<ReadyT
     }
 }
 
-/// A server that the plan names.
+/// Connects to a server that the plan names.
 fn named(
     plan: &Plan,
     context: &Context,
@@ -159,7 +158,7 @@ fn through(proxy: &Proxy, Client { url, tls, .. }: &Client) -> Finding {
     Finding::of(code::THROUGH_A_PROXY, message)
 }
 
-/// Says how to benchmark a server that runs on this machine. That server is only asked what it is.
+/// Tells the user how to benchmark the servers that run on this machine. These servers are only identified.
 fn suggest_local(start: Start<'_>) {
     for (url, found) in find_local(&USUAL_PORTS, LOCAL_WITHIN) {
         if !found.simulated && found.serves_only.is_none() {
@@ -261,7 +260,7 @@ fn choose_dialect(
                     server that generates text"
             ));
         }
-        // A server that does not list its models may have a dialect of its own.
+        // A server that does not list its models may still support a dialect.
         let names_it = "name its API with --dialect (`inferometer list dialects` lists them)";
         RunError::target(match &found.instead {
             None => format!("{url}: answers, but its API is not recognised; {names_it}"),
@@ -289,7 +288,8 @@ fn choose_model(
     };
     match (wanted, found.models.as_slice()) {
         (Some(name), models) => {
-            // The value of a header may be part of the name; the name was then listed without it.
+            // The value of a header may be part of the name. The list then contains the name with this value
+            // redacted.
             let listed_as = Secrets::of_headers(headers).redact(name).into_owned();
             if !models.is_empty() && !models.contains(name) && !models.contains(&listed_as) {
                 findings.push(Finding::of(
@@ -299,7 +299,7 @@ fn choose_model(
             }
             Ok(name.clone())
         }
-        // Its real name was removed as a quoted secret.
+        // A part of the real name was redacted, because it is the value of a header.
         (None, [only]) if only.contains(REDACTED) => Err(RunError::target(format!(
             "{url}: the name of its model contains the value of a header; name the model with \
                 --model"

@@ -1,4 +1,5 @@
-//! The role of this process among those that measure one plan together: alone, rank 0, or another rank.
+//! The role of this process among the processes that measure one plan together: alone, rank 0, or another
+//! rank.
 
 use std::sync::Arc;
 
@@ -14,13 +15,13 @@ use inferometer_plan::{Plan, TargetPlan};
 use crate::error::PlanError;
 use crate::record_queue::{FromDriver, Message, ToWriter};
 
-/// The role of this process among those of its run.
+/// The role of this process among the processes of its run.
 #[derive(Clone, Default)]
 pub enum Team {
     /// It is the only process.
     #[default]
     Alone,
-    /// It is rank 0: it decides what is measured, and gets the records of all ranks.
+    /// It is rank 0: it decides what is measured, and receives the records of all ranks.
     Lead(Arc<Lead>),
     /// It is another rank, with its number and the number of ranks. It measures its share of what rank 0
     /// decides.
@@ -43,7 +44,7 @@ impl Team {
         Share::of(pass, rank, ranks)
     }
 
-    /// Rank 0, if this process is rank 0 of several.
+    /// The connections to the other ranks, if this process is rank 0 of several ranks.
     pub fn lead(&self) -> Option<&Lead> {
         match self {
             Self::Lead(lead) => Some(lead),
@@ -52,7 +53,7 @@ impl Team {
     }
 }
 
-/// Refuses plans that several ranks cannot measure together. `ranks`: how many there are.
+/// Refuses plans that several ranks cannot measure together. `ranks`: the number of ranks.
 ///
 /// # Errors
 /// Every reason for a refusal.
@@ -104,16 +105,17 @@ pub fn check_ranks(plan: &Plan, ranks: u32) -> Result<(), PlanError> {
     if mistakes.is_empty() { Ok(()) } else { Err(mistakes.into()) }
 }
 
-/// Whether the plan alone says when requests are due, and not the end of other requests.
+/// Whether the plan alone determines when requests are due, so that they do not depend on the end of other
+/// requests.
 pub fn is_scheduled(pass: &PassPlan) -> bool {
     let load = pass.load();
     (load.is_scheduled() || load.kind() == PassKind::Saturated)
         && !matches!(pass, PassPlan::Conversations { .. })
 }
 
-/// The start of a pass, as rank 0 sets it for all.
+/// Starts a pass on rank 0, which decides the start for all ranks.
 pub struct LeadGate {
-    /// Rank 0.
+    /// The connections of rank 0 to the other ranks.
     pub lead: Arc<Lead>,
     /// The hash over all requests of the run so far.
     pub workload_hash: String,
@@ -125,9 +127,9 @@ impl StartGate for LeadGate {
     }
 }
 
-/// The same start, as sent to another rank.
+/// Starts a pass on another rank, at the instant that rank 0 has decided.
 pub struct MemberGate {
-    /// This rank.
+    /// The connection of this rank to rank 0.
     pub member: Arc<Member>,
     /// The hash over all requests of the run so far, as this rank made them.
     pub workload_hash: String,
@@ -139,8 +141,8 @@ impl StartGate for MemberGate {
     }
 }
 
-/// The receivers of the other ranks' records: each passes them to the thread that writes this rank's own.
-/// `live` counts them for display.
+/// Creates a receiver for the records of each other rank. It sends them to the thread that writes the records
+/// of rank 0, and counts them in `live` for display.
 pub fn sinks(lead: &Lead, to: &ToWriter, live: &Arc<Live>) -> Vec<Sink> {
     let sink = |rank| -> Sink {
         let (mut to, live) = (to.clone().of_rank(Some(rank)), Arc::clone(live));
@@ -152,7 +154,7 @@ pub fn sinks(lead: &Lead, to: &ToWriter, live: &Arc<Live>) -> Vec<Sink> {
     (1..lead.ranks()).map(sink).collect()
 }
 
-/// The next record on its way to rank 0.
+/// The next record to send to rank 0; `None` if there is no record now.
 ///
 /// # Errors
 /// When the last record has been sent.
@@ -165,8 +167,8 @@ pub fn next_of(from: &FromDriver) -> Result<Option<SentRecord>, NoMoreRecords> {
     }
 }
 
-/// What is wrong with a pass because of a rank, if anything: the rank is lost, was interrupted, or sends
-/// other request bodies than rank 0. `body_hash` is that of rank 0.
+/// Why a pass is not valid because of a rank, if so: the rank is lost, was interrupted, or sends different
+/// request bodies than rank 0. `body_hash` is the hash of the bodies of rank 0.
 pub fn not_whole(
     reports: &[RankReport],
     body_hash: Option<&str>,
@@ -190,8 +192,9 @@ pub fn not_whole(
     None
 }
 
-/// The ranks of a run for its results: their machines from rank 0 on, each with the reason if it was
-/// lost; what each rank reported of each pass, and the outcomes of its requests.
+/// Summarises the ranks of a run for its results. `ranks` has the host of each rank from rank 0 on, with the
+/// reason if the rank was lost. `reports` has the reports of the other ranks on each pass. `outcomes` returns
+/// the outcomes of a rank's requests.
 pub fn summaries(
     ranks: &[(String, Option<String>)],
     reports: &[RankReport],
@@ -235,7 +238,7 @@ fn clock(reports: &[&PassReport]) -> Option<RankClock> {
     })
 }
 
-/// The finding on the ranks of a run, from their reports on each pass.
+/// The finding on the ranks of a run, from their reports on each pass; `None` for a single rank.
 pub fn finding(ranks: u32, reports: &[RankReport]) -> Option<Finding> {
     if ranks == 1 {
         return None;
@@ -254,10 +257,10 @@ pub fn finding(ranks: u32, reports: &[RankReport]) -> Option<Finding> {
     Some(Finding::of(code::SEVERAL_RANKS, message))
 }
 
-/// The most ranks that are listed one by one.
+/// The maximum number of ranks that are listed one by one.
 const MOST_NAMED: u32 = 16;
 
-/// Each rank with its requests and its clock.
+/// Each rank with its requests and its clock, as text.
 fn told_of(ranks: u32, reports: &[RankReport]) -> String {
     let mut text = String::new();
     for rank in 1..ranks.min(MOST_NAMED + 1) {

@@ -1,5 +1,5 @@
-//! Why the results of a run are not a success: an interruption, failures, missed objectives, or
-//! unreliable figures. Changes no result.
+//! Judges whether the results of a run are a success. They are not after an interruption, with too many
+//! failures, missed objectives, or unreliable figures. Changes no result.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub enum Strictness {
 /// Judges a run that has ended.
 ///
 /// # Errors
-/// What the run falls short of; if there are several reasons, the most serious.
+/// The shortfall of the run; if there are several, the most serious.
 pub fn judge(
     plan: &Plan,
     context: &Context,
@@ -51,7 +51,7 @@ pub fn judge(
 /// may fail.
 ///
 /// # Errors
-/// As [`judge`].
+/// The errors of [`judge`].
 pub fn judge_results(
     summary: &Summary,
     max_failures: f64,
@@ -98,7 +98,7 @@ fn stopped_for(summary: &Summary, why: &str) -> Option<String> {
 /// Judges passes that the plan ended early.
 ///
 /// # Errors
-/// Too many requests failed, or requests arrived faster than they ended.
+/// When too many requests failed, or requests arrived faster than they ended.
 pub fn judge_ended_early(summary: &Summary) -> Result<(), Shortfall> {
     stopped_by_failures(summary)?;
     stopped_by_saturation(summary)
@@ -119,7 +119,8 @@ pub fn missed_objectives(summary: &Summary) -> Vec<String> {
     missed.map(|objective| format!("{} ({})", objective.objective, objective.place)).collect()
 }
 
-/// Why the run counts as failed: a pass without a completed request, or with too many failed requests.
+/// Why the run counts as failed, if so: a pass has no completed request, or too many failed requests. `limit`
+/// is the share of requests that may fail.
 pub fn too_many_failures(summary: &Summary, limit: f64) -> Option<String> {
     for cell in &summary.cells {
         for pass in &cell.passes {
@@ -140,8 +141,8 @@ pub fn too_many_failures(summary: &Summary, limit: f64) -> Option<String> {
     None
 }
 
-/// The failed requests of a pass, and all its requests. A request that the plan did not wait for is not a
-/// failure.
+/// The number of failed requests of a pass, and the number of its requests. If the pass was ended early, the
+/// cancelled and skipped requests are in neither number.
 pub(crate) fn failures(pass: &PassSummary) -> [u64; 2] {
     let outcomes = &pass.outcomes;
     let ended_early = match pass.stopped {
@@ -162,7 +163,7 @@ fn resume_command(plan: &Plan, context: &Context, run: &str) -> String {
         store => format!(" --store '{}'", store.display()),
     };
     let headers: String = match &plan.target {
-        // Their values may be secrets and are not stored.
+        // The values of headers may be secrets and are not stored.
         TargetPlan::Server { header_names, .. } => {
             header_names.iter().map(|name| format!(" --header '{name}: ...'")).collect()
         }

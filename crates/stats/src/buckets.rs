@@ -1,4 +1,5 @@
-//! Counts of durations between fixed bounds, as in a histogram of Prometheus. It writes no text.
+//! Counts of durations between fixed bounds, as in a histogram of Prometheus. The text format is written
+//! elsewhere.
 
 /// Upper bounds for TTFT, in seconds, as in vLLM.
 pub const FIRST_TOKEN_S: [f64; 22] = [
@@ -15,7 +16,7 @@ pub const REQUEST_S: [f64; 21] = [
     0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0, 240.0,
     480.0, 960.0, 1920.0, 7680.0,
 ];
-/// Upper bounds for the time that the instrument itself adds, in seconds.
+/// Upper bounds for delays that this program itself causes, in seconds.
 pub const INSTRUMENT_S: [f64; 14] = [
     0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.05,
     0.1, 0.5, 1.0,
@@ -25,7 +26,8 @@ pub const INSTRUMENT_S: [f64; 14] = [
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buckets {
     bounds_s: &'static [f64],
-    /// One count per bound, and one above the last bound. A part of a token counts as a fraction.
+    /// One count for each bound, and one for values above the last bound. Weights may be fractions, so counts
+    /// are too.
     counts: Vec<f64>,
     sum_s: f64,
 }
@@ -36,7 +38,7 @@ impl Buckets {
         Self { bounds_s, counts: vec![0.0; bounds_s.len() + 1], sum_s: 0.0 }
     }
 
-    /// Counts a duration in seconds, `times` times.
+    /// Counts a duration in seconds `times` times; `times` may be a fraction.
     pub fn add(&mut self, seconds: f64, times: f64) {
         let index = self.bounds_s.partition_point(|&bound| bound < seconds);
         self.counts[index] += times;
@@ -53,7 +55,7 @@ impl Buckets {
         self.sum_s += other.sum_s;
     }
 
-    /// How many durations were counted.
+    /// The number of counted durations.
     pub fn count(&self) -> f64 {
         self.counts.iter().sum()
     }

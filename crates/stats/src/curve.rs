@@ -1,6 +1,5 @@
-//! A distribution in a form that can be drawn: its cumulative distribution at a limited number of ranks, and
-//! a histogram. The number of points does not grow with the number of values: it is at most the requested
-//! number plus one.
+//! A distribution in a form that can be drawn: the cumulative distribution at a limited number of ranks, and
+//! a histogram. The number of points does not grow with the number of values.
 
 use super::sketch::Sketch;
 use crate::Weighted;
@@ -10,21 +9,22 @@ use crate::Weighted;
 pub struct Curve {
     /// The number of values: the sum of their weights, rounded.
     pub n: u64,
-    /// Whether it is computed from the exact values. If not, each value is within [`super::RELATIVE_ERROR`].
+    /// Whether the curve is computed from the exact values. If not, each value is within
+    /// [`super::RELATIVE_ERROR`].
     pub exact: bool,
-    /// The cumulative distribution, ascending; the last point is the largest value.
+    /// The cumulative distribution in ascending order. The last point is the largest value.
     pub points: Vec<CurvePoint>,
-    /// Adjacent columns, from the smallest value to the largest.
+    /// Adjacent columns of the histogram, from the smallest value to the largest.
     pub bins: Vec<Bin>,
     /// Whether each column is wider than the previous one by the same factor. The first column is an
-    /// exception: it contains all values up to its end.
+    /// exception: it contains all values up to its upper end.
     pub growing: bool,
 }
 
 /// A point of a cumulative distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
-    /// The share of values that are not above it, from 0 to 1.
+    /// The share of values that are not above the value of this point, from 0 to 1.
     pub share: f64,
     /// The value.
     pub value: f64,
@@ -33,31 +33,31 @@ pub struct CurvePoint {
 /// A column of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bin {
-    /// Its lower end; excluded, except in the first column.
+    /// The lower end of the column; excluded, except in the first column.
     pub from: f64,
-    /// Its upper end; included.
+    /// The upper end of the column; included.
     pub to: f64,
-    /// The share of values in it, from 0 to 1.
+    /// The share of values in the column, from 0 to 1.
     pub share: f64,
 }
 
-/// Columns grow in width if the largest value is more than this many times the 5th percentile, because
-/// columns of equal width would show neither end well. If the 5th percentile is zero, the 25th or 50th
-/// replaces it.
+/// Columns grow in width if the largest value is more than this many times the 5th percentile. Columns of
+/// equal width would then show neither the small nor the large values well. If the 5th percentile is zero,
+/// the 25th or 50th replaces it.
 const LOG_FROM_FACTOR: f64 = 20.0;
 
 /// The values of a curve, in ascending order.
 pub(super) enum Ordered<'a> {
-    /// Values that count once each.
+    /// Sorted values with weight 1.
     Plain(&'a [f64]),
-    /// Values with weights, and the running sums of the weights.
+    /// Sorted values with weights, and the running sums of the weights.
     Weighted(&'a [Weighted], Vec<f64>),
     /// A sketch of the values.
     Sketch(&'a Sketch),
 }
 
 impl<'a> Ordered<'a> {
-    /// Values with weights, sorted.
+    /// Values with weights. They must be sorted by value.
     pub fn weighted(sorted: &'a [Weighted]) -> Self {
         let mut sum = 0.0;
         let sums = sorted.iter().map(|sample| {
@@ -88,7 +88,7 @@ impl<'a> Ordered<'a> {
         }
     }
 
-    /// The share of values that are not above this one.
+    /// The share of values that are not above `value`.
     fn share_up_to(&self, value: f64) -> f64 {
         match self {
             Self::Plain(values) => {
@@ -117,7 +117,7 @@ impl<'a> Ordered<'a> {
         Some(Curve { n, exact, points, bins, growing })
     }
 
-    /// The columns, and whether they grow in width.
+    /// At most `bins` columns, and whether they grow in width.
     fn bins(&self, n: u64, bins: usize) -> (Vec<Bin>, bool) {
         let (first, last) = (self.ranked(1), self.ranked(n));
         // Low percentiles may be zero, for example those of gaps between tokens of the same read.
@@ -145,9 +145,9 @@ impl<'a> Ordered<'a> {
     }
 }
 
-/// At most `most + 1` ranks of `n`, with the first and the last; a `most` below 8 counts as 8. Three quarters
-/// of them have equal distances. The others become closer towards the largest value, because readers look at
-/// the tail.
+/// At most `most + 1` ranks of `n`, with the first and the last rank. A `most` below 8 counts as 8. Three
+/// quarters of the ranks have equal distances. The others become closer towards the largest value, because
+/// readers look at the tail.
 fn ranks(n: u64, most: usize) -> Vec<u64> {
     let most = most.max(8) as u64;
     if n <= most {
@@ -156,7 +156,8 @@ fn ranks(n: u64, most: usize) -> Vec<u64> {
     let even = most * 3 / 4;
     let tail = most - even;
     let mut ranks: Vec<u64> = (0..even).map(|at| 1 + at * (n - 1) / (even - 1)).collect();
-    // Their distances to the last rank decrease from a tenth of the values to 1, by equal factors.
+    // The distances of these ranks to the last rank decrease from a tenth of the values to 1, by equal
+    // factors.
     let above = n as f64 / 10.0;
     ranks.extend(
         (0..tail).map(|at| n - (above.powf(1.0 - at as f64 / (tail - 1) as f64) as u64).min(n - 1)),

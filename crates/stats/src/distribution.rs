@@ -1,8 +1,8 @@
-//! A distribution and a spread of values, as results contain them.
+//! The distribution and the spread of values, in the form that results contain.
 
 use serde::{Deserialize, Serialize};
 
-/// A distribution, with intervals of its main figures.
+/// A distribution, with intervals of its main statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// Arithmetic mean.
@@ -32,17 +32,16 @@ pub struct Distribution {
     pub max: f64,
     /// Number of values.
     pub n: u64,
-    /// The number of independent requests that would determine the mean equally well; `None` without an
-    /// interval.
+    /// The number of independent requests that would determine the mean equally well; `None` if the mean has
+    /// no interval.
     #[serde(default)]
     pub effective_n: Option<f64>,
-    /// About how many requests a pass like this one needs for an interval of the 99th percentile; `None` if
-    /// it has one, or if the number is not known.
+    /// About how many requests a pass of this kind needs for an interval of the 99th percentile. `None` if
+    /// there is such an interval, or if the number is not known.
     #[serde(default)]
     pub p99_needs: Option<u64>,
-    /// Whether percentiles are those of the exact values. If there were too many to keep, they come from a
-    /// sketch, and are within [`crate::RELATIVE_ERROR`] of the exact ones. Mean, maximum and number are
-    /// always exact.
+    /// Whether percentiles are exact. If there were too many values to store, percentiles come from a sketch,
+    /// and are within [`crate::RELATIVE_ERROR`] of the exact ones. Mean, maximum and number are always exact.
     #[serde(default = "yes")]
     pub exact: bool,
 }
@@ -65,11 +64,11 @@ pub struct Spread {
 pub struct Weighted {
     /// The value.
     pub value: f64,
-    /// How often it counts. It may be a fraction.
+    /// How often the value counts. The weight may be a fraction.
     pub weight: f64,
 }
 
-/// Results of versions without a sketch are exact.
+/// The default of [`Distribution::exact`]: results of versions without a sketch are exact.
 fn yes() -> bool {
     true
 }

@@ -1,13 +1,13 @@
-//! A histogram of durations in bounded memory, for events that are too frequent to be kept singly.
+//! A histogram of durations in bounded memory, for events that are too frequent to be stored one by one.
 //!
-//! It is not used for figures of reports, which are exact ([`crate`]). Values below 32 ns are exact; others
-//! are rounded up by at most 1/32.
+//! Figures of reports do not use it: they are exact ([`crate`]). Values below 32 ns are exact here too;
+//! larger values are rounded up by at most 1/32.
 
 use std::time::Duration;
 
 /// The number of buckets per octave.
 const STEPS: u64 = 32;
-/// One bucket for each value below 32, then those of the octaves from 2^5 to 2^63.
+/// The number of buckets: one for each value below 32, and 32 for each octave from 2^5 to 2^63.
 const BUCKETS: usize = 32 + (64 - 5) * 32;
 
 /// Counts durations by their length.
@@ -38,7 +38,7 @@ impl Histogram {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// Adds what another histogram has counted.
+    /// Adds the counts of another histogram.
     pub fn add_all(&mut self, other: &Self) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(own, theirs)| *own += theirs);
         self.n += other.n;
@@ -56,13 +56,13 @@ impl Histogram {
         self.n
     }
 
-    /// The longest duration, exact; zero if there is none.
+    /// The longest counted duration, exact; zero without durations.
     pub fn max(&self) -> Duration {
         Duration::from_nanos(self.max_ns)
     }
 
     /// The duration that a share `q` of all durations does not exceed, rounded up to the end of its bucket;
-    /// zero if there is none.
+    /// zero without durations.
     pub fn quantile(&self, q: f64) -> Duration {
         let rank = ((q * self.n as f64).ceil() as u64).clamp(1, self.n.max(1));
         let mut seen = 0;

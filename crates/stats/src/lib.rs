@@ -1,8 +1,8 @@
 //! Statistics of measured values: exact percentiles, and intervals that show what a sample of this size can
 //! determine. All random numbers are seeded.
 //!
-//! Percentiles are exact if the values can be kept. If there are too many, percentiles come from a sketch
-//! with a stated error, and the distribution says so.
+//! Percentiles are exact if all values can be stored. If there are too many values, percentiles come from a
+//! sketch with a stated error, and [`Distribution::exact`] is false.
 
 pub mod buckets;
 pub mod histogram;
@@ -37,8 +37,8 @@ pub use student::student_above;
 /// The confidence of every interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The distribution of values; `None` without values. Sorts the values. It has no intervals, because the
-/// dependence of the values is not known here.
+/// The distribution of values; `None` without values. Sorts `values`. The distribution has no intervals,
+/// because the dependence of the values is not known here.
 ///
 /// Percentiles are interpolated linearly over the exact values ([`percentile`]).
 pub fn distribution(values: &mut [f64]) -> Option<Distribution> {

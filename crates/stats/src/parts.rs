@@ -1,4 +1,4 @@
-//! Exact sums over parts, which do not depend on the order of the parts.
+//! Sums of fractions that do not depend on the order of the terms.
 
 /// Sums of values and of weights, in whole units of 2^-32.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,5 +1,5 @@
-//! Values of which each request has many, such as the gaps between tokens. They are exact while they are few
-//! enough to be kept; beyond that they are in a sketch.
+//! Values of which each request has many, such as the gaps between tokens. Up to a limit, the values are
+//! stored exactly; with more values, they are counted in a sketch.
 
 use super::curve::{Curve, Ordered};
 use super::parts::Sums;
@@ -7,29 +7,29 @@ use super::sketch::Sketch;
 use super::weighted_percentile;
 use crate::{Distribution, Weighted};
 
-/// How many samples (token events) are kept exactly: 32 MiB of them.
+/// How many samples (token events) are stored exactly. They need 32 MiB.
 pub const SAMPLES_KEPT: usize = 1 << 21;
 
 /// Pooled values in bounded memory. With more than [`SAMPLES_KEPT`] samples, percentiles are within
-/// [`super::RELATIVE_ERROR`] of the exact ones, and the distribution says so.
+/// [`super::RELATIVE_ERROR`] of the exact ones, and [`Distribution::exact`] is false.
 #[derive(Clone, Debug)]
 pub struct Pool {
     kept: usize,
     samples: Vec<Weighted>,
-    /// The sketch of samples that are too many to be kept.
+    /// The sketch of all samples, once there are too many to store.
     beyond: Option<Box<Sketch>>,
-    /// The sums over all requests.
+    /// The sums over the samples of all requests.
     sums: Sums,
 }
 
-/// What a request added to a pool.
+/// The samples that a request added to a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Added {
-    /// How many samples.
+    /// The number of samples.
     pub samples: usize,
-    /// The sum of its values, each multiplied by its weight.
+    /// The sum of the samples' values, each multiplied by its weight.
     pub total: f64,
-    /// The sum of its weights.
+    /// The sum of the samples' weights.
     pub weight: f64,
 }
 
@@ -40,13 +40,13 @@ impl Default for Pool {
 }
 
 impl Pool {
-    /// A pool that keeps up to this many samples exactly.
+    /// A pool that stores up to this many samples exactly.
     pub fn keeping(kept: usize) -> Self {
         Self { kept, samples: Vec::new(), beyond: None, sums: Sums::default() }
     }
 
-    /// Adds the values of one request, which `append` appends to those that are there. Returns what was
-    /// added.
+    /// Adds the values of one request: `append` must append them to the list. Returns the number and the sums
+    /// of the added values.
     pub fn add_request(&mut self, append: impl FnOnce(&mut Vec<Weighted>)) -> Added {
         let before = self.samples.len();
         append(&mut self.samples);
@@ -62,20 +62,20 @@ impl Pool {
         if self.beyond.is_some() || self.samples.len() > self.kept {
             let sketch = self.beyond.get_or_insert_default();
             self.samples.drain(..).for_each(|sample| sketch.add(sample.value, sample.weight));
-            // The remaining capacity is for the next request, not for as many samples as were kept before.
+            // The next request needs some capacity, but not that of all samples that were stored before.
             self.samples.shrink_to(self.kept.min(1 << 16));
         }
         added
     }
 
-    /// How many samples it contains now.
+    /// How many samples are stored now.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         self.samples.len()
     }
 
-    /// The values in a form that can be drawn, with about this many points and columns at most; `None`
-    /// without values.
+    /// The values in a form that can be drawn, with about this many points and at most this many columns;
+    /// `None` without values.
     pub fn curve(mut self, points: usize, bins: usize) -> Option<Curve> {
         match &self.beyond {
             None => {
@@ -88,16 +88,17 @@ impl Pool {
         }
     }
 
-    /// The samples, in the order in which they came, or sorted after [`Pool::distribution`] was called;
-    /// `None` if they were too many to be kept.
+    /// The samples, in the order in which they were added, or sorted after a call of [`Pool::distribution`].
+    /// `None` if there were too many to store.
     pub fn samples(&self) -> Option<&[Weighted]> {
         self.beyond.is_none().then_some(&self.samples)
     }
 
-    /// The distribution of the pooled values; `None` without values. Sorts them. `n` is the sum of the
-    /// weights, rounded.
+    /// The distribution of the pooled values; `None` without values. Sorts the stored samples. `n` is the sum
+    /// of the weights, rounded.
     pub fn distribution(&mut self) -> Option<Distribution> {
-        // Sorted by value and weight, so that records give the same figures to the last bit in any order.
+        // Samples are sorted by value and weight, so that records in any order give the same figures to the
+        // last bit.
         self.samples.sort_unstable_by(|a, b| {
             a.value.total_cmp(&b.value).then(a.weight.total_cmp(&b.weight))
         });

@@ -1,7 +1,7 @@
 //! Functions of real numbers that give the same bits on every machine, for random workloads: arrivals,
-//! lengths, think times. Those of the standard library come from the platform and may differ in the last
-//! digit; these are compiled from one source. Statistics do not affect what is sent, and do not need them.
-//! Square roots and the four basic operations are exact everywhere.
+//! lengths, think times. The functions of the standard library come from the platform and may differ in the
+//! last digit. The functions here are compiled from one source. Statistics do not need them, because
+//! statistics do not affect requests. Square roots and the four basic operations are exact everywhere.
 
 /// The natural logarithm.
 pub fn ln(x: f64) -> f64 {

@@ -1,16 +1,16 @@
-//! The interval of a proportion, and the normal quantile that it needs. The formula is that of independent
-//! trials. For correlated trials, the caller passes their effective number.
+//! The confidence interval of a proportion, and the normal quantile that it needs. The formula is for
+//! independent trials. For correlated trials, the caller passes their effective number.
 
 use crate::portable;
 
-/// Wilson's score interval of a proportion: `successes` of `trials`, which need not be whole numbers, with
-/// `z` standard errors on each side.
+/// Wilson's score interval of a proportion: `successes` of `trials`, with `z` standard errors on each side.
+/// The two numbers need not be whole.
 ///
 /// With p = successes / trials and n = trials:
 /// (p + z² / 2n ± z sqrt(p (1 - p) / n + z² / 4n²)) / (1 + z² / n)
 /// (E. B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal of the
-/// American Statistical Association 22, 1927). It is always between 0 and 1, and has a width also if all
-/// trials succeed or fail. Without trials it is 0 to 1.
+/// American Statistical Association 22, 1927). The interval is always between 0 and 1. It has a width also if
+/// all trials succeed or fail. Without trials, it is 0 to 1.
 pub fn wilson(successes: f64, trials: f64, z: f64) -> [f64; 2] {
     if trials <= 0.0 {
         return [0.0, 1.0];
@@ -23,8 +23,9 @@ pub fn wilson(successes: f64, trials: f64, z: f64) -> [f64; 2] {
     [(middle - half).max(0.0), (middle + half).min(1.0)]
 }
 
-/// The number that a standard normal variable exceeds with this probability, which is from 1e-12 to 0.5. The
-/// relative error is below 1e-8 (P. J. Acklam's rational approximations, 2003).
+/// The number that a standard normal variable exceeds with this probability. A probability outside of 1e-12
+/// to 0.5 is replaced by the nearest limit. The relative error is below 1e-8 (P. J. Acklam's rational
+/// approximations, 2003).
 pub fn normal_quantile_above(probability: f64) -> f64 {
     const A: [f64; 6] = [
         -39.696_830_286_653_76,

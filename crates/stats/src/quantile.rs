@@ -14,14 +14,15 @@ pub fn percentile(sorted: &[f64], q: f64) -> f64 {
     interpolate(sorted[low], sorted[high], rank.fract())
 }
 
-/// As [`percentile`], with values that count `weight` times each: the values at the two nearest ranks are
-/// found with the running sum of weights. Whole weights give exactly the result of repeated values.
+/// As [`percentile`], but each value counts `weight` times: the values at the two nearest ranks are found
+/// with the running sum of weights. Whole weights give exactly the result of repeated values.
 ///
 /// # Panics
 /// If there are no values.
 pub fn weighted_percentile(sorted: &[Weighted], q: f64) -> f64 {
     let total: f64 = sorted.iter().map(|sample| sample.weight).sum();
-    // The sum of many fractions may differ slightly from a whole number. This is far less than a rank.
+    // The sum of many fractions may differ slightly from a whole number. This tolerance is far less than a
+    // rank.
     let slack = total * 1e-12;
     let value_at = |rank: f64| {
         let mut sum = 0.0;

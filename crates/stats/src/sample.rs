@@ -1,5 +1,5 @@
-//! Values of a pass, one per request or read. They are exact while they are few enough to be kept; beyond
-//! that they are in a sketch.
+//! Values of a pass, one per request or read. Up to a limit, the values are stored exactly; with more values,
+//! they are counted in a sketch.
 
 use super::curve::{Curve, Ordered};
 use super::distribution;
@@ -7,11 +7,11 @@ use super::parts::Sums;
 use super::sketch::Sketch;
 use crate::Distribution;
 
-/// How many values are kept exactly: 2 MiB of them.
+/// How many values are stored exactly. They need 2 MiB.
 pub const VALUES_KEPT: usize = 1 << 18;
 
 /// Values with weight 1, in bounded memory. With more than [`VALUES_KEPT`] values, percentiles are within
-/// [`super::RELATIVE_ERROR`] of the exact ones, and the distribution says so.
+/// [`super::RELATIVE_ERROR`] of the exact ones, and [`Distribution::exact`] is false.
 #[derive(Clone, Debug)]
 pub struct Sample {
     kept: usize,
@@ -19,7 +19,7 @@ pub struct Sample {
     beyond: Option<Box<Beyond>>,
 }
 
-/// What is kept of values that are too many to be kept exactly.
+/// The sketch and the sums of values that are too many to store exactly.
 #[derive(Clone, Debug, Default)]
 struct Beyond {
     sketch: Sketch,
@@ -34,7 +34,7 @@ impl Default for Sample {
 }
 
 impl Sample {
-    /// A sample that keeps up to this many values exactly.
+    /// A sample that stores up to this many values exactly.
     pub fn keeping(kept: usize) -> Self {
         Self { kept, exact: Vec::new(), beyond: None }
     }
@@ -53,8 +53,8 @@ impl Sample {
         }
     }
 
-    /// The values in a form that can be drawn, with about this many points and columns at most; `None`
-    /// without values.
+    /// The values in a form that can be drawn, with about this many points and at most this many columns;
+    /// `None` without values.
     pub fn curve(mut self, points: usize, bins: usize) -> Option<Curve> {
         match &self.beyond {
             None => {
@@ -65,13 +65,13 @@ impl Sample {
         }
     }
 
-    /// The values in the order in which they came, or sorted after [`Sample::distribution`] was called;
-    /// `None` if they were too many to be kept.
+    /// The values, in the order in which they were added, or sorted after a call of [`Sample::distribution`].
+    /// `None` if there were too many to store.
     pub fn values(&self) -> Option<&[f64]> {
         self.beyond.is_none().then_some(&self.exact)
     }
 
-    /// The distribution of the values; `None` without values. Sorts them.
+    /// The distribution of the values; `None` without values. Sorts the stored values.
     pub fn distribution(&mut self) -> Option<Distribution> {
         match &self.beyond {
             None => distribution(&mut self.exact),

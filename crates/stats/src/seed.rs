@@ -1,4 +1,4 @@
-//! Random streams: one per purpose, all from the plan's seed, and the same on every machine.
+//! Random streams: one for each purpose, all from the plan's seed, and the same on every machine.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::portable;
 
-/// The random stream of a purpose. Different labels give independent streams.
+/// The random stream for a purpose, which the labels name. Different labels give independent streams.
 pub fn rng(seed: u64, labels: &[&str]) -> ChaCha8Rng {
     let mut hasher = Sha256::new();
     hasher.update(seed.to_le_bytes());
@@ -28,9 +28,9 @@ pub fn normal(rng: &mut impl RngCore) -> f64 {
     radius * portable::cos(std::f64::consts::TAU * unit(rng))
 }
 
-/// A uniform whole number below `limit`, which must not be 0. There is no modulo bias.
+/// A uniform whole number below `limit`, without modulo bias. `limit` must not be 0.
 pub fn below(rng: &mut impl RngCore, limit: u64) -> u64 {
-    // Lemire's multiplication. It rejects the few draws that would favour small numbers.
+    // Lemire's multiplication method. It rejects the few draws that would make small numbers more likely.
     loop {
         let product = u128::from(rng.next_u64()) * u128::from(limit);
         if product as u64 >= limit.wrapping_neg() % limit {

@@ -2,9 +2,9 @@
 //!
 //! For a stationary series, the variance of a sum, per value, is the spectral density at frequency zero. The
 //! estimate is the mean square of the series' projections on the first few cosines. Each projection is an
-//! independent estimate from fluctuations of another length (Müller, "HAC Corrections for Strongly
-//! Autocorrelated Time Series", 2014; Lazarus, Lewis, Stock and Watson, "HAR Inference", 2018). Because there
-//! are few degrees of freedom, the quantile is that of Student's t.
+//! independent estimate, from fluctuations of a different length (Müller, "HAC Corrections for Strongly
+//! Autocorrelated Time Series", 2014; Lazarus, Lewis, Stock and Watson, "HAR Inference", 2018). There are few
+//! degrees of freedom, so intervals need the quantile of Student's t.
 
 /// An estimate of the variance of a series' sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,17 +15,18 @@ pub struct LongRun {
     pub degrees: usize,
 }
 
-/// The smallest number of cosines.
+/// The number of cosines if slow fluctuations are strong. A control is only used with at least this many
+/// cosines.
 pub const FEWEST_COSINES: usize = 4;
-/// Up to this number of cosines, slow fluctuations are checked for.
+/// Slow fluctuations are checked for if at most this number of cosines was requested.
 const MOST_COSINES_OF_SLOW: usize = 6;
-/// Fluctuations count as slow if the mean of the first three squares is larger than that of the next six by
-/// this factor.
+/// Slow fluctuations are strong if the mean of the first three squares is larger than the mean of the next
+/// six by this factor.
 const STANDS_OUT: f64 = 2.5;
 
-/// The variance of the sum of a series, per value, from this many cosines; from fewer if slow fluctuations
-/// are strong. The part that follows `control`, whose sum is the same in all series, is removed (a control
-/// variate). `None` for fewer than three values.
+/// Estimates the variance of the sum of a series, per value, with this many cosines, or with fewer if slow
+/// fluctuations are strong. `control` is another series whose sum is always the same. The part of `values`
+/// that is proportional to `control` is removed (a control variate). `None` for fewer than three values.
 pub fn long_run(values: &[f64], control: Option<&[f64]>, cosines: usize) -> Option<LongRun> {
     let most = values.len().checked_sub(1).filter(|&most| most >= 2)?;
     let cosines = cosines.min(most);
@@ -45,7 +46,8 @@ pub fn long_run(values: &[f64], control: Option<&[f64]>, cosines: usize) -> Opti
     Some(LongRun { variance: squares.iter().sum::<f64>() / degrees as f64, degrees })
 }
 
-/// The squares of projections, without the part that follows the control, and their degrees of freedom.
+/// The squares of projections after the part that is proportional to the control was removed, and their
+/// degrees of freedom.
 fn residual_squares(of_values: &[f64], of_control: Option<&[f64]>) -> (Vec<f64>, usize) {
     let count = of_values.len();
     let controlled = of_control.filter(|_| count >= FEWEST_COSINES).and_then(|of_control| {
@@ -62,15 +64,15 @@ fn residual_squares(of_values: &[f64], of_control: Option<&[f64]>) -> (Vec<f64>,
     }
 }
 
-/// Projections of a series, minus its mean, on the first cosines of type II, which are normalised to length
-/// 1.
+/// Projections of a series, minus its mean, on the first cosines of type II. These cosines are normalised to
+/// length 1.
 fn projections(values: &[f64], count: usize) -> Vec<f64> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let of = |k: usize| {
         let step = std::f64::consts::PI * k as f64 / n;
-        // The angle is rotated from one value to the next, because a cosine for each value would cost more
-        // than everything else.
+        // The angle is rotated from one value to the next, because computing a cosine for each value would
+        // take longer than everything else here.
         let (sin, cos) = step.sin_cos();
         let (mut x, mut y) = ((step / 2.0).cos(), (step / 2.0).sin());
         let mut sum = 0.0;
@@ -98,7 +100,7 @@ mod tests {
         assert_eq!(long_run(&values[..2], None, 6), None);
     }
 
-    /// The mean ratio of the estimate to the variance of sums over many series.
+    /// The estimated variance divided by the true one, averaged over many series.
     fn ratio(correlation: f64, truth: f64) -> f64 {
         let n = 2_000;
         let series = (0..200).map(|round| {
@@ -117,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_variance_of_a_correlated_series_is_that_of_its_sums() {
-        // For a first-order autoregression: 1 / (1 - correlation)^2.
+        // For a first-order autoregression, the variance is 1 / (1 - correlation)^2.
         for (correlation, truth) in [(0.0, 1.0), (0.9, 100.0), (-0.5, 4.0 / 9.0)] {
             let ratio = ratio(correlation, truth);
             assert!((0.9..1.12).contains(&ratio), "{correlation}: {ratio}");

@@ -1,30 +1,31 @@
-//! A sketch of many weighted values: percentiles within a stated relative error, in bounded memory. It is
-//! deterministic and does not depend on the order of values.
+//! A sketch of many weighted values. It gives percentiles within a stated relative error, in bounded memory.
+//! The sketch is deterministic and does not depend on the order of values.
 //!
-//! A value's bucket is its exponent and the first [`MANTISSA_BITS`] bits of its mantissa, so each octave has
-//! buckets of equal width. The middle of a bucket is within [`RELATIVE_ERROR`] of every value in it, and no
-//! logarithm is computed.
+//! The bucket of a value is given by the exponent of the value and the first [`MANTISSA_BITS`] bits of its
+//! mantissa. So each octave has buckets of equal width, and no logarithm is computed. The middle of a bucket
+//! is within [`RELATIVE_ERROR`] of every value in the bucket.
 
 /// The largest relative difference between a percentile and the exact one.
 pub const RELATIVE_ERROR: f64 = 0.001;
 
-/// Half a bucket is then at most 1/1024 of its lower bound.
+/// The number of mantissa bits that choose a bucket. With 9 bits, half a bucket is at most 1/1024 of its
+/// lower bound.
 const MANTISSA_BITS: u32 = 9;
-/// The number of mantissa bits below these.
+/// The number of the remaining, lower mantissa bits.
 const SHIFT: u32 = f64::MANTISSA_DIGITS - 1 - MANTISSA_BITS;
 
-/// Values closer to zero than this count as zero. Times are whole nanoseconds, so in milliseconds there are
-/// no such values, and in microseconds they do not matter.
+/// Values closer to zero than this number count as zero. Times are whole nanoseconds, so no time in
+/// milliseconds is so small. For times in microseconds, the difference does not matter.
 const SMALLEST: f64 = 1e-6;
-/// Larger values count as this one: in milliseconds, about thirty years.
+/// Larger values count as this value: in milliseconds, about thirty years.
 const LARGEST: f64 = 1e12;
-/// Weights are counted in whole units of 1 / `UNIT`.
+/// Weights are counted in whole multiples of 1 / `UNIT`.
 const UNIT: f64 = 1_048_576.0;
 
-/// Weights of values, by magnitude.
+/// The weights of values, by magnitude and sign.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sketch {
-    /// Weights by bucket, for values below and above zero. Empty until there is such a value.
+    /// Weights by bucket, for values below zero and above zero. Each list is empty until it has a value.
     negative: Vec<u64>,
     positive: Vec<u64>,
     zero: u64,
@@ -51,13 +52,13 @@ impl Sketch {
         side[at] += weight;
     }
 
-    /// The largest value; exact.
+    /// The largest value, exact; `None` without values.
     pub fn max(&self) -> Option<f64> {
         self.max
     }
 
-    /// The value at the quantile `q` in [0, 1], interpolated between the same two ranks as the
-    /// exact percentile.
+    /// The value at the quantile `q` in [0, 1], interpolated between the same two ranks as the exact
+    /// percentile.
     ///
     /// # Panics
     /// If there are no values.
@@ -67,12 +68,12 @@ impl Sketch {
         low + (high - low) * rank.fract()
     }
 
-    /// How many values there are: the sum of their weights, rounded.
+    /// The number of values: the sum of their weights, rounded.
     pub fn n(&self) -> u64 {
         (self.total as f64 / UNIT).round() as u64
     }
 
-    /// The share of values whose bucket's middle is not above this one.
+    /// The share of values in buckets whose middle is not above `value`.
     pub fn share_up_to(&self, value: f64) -> f64 {
         let sum = |side: &[u64], of: &dyn Fn(f64) -> bool| -> u64 {
             side.iter().enumerate().filter(|(at, _)| of(middle(*at))).map(|(_, w)| w).sum()
@@ -83,7 +84,7 @@ impl Sketch {
         below as f64 / self.total as f64
     }
 
-    /// The value at a rank, counted from 1, if each value weighs 1.
+    /// The value at a rank, counted from 1. Each value has as many ranks as its weight.
     pub fn ranked(&self, rank: u64) -> f64 {
         self.at_rank(rank * UNIT as u64)
     }
@@ -109,13 +110,13 @@ fn bucket(magnitude: f64) -> usize {
     (magnitude.min(LARGEST).to_bits() >> SHIFT) as usize - first()
 }
 
-/// The middle of a bucket.
+/// The value in the middle of a bucket.
 fn middle(bucket: usize) -> f64 {
     let bound = |bucket: usize| f64::from_bits(((bucket + first()) as u64) << SHIFT);
     f64::midpoint(bound(bucket), bound(bucket + 1))
 }
 
-/// The number of buckets of smaller values, which are not stored.
+/// The number of buckets for values below [`SMALLEST`], which are not stored.
 const fn first() -> usize {
     (SMALLEST.to_bits() >> SHIFT) as usize
 }

@@ -1,4 +1,5 @@
-//! The spread of a figure over repeats: few values, each from a whole pass. It is not for requests.
+//! The spread of a figure over repeats: few values, each from a whole pass. It is not for values of single
+//! requests.
 
 use crate::Spread;
 
@@ -25,11 +26,13 @@ pub fn spread(values: &[f64]) -> Option<Spread> {
     })
 }
 
-/// The 97.5 % quantile of the normal distribution: 95 % of it are between this and its negative.
+/// The 97.5 % quantile of the normal distribution: 95 % of all values are between the negative of this number
+/// and the number itself.
 const NORMAL_975: f64 = 1.959_963_984_540_054;
 
-/// The 97.5 % quantile of Student's t. Up to ten degrees of freedom it is a table. Above, it is the expansion
-/// around the normal quantile (Abramowitz and Stegun, 26.7.5), which is right to five digits there.
+/// The 97.5 % quantile of Student's t. Up to ten degrees of freedom, it comes from a table. Above, it comes
+/// from the expansion around the normal quantile (Abramowitz and Stegun, 26.7.5), which is then accurate to
+/// five digits.
 pub fn student_975(degrees: usize) -> f64 {
     const FEW: [f64; 10] = [
         12.706_205, 4.302_653, 3.182_446, 2.776_445, 2.570_582, 2.446_912, 2.364_624, 2.306_004,

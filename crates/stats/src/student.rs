@@ -1,9 +1,9 @@
-//! Student's t with any number of degrees of freedom.
+//! Quantiles of Student's t with any number of degrees of freedom.
 
 use libm::lgamma;
 
-/// The number that Student's t with these degrees of freedom exceeds with this probability, which is below
-/// 0.5. Right to ten digits.
+/// The number that Student's t with these degrees of freedom exceeds with this probability, accurate to ten
+/// digits.
 ///
 /// # Panics
 /// If the probability is not between 0 and 0.5, or the degrees of freedom are not positive.
@@ -33,7 +33,7 @@ fn beta_share(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return if x <= 0.0 { 0.0 } else { 1.0 };
     }
-    // The fraction converges fast below this; above it, the other tail is computed.
+    // The fraction converges fast for an `x` below this limit. Above the limit, the other tail is computed.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - beta_share(1.0 - x, b, a);
     }
@@ -77,7 +77,7 @@ mod tests {
                 );
             }
         }
-        // Published: 97.5 % at 3 degrees, 99.5 % at 3.
+        // Published values: 97.5 % at 3 degrees of freedom, 99.5 % at 3.
         assert!((student_above(0.025, 3.0) - 3.182_446_305).abs() < 1e-8);
         assert!((student_above(0.005, 3.0) - 5.840_909_310).abs() < 1e-8);
     }

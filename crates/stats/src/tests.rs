@@ -1,4 +1,5 @@
-//! Statistics against values computed by hand, against statrs, and against their own guarantees.
+//! Compares statistics with values computed by hand and with the crate `statrs`, and checks their stated
+//! errors.
 
 use proptest::prelude::*;
 
@@ -48,10 +49,11 @@ fn a_pool_tells_what_each_request_brought() {
 
 #[test]
 fn fractions_of_tokens_weigh_as_fractions() {
-    // 3.5 tokens at 10 and 1.5 at 40: ranks up to 3.5 are 10, so the median rank 3 is 10.
+    // 3.5 tokens with value 10 and 1.5 with value 40: ranks up to 3.5 have the value 10, so the median, at
+    // rank 3, is 10.
     let samples = [Weighted { value: 10.0, weight: 3.5 }, Weighted { value: 40.0, weight: 1.5 }];
     assert_eq!([0.5, 1.0].map(|q| weighted_percentile(&samples, q)), [10.0, 40.0]);
-    // Ten tenths are one, although their binary sum is slightly less.
+    // Ten times 0.1 counts as 1, although the binary sum is slightly less.
     let mut tenths = vec![Weighted { value: 1.0, weight: 0.1 }; 10];
     tenths.push(Weighted { value: 2.0, weight: 1.0 });
     assert_eq!([0.0, 0.5, 1.0].map(|q| weighted_percentile(&tenths, q).round()), [1.0, 2.0, 2.0]);
@@ -60,7 +62,7 @@ fn fractions_of_tokens_weigh_as_fractions() {
 #[test]
 fn values_beyond_what_is_kept_are_sketched_within_the_stated_error_in_any_order() {
     let mut rng = seed::rng(5, &["sketch"]);
-    // Over seven orders of magnitude, some negative, some zero.
+    // The values cover seven orders of magnitude; some are negative, some zero.
     let values: Vec<f64> = (0..20_000)
         .map(|i| match i % 50 {
             0 => 0.0,

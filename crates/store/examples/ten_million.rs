@@ -1,13 +1,13 @@
-//! Makes a store with ten million requests, as runs of a server would leave it: ninety runs of
-//! 100,000 requests and one of a million, each with its log, its rows and its results. For
-//! measuring how long questions take on a store of that size:
+//! Makes a store with ten million requests, with the same content as after measurements: ninety runs of
+//! 100,000 requests and one run of a million, each with its log, its rows and its results. With it, you can
+//! measure how long queries take on a store of this size:
 //!
 //! ```sh
 //! cargo run --release -p inferometer-store --example ten_million -- FOLDER [REQUESTS]
 //! time inferometer runs --store FOLDER/inferometer.db
 //! ```
 //!
-//! It measures nothing itself, and writes nothing outside of the folder.
+//! The example measures nothing itself, and writes nothing outside of the folder.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -31,7 +31,7 @@ use inferometer_store::{Ending, PassBegin, RunHeader, RunRecording, RunState, St
 const SECOND_NS: i64 = 1_000_000_000;
 const FIRST_START_NS: i64 = 1_795_000_000 * SECOND_NS;
 const RUNS: u32 = 91;
-/// Tokens of an output, each with a read of its own.
+/// The number of tokens of each output. Each token has its own read.
 const TOKENS: u32 = 8;
 const PASSES: u32 = 4;
 
@@ -130,7 +130,7 @@ fn write_run(store: &mut Store, number: u32, requests: u32) -> Result<(), Box<dy
     Ok(())
 }
 
-/// A request of some milliseconds, whose instants scatter as those of real ones do.
+/// A request of about 100 ms, whose instants vary like those of real requests.
 fn record(run: u32, pass: u32, index: u32, asked_input: u32) -> Record {
     let scatter = |salt: u32| {
         let mixed = (index ^ run.rotate_left(16) ^ pass.rotate_left(24) ^ salt)

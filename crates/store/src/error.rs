@@ -36,11 +36,11 @@ pub enum StoreError {
     LogVersion {
         /// The file.
         path: PathBuf,
-        /// What has the version: the log's format, or the meaning of its records.
+        /// Which version it is: that of the format of the log, or of the meaning of its records.
         what: &'static str,
         /// The version found.
         found: u32,
-        /// The only version that can be read.
+        /// The version of this program. For the format of the log, earlier versions can be read too.
         known: u32,
     },
     /// The log ends before its end mark: its writer still writes, or did not finish. All entries before
@@ -53,9 +53,9 @@ pub enum StoreError {
     LogCut {
         /// The file.
         path: PathBuf,
-        /// Where the last complete frame ends.
+        /// The byte position of the end of the last complete frame.
         offset: u64,
-        /// How many bytes follow it.
+        /// The number of bytes after this position.
         left: u64,
     },
     /// A frame of the log is damaged. All entries before it are valid.
@@ -63,18 +63,18 @@ pub enum StoreError {
     LogCorrupt {
         /// The file.
         path: PathBuf,
-        /// Where the damaged frame begins.
+        /// The byte position at which the damaged frame begins.
         offset: u64,
         /// What is wrong.
         what: String,
     },
-    /// An earlier write to this log failed; anything after it would be unreadable.
+    /// An earlier write to this log failed. Data after the failed write would be unreadable.
     #[error("{}: an earlier write failed, so this log is no longer written", path.display())]
     LogBroken {
         /// The file.
         path: PathBuf,
     },
-    /// A record that a log cannot hold.
+    /// A log cannot store this record.
     #[error("request {index} of pass {pass} cannot be stored: {what}")]
     InvalidRecord {
         /// The record's pass.
@@ -89,7 +89,7 @@ pub enum StoreError {
     LogOrder {
         /// The file.
         path: PathBuf,
-        /// The call, and when it came.
+        /// The call, and why it is invalid at this point.
         what: String,
     },
     /// There is no database at the path.
@@ -140,12 +140,12 @@ pub enum StoreError {
         /// The version of this program.
         known: usize,
     },
-    /// No run has this id or this tag, and it is not a part of any id.
+    /// The name is not the id of a run, not a part of an id, and not a tag.
     #[error("no run {id:?} in {}: `inferometer runs` lists all runs", path.display())]
     NoSuchRun {
         /// The file.
         path: PathBuf,
-        /// What was asked for.
+        /// The name for which the caller searched.
         id: String,
     },
     /// There is no run of the requested kind.
@@ -166,16 +166,16 @@ pub enum StoreError {
         /// The run.
         run: String,
     },
-    /// A tag that no list could show, or that could not be typed again.
+    /// The text cannot be a tag, because a list or a command line could not show it clearly.
     #[error(
         "{tag:?} is not a tag: a tag has at least one character, no space and no comma, and does \
             not begin with + or -"
     )]
     InvalidTag {
-        /// What was given.
+        /// The text.
         tag: String,
     },
-    /// A tag to remove that the run does not have.
+    /// The run does not have a tag that should be removed.
     #[error("run {run} has no tag {tag:?}; nothing was changed")]
     NoSuchTag {
         /// The run.
@@ -183,12 +183,12 @@ pub enum StoreError {
         /// The tag.
         tag: String,
     },
-    /// Several runs have this tag, or this is a part of several ids.
+    /// Several runs have this tag, or the name is a part of several ids.
     #[error("{id:?} matches several runs: {}; give one of their ids", candidates.join(", "))]
     AmbiguousRun {
-        /// What was asked for.
+        /// The name for which the caller searched.
         id: String,
-        /// The runs that it may mean.
+        /// The ids of the runs that match.
         candidates: Vec<String>,
     },
     /// Another run already has the id.
@@ -231,7 +231,7 @@ pub enum StoreError {
         /// The run's log.
         log: PathBuf,
     },
-    /// The database refused.
+    /// SQLite returned an error.
     #[error("{}: {source}{}", path.display(), advice(source))]
     Database {
         /// The file.
@@ -250,13 +250,13 @@ impl StoreError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// Whether a log ended early although all entries before its end are valid.
+    /// Whether the error is a log that ends early, and whose entries before its end are valid.
     pub fn is_cut(&self) -> bool {
         matches!(self, Self::LogCut { .. })
     }
 }
 
-/// What to check if SQLite reports a disk error without the reason.
+/// Returns possible causes if SQLite reports a disk error without its cause; otherwise an empty text.
 fn advice(source: &rusqlite::Error) -> &'static str {
     match source.sqlite_error_code() {
         Some(rusqlite::ErrorCode::SystemIoFailure) => {

@@ -1,12 +1,12 @@
 //! Stores runs: an append-only log of raw records for each run, and SQLite as its index.
 //!
 //! The log ([`log`]) is the primary data: every figure can be computed from it again. The database
-//! ([`Store`]) lists the runs and has their results and one row for each request, for queries in SQL. A
-//! run is written through [`RunRecording`], and [`passes`] reads its log. `docs/store.md` describes both
+//! ([`Store`]) has the list of runs, their results, and one row for each request, for queries in SQL. A run
+//! is written through [`RunRecording`], and [`passes`] reads its log. `docs/store.md` describes both
 //! formats.
 //!
-//! Nothing here reads a clock or stores a secret: the caller passes times in, and only what it passes in
-//! is stored.
+//! This crate reads no clock: the caller passes in all times. It stores only values that the caller passes
+//! in, and the caller passes in no secrets.
 
 mod error;
 pub use inferometer_model::calendar;

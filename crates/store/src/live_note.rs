@@ -1,6 +1,6 @@
-//! The progress of the current pass of a run, for other processes: the part that is not in the log yet.
-//! It is a small file next to the log, rewritten every second and removed at the end of the run. No
-//! figure is computed from it, and a run does not need it.
+//! The live note: the progress of the current pass of a run, which the log does not contain yet, for other
+//! processes. It is a small file next to the log, rewritten every second and removed at the end of the run.
+//! No figure is computed from it, and a run does not need it.
 
 use std::fs;
 use std::path::Path;
@@ -13,18 +13,18 @@ use crate::error::StoreError;
 /// The progress of the current pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LiveNote {
-    /// When it was written, in nanoseconds since the Unix epoch.
+    /// When the note was written, in nanoseconds since the Unix epoch.
     pub at_unix_ns: u64,
-    /// The current pass.
+    /// The index of the current pass in the run, from 0.
     pub pass: u32,
     /// Requests that have started.
     pub begun: u64,
     /// Requests that have ended.
     pub ended: u64,
-    /// Chunks with output that arrived. The number of their tokens is only known after the end of a
+    /// The number of chunks with output that arrived. Their tokens are only known after the end of a
     /// request.
     pub chunks: u64,
-    /// Chunks per second since the previous note; absent in the first.
+    /// Chunks per second since the previous note; absent in the first note.
     pub chunks_per_s: Option<f64>,
     /// The last sample of the server and of the cards.
     #[serde(rename = "said")]
@@ -32,7 +32,7 @@ pub struct LiveNote {
 }
 
 impl LiveNote {
-    /// Writes it atomically, so that a reader never finds a partial note.
+    /// Writes the note atomically, so that a reader never finds a partial note.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -43,12 +43,12 @@ impl LiveNote {
         fs::rename(&fresh, path).map_err(StoreError::io("write", path))
     }
 
-    /// Reads it; `None` if there is no note, or one of another version of this program.
+    /// Reads the note; `None` if there is no note, or if it cannot be parsed.
     pub fn read(path: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(path).ok()?).ok()
     }
 
-    /// Removes it, if there is one.
+    /// Removes the note, if there is one.
     pub fn remove(path: &Path) {
         // A note that cannot be removed does no harm.
         let _ = fs::remove_file(path);

@@ -1,6 +1,6 @@
-//! A run that is being recorded: its row in the database, its log, and the index of its requests.
-//! The log always comes first: the database has no row of a request that the log does not have. Computes
-//! no figure.
+//! A run that is being recorded: its row in the database, its log, and the index of its requests. The log
+//! is always written first: the database has no row of a request that the log does not have. This module
+//! computes no figure.
 
 use std::borrow::BorrowMut;
 use std::path::PathBuf;
@@ -16,12 +16,13 @@ use crate::error::StoreError;
 use crate::live_note::LiveNote;
 use crate::log::{Ending, LogHeader, LogWriter, PassBegin};
 
-/// The most records that are added to the index in one transaction. Each one waits for the device.
+/// The most records that are added to the index in one transaction. Each transaction waits for the storage
+/// device.
 const INDEX_BATCH: usize = 8_192;
-/// The most reads and events of these records together: about 20 MB.
+/// The most reads and events of these records together: they take about 20 MB.
 const INDEX_BATCH_ROWS: usize = 1 << 19;
 
-/// A run that is being recorded, into a store that it owns or borrows.
+/// A run that is being recorded into a store. The value owns or borrows the store.
 ///
 /// If it is dropped before [`RunRecording::finish`], the run counts as killed and has all records up to
 /// the last [`RunRecording::flush`].
@@ -31,17 +32,17 @@ pub struct RunRecording<S = Store> {
     log: LogWriter,
     /// Records in the log that have no row yet.
     unindexed: Vec<Record>,
-    /// Their reads and events.
+    /// The number of reads and events of these records.
     unindexed_rows: usize,
-    /// The number of requests of the pass that never began.
+    /// The number of requests of the current pass that never began.
     never_begun: usize,
 }
 
 impl<S: BorrowMut<Store>> RunRecording<S> {
-    /// Enters the run into the database as running and creates its log.
+    /// Adds the run to the database in the state `running`, and creates its log.
     ///
     /// # Errors
-    /// [`StoreError::RunExists`] when another run began in the same second and has the same suffix,
+    /// [`StoreError::RunExists`] if another run began in the same second and has the same suffix,
     /// [`StoreError::Database`], [`StoreError::LogExists`], [`StoreError::Io`].
     pub fn begin(mut store: S, header: &RunHeader) -> Result<Self, StoreError> {
         let run = store.borrow_mut().begin_run(header)?;
@@ -69,7 +70,7 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
         &self.run
     }
 
-    /// The path of its [`LiveNote`].
+    /// The path of the [`LiveNote`] of the run.
     pub fn live_note_path(&self) -> PathBuf {
         self.store.borrow().live_note(&self.run)
     }
@@ -93,8 +94,8 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
         self.index(record)
     }
 
-    /// Adds the records of `count` requests, which differ only in their index: it counts up from that of
-    /// `record`. With a `count` above 1, none of the requests has begun.
+    /// Adds the records of `count` requests, which differ only in their index: it counts up from the index
+    /// of `record`. If `count` is above 1, none of the requests may have begun.
     ///
     /// # Errors
     /// As [`LogWriter::append_never_begun`] and [`RunRecording::flush`].
@@ -127,7 +128,7 @@ impl<S: BorrowMut<Store>> RunRecording<S> {
         if is_full { self.flush() } else { Ok(()) }
     }
 
-    /// Writes all records so far to the device, and then their rows into the index.
+    /// Writes all records so far to the storage device, and then adds their rows to the index.
     ///
     /// # Errors
     /// As [`LogWriter::flush`] and [`Store::index_requests`].

@@ -1,4 +1,4 @@
-//! What a token costs on disk when each comes in a read of its own.
+//! Tests how many bytes a token takes on disk, if each token arrives in its own read.
 
 #![expect(clippy::unwrap_used, reason = "what a test prepares must work")]
 
@@ -10,7 +10,7 @@ use inferometer_model::time::Nanos;
 use inferometer_store::log::as_stored;
 use inferometer_store::{Ending, LogHeader, LogWriter, PassBegin, passes};
 
-/// SplitMix64 (Steele, Lea, Flood 2014): noise that is the same in every run of the test.
+/// SplitMix64 (Steele, Lea, Flood 2014): pseudorandom numbers that are the same in every run of the test.
 struct Noise(u64);
 
 impl Noise {
@@ -23,16 +23,17 @@ impl Noise {
     }
 }
 
-/// Where the receive path last saw the socket empty.
+/// When the receive path last saw that the socket was empty.
 #[derive(Clone, Copy, Debug)]
 enum Looks {
-    /// Right after the read before.
+    /// Immediately after the previous read.
     AfterRead,
-    /// On its way round all sockets, at any time in the last 200 us.
+    /// At a random time in the last 200 us, because all sockets are checked in turn.
     AnyTime,
 }
 
-/// Tokens every 10 ms with 100 us of jitter, read 10 to 50 us after they arrived.
+/// A record with a token every 10 ms, with 100 us of jitter. Each token is read 10 to 50 us after its
+/// arrival.
 fn record(index: u32, tokens: u32, looks: Looks, noise: &mut Noise) -> Record {
     let start = 5_000_000 * u64::from(index);
     let mut reads = Vec::new();

@@ -1,5 +1,5 @@
-//! A store and run logs that version 0.1.0 wrote while it measured (one run with failures of many
-//! kinds, one of conversations): they open, and say what they said. Reads only what was recorded.
+//! Tests that a store and its run logs that version 0.1.0 wrote still open with the same content. One run
+//! has failures of many kinds, one run has conversations. The tests read only these recorded files.
 
 #![expect(clippy::unwrap_used, reason = "what a test prepares must work")]
 
@@ -9,12 +9,12 @@ use inferometer_plan::Plan;
 use inferometer_store::{Entry, LogReader, Store};
 use tempfile::TempDir;
 
-/// A copy of the recorded store, since opening one may write.
+/// Opens a copy of the recorded store, because opening a store may write.
 fn recorded() -> (TempDir, Store) {
     recorded_as("version-3.db")
 }
 
-/// The same, as a later version had brought it up to date.
+/// Opens a copy of the recorded store, as a later version migrated it.
 fn recorded_as(database_file: &str) -> (TempDir, Store) {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let folder = TempDir::new().unwrap();

@@ -1,4 +1,5 @@
-//! The load generator's error: its records compared with the send times inside the events.
+//! Computes the error of the load generator: compares the arrival times in its records with the send times inside the
+//! events. It receives nothing itself.
 
 use inferometer_metrics::arrival_widths;
 use inferometer_model::record::Record;
@@ -8,36 +9,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::frame;
 
-/// Why a record cannot be compared with the truth.
+/// Why a record cannot be compared with the send times in its text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
     /// The request did not complete.
     #[error("request {index} was not completed: {outcome}")]
     NotComplete {
-        /// Its index.
+        /// The index of the request in its pass.
         index: u32,
-        /// Its outcome, for people.
+        /// The outcome of the request and its detail, as debug text.
         outcome: String,
     },
-    /// The text is not the server's.
+    /// The text of the record is not a sequence of send times, so this server did not send it.
     #[error("the text of request {index} is not what the server sent")]
     Text {
-        /// Its index.
+        /// The index of the request in its pass.
         index: u32,
     },
-    /// The record has more or fewer events than the server sent.
+    /// The record has more or fewer token events than the server sent tokens.
     #[error("request {index} has {events} token events, the server sent {sent}")]
     Count {
-        /// Its index.
+        /// The index of the request in its pass.
         index: u32,
-        /// Token events of the record.
+        /// The number of token events in the record.
         events: usize,
-        /// Tokens in its text.
+        /// The number of send times in the text: the number of tokens that the server sent.
         sent: usize,
     },
 }
 
-/// Absolute errors, in microseconds.
+/// Quantiles of absolute errors or of interval widths, in microseconds; all 0 if there are no values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ErrorSpread {
     /// Median.
@@ -48,12 +49,12 @@ pub struct ErrorSpread {
     pub max: f64,
 }
 
-/// Errors by each of the two stamps.
+/// Errors with two kinds of arrival times: those of the kernel and those of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stamped {
-    /// By the kernel's stamps, which records use if they have them.
+    /// The errors with the kernel's time stamps. For a read without a kernel time stamp, the program's time is used.
     pub kernel: ErrorSpread,
-    /// By the program's.
+    /// The errors with the times at which the program had read the data.
     pub user: ErrorSpread,
 }
 
@@ -74,7 +75,7 @@ impl Both {
     }
 }
 
-/// Quantiles of some values; zeros for none.
+/// Sorts the values and returns their quantiles; zeros if there are no values.
 fn spread(values: &mut [f64]) -> ErrorSpread {
     values.sort_unstable_by(f64::total_cmp);
     let Some(&max) = values.last() else { return ErrorSpread::default() };
@@ -92,10 +93,11 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Compares a record with its text, which holds the send time of each token.
+    /// Adds the errors of a record. `text` is its received text, which contains the send time of each token.
     ///
     /// # Errors
-    /// When they do not match: then the load generator lost or invented something.
+    /// If the request did not complete, if the text is not from this server, or if the record has another number of
+    /// tokens than the text.
     pub fn add(&mut self, record: &Record, text: &str) -> Result<(), Mismatch> {
         let index = record.index;
         if !record.outcome.is_complete() {
@@ -127,27 +129,27 @@ impl Errors {
         Ok(())
     }
 
-    /// Errors of TTFT.
+    /// The absolute errors of TTFT: the differences between arrival and send time of each first token.
     pub fn ttft_us(&mut self) -> Stamped {
         self.ttft.stamped()
     }
 
-    /// Errors of the gaps between tokens.
+    /// The absolute errors of the gaps between successive tokens of a stream.
     pub fn gap_us(&mut self) -> Stamped {
         self.gap.stamped()
     }
 
-    /// Arrivals after the send times.
+    /// The absolute differences between arrival and send time of every token.
     pub fn arrival_us(&mut self) -> Stamped {
         self.arrival.stamped()
     }
 
-    /// Widths of arrival intervals.
+    /// The widths of the arrival intervals of all tokens.
     pub fn width_us(&mut self) -> ErrorSpread {
         spread(&mut self.widths_us)
     }
 
-    /// Events whose read had no kernel stamp.
+    /// The number of token events whose read had no kernel time stamp.
     pub fn unstamped(&self) -> u64 {
         self.unstamped
     }

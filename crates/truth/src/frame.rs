@@ -1,24 +1,24 @@
-//! The bytes of a stream: one chunk per token, whose text is the token's send time. The load generator
-//! carries it through the same code as any text, and the rest of the chunk is the same each time, as
-//! with real servers. It sends nothing.
+//! The bytes of a streamed response: one chunk per token. The text of a token is its send time. The load generator
+//! parses this text with the same code as any other text. The rest of the chunk is the same for all tokens, as with
+//! real servers. This file sends nothing.
 
 use inferometer_model::time::Nanos;
 use inferometer_wire::http::{LAST_CHUNK, response_head, write_chunk};
 
-/// Digits of an instant in nanoseconds: three hundred years after the machine started fit.
+/// The number of digits of an instant in nanoseconds, enough for 300 years after the start of the machine.
 const DIGITS: usize = 19;
-/// A space and the digits.
+/// The bytes of the text of a token: a space and the digits.
 const TEXT_BYTES: usize = DIGITS + 1;
 
-/// The chunk of a token, with a place for the instant.
+/// The chunk of a token. Only the digits of the send time change from token to token.
 pub(crate) struct Frame {
     bytes: Vec<u8>,
-    /// Where the digits begin.
+    /// The index of the first digit in `bytes`.
     digits_at: usize,
 }
 
 impl Frame {
-    /// The chunk for a request's stream, with the request's number.
+    /// The chunk for the tokens of a request. The id in the chunk contains `request`, the number of the request.
     pub fn new(request: u64) -> Self {
         let zeros = "0".repeat(DIGITS);
         let event = format!(
@@ -32,7 +32,7 @@ impl Frame {
         Self { digits_at: digits_at.expect("invariant: the digits were put there"), bytes }
     }
 
-    /// The chunk of a token that is sent at this instant.
+    /// Writes a send time into the chunk and returns the bytes of the chunk.
     pub fn stamped(&mut self, at: Nanos) -> &[u8] {
         let mut rest = at.0;
         for digit in self.bytes[self.digits_at..self.digits_at + DIGITS].iter_mut().rev() {
@@ -43,13 +43,13 @@ impl Frame {
     }
 }
 
-/// The bytes before the first chunk.
+/// The response head, which precedes the first chunk.
 pub(crate) fn head() -> Vec<u8> {
     let headers = [("content-type", "text/event-stream"), ("transfer-encoding", "chunked")];
     response_head(200, &headers)
 }
 
-/// The bytes after the last token: finish reason, usage, end.
+/// The chunks after the last token: finish reason, usage, `[DONE]` and the end of the body.
 pub(crate) fn end(prompt_tokens: usize, tokens: u32) -> Vec<u8> {
     let events = format!(
         "data: {{\"choices\":[{{\"index\":0,\"text\":\"\",\"finish_reason\":\"length\"}}]}}\n\n\

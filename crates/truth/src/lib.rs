@@ -1,10 +1,10 @@
-//! The reference for checking the load generator: a server whose every event carries its send time,
-//! and a reader that only counts events.
+//! The reference for checks of the load generator: a server that writes the send time into every token event, and a
+//! reader that only counts token events.
 //!
-//! Both are actors over a [`inferometer_net::Net`]. The server and the load generator read the
-//! same monotonic clock, each in a process of its own, so the difference between an event's
-//! arrival and the time inside it is the load generator's error, plus the kernel's transport between
-//! them. Nothing here depends on how the load generator works.
+//! Server and reader are actors over a [`inferometer_net::Net`]. The server and the load generator are separate
+//! processes that read the same monotonic clock. So the difference between the arrival of an event and the send time
+//! inside the event is the load generator's error plus the transport time in the kernel. Nothing here depends on the
+//! code of the load generator.
 
 mod frame;
 mod server;

@@ -1,6 +1,6 @@
-//! The bare reader: requests in a closed loop, reads, a count of events. It parses nothing and records
-//! only when each first token was read, so its cost and its lateness are a lower bound for any client
-//! on this machine.
+//! The bare reader: a client that sends requests in a closed loop and counts token events. It does not parse events,
+//! and records only the time at which it read the first token of each request. So its CPU time and its delay are a
+//! lower bound for every client on this machine.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use serde_json::json;
 
 const READ_BUFFER: usize = 256 << 10;
 
-/// Counts the token events of a number of requests.
+/// Sends a given number of requests in a closed loop and counts the token events of the responses.
 pub struct BareReader {
     server: SocketAddr,
     request: Vec<u8>,
@@ -21,12 +21,12 @@ pub struct BareReader {
     left: u32,
     done: u32,
     tokens: u64,
-    /// When each slot's request was sent, until its first token.
+    /// By connection slot: when the current request was sent; `None` after its first token.
     sent: Vec<Option<Nanos>>,
     ttft_ms: Vec<f64>,
     begun: bool,
     failed: Option<String>,
-    /// Received bytes that are no whole event yet, by slot.
+    /// By connection slot: the received bytes of an event that is not complete yet.
     tails: Vec<Vec<u8>>,
     buffer: Vec<u8>,
     text: Finder<'static>,
@@ -35,7 +35,7 @@ pub struct BareReader {
 }
 
 impl BareReader {
-    /// A reader of `requests` answers of `tokens` tokens, `streams` at a time.
+    /// A reader that sends `requests` requests for `tokens` tokens each, with `streams` requests in flight.
     pub fn new(server: SocketAddr, streams: u32, requests: u32, tokens: u32) -> Self {
         let body = json!({
             "model": "truth", "prompt": "a b c d e f g h", "max_tokens": tokens, "stream": true,
@@ -65,10 +65,10 @@ impl BareReader {
         }
     }
 
-    /// The number of token events and each request's TTFT in milliseconds.
+    /// Returns the number of token events, and the TTFT of each request in milliseconds.
     ///
     /// # Errors
-    /// Why it stopped, for people: a connection failed or was closed.
+    /// If a connection failed, was closed, or accepted only a part of a request. The error is a message for users.
     pub fn read(self) -> Result<(u64, Vec<f64>), String> {
         self.failed.map_or(Ok((self.tokens, self.ttft_ms)), Err)
     }

@@ -1,5 +1,6 @@
-//! The reference server: streams with absolute due times, one write per token, and each token's
-//! text is its send time. It has one thread, and it never drops, bundles or hurries a token.
+//! The reference server: sends streams of tokens. Each token has an absolute due time, and the text of the token is its
+//! send time. The server has one thread. It never delays a token in order to send several together, never drops a
+//! token, and never sends a token before the due time.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -15,31 +16,32 @@ use serde_json::{Value, json};
 use crate::frame::{self, Frame};
 use crate::stats::Counters;
 
-/// When the tokens of a stream are due.
+/// The due times of the tokens of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// Time from the end of the request to the first token.
+    /// The time from the end of the request to the due time of the first token.
     pub first: Duration,
-    /// Time between the due times of two tokens. Zero: as soon as every other stream has sent one.
+    /// The time between the due times of two successive tokens. If it is zero, streams send their tokens in turn, as
+    /// fast as possible.
     pub gap: Duration,
 }
 
-/// Most tokens sent in one turn, so that requests are read in between.
+/// The maximum number of tokens of each queue that are sent in one turn. Between turns, requests are read.
 const TOKENS_PER_TURN: usize = 128;
 
-/// Responds to completions, `/v1/models`, `/truth` (its own counts) and `/truth/reset` (sets them to
-/// zero); an [`inferometer_http::Server`] runs it.
+/// The handler of the server. It responds to `/v1/completions`, `/v1/models`, `/truth` (the server's counts) and
+/// `/truth/reset` (sets the counts to zero). An [`inferometer_http::Server`] runs it.
 pub struct TruthServer {
     pace: Pace,
-    /// Streams by the due time of their next token.
+    /// The streams with due times, by the due time of the next token.
     agenda: BinaryHeap<Reverse<(Nanos, ConnId)>>,
-    /// Streams that send as fast as they can.
+    /// The streams that send as fast as possible, in turn.
     eager: VecDeque<ConnId>,
     counters: Counters,
     request_count: u64,
 }
 
-/// A completion that is being sent.
+/// The response to a completion request while its tokens are sent.
 pub struct Stream {
     frame: Frame,
     prompt_tokens: usize,
@@ -48,7 +50,7 @@ pub struct Stream {
 }
 
 impl TruthServer {
-    /// A server that has served nothing.
+    /// A server without any requests yet.
     pub fn new(pace: Pace) -> Self {
         Self {
             pace,
@@ -59,7 +61,7 @@ impl TruthServer {
         }
     }
 
-    /// What it has counted so far.
+    /// The counts since the start or the last `/truth/reset`.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -80,7 +82,7 @@ impl TruthServer {
         self.agenda.push(Reverse((now + self.pace.first, connection.id())));
     }
 
-    /// Sends a stream's next token. Returns whether more follow.
+    /// Sends the next token of a stream. Returns whether the stream has more tokens.
     fn send_token<N: Net>(
         &mut self,
         net: &mut N,
@@ -126,7 +128,7 @@ impl TruthServer {
         !last
     }
 
-    /// Sends what is due, up to a limit.
+    /// Sends the tokens that are due, up to [`TOKENS_PER_TURN`] of each queue. Returns when the next token is due.
     fn send_due<N: Net>(&mut self, net: &mut N, connections: &mut Connections<Stream>) -> Wake {
         for _ in 0..TOKENS_PER_TURN {
             let Some(&Reverse((due, id))) = self.agenda.peek() else { break };
@@ -136,7 +138,7 @@ impl TruthServer {
             let more = self.send_token(net, connections, id, due);
             let Some(mut next) = self.agenda.peek_mut() else { break };
             if more && !self.pace.gap.is_zero() {
-                // The heap is put in order once, when this is dropped.
+                // Dropping `next` moves the stream to its new position in the heap.
                 next.0.0 = due + self.pace.gap;
                 continue;
             }
@@ -201,7 +203,7 @@ impl Handler for TruthServer {
     }
 }
 
-/// Queues a document. Connections are kept whatever the client asks for: it closes its own.
+/// Queues a JSON response. The server keeps the connection open; the client closes it.
 fn respond(connection: &mut Connection<Stream>, status: u16, document: &Value) {
     let body = document.to_string();
     let length = body.len().to_string();

@@ -1,4 +1,4 @@
-//! What the server counts of its own work, by its own clock. It sends nothing.
+//! The server's own counts of requests and tokens, and the delays of tokens on its own clock. It sends nothing.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use inferometer_model::time::Nanos;
 use inferometer_stats::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// Counts of a server, updated as things happen.
+/// The counts of a server, updated for each request and token.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
     requests: u64,
@@ -15,30 +15,30 @@ pub struct Counters {
     lateness: Histogram,
     streams: u64,
     peak: u64,
-    /// When the first request was read, and when the number of streams last changed.
+    /// When the first stream began, and when the number of streams last changed.
     window: Option<(Nanos, Nanos)>,
-    /// Streams times nanoseconds.
+    /// The integral of the number of streams over time, in nanoseconds.
     stream_ns: u128,
 }
 
-/// The counts as a document, which `/truth` sends.
+/// The counts as `/truth` sends them, in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerStats {
-    /// Requests whose response ended.
+    /// The number of requests whose response has ended, complete or not.
     pub requests: u64,
-    /// Tokens sent.
+    /// The number of tokens sent.
     pub tokens: u64,
-    /// Tokens that a connection did not take at once.
+    /// The number of tokens that a socket did not accept immediately.
     pub blocked: u64,
-    /// Most streams at one instant. A stream lasts from the end of its request to its last token.
+    /// The maximum number of simultaneous streams. A stream lasts from the end of its request to its last token.
     pub peak_streams: u64,
-    /// Mean number of streams from the first request to the last end.
+    /// The mean number of simultaneous streams, from the start of the first to the last start or end of a stream.
     pub mean_streams: f64,
-    /// How late tokens were sent, in microseconds: median.
+    /// The median delay of tokens after their due times, in microseconds.
     pub lateness_us_p50: f64,
-    /// The 99th percentile.
+    /// The 99th percentile of the delay, in microseconds.
     pub lateness_us_p99: f64,
-    /// The largest.
+    /// The maximum delay, in microseconds.
     pub lateness_us_max: f64,
 }
 
@@ -70,7 +70,7 @@ impl Counters {
         self.window = Some((first, now));
     }
 
-    /// The counts so far.
+    /// The counts so far, with means and quantiles.
     pub fn stats(&self) -> ServerStats {
         let us = |span: Duration| span.as_nanos() as f64 * 1e-3;
         let window_ns = self.window.map_or(0, |(first, last)| last.since(first).as_nanos());

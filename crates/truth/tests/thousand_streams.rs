@@ -1,5 +1,5 @@
-//! The load generator against the reference server, over in-memory pipes in virtual time: a
-//! thousand streams, and every instant equal to the truth.
+//! Tests the load generator with the reference server, over in-memory pipes in virtual time. There are a thousand
+//! streams, and every recorded instant must equal the server's send time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,7 +86,8 @@ fn every_instant_of_a_thousand_streams_is_the_servers_own() {
     for (record, text) in &records {
         fold.add(record);
         errors.add(record, text).unwrap();
-        // The second wave is sent when the first has ended, and nothing takes time but the pace.
+        // The second half of the requests is sent when the first half has ended. In virtual time, only the server's
+        // pace takes time.
         let round = u64::from(record.index / STREAMS);
         let life = PACE.first + PACE.gap * (TOKENS - 1);
         let sent = start + life * round as u32;

@@ -5,16 +5,16 @@ use inferometer_store::StoreError;
 /// Why a page cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
-    /// There is no such page, run or file.
+    /// There is no such page or file.
     #[error("{0}")]
     NotFound(String),
     /// The query has an invalid value.
     #[error("{0}")]
     BadQuery(String),
-    /// A thread is still making it.
+    /// A thread is still making this report or another one.
     #[error("reading the records; this takes a while, and the page reloads by itself")]
     NotReady,
-    /// It could not be made.
+    /// The page could not be made.
     #[error("{0}")]
     Failed(String),
     /// The store or a log cannot be read.
@@ -23,7 +23,7 @@ pub(crate) enum PageError {
 }
 
 impl PageError {
-    /// The HTTP status for it.
+    /// The HTTP status of the response for this error.
     pub(crate) fn status(&self) -> u16 {
         match self {
             Self::NotFound(_)

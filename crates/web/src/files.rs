@@ -1,4 +1,5 @@
-//! The files of a run, made from its results on request. Only the run's log is read for them.
+//! Makes the files of a run from its stored results and its charts, when they are requested. No file on
+//! disk is read here.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_report::plot::Theme;
@@ -7,7 +8,8 @@ use inferometer_store::StoredRun;
 
 use crate::report::{ReportParts, plan_text};
 
-/// A file: its name, its media type, and the function that makes it if the run has such a file.
+/// A file: its name, its media type, and the function that makes it. The function returns `None` if the
+/// run has no such file.
 type File = (&'static str, &'static str, fn(&StoredRun, &Summary, &ReportParts) -> Option<String>);
 
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
@@ -26,7 +28,7 @@ const FILES: [File; 8] = [
     ("blocks.md", MARKDOWN, |_, summary, _| published::size_tables(summary)),
 ];
 
-/// The names of a run's files.
+/// The names of all files of a run: text files, and each chart as SVG and PNG.
 pub(crate) fn names(summary: &Summary, parts: &ReportParts) -> Vec<String> {
     let blocks = published::log(summary).is_some();
     let has = |name: &str| blocks || !name.starts_with("blocks.");
@@ -36,7 +38,7 @@ pub(crate) fn names(summary: &Summary, parts: &ReportParts) -> Vec<String> {
     fixed.chain(drawn).collect()
 }
 
-/// A text file of a run with its media type, by name.
+/// The media type and the content of a text file of a run; `None` if the run has no such file.
 pub(crate) fn text(
     name: &str,
     stored: &StoredRun,
@@ -47,7 +49,7 @@ pub(crate) fn text(
     Some((content_type, make(stored, summary, parts)?))
 }
 
-/// A chart of the run as SVG, by name.
+/// The chart with this id as SVG; `None` if the run has no such chart.
 pub(crate) fn picture(name: &str, parts: &ReportParts) -> Option<String> {
     let chart = parts.charts.iter().find(|chart| chart.id == name)?;
     Some(plot::file(chart, Theme::Light))

@@ -1,5 +1,5 @@
-//! Reads the log of a run in progress; each look continues where the last one ended. It keeps no records and writes
-//! nothing.
+//! Reads the log of a run in progress. Each read continues where the previous one ended. Statistics of
+//! the records are stored, but not the records themselves. Nothing is written.
 
 use std::time::Duration;
 
@@ -8,36 +8,37 @@ use inferometer_model::cell::which;
 use inferometer_net::{Nanos, monotonic_now};
 use inferometer_store::{Ending, Entry, LogReader, PassBegin, StoreError};
 
-/// Most log entries that one look reads, and the longest time it takes, so that pages stay fast.
+/// The most log entries that one call of [`Follow::look`] reads, and its time limit, so that pages stay
+/// fast.
 const MAX_ENTRIES: usize = 20_000;
 const MAX_LOOK: Duration = Duration::from_millis(200);
-/// Entries between two readings of the clock.
+/// The number of entries that are read between two readings of the clock.
 const ENTRIES_PER_CLOCK: usize = 64;
 
-/// A log that grows.
+/// The log of a run in progress, and the statistics of the entries that were read so far.
 pub(crate) struct Follow {
     reader: LogReader,
-    /// Whether its passes are trials of a search.
+    /// Whether the passes are trials of a search or a sweep.
     is_search: bool,
     passes: Vec<PassSoFar>,
     ending: Option<Ending>,
-    /// Whether the last look stopped before the end of the log.
+    /// Whether the last call of [`Follow::look`] stopped before the end of the log.
     is_behind: bool,
-    /// When it was last looked at.
+    /// The time of the last call of [`Follow::look`], or of the creation.
     looked_at: Nanos,
 }
 
-/// A pass, as far as it is recorded.
+/// The recorded part of a pass.
 pub(crate) struct PassSoFar {
     pub(crate) begin: PassBegin,
-    /// Its name for people: `128 x 32, saturated`.
+    /// The name for people: `128 x 32, saturated`.
     pub(crate) name: String,
     pub(crate) ending: Option<Ending>,
     pub(crate) so_far: SoFar,
 }
 
 impl Follow {
-    /// A log of which nothing has been read yet.
+    /// Begins at the current position of `reader`, without reading an entry.
     pub(crate) fn of(reader: LogReader, is_search: bool) -> Self {
         Self {
             reader,
@@ -52,7 +53,8 @@ impl Follow {
     /// Reads to the end of the log, or until a limit is reached.
     ///
     /// # Errors
-    /// As [`LogReader`]. A log that ends inside an entry is no error: it is still being written.
+    /// The errors of [`LogReader`]. A log that ends within an entry is not an error, because the run is
+    /// still writing it.
     pub(crate) fn look(&mut self) -> Result<(), StoreError> {
         (self.is_behind, self.looked_at) = (false, monotonic_now());
         for read in 0.. {
@@ -89,27 +91,28 @@ impl Follow {
             }
             (Entry::PassEnd(end), Some(pass)) => pass.ending = Some(end.ending),
             (Entry::RunEnd(ending), _) => self.ending = Some(ending),
-            // The reader returns no entry of a pass that has not begun.
+            // The reader returns no entries of a pass before the entry for its beginning, so this does
+            // not happen.
             (Entry::Record(_) | Entry::Observed(_) | Entry::PassEnd(_), None) => {}
         }
     }
 
-    /// When it was last looked at.
+    /// The time of the last call of [`Follow::look`], or of the creation.
     pub(crate) fn looked_at(&self) -> Nanos {
         self.looked_at
     }
 
-    /// The passes so far.
+    /// The passes that have begun so far.
     pub(crate) fn passes(&self) -> &[PassSoFar] {
         &self.passes
     }
 
-    /// How the run ended, if it did.
+    /// How the run ended; `None` if the log has no end yet.
     pub(crate) fn ending(&self) -> Option<Ending> {
         self.ending
     }
 
-    /// Whether there is more to read now.
+    /// Whether the last call of [`Follow::look`] stopped before the end of the log.
     pub(crate) fn is_behind(&self) -> bool {
         self.is_behind
     }

@@ -1,13 +1,13 @@
-//! The layout of every page: head, navigation, and what keyboard users and screen readers need. It does not depend on
-//! the content.
+//! The layout of every page: head, navigation, and elements for users of keyboards and screen readers. It
+//! does not depend on the content.
 
 use inferometer_http::pages::Response;
 
 use crate::markup::Html;
 
-/// Style of the layout; the style of the content is the report's.
+/// The style sheet of the layout. The content has the style sheet of reports.
 pub(crate) const STYLE: &str = include_str!("web.css");
-/// Updates live views and switches the theme. Everything can be read without it.
+/// The script that updates live views. Pages can be read without it.
 pub(crate) const SCRIPT: &str = include_str!("web.js");
 
 /// A section of the dashboard.
@@ -17,7 +17,7 @@ pub(crate) enum Section {
     Live,
     Records,
     Definitions,
-    /// None of them.
+    /// The page belongs to no section of the navigation.
     Other,
 }
 
@@ -29,13 +29,13 @@ const NAVIGATION: [(Section, &str, &str); 4] = [
     (Section::Definitions, "/metrics", "Definitions"),
 ];
 
-/// What a page has besides its content.
+/// The parts of a page besides its content.
 pub(crate) struct Layout<'a> {
-    /// Its title.
+    /// The title of the page.
     pub(crate) title: &'a str,
-    /// Its section.
+    /// The section that the navigation marks as current.
     pub(crate) section: Section,
-    /// Whether a browser without scripts reloads it every few seconds.
+    /// Whether a browser without scripts reloads the page every 5 s.
     pub(crate) is_live: bool,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Layout<'a> {
         Self { title, section, is_live: false }
     }
 
-    /// The whole page.
+    /// The whole page with this content.
     pub(crate) fn wrap(&self, content: &Html) -> Html {
         let mut out = Html::new();
         out.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");

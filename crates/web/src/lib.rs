@@ -1,8 +1,8 @@
-//! The dashboard: shows a store's runs as pages in a browser.
+//! The dashboard: shows the runs of a store as pages in a browser.
 //!
-//! A page is a function from a request target to a response. [`Site`] finds it in a table of routes, and
-//! [`inferometer_http::pages::serve`] serves it. This crate writes nothing, neither to the store nor to a run's log.
-//! The report crate defines how results look; this crate arranges them in a layout.
+//! A page is a function from a request target to a response. [`Site`] selects the function in a table of
+//! routes, and [`inferometer_http::pages::serve`] serves the pages. This crate never writes to the store
+//! or to the log of a run. The report crate converts results to HTML; this crate adds the layout.
 
 mod error;
 mod markup;

@@ -1,14 +1,15 @@
-//! Builds HTML. Markup is accepted from string literals only, so external text can become only text or the value of an
-//! attribute. The report crate's function escapes it and also replaces control characters.
+//! Builds HTML. Markup is accepted only from string literals and from other crates of this program. Text
+//! from outside becomes only text or the value of an attribute: a function of the report crate escapes it
+//! and replaces control characters.
 
 use inferometer_report::page::escape;
 
-/// A part of a page.
+/// HTML of a part of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Html(String);
 
 impl Html {
-    /// An empty part.
+    /// HTML without content.
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -18,7 +19,7 @@ impl Html {
         Self(markup)
     }
 
-    /// Appends markup.
+    /// Appends markup without escaping.
     pub(crate) fn raw(&mut self, markup: &'static str) -> &mut Self {
         self.0.push_str(markup);
         self
@@ -38,7 +39,7 @@ impl Html {
         self
     }
 
-    /// Appends another part.
+    /// Appends other HTML.
     pub(crate) fn append(&mut self, piece: &Self) -> &mut Self {
         self.0.push_str(&piece.0);
         self

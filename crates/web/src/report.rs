@@ -1,5 +1,4 @@
-//! The parts of a run's report that need charts or the log, and the run's plan as text. The report crate defines how a
-//! report looks.
+//! The charts and the plan of a run, for its report. The report crate makes the report from them.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_plan::Plan;
@@ -11,21 +10,21 @@ use inferometer_store::StoredRun;
 
 use crate::error::PageError;
 
-/// The parts of a stored run's report that take long to make.
+/// The parts of a run's report that take long to make.
 pub(crate) struct ReportParts {
-    /// Its charts.
+    /// The charts of the run.
     pub(crate) charts: Vec<Chart>,
-    /// The timelines of its passes.
+    /// The traces of its passes; empty for a run without a log.
     pub(crate) traces: Traces,
     plan: String,
     report_command: String,
 }
 
 impl ReportParts {
-    /// Creates the charts of a run from its results and its log, and formats its plan.
+    /// Makes the charts of a run from its results and its log, and converts its plan to text.
     ///
     /// # Errors
-    /// If its log exists but cannot be read.
+    /// If the log exists but cannot be read.
     pub(crate) fn of(stored: &StoredRun, summary: &Summary) -> Result<Self, PageError> {
         let known_plan = serde_json::from_str::<Plan>(&stored.plan_json).ok();
         // Runs without their own records, such as imported ones, have no log.
@@ -48,7 +47,7 @@ impl ReportParts {
         Self { charts: Vec::new(), traces: Traces::default(), plan, report_command }
     }
 
-    /// The input of the functions that write reports.
+    /// The input for the functions of the report crate that write reports.
     pub(crate) fn input<'a>(&'a self, summary: &'a Summary) -> ReportInput<'a> {
         ReportInput {
             summary,
@@ -62,7 +61,8 @@ impl ReportParts {
     }
 }
 
-/// The plan as TOML; the stored JSON if it comes from another version of this program.
+/// The plan of a run as TOML. If another version of this program stored the plan in a form that cannot be
+/// parsed, the stored JSON. For an imported run, a comment that it has no plan.
 pub(crate) fn plan_text(stored: &StoredRun) -> String {
     let salt = stored.environment.salt.as_deref();
     if let Some(file) = &stored.row.imported_from {

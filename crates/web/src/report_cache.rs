@@ -1,5 +1,5 @@
-//! A cache of the latest reports, and the report that a thread is making. Reading a long log takes seconds, and other
-//! pages must not wait for it.
+//! A cache of the latest reports. A report that needs a long log is made on another thread, because that
+//! takes seconds, and other pages must not wait.
 
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -11,29 +11,30 @@ use inferometer_store::StoredRun;
 use crate::error::PageError;
 use crate::run_report::RunReport;
 
-/// Logs of more bytes than this are read on their own thread: about 20 MB are read per second.
+/// The largest log, in bytes, that is read while the request waits. Longer logs are read on another
+/// thread. About 20 MB are read per second.
 const LONG_LOG_BYTES: u64 = 4 << 20;
-/// Most reports in the cache.
+/// The most reports in the cache.
 const MAX_REPORTS: usize = 8;
 
 /// The result of making a report.
 type MadeReport = Result<RunReport, PageError>;
 
-/// Reports by run, of runs whose results do not change any more.
+/// Reports of runs with results. The results of such a run do not change any more.
 #[derive(Default)]
 pub(crate) struct ReportCache {
-    /// The oldest first.
+    /// The ids of runs with their reports. The report that was made first comes first.
     latest: Vec<(String, Rc<RunReport>)>,
-    /// The run whose report a thread is making, and where the thread sends it.
+    /// The run whose report a thread is making, and the channel on which the thread sends the report.
     making: Option<(String, Receiver<MadeReport>)>,
 }
 
-/// How long making a report takes.
+/// Whether making a report takes long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cost {
-    /// Short: the request waits for the report.
+    /// It does not take long, so the request waits for the report.
     Short,
-    /// Long: the page says that the report will be available later.
+    /// It takes long, so the response states that the report is not ready yet.
     Long,
 }
 
@@ -41,7 +42,8 @@ impl ReportCache {
     /// The report of a stored run.
     ///
     /// # Errors
-    /// [`PageError::NotReady`] while a long log is read.
+    /// [`PageError::NotReady`] while a thread reads a long log for this report or another one; otherwise
+    /// the errors of [`RunReport::make`].
     pub(crate) fn of_run(
         &mut self,
         stored: &StoredRun,
@@ -72,7 +74,7 @@ impl ReportCache {
             Cost::Long => {
                 if self.making.is_none() {
                     let (done, made) = channel();
-                    // If the cache no longer exists, the report is discarded.
+                    // If the cache no longer exists, nobody receives the report.
                     spawn(move || drop(done.send(make())))
                         .map_err(|error| PageError::Failed(error.to_string()))?;
                     self.making = Some((run.to_owned(), made));
@@ -82,8 +84,9 @@ impl ReportCache {
         }
     }
 
-    /// Takes the report that the thread has made, if it has. An error is returned to a reader of the
-    /// same run; for another run it is dropped, and the report is tried again on the next request.
+    /// Stores the report of the thread if it is complete. If the thread failed, the error is returned to
+    /// a request for the same run (`wanted`). A request for another run discards the error, and the next
+    /// request for the failed report makes it again.
     fn collect(&mut self, wanted: &str) -> Result<(), PageError> {
         let Some((run, made)) = self.making.take() else { return Ok(()) };
         match made.try_recv() {

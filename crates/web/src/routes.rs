@@ -1,4 +1,5 @@
-//! The table of routes: which function handles which path. The only pages made here are error pages and the token form.
+//! The table of routes, which maps paths to the functions that make pages. Only error pages and the token
+//! form are made here.
 
 use inferometer_http::pages::{Event, Pages, RequestTarget, Response};
 use inferometer_report::page as report;
@@ -9,10 +10,11 @@ use crate::markup::Html;
 use crate::page;
 use crate::site::Site;
 
-/// The function that makes a page.
+/// A function that makes a page.
 type Page = fn(&mut Site, &RequestTarget) -> Result<Response, PageError>;
 
-/// Every page: the segments of its path, where `*` is any segment, and its function.
+/// All pages: the segments of the path, where `*` matches any segment, and the function. The first match
+/// is used.
 const ROUTES: [(&[&str], Page); 12] = [
     (&[], page::runs),
     (&["runs"], to_home),
@@ -28,7 +30,7 @@ const ROUTES: [(&[&str], Page); 12] = [
     (&["runs", "*", "*"], page::file),
 ];
 
-/// When a browser should request a report again that is being made, in seconds.
+/// The number of seconds after which a browser should request again a report that is not ready.
 const RETRY_AFTER_S: u32 = 2;
 
 impl Pages for Site {
@@ -46,7 +48,7 @@ impl Pages for Site {
         made.unwrap_or_else(|error| {
             let response = refusal(error.status(), &error.to_string());
             match error {
-                // Browsers follow `refresh`, programs `retry-after`.
+                // Browsers use `refresh`, and programs use `retry-after`.
                 PageError::NotReady => response
                     .with_header("refresh", RETRY_AFTER_S.to_string())
                     .with_header("retry-after", RETRY_AFTER_S.to_string()),
@@ -67,7 +69,7 @@ impl Pages for Site {
     }
 }
 
-/// The list of runs has the path `/`.
+/// `/runs` is redirected to the list of runs, whose path is `/`.
 fn to_home(_: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
     Ok(Response::redirect(target.with(&[]).replacen("/runs", "/", 1)))
 }
@@ -96,12 +98,12 @@ fn refusal(status: u16, why: &str) -> Response {
     html_response(&Layout::new(title, Section::Other).wrap(&content)).with_status(status)
 }
 
-/// The policy of the token form, whose style is inline.
+/// The content security policy of the token form, whose style is inline.
 const TOKEN_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
                             form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// A form for the token. It reveals nothing about the store. It is a single file, because style and script also require
-/// the token.
+/// A form in which a user enters the token. It contains no data of the store. Its style is part of the
+/// page, because requests for `/style.css` also require the token.
 fn token_form() -> Response {
     let mut page = Html::new();
     page.raw(include_str!("token.html"));

@@ -1,4 +1,5 @@
-//! A run's report as markup, with the names of the run's files. The layout of the page is added elsewhere.
+//! The report of a run as HTML, with the names of the run's files. The layout of the page is added
+//! elsewhere.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_report::{ReportInput, html};
@@ -9,7 +10,7 @@ use crate::files;
 use crate::markup::Html;
 use crate::report::ReportParts;
 
-/// A complete report.
+/// The report of a run with results.
 pub(crate) struct RunReport {
     pub(crate) markup: Html,
     /// Names of the run's files.
@@ -18,10 +19,10 @@ pub(crate) struct RunReport {
 }
 
 impl RunReport {
-    /// Makes the report of a run, which takes long if its log is long.
+    /// Makes the report of a run. This takes seconds if the log is long.
     ///
     /// # Errors
-    /// When the log cannot be read.
+    /// If the log cannot be read.
     pub(crate) fn make(stored: &StoredRun, summary: &Summary) -> Result<Self, PageError> {
         let parts = ReportParts::of(stored, summary)?;
         // The page lists the files above the report.

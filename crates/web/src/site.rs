@@ -1,4 +1,4 @@
-//! A store as a website, with the state that its pages share between requests. It writes nothing.
+//! A store as a website, with the state that pages share between requests. It never writes to the store.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,10 +8,11 @@ use inferometer_store::{Store, StoreError};
 use crate::follow::Follow;
 use crate::report_cache::ReportCache;
 
-/// A store as a website.
+/// The website of a store.
 pub struct Site {
     pub(crate) store: Store,
-    /// Open logs of runs in progress that somebody watches, so that each look reads only new entries.
+    /// The logs of runs whose live view was requested, by run id. They stay open, so that each request
+    /// reads only new entries.
     pub(crate) followed: BTreeMap<String, Follow>,
     pub(crate) reports: ReportCache,
 }

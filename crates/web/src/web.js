@@ -1,4 +1,4 @@
-// Keeps a live view live: markup comes as server-sent events, escaped where it was made.
+// Updates a live view with the HTML of server-sent events. The server has already escaped all text in it.
 "use strict";
 (() => {
   const live = document.getElementById("live");

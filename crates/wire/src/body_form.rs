@@ -1,12 +1,13 @@
-//! The form of a body: whether it is the requested one, and where its messages end. It decodes nothing.
+//! The form of a body: whether it has the requested form, and where its messages end. Messages are not
+//! decoded here.
 
 use memchr::memchr2;
 
 use crate::dialect::Framing;
 use crate::http::Head;
 
-/// Passes on the messages that end with NUL or LF, and keeps an incomplete one in `partial`. JSON contains
-/// neither byte unescaped. Returns the length of the incomplete message, in bytes.
+/// Calls `message` for each message that ends with NUL or LF, and stores an incomplete one in `partial`. JSON
+/// contains neither byte unescaped. Returns the length of the incomplete message, in bytes.
 pub(crate) fn delimited(
     partial: &mut Vec<u8>,
     bytes: &[u8],
@@ -30,7 +31,8 @@ pub(crate) fn delimited(
     partial.len()
 }
 
-/// Why a successful response cannot contain the requested body, from its header fields; `None` if it can.
+/// Why a successful response cannot have the requested form of body, from its header fields; `None` if it
+/// can.
 pub(crate) fn mismatch(framing: Framing, head: &Head) -> Option<String> {
     if let Some(coding) = head.header("content-encoding")
         && !coding.trim().eq_ignore_ascii_case("identity")

@@ -1,15 +1,14 @@
-//! Why a request cannot be made, and the messages in the bodies of servers' errors.
+//! Errors in making requests, and the messages in servers' error bodies.
 
 use inferometer_model::record;
 use inferometer_model::request::Prompt;
 use inferometer_model::secrets::Secrets;
 use serde_json::Value;
 
-/// The most bytes of a body that are read when it is only quoted in a message.
+/// The most bytes that are stored of a body that is only quoted in a message.
 pub(crate) const MAX_QUOTED_BYTES: usize = 64 * 1024;
 
-/// Why a request cannot be made into bytes. A bad response is never such an error, but an outcome; see
-/// [`crate::exchange`].
+/// Why a request cannot be encoded. A bad response is an outcome, not such an error; see [`crate::exchange`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The dialect does not accept token ids as a prompt.
@@ -18,7 +17,7 @@ pub enum WireError {
         dialect"
     )]
     TokenIds {
-        /// The dialect's name.
+        /// The name of the dialect.
         dialect: &'static str,
     },
     /// The dialect does not accept chat messages as a prompt.
@@ -27,13 +26,13 @@ pub enum WireError {
             openai-chat"
     )]
     Messages {
-        /// The dialect's name.
+        /// The name of the dialect.
         dialect: &'static str,
     },
 }
 
 impl WireError {
-    /// The error for a prompt of a kind that a dialect does not accept.
+    /// The error for a prompt that a dialect does not accept.
     pub(crate) fn prompt(dialect: &'static str, prompt: &Prompt) -> Self {
         match prompt {
             Prompt::Messages(_) => Self::Messages { dialect },
@@ -42,12 +41,12 @@ impl WireError {
     }
 }
 
-/// The message in the body of an error, for people: from the fields that engines use (`error.message`,
-/// `error`, `message`, `detail`), otherwise the beginning of the body. Secrets are removed before the message
-/// is cut.
+/// The message for users in the body of an error. It comes from the fields that engines use (`error.message`,
+/// `error`, `message`, `detail`), otherwise it is the beginning of the body. Secrets are removed before the
+/// message is cut.
 pub fn error_message(status: u16, body: &[u8], secrets: &Secrets) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(MAX_QUOTED_BYTES)]);
-    // A longer body is not a message for people; its beginning is quoted as it is.
+    // A longer body is not a message for users, so its beginning is quoted without parsing it.
     let whole = body.len() <= MAX_QUOTED_BYTES;
     let value = whole.then(|| serde_json::from_str(&text).ok()).flatten();
     let message = value.and_then(|value| in_json(&value));
@@ -61,26 +60,26 @@ pub fn error_message(status: u16, body: &[u8], secrets: &Secrets) -> String {
 /// The fields that show whether a JSON value is an error instead of an answer. A field that is `null` is
 /// absent.
 pub(crate) struct ErrorSigns<'a> {
-    /// Whether it has `error`.
+    /// Whether the value has the field `error`.
     pub error: bool,
-    /// The value of `object`.
+    /// The value of the field `object`.
     pub object: Option<&'a str>,
-    /// Whether it has `message`.
+    /// Whether the value has the field `message`.
     pub message: bool,
-    /// Whether it has `choices`.
+    /// Whether the value has the field `choices`.
     pub choices: bool,
 }
 
 impl<'a> ErrorSigns<'a> {
-    /// The signs in a JSON value.
+    /// Collects the signs of an error from a JSON value.
     pub(crate) fn of(value: &'a Value) -> Self {
         let has = |name: &str| value.get(name).is_some_and(|field| !field.is_null());
         let object = value.get("object").and_then(Value::as_str);
         Self { error: has("error"), object, message: has("message"), choices: has("choices") }
     }
 
-    /// Whether it is an error: `{"error": ...}`, SGLang's `{"object": "error", ...}`, or
-    /// `{"message": ..., "code": ...}`.
+    /// Whether the value is an error: `{"error": ...}`, SGLang's `{"object": "error", ...}`, or `{"message":
+    /// ..., "code": ...}`.
     pub(crate) fn is_error(&self) -> bool {
         self.error || self.object == Some("error") || (self.message && !self.choices)
     }
@@ -102,7 +101,7 @@ fn in_json(value: &Value) -> Option<String> {
     }
 }
 
-/// The first 80 characters of some text, for messages. Secrets are removed first.
+/// The first 80 characters of a text in quotes, for messages. Secrets are removed first.
 pub(crate) fn excerpt(text: &str, secrets: &Secrets) -> String {
     let text = secrets.redact(text);
     match text.char_indices().nth(80) {

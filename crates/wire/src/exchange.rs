@@ -1,5 +1,5 @@
-//! One response from its first byte to its outcome: HTTP framing, message framing, dialect. It reads no
-//! clock: the caller numbers the reads.
+//! Reads one response from its first byte to its outcome: HTTP framing, message framing, dialect. It reads no
+//! clock: the caller numbers the socket reads.
 
 use inferometer_model::json::parsed_bytes;
 use inferometer_model::outcome::{Outcome, Phase};
@@ -17,7 +17,7 @@ use crate::sse::{Decoder, MAX_MESSAGE_BYTES, SseItem};
 
 /// The largest body that is not a stream, in bytes.
 pub const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
-/// The most memory that a message or a body may take once it is decoded, in bytes.
+/// The most memory that a message or a body may need once it is decoded, in bytes.
 pub const MAX_DECODED_BYTES: usize = 128 * 1024 * 1024;
 /// Messages of at most this many bytes are decoded without an estimate of their decoded size.
 const SMALL_MESSAGE_BYTES: usize = 64 * 1024;
@@ -25,25 +25,25 @@ const SMALL_MESSAGE_BYTES: usize = 64 * 1024;
 /// The progress of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Status line and header fields are not complete.
+    /// The status line and the header fields are not complete.
     InHead,
-    /// The head is complete, the body has not ended.
+    /// The head is complete, but the body has not ended.
     InBody,
     /// The message ended, or it cannot be decoded any further.
     Ended,
 }
 
-/// Reads one response.
+/// Reads and decodes one response.
 pub struct ResponseReader {
     http: ResponseParser,
     body: Body,
-    /// How it ended; `None` before that.
+    /// How the response ended; `None` before its end.
     ended: Option<MessageEnd>,
     any_bytes: bool,
 }
 
 impl ResponseReader {
-    /// A reader for the response to one request, which keeps its text if `keep_text`.
+    /// A reader for the response to one request. It stores the text of the answer if `keep_text` is true.
     pub fn new(dialect: &Dialect, prompt: &Prompt, stream: bool, keep_text: bool) -> Self {
         let body = Body {
             status: None,
@@ -57,30 +57,30 @@ impl ResponseReader {
         Self { http: ResponseParser::new(), body, ended: None, any_bytes: false }
     }
 
-    /// Removes these from all texts of the server that are kept, except the answer itself.
+    /// Removes these secrets from all stored texts of the server, except the answer itself.
     #[must_use]
     pub fn with_secrets(mut self, secrets: Secrets) -> Self {
         self.body.parsed = self.body.parsed.with_secrets(secrets);
         self
     }
 
-    /// Reserves memory for the expected number of events. A wrong number only costs time.
+    /// Reserves memory for the expected number of events. The number affects only speed and memory.
     pub fn expect_events(&mut self, count: usize) {
         self.body.parsed.events.reserve(count);
     }
 
-    /// The memory that the response takes, in bytes, as far as the server determines its size.
+    /// The memory that the response occupies, in bytes, without parts of a fixed size.
     pub fn memory(&self) -> usize {
         self.http.memory() + self.body.parsed.memory() + self.body.content.memory()
     }
 
-    /// Keeps only the events of the first `reads` reads, and at most `events` of them. Drops the others and
-    /// the text.
+    /// Drops the text, all events after the first `reads` reads, and all events after the first `events`
+    /// ones.
     pub fn keep_beginning(&mut self, reads: u32, events: usize) {
         self.body.parsed.keep_beginning(reads, events);
     }
 
-    /// Takes the bytes of one read; `read` is its index in the record.
+    /// Decodes the bytes of one socket read; `read` is the index of the read in the record.
     pub fn feed(&mut self, read: u32, bytes: &[u8]) -> Progress {
         self.any_bytes |= !bytes.is_empty();
         if self.body.broken {
@@ -96,7 +96,7 @@ impl ResponseReader {
         self.progress()
     }
 
-    /// Notes that the connection ended.
+    /// Must be called when the connection has ended.
     pub fn eof(&mut self) {
         if self.ended.is_some() {
             return;
@@ -122,28 +122,28 @@ impl ResponseReader {
         self.body.status.is_some()
     }
 
-    /// The status, once the head is complete.
+    /// The HTTP status; `None` before the head is complete.
     pub fn status(&self) -> Option<u16> {
         self.body.status
     }
 
-    /// Whether the connection may carry another request: only after a message that ended well.
+    /// Whether the connection can be used for another request: only if the message ended completely.
     pub fn keep_alive(&self) -> bool {
         self.ended == Some(MessageEnd::Complete) && self.http.keep_alive() && !self.body.broken
     }
 
-    /// The content so far.
+    /// The decoded content so far.
     pub fn parsed(&self) -> &ParsedResponse {
         &self.body.parsed
     }
 
-    /// The content.
+    /// The decoded content.
     pub fn into_parsed(self) -> ParsedResponse {
         self.body.parsed
     }
 
-    /// The outcome, and a message of the server or of the parser for people. Before the end: the result if
-    /// the connection ended now.
+    /// The outcome, and for failures a message of the server or of the parser. Before the end of the
+    /// response, this is the outcome that it would have if the connection ended now.
     pub fn verdict(&self) -> (Outcome, Option<String>) {
         let parsed = &self.body.parsed;
         match (self.body.status, &self.body.content) {
@@ -207,17 +207,17 @@ enum Content {
     /// The head is not complete.
     Unknown,
     Sse(Decoder),
-    /// The bytes of the message that is not complete.
+    /// The bytes of the incomplete message.
     Delimited(Vec<u8>),
     Whole(Vec<u8>),
     /// The body of an error status.
     Rejected(Vec<u8>),
-    /// Why the body of a successful response is not the requested one, and its bytes.
+    /// Why the body of a successful response does not have the requested form, and the bytes of the body.
     Unexpected(String, Vec<u8>),
 }
 
 impl Content {
-    /// Bytes of memory.
+    /// The memory of the stored bytes, in bytes.
     fn memory(&self) -> usize {
         match self {
             Self::Unknown => 0,
@@ -237,7 +237,7 @@ struct Body {
     framing: Framing,
     decode: Box<dyn Decode>,
     parsed: ParsedResponse,
-    /// Whether it cannot be decoded any further.
+    /// Whether the rest of the response cannot be decoded.
     broken: bool,
     /// Whether the body ended inside a message.
     cut_message: bool,
@@ -283,7 +283,7 @@ impl Body {
             }
             Content::Delimited(partial) => {
                 let left = delimited(partial, bytes, |data| {
-                    // A line that ends with CR LF may contain nothing but the CR.
+                    // A line that ends with CR LF may contain only the CR.
                     if !data.trim().is_empty() {
                         message(data, &mut **decode, parsed);
                     }
@@ -371,8 +371,8 @@ fn message(data: &str, decode: &mut dyn Decode, parsed: &mut ParsedResponse) {
     }
 }
 
-/// Why a message or a body is not decoded: it would take too much memory. A few bytes of JSON may become
-/// hundreds.
+/// Why a message or a body is not decoded: it would need too much memory. A few bytes of JSON may need
+/// hundreds of bytes of memory. `None` if it is small enough.
 fn too_large_decoded(json: &[u8]) -> Option<String> {
     let most = MAX_DECODED_BYTES;
     (parsed_bytes(json) > most)

@@ -1,11 +1,11 @@
-//! Protocols without I/O: they turn bytes into events, and requests into bytes.
+//! Protocols without I/O: this crate decodes bytes into events, and encodes requests into bytes.
 //!
-//! Nothing here opens a socket or reads a clock: the caller takes the times of reads and owns the connection.
-//! The events are the same wherever a stream is cut into reads.
+//! Nothing here opens a socket or reads a clock: the caller owns the connection and the times of reads. The
+//! events do not depend on how a stream is cut into reads.
 //!
-//! [`exchange`] reads one response from its first byte to its outcome. It uses [`http`] (framing),
-//! [`sse`] (messages of a stream) and a [`dialect`] (request bodies and messages of an engine), and
-//! fills a [`ParsedResponse`].
+//! [`exchange`] reads one response from its first byte to its outcome. It uses [`http`] (framing), [`sse`]
+//! (messages of a stream) and a [`dialect`] (request bodies and messages of an engine). The result is a
+//! [`ParsedResponse`].
 
 pub mod exchange;
 

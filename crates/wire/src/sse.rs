@@ -1,10 +1,9 @@
-//! Server-sent events by the WHATWG rules (HTML Living Standard, 9.2.6), wherever the bytes are cut. It never
-//! reconnects, so the fields `id` and `retry` have no effect.
+//! Decodes server-sent events by the WHATWG rules (HTML Living Standard, 9.2.6), wherever the bytes are cut.
+//! It never reconnects, so the fields `id` and `retry` have no effect.
 //!
 //! Lines end with LF, CR or CR LF, and a leading BOM is dropped. As in the standard, bytes that are not UTF-8
-//! become U+FFFD: a server that sends incomplete characters does not count as malformed, and its dialect
-//! judges the rest. A message that is cut off by the end of the stream is not passed on; [`Decoder::finish`]
-//! reports it.
+//! become U+FFFD, so an incomplete character alone does not make a stream malformed. If the end of the stream
+//! cuts a message, the message is not passed on; [`Decoder::finish`] reports this.
 //!
 //! The standard drops two forms of errors that servers send. Here both are messages: an `event: error`
 //! without data (its comment is the message), and a field `error`.
@@ -13,19 +12,20 @@ use std::borrow::Cow;
 
 use memchr::memchr2;
 
-/// The largest message that is taken, in bytes.
+/// The largest message that is accepted, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
-/// The name of an error's event, and of an error's field.
+/// The name of an error event, and of an error field.
 const ERROR: &str = "error";
 
 /// An item of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SseItem<'a> {
-    /// A message, complete with its empty line.
+    /// A message that its empty line has completed.
     Message {
-        /// Its `event` field; empty when it has none, which the standard calls `message`.
+        /// The value of the `event` field. Empty if the message has none; the standard calls such an event
+        /// `message`.
         event: &'a str,
-        /// Its `data` lines, joined by LF.
+        /// The `data` lines of the message, joined by LF.
         data: &'a str,
     },
     /// A comment line.
@@ -35,7 +35,7 @@ pub enum SseItem<'a> {
 /// Why a stream cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
-    /// A message that is longer than the limit.
+    /// A message is longer than the limit.
     #[error("a server-sent message of more than {limit} bytes")]
     TooLong {
         /// The limit in bytes.
@@ -43,18 +43,18 @@ pub enum SseError {
     },
 }
 
-/// Decodes one stream.
+/// Decodes one stream. Each stream needs a new decoder.
 #[derive(Debug)]
 pub struct Decoder {
-    /// A line that is not complete.
+    /// The bytes of an incomplete line.
     line: Vec<u8>,
     /// The data of the message so far, if it could not be borrowed from one read.
     data: String,
     has_data: bool,
     event: String,
-    /// The message's last comment: the error message if the event is an error without data.
+    /// The last comment of the message. It is the error message if the event is an error without data.
     comment: String,
-    /// Whether the last line ended with CR: a LF that follows belongs to it.
+    /// Whether the last line ended with CR. A LF that follows belongs to the same line end.
     after_cr: bool,
     first_line: bool,
     limit: usize,
@@ -72,7 +72,7 @@ impl Decoder {
         Self::with_limit(MAX_MESSAGE_BYTES)
     }
 
-    /// A decoder that takes messages of at most `limit` bytes.
+    /// A decoder that accepts messages of at most `limit` bytes.
     pub fn with_limit(limit: usize) -> Self {
         Self {
             line: Vec::new(),
@@ -86,14 +86,14 @@ impl Decoder {
         }
     }
 
-    /// The memory that it takes, in bytes.
+    /// The memory that the decoder occupies, in bytes, without its fixed size.
     pub fn memory(&self) -> usize {
         let texts = [&self.data, &self.event, &self.comment];
         self.line.capacity() + texts.map(|text| text.capacity()).iter().sum::<usize>()
     }
 
-    /// Takes the bytes of one read. A message of one `data` line that is complete within them is passed on
-    /// without a copy.
+    /// Decodes the bytes of one read. A message with one `data` line that is complete within these bytes is
+    /// passed on without a copy.
     ///
     /// # Errors
     /// When a message is longer than the limit. The decoder cannot be used any more.
@@ -103,7 +103,7 @@ impl Decoder {
         sink: &mut impl FnMut(SseItem<'_>),
     ) -> Result<(), SseError> {
         let mut rest = bytes;
-        // The message's only data line so far, if it is within this read.
+        // The only data line of the message so far, if it is complete within this read.
         let mut borrowed: Option<Cow<'_, str>> = None;
         while !rest.is_empty() {
             if std::mem::take(&mut self.after_cr) && rest[0] == b'\n' {
@@ -130,7 +130,7 @@ impl Decoder {
                 if let Some(data) = self.take_line(line, &mut borrowed, sink) {
                     self.append(&data);
                 }
-                // The allocation is used again for the next incomplete line.
+                // The next incomplete line uses this allocation again.
                 whole.clear();
                 self.line = whole;
             }
@@ -142,7 +142,8 @@ impl Decoder {
         self.check(self.line.len())
     }
 
-    /// Call it when the stream has ended. Returns whether a message was cut off, which is not passed on.
+    /// Must be called when the stream has ended. Returns whether the end cut a message, which is then not
+    /// passed on.
     pub fn finish(&self) -> bool {
         self.has_data
             || !self.event.is_empty()
@@ -154,8 +155,8 @@ impl Decoder {
         if first { line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line) } else { line }
     }
 
-    /// Handles one complete line. Returns the value of the message's first data line: the caller knows
-    /// whether it can stay borrowed.
+    /// Handles one complete line. If it is the first data line of the message, returns its value: the caller
+    /// knows whether the value can stay borrowed.
     fn take_line<'a>(
         &mut self,
         line: &'a [u8],
@@ -229,7 +230,8 @@ impl Decoder {
     }
 }
 
-/// Bytes as text. Nearly all are UTF-8, and a check is faster than a repair.
+/// Converts bytes to text. Nearly all bytes are UTF-8, and checking them is faster than replacing invalid
+/// ones.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

@@ -1,8 +1,8 @@
-//! Measures the time and the memory that it takes to make prompts:
-//! `make_prompts [COUNT] [LENGTH] [TOKENIZER] [text|ids] [check]`. By default it makes 100,000 text
-//! prompts of 1,024 tokens with the embedded tokenizer. It prints the time in seconds, the number of
-//! prompts with another length, and the peak of memory. With `check` it encodes every text again, and
-//! prints how many have another number of tokens. It sends nothing.
+//! Measures the time and the memory that are needed to make prompts: `make_prompts [COUNT] [LENGTH]
+//! [TOKENIZER] [text|ids] [check]`. By default it makes 100,000 text prompts of 1,024 tokens with the
+//! embedded tokenizer. It prints the time in seconds, the number of prompts with another length, and the
+//! peak of memory. With `check`, it counts the tokens of every text again, and prints how many texts have
+//! another number of tokens. It sends no requests.
 
 use std::time::Instant;
 

@@ -1,7 +1,8 @@
-//! Makes `assets/tokenizer.json` from the texts of `corpus/`: byte-level BPE, 6,144 tokens.
+//! Trains the embedded tokenizer, a byte-level BPE with 6,144 tokens, on the texts in `corpus/`. Writes
+//! `assets/tokenizer.json`.
 //!
 //! Run it with `cargo run --release -p inferometer-workload --example train_tokenizer`. The result
-//! depends only on the texts and this file.
+//! depends only on the texts, this file and the library `tokenizers`.
 
 use std::path::Path;
 
@@ -15,8 +16,10 @@ use tokenizers::{SplitDelimiterBehavior, Tokenizer};
 
 const VOCABULARY: usize = 6_144;
 
-/// Splits text into words with the space before them, one to three digits, other characters such as
-/// punctuation, and single white space. The pattern has no look-around, so it runs in linear time.
+/// The pattern that splits text into pieces. A piece is a word, a group of one to three digits, or a
+/// sequence of other characters such as punctuation, with one space before it if there is one. Any other
+/// white space character is a piece by itself. The pattern has no look-around, so matching takes linear
+/// time.
 const PATTERN: &str = r" ?\p{L}+| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s";
 
 fn main() -> tokenizers::Result<()> {

@@ -1,4 +1,5 @@
-//! What all prompts of a run have in common: tokenizer, seed and form. The workloads make the prompts.
+//! The settings that all prompts of a run share, such as the tokenizer, the seed and the form. The
+//! workloads make the prompts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,39 +10,39 @@ use crate::error::WorkloadError;
 use crate::parallel;
 use crate::scope::PromptForm;
 
-/// What all prompts of a run have in common.
+/// The settings that all prompts of a run share.
 #[derive(Clone)]
 pub struct PromptContext {
-    /// Counts tokens, and makes text from them.
+    /// The tokenizer, which counts tokens and converts them to text.
     pub tokenizer: Arc<dyn Tokenizer>,
     /// The seed of every random choice.
     pub seed: u64,
-    /// A text that goes into the random streams of words and of the order of text blocks, so that each
-    /// run has different prompts. Lengths, groups and the choice of conversations do not depend on it.
+    /// A text that is part of the seed of words and of the order of text blocks, so that each run has
+    /// different prompts. Lengths, groups and the choice of conversations do not depend on the salt.
     pub salt: String,
     /// The form in which prompts are sent.
     pub form: PromptForm,
-    /// Tokens that the server adds to each prompt, such as a beginning-of-sequence token or a chat
-    /// template. Prompts are made shorter by this number.
+    /// The number of tokens that the server adds to each prompt, such as a beginning-of-sequence token or
+    /// a chat template. Prompts are made shorter by this number.
     pub reserve: u32,
     /// The number of prompts made so far.
     made: Arc<AtomicU64>,
 }
 
 impl PromptContext {
-    /// A context for text prompts to which the server adds no tokens.
+    /// A context for prompts that are sent as text, and to which the server adds no tokens.
     pub fn new(tokenizer: Arc<dyn Tokenizer>, seed: u64, salt: impl Into<String>) -> Self {
         let (salt, form, made) = (salt.into(), PromptForm::Text, Arc::default());
         Self { tokenizer, seed, salt, form, reserve: 0, made }
     }
 
-    /// The counter of the prompts made so far. It can be read while prompts are made.
+    /// The counter of the prompts made so far. Another thread can read it while prompts are made.
     pub fn made(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.made)
     }
 
-    /// Calls `make` for each index from `0` to `count - 1`, on several threads if there are enough.
-    /// Returns the prompts in the order of their indexes.
+    /// Calls `make` for each index from `0` to `count - 1`, on several threads if `count` is large
+    /// enough. Returns the prompts in the order of their indexes.
     ///
     /// # Errors
     /// The error of the lowest index for which `make` failed.
@@ -57,10 +58,10 @@ impl PromptContext {
         })
     }
 
-    /// The number of tokens of the prompt itself: `input_length` minus the tokens that the server adds.
+    /// The number of tokens of the prompt without those that the server adds: `input_length - reserve`.
     ///
     /// # Errors
-    /// If that leaves no tokens for the prompt.
+    /// [`WorkloadError::NothingLeft`] if the result would not be positive.
     pub fn own_length(&self, input_length: u32) -> Result<u32, WorkloadError> {
         let reserve = self.reserve;
         let length = input_length.checked_sub(reserve).filter(|length| *length > 0);

@@ -1,5 +1,5 @@
-//! Opens the files of data sets. They must be regular files of at most [`MAX_FILE_BYTES`]. A row that
-//! would take too much memory after parsing is an error. Formats are not known here.
+//! Opens the files of data sets, which must be regular files of at most [`MAX_FILE_BYTES`]. A row that
+//! would take too much memory after parsing is an error. Nothing here depends on the format of a file.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -12,10 +12,10 @@ use inferometer_net::file;
 
 use crate::error::WorkloadError;
 
-/// The largest file of a data set, in bytes (1 GiB). That of ShareGPT has 673 MB.
+/// The largest size of a file of a data set, in bytes (1 GiB). The ShareGPT file has 673 MB.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
-/// The largest row of a file, in bytes (8 MiB). Counting its tokens takes about forty times as much
-/// memory.
+/// The largest size of a row of a file, in bytes (8 MiB). Counting the tokens of a row takes about forty
+/// times as much memory.
 pub const MAX_ROW_BYTES: usize = 8 << 20;
 /// The most memory that one row may take after parsing, in bytes (256 MiB).
 const MAX_PARSED_BYTES: usize = 256 << 20;
@@ -23,20 +23,19 @@ const MAX_PARSED_BYTES: usize = 256 << 20;
 /// The number of bytes that are read at a time.
 const CHUNK: usize = 1 << 20;
 
-/// What ends a row.
+/// How the end of a row is recognised.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowEnd {
-    /// The end of a line.
+    /// A row ends at the end of its line.
     Line,
-    /// A call of [`RowMeter::next_row`].
+    /// A row ends when the caller calls [`RowMeter::next_row`].
     Explicit,
 }
 
-/// Opens a file whose rows are read one after the other. A row above the limits is an error of the
-/// reader.
+/// Opens a file whose rows are read one after the other. Reading a row above the limits returns an error.
 ///
 /// # Errors
-/// When it is not a regular file, is too large, or cannot be opened.
+/// If the path is not a regular file, or the file is too large or cannot be opened.
 pub(crate) fn open(path: &Path, row_end: RowEnd) -> Result<DataSetReader, WorkloadError> {
     let file = open_file(path)?;
     let meter = RowMeter::default();
@@ -44,11 +43,11 @@ pub(crate) fn open(path: &Path, row_end: RowEnd) -> Result<DataSetReader, Worklo
     Ok(DataSetReader { reader: BufReader::with_capacity(CHUNK, limited), meter })
 }
 
-/// Refuses a path from which no data set can be read. A folder is accepted; its files are checked one by one
-/// when they are read.
+/// Checks that a data set can be read from a path. A folder is accepted; its files are checked when they
+/// are read.
 ///
 /// # Errors
-/// When it is a pipe or a device, is too large, or cannot be opened.
+/// If the path is a pipe or a device, or the file is too large or cannot be opened.
 pub fn check(path: &Path) -> Result<(), WorkloadError> {
     if path.is_dir() { Ok(()) } else { open_file(path).map(drop) }
 }
@@ -72,10 +71,10 @@ pub(crate) fn open_file(path: &Path) -> Result<File, WorkloadError> {
     Ok(file)
 }
 
-/// The whole text of a file.
+/// Reads the whole text of a file.
 ///
 /// # Errors
-/// As [`open`], and when it is not UTF-8.
+/// As [`open`]; also if the text is not UTF-8.
 pub(crate) fn read_text(path: &Path) -> Result<String, WorkloadError> {
     open_file(path)?;
     file::read_text(path, MAX_FILE_BYTES as usize)
@@ -88,24 +87,24 @@ pub(crate) struct DataSetReader {
     pub meter: RowMeter,
 }
 
-/// Measures the current row: the bytes read so far, and an upper bound of the memory that they take after
-/// parsing. Clones share their numbers.
+/// Measures the current row: the number of bytes read so far, and an upper bound of the memory that they
+/// take after parsing. Clones share these numbers.
 #[derive(Clone, Default)]
 pub(crate) struct RowMeter(Rc<Cell<(usize, usize)>>);
 
 impl RowMeter {
-    /// Notes that the next row begins.
+    /// Ends the current row, and starts to measure the next one.
     pub fn next_row(&self) {
         self.0.set((0, 0));
     }
 
-    /// Adds bytes of the current row.
+    /// Adds bytes to the current row.
     fn add(&self, bytes: &[u8]) {
         let (read, parsed) = self.0.get();
         self.0.set((read + bytes.len(), parsed + parsed_bytes(bytes)));
     }
 
-    /// The reason why the current row is too large; `None` if it is not.
+    /// An error message if the current row is too large; otherwise `None`.
     fn too_large(&self) -> Option<String> {
         let (read, parsed) = self.0.get();
         let (most_read, most_parsed) = (MAX_ROW_BYTES >> 20, MAX_PARSED_BYTES >> 20);
@@ -119,7 +118,7 @@ impl RowMeter {
     }
 }
 
-/// A file that returns an error if the current row is too large. A row that begins and ends within one
+/// A file from which reading fails if the current row is too large. A row that begins and ends within one
 /// read of [`CHUNK`] bytes is not measured.
 pub(crate) struct RowLimit {
     inner: File,
@@ -155,7 +154,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.jsonl");
         let mut file = File::create(&path).unwrap();
-        // As one row this text would take too much memory; as many rows it does not.
+        // The whole text would take too much memory as a single row. It consists of many rows, each of
+        // which is small enough.
         for _ in 0..16 {
             file.write_all(&[b"{\"a\":[1,2]}\n".repeat(4_096), vec![b' '; 1 << 20]].concat())
                 .unwrap();

@@ -1,5 +1,5 @@
-//! Errors of this crate: why requests cannot be made. A prompt of an inexact length is not an error but a
-//! [`crate::Note`].
+//! The errors of this crate: why requests cannot be made. A prompt whose length is not exact is not an
+//! error; a [`crate::Note`] reports it.
 
 use std::path::{Path, PathBuf};
 
@@ -7,16 +7,16 @@ use inferometer_model::tokenizer::TokenizerError;
 use inferometer_plan::ServingLimits;
 use inferometer_plan::template::TemplateError;
 
-/// Why prompts cannot be made.
+/// Why a workload, a tokenizer or a data set cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
-    /// A tokenizer that is neither an existing path nor a hub id.
+    /// The name of a tokenizer is neither an existing path nor a hub id.
     #[error(
         "tokenizer: there is no file or folder `{spec}`; give a tokenizer.json, a \
          folder that contains one, or a Hugging Face id such as org/name"
     )]
     NoSuchTokenizer {
-        /// The text that the user gave.
+        /// The name that the user gave.
         spec: String,
     },
     /// A tokenizer folder without a `tokenizer.json`.
@@ -25,7 +25,7 @@ pub enum WorkloadError {
     NoTokenizerInFolder {
         /// The folder.
         path: PathBuf,
-        /// The first names of its files and folders.
+        /// The names of the first five files and folders in it, or `nothing`.
         found: String,
     },
     /// A tokenizer file that cannot be read.
@@ -43,10 +43,10 @@ pub enum WorkloadError {
     NotATokenizer {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Why the file is not a tokenizer.
         reason: String,
     },
-    /// A tokenizer that is not in the hub's cache and cannot be downloaded.
+    /// A tokenizer that is not in the cache of the hub and cannot be downloaded.
     #[error(
         "tokenizer: cannot get tokenizer.json of `{id}`: {reason} (cache: {}; hub: {endpoint}); \
          download it on another machine and give its path, set HF_ENDPOINT to a mirror or HF_HOME \
@@ -56,27 +56,28 @@ pub enum WorkloadError {
     Hub {
         /// The hub id.
         id: String,
-        /// The hub's cache folder.
+        /// The folder of the cache.
         cache: PathBuf,
-        /// The hub's address, or why the hub was not contacted.
+        /// The address of the hub, or the reason why the hub was not contacted.
         endpoint: String,
-        /// What failed.
+        /// The error message of the download, or `not in the cache`.
         reason: String,
     },
-    /// A tokenizer that failed to encode or decode.
+    /// A tokenizer failed to encode or decode.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
-    /// A vocabulary with too few plain words to make prompts.
+    /// A vocabulary with too few plain words (words that do not change when they are decoded and encoded)
+    /// to make prompts.
     #[error(
         "tokenizer {tokenizer}: only {found} of its tokens are words that are unchanged by \
             decoding and encoding, but prompts need {needed}; use another tokenizer"
     )]
     TooFewPlainTokens {
-        /// The tokenizer.
+        /// The name of the tokenizer.
         tokenizer: String,
-        /// The number of plain words that it has.
+        /// The number of plain words of the vocabulary.
         found: usize,
-        /// The number that is needed.
+        /// The required number of plain words.
         needed: usize,
     },
     /// An input length that leaves no tokens for the prompt itself.
@@ -90,7 +91,7 @@ pub enum WorkloadError {
         /// The number of tokens that the server adds, plus those of a shared prefix.
         reserve: u32,
     },
-    /// A data set that cannot be opened or read, or is too large, or has the wrong format.
+    /// A data set that cannot be opened or read, is too large, or has the wrong format.
     #[error("data set {}: {reason}", path.display())]
     UnreadableDataSet {
         /// The file.
@@ -98,7 +99,7 @@ pub enum WorkloadError {
         /// Why it cannot be used.
         reason: String,
     },
-    /// A data set that is not valid JSON, or has another structure than expected.
+    /// A data set that is not valid JSON, or does not have the expected structure.
     #[error("data set {}: row {row}, line {line}, column {column}: {reason}", path.display())]
     MalformedDataSet {
         /// The file.
@@ -109,7 +110,7 @@ pub enum WorkloadError {
         line: usize,
         /// The column, from 1.
         column: usize,
-        /// What is wrong there.
+        /// The message of the JSON parser, or the problem at this place.
         reason: String,
     },
     /// A file that is not a trace of a known format.
@@ -120,7 +121,7 @@ pub enum WorkloadError {
     NotATrace {
         /// The file.
         path: PathBuf,
-        /// What was found, and what the first line of a trace has.
+        /// The first line that was found, and the expected first line.
         reason: String,
     },
     /// A data set without a usable row.
@@ -130,10 +131,10 @@ pub enum WorkloadError {
         path: PathBuf,
         /// The number of its rows.
         rows: u64,
-        /// Why they cannot be used.
+        /// Why the rows cannot be used.
         why: String,
     },
-    /// A trace that is scaled to more requests than are allowed.
+    /// A trace that would have more requests than allowed after scaling.
     #[error(
         "data set {}: --trace-scale {scale} makes more than {most} requests from {rows} rows; give \
             a smaller --trace-scale, or a shorter --trace-window", path.display()
@@ -141,14 +142,14 @@ pub enum WorkloadError {
     TooMuchOfATrace {
         /// The file.
         path: PathBuf,
-        /// The number of its rows within the window.
+        /// The number of rows within the window.
         rows: u64,
         /// The requested factor.
         scale: String,
-        /// The most requests that are allowed.
+        /// The largest allowed number of requests.
         most: u32,
     },
-    /// A pass of which a file of requests has too few requests, or none.
+    /// A file of requests (`--dump-workload`) with too few requests for a pass, or none.
     #[error(
         "data set {}: {wanted} are requested, but it has {found}; leave out lengths, loads and \
             counts, which the file defines", path.display()
@@ -158,10 +159,10 @@ pub enum WorkloadError {
         path: PathBuf,
         /// The requested number of requests, cell, load and repeat, in words.
         wanted: String,
-        /// How many requests it has for the pass.
+        /// The number of requests of the file for this pass.
         found: usize,
     },
-    /// A ShareGPT file without a first turn of the requested length.
+    /// A ShareGPT file in which no first turn has the requested length.
     #[error(
         "data set {}: none of its {conversations} conversations has a first turn of \
          {input_length} to {most} tokens (the longest has {longest}); use another input length \
@@ -174,10 +175,10 @@ pub enum WorkloadError {
         conversations: usize,
         /// The requested length, in tokens.
         input_length: u32,
-        /// The longest first turn, in tokens.
+        /// The length of the longest first turn, in tokens.
         longest: u32,
     },
-    /// A data set without a conversation within the limits of the serving run.
+    /// A data set in which no conversation is within the limits of the serving run.
     #[error(
         "data set {}: none of its {conversations} conversations has a prompt and an answer of {} \
          tokens or more, a prompt of at most {} and both together at most {}; change min_tokens, \
@@ -192,31 +193,31 @@ pub enum WorkloadError {
         /// The limits.
         limits: ServingLimits,
     },
-    /// A template that cannot be filled in.
+    /// A template of text blocks that cannot be filled in.
     #[error("template {0}")]
     Template(#[from] TemplateError),
-    /// A corpus that is shorter than a block.
+    /// A corpus that is shorter than one block.
     #[error(
         "corpus {corpus}: it has {chars} characters, but a block has {block}; use smaller blocks, \
             or a longer text"
     )]
     BlockBeyondCorpus {
-        /// The corpus.
+        /// The name or the path of the corpus.
         corpus: String,
-        /// The number of its characters.
+        /// The number of characters of the corpus.
         chars: usize,
         /// The number of characters of a block.
         block: usize,
     },
-    /// A data set that a plan names, and that is not in the cache.
+    /// A data set that a plan names, but that is not in the cache.
     #[error(
         "data set {name}: {} does not exist; download it with `inferometer fetch {name}`, or give \
             the path of the file", path.display()
     )]
     NotFetched {
-        /// The data set.
+        /// The name of the data set.
         name: &'static str,
-        /// Where it would be.
+        /// The path of its file in the cache, which does not exist.
         path: PathBuf,
     },
     /// A data set that is not in the cache and must not be downloaded.
@@ -225,11 +226,11 @@ pub enum WorkloadError {
             there from {address}, or unset the variable", path.display()
     )]
     Offline {
-        /// The data set.
+        /// The name of the data set.
         name: &'static str,
-        /// Where it would be.
+        /// The path of its file in the cache, which does not exist.
         path: PathBuf,
-        /// Its address.
+        /// The address from which it can be downloaded.
         address: String,
     },
     /// A download that failed.
@@ -240,13 +241,13 @@ pub enum WorkloadError {
         destination.display()
     )]
     Download {
-        /// The data set.
+        /// The name of the data set.
         name: &'static str,
-        /// The address.
+        /// The address of the download.
         address: String,
-        /// What failed.
+        /// The error message.
         reason: String,
-        /// Where the file would be stored.
+        /// The path at which the file would be stored.
         destination: PathBuf,
     },
     /// A file of a data set whose checksum is not the expected one.
@@ -257,7 +258,7 @@ pub enum WorkloadError {
         path.display()
     )]
     Checksum {
-        /// The data set.
+        /// The name of the data set.
         name: &'static str,
         /// The file.
         path: PathBuf,
@@ -277,7 +278,7 @@ pub enum WorkloadError {
 }
 
 impl WorkloadError {
-    /// A data set that cannot be opened or read.
+    /// The error for a data set that cannot be opened or read.
     pub(crate) fn unreadable(path: &Path, reason: impl ToString) -> Self {
         Self::UnreadableDataSet { path: path.to_owned(), reason: reason.to_string() }
     }

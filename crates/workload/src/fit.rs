@@ -1,7 +1,7 @@
-//! Prompts of an exact number of tokens. Decoding tokens and encoding the text again may give another
-//! number of tokens. So the text is counted, corrected and counted again, at most [`TRIES`] times. A
-//! prompt states its counted tokens, which may still not be the requested number; [`inexact`] makes a
-//! note of that.
+//! Makes prompts with an exact number of tokens. If tokens are decoded to text, encoding the text may
+//! give another number of tokens. So the tokens of the text are counted, and the text is corrected and
+//! counted again, at most [`TRIES`] times. The result may still have another number of tokens than
+//! requested. A prompt states its counted tokens, and [`inexact`] makes a note of differences.
 //!
 //! A tag is a sequence of seeded words at the beginning of a prompt. It makes prompts differ within their
 //! first KV block.
@@ -19,30 +19,30 @@ use crate::parallel;
 use crate::scope::PromptForm;
 use crate::tokenizer::is_han;
 
-/// The most attempts at one prompt.
+/// The most attempts to make one prompt.
 const TRIES: u32 = 32;
 
-/// The number of first attempts that correct only the length; later ones also replace a word.
+/// The first attempts, this many, correct only the number of words. Later attempts also replace a word.
 const PLAIN_TRIES: u32 = 4;
 
-/// Random bits of a full tag. Among a million prompts, the probability that any two have the same tag is
-/// below 1e-7.
+/// The number of random bits of a full tag. The probability that any two of a million prompts have the
+/// same tag is below 1e-7.
 const TAG_BITS: u32 = 64;
 
 /// The fewest plain words that a tokenizer must have, so that prompts differ.
 const FEWEST_WORDS: usize = 16;
 
-/// A prompt with the number of its tokens.
+/// A prompt with its number of tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizedPrompt {
     /// The prompt.
     pub prompt: Prompt,
-    /// The number of its tokens, counted by the tokenizer or exact by construction.
+    /// The number of its tokens: counted by the tokenizer, or known because of how the prompt was made.
     pub counted: u32,
 }
 
 impl SizedPrompt {
-    /// The request with this prompt. Its count includes the tokens that the server adds.
+    /// The request with this prompt. Its counted tokens include those that the server adds.
     pub fn request(self, context: &PromptContext, cell: CellPlan) -> Request {
         Request {
             counted_tokens: Some(self.counted + context.reserve),
@@ -51,10 +51,10 @@ impl SizedPrompt {
     }
 }
 
-/// Refuses a tokenizer that has too few words to make prompts of.
+/// Checks that a tokenizer has enough plain words to make prompts.
 ///
 /// # Errors
-/// [`WorkloadError::TooFewPlainTokens`].
+/// [`WorkloadError::TooFewPlainTokens`] if it has too few.
 pub fn require_plain_words(tokenizer: &dyn Tokenizer) -> Result<(), WorkloadError> {
     let found = tokenizer.plain_ids().len();
     if found < FEWEST_WORDS {
@@ -64,13 +64,15 @@ pub fn require_plain_words(tokenizer: &dyn Tokenizer) -> Result<(), WorkloadErro
     Ok(())
 }
 
-/// A note if prompts with this number of own tokens cannot have a full tag; otherwise `None`.
+/// A note if the number of tokens in which prompts can differ (`tokens`) is smaller than a full tag;
+/// otherwise `None`.
 pub fn short_tag(context: &PromptContext, tokens: u32) -> Option<Note> {
     let full = full_tag(context.tokenizer.plain_ids().len());
     (tokens < full).then_some(Note::ShortTag { tokens, full })
 }
 
-/// A note if prompts do not have `length` tokens, without those that the server adds; otherwise `None`.
+/// A note if some prompts do not have `length` tokens (without the tokens that the server adds);
+/// otherwise `None`.
 pub fn inexact(context: &PromptContext, made: &[SizedPrompt], length: u32) -> Option<Note> {
     let off = || made.iter().map(|made| made.counted).filter(|counted| *counted != length);
     let farthest = off().max_by_key(|counted| counted.abs_diff(length))?;
@@ -92,7 +94,7 @@ impl<'a> Words<'a> {
         Self { tokenizer, rng }
     }
 
-    /// The next word, by its position among the plain ids.
+    /// Draws the next word. Returns its position among the plain ids.
     fn position(&mut self) -> usize {
         seed::below(&mut self.rng, self.tokenizer.plain_ids().len() as u64) as usize
     }
@@ -102,21 +104,21 @@ impl<'a> Words<'a> {
         self.tokenizer.plain_ids()[position]
     }
 
-    /// The positions of the next words among the plain ids.
+    /// Draws the next `count` words. Returns their positions among the plain ids.
     pub fn positions(&mut self, count: u32) -> Vec<usize> {
         (0..count).map(|_| self.position()).collect()
     }
 
-    /// The next words, as token ids.
+    /// Draws the next `count` words. Returns their token ids.
     pub fn take(&mut self, count: u32) -> Vec<u32> {
         (0..count).map(|_| self.draw()).collect()
     }
 }
 
 /// The number of tokens of a full tag, which has at least [`TAG_BITS`] random bits. `plain_ids` is the
-/// number of plain ids to draw from.
+/// number of plain ids from which its tokens are drawn.
 pub fn full_tag(plain_ids: usize) -> u32 {
-    // Integers only: the last digit of a logarithm may differ between machines.
+    // Only integers are used, because the last digit of a logarithm may differ between machines.
     let (mut tags, mut tokens) = (1_u128, 0);
     while tags < 1 << TAG_BITS {
         tags = tags.saturating_mul(plain_ids.max(2) as u128);
@@ -139,13 +141,16 @@ pub fn words(
     text_after(tokenizer, words, length, "", &[])
 }
 
-/// If the tokenizer is known to keep words apart, one of this many texts is counted as a check.
+/// If the tokenizer is known to keep words apart, only one of this many texts is counted, as a check.
 const COUNTED_ONE_IN: usize = 256;
 
-/// Makes `count` texts. If the tokenizer has its words as text, each text is joined from the words at its
-/// `positions`. If the tokenizer also keeps words apart, n words are n tokens, and only one text in 256
-/// is counted as a check. Otherwise, or if the check fails, every text is counted. `search` makes a text
-/// whose count is wrong, and all texts if the tokenizer has no words as text; it counts and corrects.
+/// Makes `count` texts, in the fastest way that the tokenizer allows.
+///
+/// * The tokenizer keeps words apart, so n words are n tokens: text `i` is joined from the words at
+///   `positions(i)`. Only one text in 256 is counted, as a check.
+/// * Only the texts of words are known, or this check fails: texts are joined in the same way, and all
+///   are counted. If the count of text `i` is wrong, `search(i)` makes the text instead.
+/// * The texts of words are not known: `search` makes all texts. It counts tokens and corrects the text.
 pub fn texts(
     context: &PromptContext,
     count: usize,
@@ -180,7 +185,7 @@ pub fn texts(
     })
 }
 
-/// The text of these words; `None` if it does not have one token for each word.
+/// The text of the words at these positions; `None` if it does not have one token for each word.
 fn composed(
     tokenizer: &dyn Tokenizer,
     plain: &PlainWords,
@@ -191,7 +196,7 @@ fn composed(
     Ok(holds.then_some(SizedPrompt { prompt: Prompt::Text(text), counted }))
 }
 
-/// A prompt of `length` tokens: the text `head`, then words.
+/// A prompt of `length` tokens: the text `head`, followed by words.
 pub fn words_after(
     tokenizer: &dyn Tokenizer,
     words: &mut Words,
@@ -201,8 +206,8 @@ pub fn words_after(
     text_after(tokenizer, words, length, head, &[])
 }
 
-/// A prompt of the plain ids at these positions. If their text has another number of tokens, further
-/// words from `words` replace some of them.
+/// A prompt of the plain ids at these positions. If their text has another number of tokens, words from
+/// `words` replace some of them.
 pub fn at_positions(
     tokenizer: &dyn Tokenizer,
     words: &mut Words,
@@ -230,8 +235,8 @@ pub fn at_positions(
     text_after(tokenizer, words, counted, "", &ids())
 }
 
-/// A prompt of `length` tokens: a tag of `tag` words, a line break, then as many tokens of `body` as fit.
-/// If the end of `body` is cut at a whole character and tokens are missing, words follow.
+/// A prompt of `length` tokens: a tag of `tag` words, a line break, and as many tokens of `body` as fit.
+/// `body` is never cut within a character. If tokens are missing for that reason, words follow.
 pub fn tagged(
     tokenizer: &dyn Tokenizer,
     words: &mut Words,
@@ -246,8 +251,8 @@ pub fn tagged(
     text_after(tokenizer, words, length, &head, &body[..body.len().min((length - tag) as usize)])
 }
 
-/// A prompt of `length` tokens: `head`, then the text of a prefix of `body`, then words. If no attempt
-/// has the exact length, the result is the nearest one.
+/// A prompt of `length` tokens: the text `head`, the text of the first tokens of `body`, and words. If no
+/// attempt has exactly this length, the result is the attempt with the nearest length.
 fn text_after(
     tokenizer: &dyn Tokenizer,
     words: &mut Words,
@@ -294,13 +299,14 @@ fn joined(
 ) -> Result<String, TokenizerError> {
     let mut text = head.to_owned();
     if !body.is_empty() {
-        // A cut within a character leaves a replacement character, which is not in the source.
+        // If `body` ends within a character, the text ends with a replacement character, which is
+        // removed.
         text.push_str(tokenizer.decode(body)?.trim_end_matches('\u{fffd}'));
     }
     if !filler.is_empty() {
         let words = tokenizer.decode(filler)?;
-        // Some tokenizers drop the space before the first word when they decode. Chinese characters have
-        // none.
+        // Some tokenizers drop the space before the first word when they decode, so it is added. Chinese
+        // characters need no space.
         let is_separate = words.starts_with(|first: char| first == ' ' || is_han(first));
         if !text.is_empty() && !is_separate {
             text.push(' ');

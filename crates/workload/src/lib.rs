@@ -1,10 +1,10 @@
-//! Where prompts come from: random words, data sets, traces and conversations. Also the tokenizers that
-//! count tokens and make prompts.
+//! The sources of prompts: random words, data sets, traces and conversations. Also the tokenizers that
+//! make prompts and count their tokens.
 //!
 //! [`OpenWorkload::requests`] makes the requests of one pass. The same plan, tokenizer, seed, salt and
 //! scope give the same requests, on every machine and with any number of threads. All random choices come
-//! from [`inferometer_stats::seed`]. No request is sent to the measured server. Only [`fetch`] and
-//! [`tokenizer::hub`] use the network.
+//! from [`inferometer_stats::seed`]. The crate sends no request to the measured server: only [`fetch`]
+//! and [`tokenizer::hub`] use the network.
 
 pub mod error;
 

@@ -1,48 +1,48 @@
-//! How the prompts of a pass may differ from what the plan asks for. A note is never an error: the
+//! Notes on differences between the prompts of a pass and the plan. A note is never an error: the
 //! requests are sent, and the report states the difference.
 
 use std::fmt;
 
-/// How the prompts of a pass differ from what the plan asks for.
+/// A difference between the prompts of a pass and the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// Prompts that do not have the requested length.
     Inexact {
-        /// How many.
+        /// The number of such prompts.
         prompts: u64,
-        /// The requested length, in tokens.
+        /// The requested length of the prompt with the largest difference, in tokens.
         asked: u32,
-        /// The counted length that differs most from it, in tokens.
+        /// The counted length of this prompt, in tokens.
         farthest: u32,
     },
-    /// Prompts that are too short for a full tag. Some may repeat within the run.
+    /// Prompts that are too short for a full tag, so that some of them may be equal.
     ShortTag {
-        /// The tokens of their tag.
+        /// The number of tokens in which the prompts can differ.
         tokens: u32,
-        /// The tokens of a full tag.
+        /// The number of tokens of a full tag.
         full: u32,
     },
-    /// Prompts that use a conversation again. Without their tag, if they have one, they repeat an earlier
-    /// prompt.
+    /// Prompts with a conversation that an earlier prompt of the run already had. At most their tags
+    /// differ.
     Reused {
-        /// How many.
+        /// The number of such prompts.
         prompts: u64,
         /// The number of conversations that have the requested length, or are within the limits of the serving run.
         available: u64,
     },
     /// Prompts whose rows were sent earlier in the run.
     RowsAgain {
-        /// How many.
+        /// The number of such prompts.
         prompts: u64,
         /// The number of usable rows.
         rows: u64,
     },
-    /// Blocks that may overlap an earlier block of the run. With blocks of n characters, no two begin at
-    /// the same character in the first n rounds through the corpus.
+    /// Blocks that may overlap an earlier block of the run. In the first n rounds through the corpus, no
+    /// two blocks of n characters begin at the same character.
     Overlapping {
-        /// How many.
+        /// The number of such blocks.
         prompts: u64,
-        /// The number of blocks of that size that do not overlap.
+        /// The number of blocks of this size in the corpus that do not overlap.
         available: u64,
     },
 }
@@ -56,8 +56,9 @@ impl Note {
         }
     }
 
-    /// Adds the note of a chunk to those of the chunks before it. Notes of inexact lengths become one
-    /// note, and so do notes of short tags. Of equal notes, one is kept.
+    /// Adds the note of a chunk of requests to the notes of earlier chunks. All notes on inexact lengths
+    /// become one note, and all notes on short tags become one note. Of other equal notes, only one
+    /// remains.
     pub fn add_to(self, notes: &mut Vec<Self>) {
         for note in notes.iter_mut() {
             match (&mut *note, &self) {
@@ -116,7 +117,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// `1 prompt was`, `2 prompts were`.
+/// A count with its noun and verb: `1 prompt was`, `2 prompts were`.
 fn many(count: u64, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
 }

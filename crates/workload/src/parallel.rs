@@ -1,4 +1,4 @@
-//! Runs a function for many indices on several threads. The results are in the order of the indices and
+//! Calls a function for many indices on several threads. The results are in the order of the indices, and
 //! do not depend on the number of threads.
 
 use std::num::NonZero;
@@ -9,7 +9,7 @@ use inferometer_model::tokenizer::Tokenizer;
 use inferometer_net::thread::spawn_scoped;
 
 /// Returns the results of `work(0)` to `work(count - 1)`, or the error of the lowest index that failed.
-/// Uses as many threads as the tokenizer can serve at the same time, by default one per processor.
+/// The number of threads is [`Tokenizer::calls_at_once`], by default one per processor.
 pub fn in_order<T, E>(
     tokenizer: &dyn Tokenizer,
     count: usize,
@@ -24,7 +24,7 @@ where
     on_threads(threads, count, work)
 }
 
-/// As [`in_order`], on a given number of threads.
+/// As [`in_order`], on at most `threads` threads.
 pub fn on_threads<T, E>(
     threads: usize,
     count: usize,
@@ -50,7 +50,8 @@ where
             .into_iter()
             .map(|(part, handle)| match handle {
                 Ok(handle) => handle.join().unwrap_or_else(|panic| resume_unwind(panic)),
-                // The system could not start the thread, so this thread does its part.
+                // The system could not start the thread, so the current thread does the work of that
+                // part.
                 Err(_) => part_of(part),
             })
             .collect()

@@ -1,5 +1,4 @@
-//! The list of workloads: which definition opens the workload of a plan. To add a workload, add a file
-//! with its definition, and an arm in [`definition`].
+//! The list of workloads. A new workload needs a file with its definition, and an arm in [`definition`].
 
 use std::sync::Arc;
 
@@ -37,16 +36,17 @@ fn definition(plan: &WorkloadPlan) -> Box<dyn WorkloadDefinition + '_> {
     }
 }
 
-/// An opened workload with the context of its prompts. It makes the requests of a run.
+/// An opened workload with the context of its prompts, which makes the requests of a run.
 #[derive(Clone)]
 pub struct OpenWorkload {
     workload: Arc<dyn Workload>,
-    /// What its prompts have in common.
+    /// The settings that all prompts share.
     pub context: PromptContext,
 }
 
 impl OpenWorkload {
-    /// Opens the workload of a plan. Its prompts are text, and no tokens are reserved for the server.
+    /// Opens the workload of a plan. Prompts are sent as text, and no tokens are reserved for the server;
+    /// both can be changed in `context`.
     ///
     /// # Errors
     /// If the data set cannot be used, or the tokenizer has too few plain words.
@@ -61,8 +61,8 @@ impl OpenWorkload {
         Ok(Self { workload: definition(plan).open(&context)?, context })
     }
 
-    /// The workload `random` with the same context. It makes requests outside of the measurement, for
-    /// which a data set may have no prompts.
+    /// The workload `random` with the same context, for requests outside of the measurement: a data set
+    /// may have no prompts for them.
     pub fn random_words(&self) -> Self {
         Self { workload: Arc::new(RandomWords), context: self.context.clone() }
     }
@@ -80,24 +80,24 @@ impl OpenWorkload {
         self.workload.requests(&RequestsNeeded { context: &self.context, cell, scope, count })
     }
 
-    /// [`Workload::verbatim_prompts`]
+    /// As [`Workload::verbatim_prompts`].
     pub fn verbatim_prompts(&self) -> Vec<&Prompt> {
         self.workload.verbatim_prompts()
     }
 
-    /// The workload.
+    /// The opened workload, without its context.
     pub fn workload(&self) -> &dyn Workload {
         self.workload.as_ref()
     }
 
-    /// [`Workload::findings`]
+    /// As [`Workload::findings`].
     pub fn findings(&self) -> Vec<Finding> {
         self.workload.findings()
     }
 }
 
-/// Completes the passes of a plan with what they take from the data set of its workload: the arrival
-/// times of a trace or of rows, the turns and think times of conversations.
+/// Completes the passes of a plan with data from the data set of the workload. These are the arrival
+/// times of a trace or of rows, or the turns and think times of conversations.
 ///
 /// # Errors
 /// If the data set cannot be used.

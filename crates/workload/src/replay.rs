@@ -1,6 +1,7 @@
-//! The workload `replay`, and the file that it reads. `--dump-workload` writes a first line with the
-//! settings, then one line for each request that was sent. `--workload replay` sends the same requests,
-//! byte for byte and with the same `workload_hash`. HTTP headers and API keys are never in the file.
+//! The workload `replay`, and the format of its file. `--dump-workload` writes a file whose first line
+//! contains the settings, followed by one line for each request. `--workload replay` sends the same
+//! requests, byte for byte and with the same `workload_hash`. The file never contains HTTP headers or API
+//! keys.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -26,11 +27,11 @@ use crate::workload::{
 /// The version of the format.
 pub const SCHEMA: &str = "inferometer.workload/1";
 
-/// The scopes of requests that are sent outside of measured passes; they are random words.
+/// The labels of passes that are not measured. Their requests are random words and are not in the file.
 const UNMEASURED: [&str; 2] = ["warm-up", "check"];
 
-/// Keys of a plan that determine how requests are sent. Lengths, passes, counts, seed and salt are
-/// taken from the resolved plan instead; the prompts are in the file itself.
+/// The keys of a plan that determine how requests are sent. Lengths, passes, counts, seed and salt are
+/// not in this list, because they come from the resolved plan. The prompts are in the file itself.
 const SENDING_KEYS: [&str; 23] = [
     "concurrency",
     "rate",
@@ -57,23 +58,25 @@ const SENDING_KEYS: [&str; 23] = [
     "reset_prefix_cache",
 ];
 
-/// The first line of the file: the settings with which requests were sent, as keys of a plan.
+/// The first line of the file: the settings with which the requests were sent, as keys of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DumpHeader {
-    /// [`SCHEMA`]
+    /// The version of the format: [`SCHEMA`].
     pub schema: String,
-    /// Lengths of the grid, loads, counts, sampling, seed and salt.
+    /// The keys of the plan with their values: lengths of the grid, loads, counts, sampling, seed, salt
+    /// and others.
     pub plan: Map<String, Value>,
-    /// Whether a pass sent its requests at recorded arrival times. They are then due at their `due_ns`.
+    /// Whether a pass sent its requests at recorded arrival times. A replay then sends them at their
+    /// `due_ns`.
     #[serde(default)]
     pub recorded: bool,
 }
 
-/// A key of the grid, and the function that returns the matching length of a cell.
+/// A key of the plan for the lengths of the grid, and the function that returns this length of a cell.
 type Axis = (&'static str, fn(&CellPlan) -> u32);
 
 impl DumpHeader {
-    /// The header of a plan with this salt.
+    /// The header for the requests of a plan that were made with this salt.
     pub fn of(plan: &Plan, salt: &str) -> Self {
         let mut keys = match serde_json::to_value(&plan.asked) {
             Ok(Value::Object(keys)) => keys,
@@ -94,7 +97,7 @@ impl DumpHeader {
             ("output_lengths", |cell| cell.output_length),
         ];
         for (key, length) in axes {
-            // Without a grid, requests have lengths of their own, so the key is left out.
+            // Without a grid, each request has its own lengths, so the key is left out.
             let lengths = axis(length);
             if lengths != [0] {
                 keys.insert(key.to_owned(), lengths.into());
@@ -135,7 +138,7 @@ impl DumpHeader {
     }
 }
 
-/// The name of a pass in the key `passes`; `None` if it is not selected by name.
+/// The name of a pass in the key `passes`; `None` if this key cannot select the pass.
 fn name_of(pass: &PassPlan) -> Option<&'static str> {
     match pass {
         PassPlan::OneByOne { .. } => Some("one_by_one"),
@@ -151,14 +154,15 @@ pub struct DumpLine {
     pub pass: u32,
     /// The repeat, from 1.
     pub repeat: u32,
-    /// The cell of the grid. A length is 0 if requests have lengths of their own.
+    /// The cell of the grid. A length is 0 if each request has its own length.
     pub cell: CellPlan,
     /// The load of the pass: [`PassPlan::prompt_label`].
     pub load: String,
-    /// How its output is sampled and delivered.
+    /// How the output of the request is sampled and delivered.
     pub sampling: Sampling,
-    /// When it is due, in nanoseconds from the start of the pass; `None` if it is due after another
-    /// request. A replay reads recorded arrivals from here; it draws random ones again from the seed.
+    /// When the request is due, in nanoseconds from the start of the pass. `None` if it is due when
+    /// another request ends. A replay uses this value only for recorded arrivals; it draws random
+    /// arrivals again from the seed.
     pub due_ns: Option<u64>,
     /// The request.
     pub request: Request,
@@ -187,11 +191,11 @@ fn malformed(path: &Path, line: usize, reason: String) -> WorkloadError {
     WorkloadError::MalformedDataSet { path, row, line, column: 1, reason }
 }
 
-/// The arrival times of the first pass that has recorded ones. Those of all cells and repeats are the
-/// same.
+/// The arrival times of the first pass with recorded arrivals, as offsets from the start of the pass. All
+/// cells and repeats have the same arrival times.
 ///
 /// # Errors
-/// As [`Replay::open`]; also if a request has no `due_ns`, or they are not in ascending order.
+/// As [`Replay::open`]; also if a request has no `due_ns`, or the times are not in ascending order.
 fn instants(dataset: &str) -> Result<Vec<Nanos>, WorkloadError> {
     let path = Path::new(dataset);
     let mut first_pass = None;
@@ -211,7 +215,7 @@ fn instants(dataset: &str) -> Result<Vec<Nanos>, WorkloadError> {
     Ok(instants)
 }
 
-/// The requests of a file, with the numbers of their lines.
+/// The requests of a file, each with the number of its line.
 fn dump_lines(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<(usize, DumpLine), WorkloadError>> + '_, WorkloadError> {
@@ -243,7 +247,7 @@ impl WorkloadDefinition for Definition<'_> {
 /// The workload `replay`.
 struct Replay {
     path: PathBuf,
-    /// The requests of each cell, load and repeat (from 1).
+    /// The requests of each pass. The key is the cell, the load, and the number of the repeat from 1.
     passes: BTreeMap<(String, String, u32), Vec<Request>>,
 }
 
@@ -251,7 +255,8 @@ impl Replay {
     /// Reads the file.
     ///
     /// # Errors
-    /// If it cannot be read, or any line is malformed. Without that request it would be another workload.
+    /// If the file cannot be read, or any line is malformed: without the request of that line, the
+    /// workload would be different.
     fn open(dataset: &str) -> Result<Self, WorkloadError> {
         let path = Path::new(dataset);
         let mut passes: BTreeMap<_, Vec<Request>> = BTreeMap::new();
@@ -263,8 +268,8 @@ impl Replay {
         Ok(Self { path: path.to_owned(), passes })
     }
 
-    /// Requests outside of measured passes: random words, with the lengths of a recorded request of the
-    /// cell.
+    /// Requests for passes that are not measured: random words, with the lengths of the first recorded
+    /// request of the cell.
     fn unmeasured(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
         let RequestsNeeded { context, cell, .. } = *wanted;
         let here = self.passes.iter().find(|((name, ..), _)| *name == cell.to_string());

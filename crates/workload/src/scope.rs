@@ -3,23 +3,23 @@
 use inferometer_stats::seed;
 use rand_chacha::ChaCha8Rng;
 
-/// The pass for which prompts are made. It labels their random streams, so two scopes of a run never
-/// share a stream. It also states which part of a data set is still unused.
+/// The pass for which prompts are made. The random streams of the prompts depend on it, so two scopes of
+/// a run never share a stream. It also states how much of a data set earlier passes have used.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PromptScope {
     /// The label of the cell, unique within the run.
     pub cell: String,
-    /// The label of the pass, unique within its cell. A warm-up has a label too.
+    /// The label of the pass, unique within its cell. The warm-up has the label `warm-up`.
     pub pass: String,
     /// The repeat of the pass, from 0.
     pub repeat: u32,
-    /// The number of prompts of the same input length that earlier passes of the run use. The pass uses a
-    /// data set from this position on, so that passes do not share its rows.
+    /// The number of prompts of the same input length that earlier passes of the run have used. The pass
+    /// uses a data set from this position on, so that passes have different rows.
     pub taken: u64,
 }
 
 impl PromptScope {
-    /// A scope with no prompts taken before it.
+    /// A scope with no prompts before it.
     pub fn new(cell: impl Into<String>, pass: impl Into<String>, repeat: u32) -> Self {
         Self { cell: cell.into(), pass: pass.into(), repeat, taken: 0 }
     }
@@ -31,14 +31,14 @@ impl PromptScope {
         self
     }
 
-    /// The random stream of the `index`-th prompt.
+    /// The random stream of the prompt with this index.
     pub(crate) fn rng(&self, seed: u64, salt: &str, index: u64) -> ChaCha8Rng {
         let (repeat, index) = (self.repeat.to_string(), index.to_string());
         seed::rng(seed, &["prompt", salt, &self.cell, &self.pass, &repeat, &index])
     }
 }
 
-/// The form in which prompts are sent.
+/// The form in which prompts are sent to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PromptForm {
     /// As text, which the server tokenizes.

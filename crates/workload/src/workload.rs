@@ -1,5 +1,5 @@
-//! A workload is the source of the prompts of a run. [`crate::registry`] lists all workloads; nothing
-//! here depends on it.
+//! The interface of workloads. A workload is the source of the requests of a run. [`crate::registry`]
+//! lists all workloads; this module does not depend on that list.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ pub(crate) trait WorkloadDefinition {
     /// If the data set cannot be used.
     fn open(&self, context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError>;
 
-    /// Writes into the passes of the plan what they take from the data set: the arrival times of a trace,
-    /// the turns and think times of conversations. This does not depend on the tokenizer.
+    /// Writes data from the data set into the passes of the plan: the arrival times of a trace, or the
+    /// turns and think times of conversations. The result does not depend on the tokenizer.
     ///
     /// # Errors
     /// If the data set cannot be used.
@@ -32,7 +32,7 @@ pub(crate) trait WorkloadDefinition {
     }
 }
 
-/// The registry passes plans by reference, so a reference must be a definition too.
+/// The registry makes definitions from references to plans, so a reference must be a definition too.
 impl<D: WorkloadDefinition + ?Sized> WorkloadDefinition for &D {
     fn open(&self, context: &PromptContext) -> Result<Arc<dyn Workload>, WorkloadError> {
         (**self).open(context)
@@ -43,14 +43,14 @@ impl<D: WorkloadDefinition + ?Sized> WorkloadDefinition for &D {
     }
 }
 
-/// The requests that are wanted for a pass.
+/// The requests that a pass needs.
 #[derive(Clone, Copy)]
 pub struct RequestsNeeded<'a> {
-    /// What all prompts of the run have in common.
+    /// The settings that all prompts of the run share.
     pub context: &'a PromptContext,
     /// The input length and the output length.
     pub cell: CellPlan,
-    /// The pass.
+    /// The pass for which the requests are made.
     pub scope: &'a PromptScope,
     /// The number of requests.
     pub count: usize,
@@ -62,25 +62,27 @@ pub trait Workload: Send + Sync {
     /// number of threads.
     ///
     /// # Errors
-    /// If they cannot be made.
+    /// If the requests cannot be made.
     fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError>;
 
-    /// One example of each form (text, token ids, messages) in which prompts are sent unchanged from the
-    /// data set. Before the run, a dialect that cannot send one of these forms is refused.
+    /// One example of each form of prompt (text, token ids, messages) that the data set contains and that
+    /// is sent unchanged. Before the run, a plan is refused if its dialect cannot send one of these
+    /// forms.
     fn verbatim_prompts(&self) -> Vec<&Prompt> {
         Vec::new()
     }
 
-    /// The requests in chunks; `None` if the workload cannot make them while earlier ones are sent.
+    /// The interface that makes requests in chunks while earlier ones are sent; `None` if the workload
+    /// does not support this.
     fn chunked(&self) -> Option<&dyn ChunkedRequests> {
         None
     }
 
-    /// The users' turns of the `count` conversations of a pass; `None` if the workload has no
+    /// The users' turns in the `count` conversations of a pass; `None` if the workload has no
     /// conversations.
     ///
     /// # Errors
-    /// If they cannot be made.
+    /// If the turns cannot be made.
     fn conversations(
         &self,
         _context: &PromptContext,
@@ -96,22 +98,22 @@ pub trait Workload: Send + Sync {
         None
     }
 
-    /// Findings about the data set, such as rows that are left out and why.
+    /// Findings about the data set, for example on rows that are left out.
     fn findings(&self) -> Vec<Finding> {
         Vec::new()
     }
 }
 
-/// The requests of a pass in chunks, so that not all of them are in memory at once.
+/// Makes the requests of a pass in chunks, so that not all of them are in memory at once.
 pub trait ChunkedRequests {
     /// The sum of the input lengths of the first `count` requests, in tokens.
     fn input_tokens(&self, count: usize) -> u64;
 
-    /// Makes `count` requests, beginning with index `first`. They are the same as those of
-    /// [`Workload::requests`] at these indexes.
+    /// Makes `count` requests, beginning with index `first`. [`Workload::requests`] makes the same
+    /// requests at these indexes.
     ///
     /// # Errors
-    /// If they cannot be made.
+    /// If the requests cannot be made.
     fn chunk(
         &self,
         context: &PromptContext,
@@ -121,30 +123,30 @@ pub trait ChunkedRequests {
     ) -> Result<RequestBatch, WorkloadError>;
 }
 
-/// Requests, and notes on how they differ from what the plan asks for.
+/// Requests, with notes on their differences from the plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestBatch {
     /// The requests, in the order in which they are sent.
     pub requests: Vec<Request>,
-    /// How they differ.
+    /// The differences between the requests and the plan.
     pub notes: Vec<Note>,
 }
 
-/// What a user says in one turn of a conversation.
+/// One turn of a user in a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// The text.
+    /// The text of the turn.
     pub text: String,
-    /// Input tokens that the plan asks for, without those of earlier turns. A first turn includes the
+    /// The planned input tokens, without those of earlier turns. For a first turn, they include the
     /// tokens that the server adds.
     pub input_tokens: u32,
-    /// The same tokens, as counted by the tokenizer; `None` if they were not counted.
+    /// The number of these input tokens as counted by the tokenizer; `None` if they were not counted.
     pub counted_tokens: Option<u32>,
-    /// Output tokens that the plan asks for.
+    /// The planned output tokens.
     pub output_tokens: u32,
 }
 
-/// The first prompt of each form.
+/// The first prompt of each form (text, token ids, messages).
 pub(crate) fn one_of_each_form<'a>(prompts: impl Iterator<Item = &'a Prompt>) -> Vec<&'a Prompt> {
     let mut found: Vec<&Prompt> = Vec::new();
     for prompt in prompts {
@@ -156,10 +158,11 @@ pub(crate) fn one_of_each_form<'a>(prompts: impl Iterator<Item = &'a Prompt>) ->
     found
 }
 
-/// Writes the arrival times of the data set into the first pass that replays it, if there is one.
+/// Writes the arrival times of the data set into the first pass that replays this data set, if there is
+/// one.
 ///
 /// # Errors
-/// Those of `instants`.
+/// The errors of `instants`.
 pub(crate) fn write_instants(
     passes: &mut [PassPlan],
     dataset: &str,

@@ -1,11 +1,11 @@
-//! How often comparisons are right, by simulation: `.ci/long/comparisons [TRIALS]`. It prints tables;
-//! `.ci/long/RESULTS.md` and `docs/comparison.md` have the last ones.
+//! Simulates how often comparisons are right: `.ci/long/comparisons [TRIALS]`. It prints tables. `.ci/long/RESULTS.md`
+//! and `docs/comparison.md` have the latest tables.
 
 mod simulation;
 
 use simulation::{NOISES, Noise, Plan, deviation_for, found, held, is_alarm, over, simulate};
 
-/// What an order of rounds is called, and its plan of so many.
+/// The name of an order of measurement, and the plan with a number of rounds in this order.
 type Order = (&'static str, fn(usize) -> Plan);
 
 fn main() {

@@ -1,42 +1,42 @@
-//! Comparisons of repeats that were never measured, whose noise is known: how often the program
-//! sees what is not there, and what is. It asks the program's own `compare`.
+//! Simulated comparisons of repeats with known noise: how often the program reports a difference that does not exist,
+//! and how often it finds one that does. The simulation calls the program's own `compare`.
 
 use inferometer_analysis::compare::{Comparison, Options, RowVerdict, Series, Subject, compare};
 use inferometer_model::cell::CellPlan;
 use inferometer_stats::seed;
 use rand_chacha::ChaCha8Rng;
 
-/// The figures of a comparison, and the correlation of any two of them.
+/// The number of figures of a comparison. Any two figures have the same correlation, which is below.
 const FIGURES: usize = 6;
 const CORRELATION: f64 = 0.6;
 
-/// What repeats of a server have beside what they measure.
+/// How the repeats of a server vary besides the difference between the servers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
-    /// Each is by itself.
+    /// The repeats are independent.
     Independent,
-    /// Each is like the one before, with this correlation.
+    /// Each repeat has this correlation with the one before.
     Alike(f64),
-    /// The first ones are slower, by a tenth and then ever less.
+    /// The first repeats are slower: the first one by 10 %, later ones by less and less.
     WarmUp,
-    /// Each is slower than the one before, by 0.5 %.
+    /// Each repeat is slower than the one before, by 0.5 %.
     Drift,
 }
 
-/// All of them.
+/// All kinds of noise that are simulated.
 pub const NOISES: [Noise; 5] =
     [Noise::Independent, Noise::Alike(0.5), Noise::Alike(0.9), Noise::WarmUp, Noise::Drift];
 
-/// In which order the repeats are measured.
+/// The order in which the repeats are measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Plan {
-    /// Baseline and contender, again and again.
+    /// Baseline and contender alternate; the baseline is always first.
     InTurn(usize),
-    /// The same, each round in the contrary order of the one before, as rounds of a plan are.
+    /// Alternating; each round reverses the order of the round before, like the rounds of a plan.
     ThereAndBack(usize),
-    /// The same, each round in an order by chance.
+    /// Alternating; each round has a random order.
     ByChance(usize),
-    /// All of the baseline, then all of the other.
+    /// First all repeats of the baseline, then all of the contender.
     BeforeAfter(usize, usize),
 }
 
@@ -56,8 +56,8 @@ impl Plan {
     }
 }
 
-/// A comparison of repeats that scatter by `deviation`, of a contender that is `slower`, which shows in
-/// all figures.
+/// Simulates a comparison. The repeats vary by `deviation`. All figures of the contender are higher by the share
+/// `slower`.
 pub fn simulate(plan: Plan, noise: Noise, deviation: f64, slower: f64, trial: u64) -> Comparison {
     let mut rng = seed::rng(trial, &["comparison"]);
     let order = plan.order(&mut rng);
@@ -96,7 +96,7 @@ pub fn simulate(plan: Plan, noise: Noise, deviation: f64, slower: f64, trial: u6
     compare(&baseline, &contender, options).expect("invariant: they have all figures in common")
 }
 
-/// Whether any figure is called better or worse.
+/// Whether any figure has the verdict better or worse.
 pub fn is_alarm(comparison: &Comparison) -> bool {
     comparison.rows.iter().any(|row| is_called(row.verdict))
 }
@@ -105,26 +105,26 @@ fn is_called(verdict: RowVerdict) -> bool {
     matches!(verdict, RowVerdict::Better | RowVerdict::Worse)
 }
 
-/// The share of the rows that are called worse.
+/// The share of the rows whose verdict is worse.
 pub fn found(comparison: &Comparison) -> f64 {
     let worse = comparison.rows.iter().filter(|row| row.verdict == RowVerdict::Worse).count();
     worse as f64 / comparison.rows.len() as f64
 }
 
-/// The share of the intervals that hold a difference.
+/// The share of the rows whose interval contains `difference`.
 pub fn held(comparison: &Comparison, difference: f64) -> f64 {
     let holds = |[low, high]: [f64; 2]| low <= 100.0 * difference && 100.0 * difference <= high;
     let rows = &comparison.rows;
     rows.iter().filter(|row| row.interval_pct.is_some_and(holds)).count() as f64 / rows.len() as f64
 }
 
-/// The mean over trials.
+/// The mean of `of` over trials.
 pub fn over(trials: u64, of: impl Fn(u64) -> f64) -> f64 {
     (0..trials).map(of).sum::<f64>() / trials as f64
 }
 
-/// The largest deviation at which the number of rounds that is stated, after a few of them, is in the
-/// middle this one.
+/// The largest deviation for which a pilot states at most `rounds` as the needed number of rounds (the median over all
+/// rows and trials). A pilot has half as many rounds, and at least 3.
 pub fn deviation_for(plan: fn(usize) -> Plan, noise: Noise, rounds: u32, trials: u64) -> f64 {
     let few = (rounds as usize / 2).max(3);
     let stated = |deviation: f64| {

@@ -12,111 +12,111 @@ use crate::compare::{
     Comparison, Condition, Design, GateError, GateResult, Met, Options, Row, RowVerdict, judge,
 };
 
-/// The answer.
+/// The answer of a comparison of two servers in alternating blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AbAnswer {
     /// The answer in one sentence.
     pub sentence: String,
-    /// The decision.
+    /// Which server is faster, or that there is no difference.
     pub decision: AbDecision,
-    /// Why it ended.
+    /// Why the comparison ended.
     pub ended_by: AbEnding,
-    /// Both sides, A first.
+    /// The two servers, A first.
     pub sides: [AbSide; 2],
-    /// Whether both sides are the same server.
+    /// Whether A and B are the same server.
     pub one_server: bool,
-    /// The cell and the load of a block, as text.
+    /// The cell and the load of every block, as text.
     pub place: String,
-    /// The smallest relevant difference, as a share.
+    /// The smallest relevant difference, as a fraction of 1.
     pub minimal_effect: f64,
-    /// The figures, the one that decides first.
+    /// The figures; the first one decides.
     pub figures: Vec<AbFigureAnswer>,
-    /// Pairs of blocks.
+    /// The number of pairs of blocks.
     pub pairs: u32,
-    /// Requests of each block, and how many of them do not count.
+    /// The number of requests in each block.
     pub block_requests: u64,
-    /// The first requests of each block, which do not count.
+    /// The number of requests at the start of each block that do not count.
     pub block_uncounted: u32,
-    /// Requests of all blocks, both sides together.
+    /// The number of requests in all blocks of both sides.
     pub requests: u64,
-    /// Time of all blocks in seconds, both sides together.
+    /// The sum of the durations of all blocks of both sides, in seconds.
     pub seconds: f64,
     /// About how many pairs are needed in total for a decision; absent if there is a decision, or if too
     /// little is known for an estimate.
     pub needs_pairs: Option<u64>,
     /// The blocks in the order of measurement.
     pub blocks: Vec<AbBlock>,
-    /// What was known after each pair about the figure that decides.
+    /// The estimate of the figure that decides after each pair.
     pub course: Vec<AbStep>,
-    /// What a reader must know besides the answer.
+    /// Problems that a reader of the answer must know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
 }
 
-/// A side.
+/// One of the two servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AbSide {
-    /// Its name.
+    /// Its name in the sentence and in reports.
     pub name: String,
-    /// Its run in the store.
+    /// The identifier of its run in the store.
     pub run_id: String,
 }
 
-/// What is known of a figure.
+/// The estimates for one figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AbFigureAnswer {
-    /// The figure.
+    /// The name of the figure.
     pub figure: String,
-    /// Whether more of it is better.
+    /// Whether a higher value is better.
     pub higher_is_better: bool,
-    /// Whether it is the figure that decides.
+    /// Whether this figure decides the comparison.
     pub decides: bool,
     /// The geometric mean over the blocks of A that have the figure, in its unit: 1/s or ms.
     pub a: Option<f64>,
-    /// The same of B.
+    /// The geometric mean over the blocks of B, in the same unit.
     pub b: Option<f64>,
     /// The geometric mean over pairs of the ratio B / A.
     pub ratio: Option<f64>,
-    /// The interval of the ratio; it is valid at all times, however often it is checked.
+    /// The confidence interval of the ratio. It is valid however often it is checked.
     pub ratio_ci: Option<[f64; 2]>,
-    /// The probability that the interval covers the truth. It is 95 % for the figure that decides. It is
-    /// higher for the others, so that all of them together cover it with 95 %.
+    /// The probability that the interval covers the true ratio: 0.95 for the figure that decides. For the other figures
+    /// it is higher, so that all their intervals together cover the true ratios with 0.95.
     pub level: f64,
-    /// Pairs in which both blocks have the figure.
+    /// The number of pairs in which both blocks have the figure.
     pub pairs: u32,
     /// The assumed correlation of ratios of neighbouring pairs, 0 or more; it makes the interval wider.
     pub autocorrelation: f64,
 }
 
-/// A block.
+/// A measured block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AbBlock {
-    /// The number of its pair, from 1.
+    /// The number of the pair, from 1.
     pub pair: u32,
-    /// The server.
+    /// The server of the block.
     pub side: Side,
-    /// When it began, in seconds since the first block.
+    /// When the block began, in seconds since the first block began.
     pub started_s: f64,
-    /// How long it took, in seconds.
+    /// The duration of the block in seconds.
     pub duration_s: f64,
-    /// Requests.
+    /// The number of planned requests.
     pub requests: u64,
-    /// Requests that completed.
+    /// The number of completed requests.
     pub complete: u64,
-    /// The figures, in the order of the plan.
+    /// The values of the figures, in the order of the plan; `None` where the block lacks the figure.
     pub values: Vec<Option<f64>>,
 }
 
-/// What was known after a pair.
+/// The estimate of the figure that decides after one pair.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AbStep {
     /// The number of the pair.
     pub pair: u32,
-    /// The ratio within this pair.
+    /// The ratio B / A within this pair.
     pub of_pair: f64,
-    /// The ratio over all pairs up to this one.
+    /// The geometric mean of the ratios of all pairs up to this one.
     pub ratio: f64,
-    /// Its interval.
+    /// The confidence interval of `ratio`.
     pub ratio_ci: Option<[f64; 2]>,
 }
 
@@ -126,8 +126,7 @@ impl AbAnswer {
         self.figures.first()
     }
 
-    /// The figures as rows of a comparison of B with A, the baseline. Gates and reports of comparisons
-    /// use them.
+    /// The figures as rows of a comparison of B with A, the baseline. Gates and reports read these rows.
     pub fn comparison(&self, (cell, pass): (CellPlan, &PassPlan)) -> Comparison {
         let row = |figure: &AbFigureAnswer| row_of(self, figure, cell, pass);
         Comparison {
@@ -144,8 +143,8 @@ impl AbAnswer {
 }
 
 impl AbAnswer {
-    /// Judges conditions on the differences. With too few pairs for a decision, or without an interval,
-    /// nothing is known about chance, so a condition remains undecided.
+    /// Judges conditions on the differences. A condition remains undecided if there are too few pairs for a decision,
+    /// or no interval.
     ///
     /// # Errors
     /// When a condition names a figure that no pair has.
@@ -165,7 +164,7 @@ impl AbAnswer {
         Ok(results)
     }
 
-    /// The completed and the planned requests of a side, over all its blocks.
+    /// The number of completed requests and the number of planned requests of a side, over all its blocks.
     pub fn completed(&self, side: Side) -> [u64; 2] {
         let own = || self.blocks.iter().filter(|block| block.side == side);
         [own().map(|block| block.complete).sum(), own().map(|block| block.requests).sum()]
@@ -212,7 +211,8 @@ fn better_if(is_better: bool) -> RowVerdict {
     if is_better { RowVerdict::Better } else { RowVerdict::Worse }
 }
 
-/// The blocks of one side as points of a chart: when they began, and the figure that decides.
+/// The blocks of one side as points of a chart: the start in seconds since the first block, and the value of the figure
+/// that decides.
 pub fn places(answer: &AbAnswer, side: Side) -> Vec<(f64, Option<f64>)> {
     let own = answer.blocks.iter().filter(|block| block.side == side);
     own.map(|block| (block.started_s, block.values.first().copied().flatten())).collect()

@@ -1,5 +1,5 @@
-//! The answer of a comparison, computed from the blocks of both servers. It is the same at the end of a
-//! run and from its logs.
+//! Computes the answer of a comparison from the blocks of both servers. The result is the same at the end of a run and
+//! from the logs of the run.
 
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
@@ -16,25 +16,25 @@ use super::sequence::{
 };
 use crate::compare::Condition;
 
-/// What is known of a comparison besides its plan.
+/// The data of a comparison besides its plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Sides<'a> {
     /// Both sides, A first.
     pub sides: &'a [AbSide; 2],
-    /// Whether both are one server.
+    /// Whether A and B are the same server.
     pub one_server: bool,
-    /// The blocks of each, on one clock.
+    /// The blocks of A and of B. All times are on one clock.
     pub blocks: [&'a [Block]; 2],
-    /// The seed and the salt that decided the order.
+    /// The seed and the salt that decided the order within the pairs.
     pub order: (u64, &'a str),
-    /// Conditions on the differences; the comparison goes on until they are decided.
+    /// Conditions on the differences. The comparison continues until they are decided.
     pub gate: &'a [Condition],
     /// Whether the time limit cut off a block.
     pub out_of_time: bool,
 }
 
 impl AbAnswer {
-    /// The answer. `cell` and `pass` are those of all blocks; `most_pairs` as the procedure had it.
+    /// Computes the answer. `cell` and `pass` are those of every block. `most_pairs` is the limit that `Ab::new` got.
     pub fn of(
         plan: &AbPlan,
         (cell, pass): (CellPlan, &PassPlan),
@@ -87,7 +87,7 @@ impl AbAnswer {
     }
 }
 
-/// The pairs with two complete blocks, in their order.
+/// The pairs with two complete blocks, in the order of their numbers.
 fn pairs([a, b]: [&[Block]; 2]) -> Vec<[&Block; 2]> {
     let other = |pair: u32| b.iter().find(|block| block.pair == pair);
     let mut all: Vec<_> = a.iter().filter_map(|one| Some([one, other(one.pair)?])).collect();
@@ -95,7 +95,7 @@ fn pairs([a, b]: [&[Block]; 2]) -> Vec<[&Block; 2]> {
     all
 }
 
-/// The logarithms of the ratios of the figure that decides, each with the number of its pair.
+/// For each pair, its number and the logarithm of its ratio B / A of the figure that decides.
 fn numbered(pairs: &[[&Block; 2]]) -> Vec<(u32, f64)> {
     pairs.iter().filter_map(|[a, b]| Some((a.pair, difference(a, b, 0)?))).collect()
 }
@@ -133,7 +133,7 @@ fn ratios(known: MeanEstimate) -> Option<[f64; 2]> {
     known.ends().map(|ends| ends.map(f64::exp)).filter(|ends| ends.iter().all(|it| it.is_finite()))
 }
 
-/// What was known after each pair; pairs without the figure are left out.
+/// The estimate after each pair; pairs without the figure are left out.
 fn course(pairs: &[[&Block; 2]]) -> Vec<AbStep> {
     let mut differences = Vec::new();
     let step = |[a, b]: &[&Block; 2]| {
@@ -175,9 +175,9 @@ fn blocks(given: Sides<'_>) -> Vec<AbBlock> {
     blocks
 }
 
-/// About how many pairs a decision needs: the width of the interval falls with the square root of their
-/// number. The interval must exclude 1 or lie within the smallest relevant difference, whichever is
-/// nearer.
+/// About how many pairs a decision needs. The width of the interval falls with the square root of the number of pairs.
+/// The interval must exclude 1, or lie within the smallest relevant difference: the condition that needs fewer pairs
+/// counts.
 fn needs(plan: &AbPlan, decision: AbDecision, differences: &[f64]) -> Option<u64> {
     let known = estimate(differences, 1.0 - LEVEL)?;
     if decision != AbDecision::Undecided {
@@ -185,7 +185,7 @@ fn needs(plan: &AbPlan, decision: AbDecision, differences: &[f64]) -> Option<u64
     }
     let distance = known.mean.abs().max(plan.minimal_effect.ln_1p() - known.mean.abs());
     let fewest = (differences.len() + 1).max(FEWEST_PAIRS) as u64;
-    // Without an interval, only the fewest pairs for a decision are known.
+    // Without an interval, no estimate is possible, but the minimum for a decision is known.
     let Some(half) = known.half else {
         return (differences.len() < FEWEST_PAIRS).then_some(fewest);
     };

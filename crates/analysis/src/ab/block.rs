@@ -1,4 +1,4 @@
-//! The figures of one block, from its records.
+//! Computes the figures of one block from its records.
 
 use inferometer_load::PassPlan;
 use inferometer_metrics::{Timeline, throughput};
@@ -14,23 +14,23 @@ use crate::pass::PassSummary;
 /// A measured block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
-    /// The number of its pair, from 1.
+    /// The number of the pair, from 1.
     pub pair: u32,
     /// When its first request was sent, on the clock of its run.
     pub started: Nanos,
     /// When its last request ended.
     pub ended: Nanos,
-    /// Requests that were planned.
+    /// The number of planned requests.
     pub requests: u64,
-    /// Requests that completed.
+    /// The number of completed requests.
     pub complete: u64,
-    /// The figures of the plan, in their order; absent if the records do not have the figure, or if it is
-    /// not above zero.
+    /// The values of the figures of the plan, in their order. A value is absent if the records lack the figure, or if
+    /// it is not above zero.
     pub values: Vec<Option<f64>>,
 }
 
 impl Block {
-    /// How long it took, in seconds.
+    /// The duration of the block in seconds.
     pub fn seconds(&self) -> f64 {
         self.ended.seconds_after(self.started)
     }
@@ -41,7 +41,7 @@ pub struct BlockFold {
     pair: u32,
     figures: Vec<AbFigure>,
     uncounted: u32,
-    /// The number of requests that the load keeps in flight, if it does.
+    /// The number of requests that the load keeps in flight; absent for loads that do not fix this number.
     in_flight: Option<usize>,
     /// The requests whose latencies count.
     counted: PassFold,
@@ -57,12 +57,12 @@ struct BlockRequest {
     index: u32,
     send: Nanos,
     ended: Nanos,
-    /// Output tokens of a completed request.
+    /// The number of output tokens; absent if the request did not complete.
     tokens: Option<u32>,
 }
 
 impl BlockFold {
-    /// A block without records.
+    /// Starts a block without records.
     pub fn new(pass: &PassPlan, plan: &AbPlan, pair: u32) -> Self {
         Self {
             pair,
@@ -83,7 +83,7 @@ impl BlockFold {
         }
     }
 
-    /// Adds a record.
+    /// Adds the record of a request.
     pub fn add(&mut self, record: &Record) {
         self.requests += 1;
         self.is_cut |= matches!(record.outcome, Outcome::Cancelled | Outcome::Skipped);
@@ -108,7 +108,7 @@ impl BlockFold {
         index >= self.uncounted && !is_last
     }
 
-    /// The result; absent if the block is incomplete.
+    /// Computes the block; `None` if it is incomplete.
     pub fn finish(self) -> Option<Block> {
         let Self { pair, figures, uncounted, in_flight, counted, sent, requests, planned, is_cut } =
             self;
@@ -143,10 +143,10 @@ fn of_block(figure: AbFigure, rates: Rates, summary: &PassSummary) -> Option<f64
     value.filter(|value| *value > 0.0 && value.is_finite())
 }
 
-/// The rates while the load lasted. In a closed loop with `in_flight` requests, a request is sent when
-/// another one ends. The window begins with the end that caused the first counted send. It closes with
-/// the first end after the last send, because fewer requests are in flight from then on. In other loads
-/// the window is that of the counted requests, from their first send to their last end.
+/// Requests and output tokens per second while the load lasted. In a closed loop with `in_flight` requests, a request
+/// is sent when another one ends. The window begins with the end that caused the first counted send. The window closes
+/// with the first end after the last send, because fewer requests are in flight from then on. For other loads, the
+/// window lasts from the first send to the last end of the counted requests.
 fn rates(sent: &[BlockRequest], uncounted: u32, in_flight: Option<usize>) -> Rates {
     let mut by_end: Vec<&BlockRequest> = sent.iter().collect();
     by_end.sort_by_key(|one| (one.ended, one.index));
@@ -160,7 +160,7 @@ fn rates(sent: &[BlockRequest], uncounted: u32, in_flight: Option<usize>) -> Rat
                 Some(from) => by_end.get(from).map(|one| one.ended),
                 None => sent.iter().map(|one| one.send).min(),
             };
-            // If requests could not be sent, the window may have no end.
+            // If some requests could not be sent, the window may have no end.
             let window = from.map_or(0, |from| from + 1)..=sent.len() - in_flight;
             (opens?, by_end.get(window)?.to_vec())
         }

@@ -14,11 +14,11 @@ use crate::compare::Condition;
 pub enum AbDecision {
     /// A is faster, by the figure that decides.
     AFaster,
-    /// B is faster.
+    /// B is faster, by the figure that decides.
     BFaster,
     /// There is no difference as large as the smallest relevant one.
     NoDifference,
-    /// None of these is certain.
+    /// Neither a difference nor its absence is certain.
     Undecided,
 }
 
@@ -34,7 +34,7 @@ pub enum AbEnding {
     MaxTime,
     /// The last [`FEWEST_PAIRS`] pairs all lack the figure that decides.
     NoFigure,
-    /// It was interrupted, or it failed.
+    /// The comparison was interrupted, or it failed.
     Interrupted,
 }
 
@@ -44,8 +44,8 @@ pub(super) fn difference(a: &Block, b: &Block, figure: usize) -> Option<f64> {
     Some((of(b)? / of(a)?).ln())
 }
 
-/// Whether a condition on the figure that decides is open: only one end of the confidence interval
-/// meets it, or there is no interval yet.
+/// Whether a condition on the figure that decides is still open. A condition is open if only one end of the confidence
+/// interval meets it, or if there is no interval yet.
 pub(super) fn has_open_condition(gate: &[Condition], plan: &AbPlan, differences: &[f64]) -> bool {
     let name = plan.figures.first().map(|figure| figure.name());
     let mut own =

@@ -1,8 +1,8 @@
-//! Two servers in alternating blocks: which comes first in each pair, when the comparison ends, and
-//! what its answer is. Pure: other modules measure the blocks and report them here.
+//! Compares two servers in alternating blocks: decides which server comes first in each pair, when the comparison ends,
+//! and the answer. It sends nothing: other modules measure the blocks and report them here.
 //!
-//! A block is a pass on one server, and the unit of all statistics. An [`Ab`] asks for a pair of blocks,
-//! one on each server, gets both ([`Block`]), and ends when the answer is known or a limit is reached.
+//! A block is a pass on one server, and the unit of all statistics. An [`Ab`] requests pairs of blocks, one block on
+//! each server. It gets the measured blocks ([`Block`]), and ends when the answer is known or a limit is reached.
 //! docs/ab.md describes the method with its sources.
 
 mod answer;

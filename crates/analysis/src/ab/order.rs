@@ -7,27 +7,27 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// The first one, the baseline.
+    /// The first server, the baseline.
     A,
-    /// The other one.
+    /// The second server.
     B,
 }
 
 inferometer_model::names!(Side { A => "a", B => "b" });
 
 impl Side {
-    /// Both.
+    /// Both sides, A first.
     pub const BOTH: [Self; 2] = [Self::A, Self::B];
 
-    /// Its index among both.
+    /// 0 for A, 1 for B.
     pub fn index(self) -> usize {
         self as usize
     }
 }
 
-/// The order within a pair; pairs are numbered from 1. Of every two pairs one begins with A and the other
-/// with B, and a random draw decides which. So a linear change over time cancels, and any other change
-/// affects both sides by chance.
+/// Which server comes first and which second in a pair; pairs are numbered from 1. Of every two pairs, one begins with
+/// A and the other with B, and a random draw decides which. So a linear change over time cancels, and the draw decides
+/// which side any other change affects.
 pub fn order(seed: u64, salt: &str, pair: u32) -> [Side; 2] {
     let twice = (pair.saturating_sub(1) / 2).to_string();
     let drawn = seed::below(&mut seed::rng(seed, &["ab order", salt, &twice]), 2) == 1;

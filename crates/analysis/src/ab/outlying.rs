@@ -1,4 +1,4 @@
-//! Pairs of blocks that are far from all others: the interval assumes roughly normal pairs.
+//! Finds pairs of blocks whose ratio is far from all others, because the interval assumes roughly normal ratios.
 
 use inferometer_model::finding::{Code, Finding, code};
 use inferometer_plan::ab::AbPlan;
@@ -6,18 +6,18 @@ use inferometer_plan::ab::AbPlan;
 /// The codes of findings on the pairs of a comparison.
 pub const CODES: [Code; 1] = [code::AB_OUTLYING_PAIRS];
 
-/// With fewer pairs it is not possible to say which ones are far from the others.
+/// With fewer pairs than this, no pair can be called far from the others.
 const FEWEST: usize = 12;
-/// A pair counts as far from the others beyond this many standard deviations, which are estimated from
-/// the median absolute deviation.
+/// A pair is far from the others if its distance from the median exceeds this many standard deviations. The standard
+/// deviation is estimated from the median absolute deviation.
 const DEVIATIONS: f64 = 6.0;
 /// The standard deviation of a normal distribution, divided by its median absolute deviation.
 const OF_NORMAL: f64 = 1.4826;
-/// The most pairs that are named.
+/// The most pairs that the message names.
 const MOST_NAMED: usize = 3;
 
-/// The finding on pairs that are far from the others. `differences` has the number of each pair and the
-/// logarithm of its ratio. A pair within the smallest relevant difference is never far.
+/// The finding on pairs that are far from the others. `differences` has the number of each pair and the logarithm of
+/// its ratio. A pair is never far if its distance from the median is within the smallest relevant difference.
 pub(super) fn finding(plan: &AbPlan, differences: &[(u32, f64)]) -> Option<Finding> {
     if differences.len() < FEWEST {
         return None;
@@ -92,7 +92,7 @@ mod tests {
         let called = (0..400).filter(|seed| finding(&plan(), &normal(12, *seed)).is_some()).count();
         assert!(called <= 8, "{called} of 400");
         assert_eq!(finding(&plan(), &stalled[..11]), None, "too few to tell");
-        // Without any noise, any other value would be far away.
+        // Without any noise, every deviating value would count as far away.
         let mut exact = vec![(1, 0.0); 20];
         exact[3].1 = 0.01;
         assert_eq!(finding(&plan(), &exact), None);

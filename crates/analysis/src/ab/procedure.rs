@@ -1,4 +1,4 @@
-//! The procedure: pair after pair, until the answer is known or a limit is reached.
+//! The procedure: measures pair after pair, until the answer is known or a limit is reached.
 
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ use crate::compare::Condition;
 pub enum NextStep {
     /// Measure one block on each server, in this order.
     Pair {
-        /// Its number, from 1.
+        /// The number of the pair, from 1.
         number: u32,
-        /// Which server comes first.
+        /// The server of the first and of the second block.
         order: [Side; 2],
     },
-    /// The comparison ends.
+    /// The comparison ends, for this reason.
     Ends(AbEnding),
 }
 
@@ -31,23 +31,23 @@ pub struct Ab<'a> {
     seed: u64,
     salt: &'a str,
     pairs: u32,
-    /// Requests in one block.
+    /// The number of requests in one block.
     of_block: u64,
     most_pairs: u32,
     requests: u64,
     /// When the first block began, and when the last one ended.
     span: Option<[Nanos; 2]>,
-    /// The logarithms of the ratios of the figure that decides.
+    /// The logarithm of the ratio B / A of the figure that decides, for each pair that has it.
     differences: Vec<f64>,
-    /// How many of the last pairs in a row lack the figure.
+    /// How many of the last pairs in a row lack the figure that decides.
     without: usize,
-    /// Conditions on the differences.
+    /// Conditions on the differences; the comparison continues until they are decided.
     gate: &'a [Condition],
 }
 
 impl<'a> Ab<'a> {
-    /// A comparison that has not begun. `of_block`: requests in one block. `most_pairs`: the most pairs
-    /// that are possible, whatever the plan allows. The seed and the salt determine the order.
+    /// A comparison that has not begun. `of_block` is the number of requests in one block. `most_pairs` limits the
+    /// number of pairs in addition to the plan. The seed and the salt determine the order within the pairs.
     pub fn new(
         plan: &'a AbPlan,
         of_block: u64,
@@ -70,13 +70,14 @@ impl<'a> Ab<'a> {
         }
     }
 
-    /// Also goes on until the conditions on the figure that decides are met or missed.
+    /// Continues the comparison until the conditions on the figure that decides are met or missed, even if the answer
+    /// is known earlier.
     #[must_use]
     pub fn with_gate(self, gate: &'a [Condition]) -> Self {
         Self { gate, ..self }
     }
 
-    /// The next step.
+    /// The next pair to measure, or the end of the comparison.
     pub fn next(&self) -> NextStep {
         let differences = self.differences.as_slice();
         if decision(self.plan, differences) != AbDecision::Undecided
@@ -110,12 +111,13 @@ impl<'a> Ab<'a> {
         self.differences.extend(of_pair);
     }
 
-    /// What is known about the figure that decides.
+    /// The estimate for the figure that decides: the mean of the logarithms of B / A. `None` before the first pair with
+    /// the figure.
     pub fn known(&self) -> Option<MeanEstimate> {
         estimate(&self.differences, 1.0 - LEVEL)
     }
 
-    /// Pairs so far.
+    /// The number of pairs so far.
     pub fn pairs(&self) -> u32 {
         self.pairs
     }

@@ -1,10 +1,10 @@
-//! The answer of a comparison in one sentence.
+//! Writes the answer of a comparison in one sentence.
 
 use super::answer::{AbAnswer, AbFigureAnswer};
 use super::decision::{AbDecision, AbEnding};
 use super::order::Side;
 
-/// The sentence, and a second one if requests did not complete.
+/// The answer in one sentence, and a second sentence if some requests did not complete.
 pub(super) fn sentence(answer: &AbAnswer) -> String {
     let of = Side::BOTH.map(|side| answer.completed(side));
     let found = found(answer);
@@ -18,7 +18,8 @@ pub(super) fn sentence(answer: &AbAnswer) -> String {
     )
 }
 
-/// The names without what stands in brackets behind them, such as `B` for `B (speed=0.95)`, where these differ.
+/// The names without the text in brackets, such as `B` for `B (speed=0.95)`. If the shortened names are equal: the full
+/// names.
 fn short_names(answer: &AbAnswer) -> [&str; 2] {
     let names = answer.sides.each_ref().map(|side| side.name.as_str());
     let short = names.map(|name| name.split(" (").next().unwrap_or(name));
@@ -88,7 +89,7 @@ fn found(answer: &AbAnswer) -> String {
     }
 }
 
-/// `output_tokens_per_s is 5.2 % higher (95 % interval 3.1 % to 7.3 % higher)`.
+/// The difference as text: `output_tokens_per_s is 5.2 % higher (95 % interval +3.1 % to +7.3 %)`.
 fn difference(figure: &AbFigureAnswer, ratio: f64) -> String {
     let AbFigureAnswer { figure: name, ratio_ci, level, .. } = figure;
     let level = percent(*level);

@@ -1,17 +1,15 @@
-//! A confidence sequence: an interval of a mean that is valid at all times, so that it can be checked
-//! after every pair.
+//! Computes a confidence sequence: an interval of a mean that stays valid when it is checked after every pair.
 //!
-//! The differences are taken as independent and normal. The Bayes factor of Student's t, with a normal
-//! prior on the effect in standard deviations, is then a test martingale for every deviation. So it
-//! exceeds `1 / rate` at any time with a probability of at most `rate`. The interval has all means for
-//! which it does not (Wang and Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian means
-//! with unknown variance", 2024; Pérez-Ortiz, Lardy, de Heide and Grünwald, "E-statistics, group
-//! invariance and anytime-valid testing", Annals of Statistics, 2024). Autocorrelated differences make it
-//! wider.
+//! The differences are assumed to be independent and normal. Take the Bayes factor of Student's t, with a normal prior
+//! on the effect in standard deviations. It is then a test martingale, whatever the standard deviation is. So the
+//! probability that the factor ever exceeds `1 / rate` is at most `rate`. The interval contains all means for which the
+//! factor does not exceed it. Sources: Wang and Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian
+//! means with unknown variance", 2024; Pérez-Ortiz, Lardy, de Heide and Grünwald, "E-statistics, group invariance and
+//! anytime-valid testing", Annals of Statistics, 2024. Autocorrelation of the differences widens the interval.
 
-/// The probability that an interval covers the truth at all times, for the figure that decides.
+/// The probability that the interval of the figure that decides covers the truth at all times.
 pub const LEVEL: f64 = 0.95;
-/// The fewest pairs for a decision: with fewer, their spread is unknown.
+/// The fewest pairs for a decision: with fewer, the spread of the pairs is unknown.
 pub const FEWEST_PAIRS: usize = inferometer_plan::ab::FEWEST_PAIRS as usize;
 /// The fewest pairs for the decision that there is no difference: fewer pairs may all miss an event that
 /// happens in only a few blocks, such as a stall.
@@ -20,29 +18,29 @@ pub const FEWEST_PAIRS_WITHOUT_DIFFERENCE: usize = 20;
 /// effects the interval is narrowest. It does not change the probability that the interval covers the
 /// truth.
 const PRIOR: f64 = 0.3;
-/// Neighbours with a higher correlation than this cannot be distinguished from an endless drift.
+/// The highest correlation of neighbours that is assumed. A higher one cannot be distinguished from an endless drift.
 const MOST_CORRELATION: f64 = 0.97;
 
-/// What is known about a mean.
+/// The estimate of a mean, with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeanEstimate {
     /// The mean of the measured values.
     pub mean: f64,
-    /// Half the width of the interval; absent while the interval has no ends.
+    /// Half the width of the interval; absent if the interval is unbounded.
     pub half: Option<f64>,
     /// The assumed correlation of neighbours, 0 or more.
     pub autocorrelation: f64,
 }
 
 impl MeanEstimate {
-    /// The ends of the interval.
+    /// Both ends of the interval; `None` if the interval is unbounded.
     pub fn ends(&self) -> Option<[f64; 2]> {
         self.half.map(|half| [self.mean - half, self.mean + half])
     }
 }
 
-/// The mean of differences in the order of time, with its interval at an error rate over all times;
-/// absent without differences.
+/// Estimates the mean of `differences`, which are in the order of time. `rate` is the probability that the interval
+/// ever misses the true mean. `None` without differences.
 pub fn estimate(differences: &[f64], rate: f64) -> Option<MeanEstimate> {
     let n = differences.len();
     if n == 0 {
@@ -60,16 +58,17 @@ pub fn estimate(differences: &[f64], rate: f64) -> Option<MeanEstimate> {
     Some(MeanEstimate { mean, half, autocorrelation })
 }
 
-/// The largest square of Student's t, per degree of freedom, at which the Bayes factor stays below
-/// `1 / rate`; absent if it does so for every t.
+/// The largest square of Student's t, per degree of freedom, at which the Bayes factor stays below `1 / rate`. `None`
+/// if the factor stays below for every t.
 fn limit(n: f64, rate: f64) -> Option<f64> {
     let weight = 1.0 + n * PRIOR;
     let root = (weight.sqrt() / rate).powf(2.0 / n);
     (root < weight).then(|| (root - 1.0) / (1.0 - root / weight))
 }
 
-/// A cautious estimate of the correlation of neighbours: few differences underestimate it (Marriott and
-/// Pope, "Bias in the estimation of autocorrelations", 1954), and the estimate is uncertain.
+/// A cautious estimate of the correlation of neighbours. It is raised for two reasons: few differences underestimate
+/// the correlation (Marriott and Pope, "Bias in the estimation of autocorrelations", 1954), and the estimate is
+/// uncertain.
 fn autocorrelation(around: &[f64], squares: f64) -> f64 {
     let n = around.len() as f64;
     if squares <= 0.0 {

@@ -1,23 +1,23 @@
-//! The figures of a pass as the published text-block log states them, and their definitions as data.
+//! The figures of a pass in the published text-block log, and their definitions as data.
 
 use serde::{Deserialize, Serialize};
 
 use super::LengthFigures;
 
-/// What the log of a pass states, and what it is computed from.
+/// The counts and times of a pass from which the figures of the log are computed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BlockFigures {
-    /// Characters of a block: the log's `chunk_size`.
+    /// Characters of a block of text: the log's `chunk_size`.
     pub block_chars: u32,
-    /// Characters asked for: the log's `generate_size`.
+    /// Characters that a prompt requests: the log's `generate_size`.
     pub wanted_chars: u32,
-    /// Blocks that the plan sends.
+    /// The number of planned requests, one for each block.
     pub planned: u64,
-    /// The requested number in flight; absent if the load has no such number.
+    /// The planned number of requests in flight; absent if the load has no such number.
     pub concurrency: Option<u32>,
     /// Wall time of the first send, in nanoseconds since 1970.
     pub began_unix_ns: u64,
-    /// Wall time of the last end.
+    /// Wall time of the last end, in nanoseconds since 1970.
     pub ended_unix_ns: u64,
     /// Completed requests: the log's `n-request`.
     pub completed: u64,
@@ -25,19 +25,18 @@ pub struct BlockFigures {
     pub prompt_tokens: Option<u64>,
     /// Output tokens of the completed requests; absent if they were not counted.
     pub completion_tokens: Option<u64>,
-    /// Characters of the completed requests' prompts, template and preamble included.
+    /// Characters of the prompts of completed requests, template and preamble included.
     pub prompt_chars: u64,
-    /// Characters of the completed requests' answers.
+    /// Characters of the answers of completed requests.
     pub completion_chars: u64,
     /// Mean over completed requests of output tokens / latency in seconds.
     pub tokens_per_s_per_request: Option<f64>,
-    /// How well answers had the requested length.
+    /// How often answers had the requested length.
     pub keeping: LengthFigures,
 }
 
 impl BlockFigures {
-    /// Whole seconds from the first send to the last end, each cut to whole seconds first, as the log
-    /// counts them.
+    /// Seconds from the first send to the last end. Both times are rounded down to whole seconds first, as in the log.
     pub fn duration_s(&self) -> u64 {
         const SECOND: u64 = 1_000_000_000;
         (self.ended_unix_ns / SECOND).saturating_sub(self.began_unix_ns / SECOND)
@@ -52,12 +51,12 @@ impl BlockFigures {
         count.filter(|_| self.completed > 0).map(|count| count as f64 / self.completed as f64)
     }
 
-    /// Output tokens of a completed request, on average.
+    /// The mean number of output tokens of a completed request.
     pub fn completion_tokens_per_request(&self) -> Option<f64> {
         self.per_request(self.completion_tokens)
     }
 
-    /// Output tokens per second of [`BlockFigures::duration_s`].
+    /// Output tokens divided by [`BlockFigures::duration_s`]; `None` if that is 0 or the tokens were not counted.
     pub fn completion_tokens_per_s(&self) -> Option<f64> {
         self.per_second(self.completion_tokens)
     }
@@ -66,17 +65,17 @@ impl BlockFigures {
 /// A figure of the log.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Its name in the log.
+    /// The name of the figure in the log.
     pub name: &'static str,
-    /// How it is computed.
+    /// The formula of the figure, as text.
     pub formula: &'static str,
-    /// The figure; counts are whole.
+    /// Computes the figure; `None` if it is unknown. Counts are whole numbers.
     pub value: fn(&BlockFigures) -> Option<f64>,
-    /// Whether it is a count, which the log writes without a decimal point.
+    /// Whether the figure is a count, which the log writes without a decimal point.
     pub is_count: bool,
 }
 
-/// The figures of the log, in its order. Every rate divides by the log's own `duration`.
+/// The figures of the log, in its order. All rates except the last figure divide by the log's own `duration`.
 pub static FIELDS: [Field; 10] = [
     Field {
         name: "duration",

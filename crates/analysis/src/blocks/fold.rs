@@ -1,5 +1,4 @@
-//! Computes the figures of a pass over text blocks from its records. Every figure depends on the records
-//! only.
+//! Computes the figures of a pass over text blocks from its records, and from nothing else.
 
 use inferometer_plan::template::BlockPass;
 
@@ -25,7 +24,7 @@ pub struct BlockFold {
     keeping: LengthFold,
 }
 
-/// The words by which servers state that the token limit ended an answer.
+/// The finish reasons by which servers state that the token limit ended an answer.
 const CUT: [&str; 3] = ["length", "limit", "max_tokens"];
 
 impl BlockFold {
@@ -45,7 +44,7 @@ impl BlockFold {
         }
     }
 
-    /// Adds a record.
+    /// Adds the record of a planned request, whatever its outcome.
     pub fn add(&mut self, timeline: &Timeline<'_>) {
         let record = timeline.record;
         self.planned += 1;
@@ -61,7 +60,7 @@ impl BlockFold {
         let chars: u64 = text.map(|event| u64::from(event.chars)).sum();
         let tokens = timeline.tokens_from.map(|_| timeline.output_tokens);
         self.completion_chars += chars;
-        // A sum without one of its requests would not be the sum of the pass.
+        // If the count of one request is unknown, the sum of the pass is unknown too.
         let add = |sum: Option<u64>, count: Option<u32>| Some(sum? + u64::from(count?));
         self.prompt_tokens = add(self.prompt_tokens, record.input_tokens());
         self.completion_tokens = add(self.completion_tokens, tokens);
@@ -79,7 +78,7 @@ impl BlockFold {
         self.keeping.add(&answer, tokens);
     }
 
-    /// The figures; `concurrency` is that of the load.
+    /// Computes the figures. `concurrency` is the number in flight that the load keeps, if it keeps one.
     pub fn finish(self, concurrency: Option<u32>) -> BlockFigures {
         let wall = |at: Option<Nanos>| {
             let since = i128::from(at.unwrap_or(Nanos::ZERO).0);

@@ -1,26 +1,26 @@
-//! How well a model's answers have the requested length: the rules as data, and their counts.
+//! How often the answers of a model have the requested length: the rules as data, and their counts.
 
 use serde::{Deserialize, Serialize};
 
 use inferometer_stats::{Distribution, Sample};
 
-/// What is known of a completed answer.
+/// The length of a completed answer, and how it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Characters asked for.
+    /// Characters that the prompt requested.
     pub wanted_chars: u32,
     /// Characters of answer text that arrived.
     pub chars: u64,
-    /// Whether the token limit ended it, and not the model.
+    /// Whether the token limit ended the answer, and not the model.
     pub is_cut: bool,
 }
 
-/// A rule by which answers are counted.
+/// A rule that classifies an answer by its length and its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Its name in results.
+    /// The name of the rule in results.
     pub name: &'static str,
-    /// What it means.
+    /// The meaning of the rule, for readers.
     pub definition: &'static str,
     /// Whether the rule applies to an answer.
     pub holds: fn(&Answer) -> bool,
@@ -47,25 +47,25 @@ pub static RULES: [Rule; 3] = [
     },
 ];
 
-/// Characters that arrived, in whole percent of those asked for, rounded down.
+/// The characters that arrived, in whole percent of the requested ones, rounded down.
 fn percent(answer: &Answer) -> u64 {
     answer.chars * 100 / u64::from(answer.wanted_chars.max(1))
 }
 
-/// How well the completed answers of a pass had the requested length.
+/// How often the completed answers of a pass had the requested length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LengthFigures {
-    /// Completed answers.
+    /// The number of completed answers.
     pub answers: u64,
-    /// Answers under the rule `kept`.
+    /// The number of answers under the rule `kept`.
     pub kept: u64,
-    /// Answers under the rule `refusal`.
+    /// The number of answers under the rule `refusal`.
     pub refusals: u64,
-    /// Answers under the rule `run-away`.
+    /// The number of answers under the rule `run-away`.
     pub run_aways: u64,
-    /// Characters of each.
+    /// The distribution of the characters of an answer; absent without an answer.
     pub chars: Option<Distribution>,
-    /// Tokens of each, if they were counted.
+    /// The distribution of the tokens of an answer; absent if no answer's tokens were counted.
     pub tokens: Option<Distribution>,
 }
 

@@ -1,9 +1,9 @@
-//! Text blocks: a corpus cut into blocks of n characters, each put into a template that asks for about m
-//! characters. The published record of SUS-Chat-34B was measured with such blocks. Also how well a model's answers
-//! have the requested length.
+//! Figures of passes over text blocks: a corpus is cut into blocks of n characters, and a template asks for about m
+//! characters of answer to each block. The published record of SUS-Chat-34B was measured in this way. Also counts how
+//! often the answers of a model have the requested length.
 //!
-//! Lengths are characters here (Unicode scalar values); the server counts the tokens. This
-//! module reads no corpus and no file, and contains no texts of a report.
+//! Lengths are in characters here (Unicode scalar values); the server counts the tokens. This module reads no file, and
+//! writes no text of a report.
 
 mod figures;
 mod fold;

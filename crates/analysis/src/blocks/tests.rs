@@ -1,5 +1,4 @@
-//! The record's template, exact to the character, its log's arithmetic, and the rules on the length of
-//! answers.
+//! Tests the template of the published record, the arithmetic of its log, and the rules on the length of answers.
 
 use super::*;
 use inferometer_metrics::Timeline;
@@ -8,7 +7,7 @@ use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 use inferometer_plan::template::{BlockPass, TEMPLATES, Template, TemplateError};
 
-/// A block of the published log: 500 blocks of 4,000 characters, 4,000 asked for.
+/// The counts of one pass in the published log: 500 blocks of 4,000 characters, with 4,000 requested characters each.
 fn published() -> BlockFigures {
     BlockFigures {
         block_chars: 4_000,
@@ -53,7 +52,7 @@ fn a_duration_of_no_whole_second_has_no_rates() {
     figures.ended_unix_ns = figures.began_unix_ns + 50_000_000;
     assert_eq!(figures.duration_s(), 0);
     assert_eq!(figures.completion_tokens_per_s(), None);
-    // The seconds are those of the clock: 50 ms across a second boundary count as one.
+    // Each time is rounded down to a whole second of the clock: here, 150 ms contain such a boundary.
     figures.ended_unix_ns = figures.began_unix_ns + 150_000_000;
     assert_eq!(figures.duration_s(), 1);
 }
@@ -105,7 +104,7 @@ fn templates_of_ones_own_are_checked_and_braces_can_be_written() {
 }
 
 fn answer(index: u32, sent_ms: f64, tokens: u32, finish: &str) -> Record {
-    // Four characters a token, the first after 100 ms, the others 10 ms apart.
+    // Four characters per token. The first token arrives after 100 ms, the others every 10 ms.
     let mut record = steady(sent_ms, 100.0, 10.0, tokens);
     record.index = index;
     record.finish_reason = Some(finish.to_owned());
@@ -136,7 +135,7 @@ fn a_pass_over_blocks_is_folded_into_the_logs_figures() {
     assert_eq!(figures.completion_chars, 4 * 87);
     assert_eq!(figures.prompt_chars, 3 * 142);
     assert_eq!(figures.prompt_tokens, Some(24));
-    // From 0.5 s to 3.64 s after a full second.
+    // On the wall clock, the pass lasts from 0.5 s to 3.64 s after a full second.
     assert_eq!(figures.duration_s(), 3);
     let speed = (25.0 / 0.34 + 2.0 / 0.11 + 60.0 / 0.69) / 3.0;
     assert!((figures.tokens_per_s_per_request.unwrap() - speed).abs() < 1e-9);

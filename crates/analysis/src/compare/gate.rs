@@ -1,4 +1,4 @@
-//! Conditions on a comparison, for programs that decide by it: `output_tokens_per_s>-3%`.
+//! Conditions on the differences of a comparison, such as `output_tokens_per_s>-3%`, for programs that use the result.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,69 +10,68 @@ use inferometer_model::suggest::did_you_mean;
 /// One condition: the difference of a figure must stay on one side of a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Condition {
-    /// As it was written.
+    /// The condition as the user wrote it.
     pub text: String,
-    /// The figure.
+    /// The name of the figure.
     pub figure: String,
-    /// Which side of the limit meets it.
+    /// The side of the limit on which the difference must be.
     sign: Sign,
     /// The limit of the difference, in percent.
     limit_pct: f64,
 }
 
-/// Why a text is not a list of conditions.
+/// An error in a text with conditions.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum GateError {
-    /// It cannot be read.
+    /// The text cannot be parsed.
     #[error(
         "`{0}` is not a condition; write conditions like \
         `output_tokens_per_s>-3%,ttft_p99<+5%`"
     )]
     Unreadable(String),
-    /// There is no such figure.
+    /// No figure has this name.
     #[error("`{text}`: there is no compared metric {figure}{suggestion}; compared are {compared}")]
     NoSuchFigure {
-        /// The condition.
+        /// The condition as the user wrote it.
         text: String,
-        /// The figure that it names.
+        /// The figure that the condition names.
         figure: String,
-        /// The suggested figure, if one is similar.
+        /// A text that suggests a similar figure; empty if there is none.
         suggestion: String,
-        /// The figures that are compared.
+        /// The names of the compared figures.
         compared: String,
     },
-    /// The figure exists, but not on both sides.
+    /// The figure exists, but not on both sides of the comparison.
     #[error("`{text}`: {figure} is not compared: {why}; compared are {compared}")]
     NotCompared {
-        /// The condition.
+        /// The condition as the user wrote it.
         text: String,
-        /// The figure that it names.
+        /// The figure that the condition names.
         figure: String,
-        /// Which side has it.
+        /// The reason: which side has the figure.
         why: String,
-        /// The figures that are compared.
+        /// The names of the compared figures.
         compared: String,
     },
 }
 
-/// A condition on one row.
+/// The result of a condition on one row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GateResult {
-    /// The condition, as it was written.
+    /// The condition as the user wrote it.
     pub condition: String,
     /// The figure of the row.
     #[serde(skip)]
     pub figure: String,
-    /// The row.
+    /// The cell and the load of the row.
     pub place: String,
-    /// The difference, in percent.
+    /// The difference of the row, in percent.
     pub difference_pct: f64,
-    /// Its interval, if it has one.
+    /// The confidence interval of `difference_pct`; absent if the row has none.
     pub interval_pct: Option<[f64; 2]>,
-    /// Whether the two were measured in turn. If not, a drift over time may be the reason why a condition
-    /// is not met.
+    /// Whether the two runs were measured in turn. If not, a drift over time may be the reason for an unmet condition.
     pub measured_in_turn: bool,
-    /// Whether it is met.
+    /// Whether the condition is met.
     pub met: Met,
 }
 
@@ -80,20 +79,20 @@ pub struct GateResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Met {
-    /// The whole interval lies on the side that was asked for.
+    /// The whole interval lies on the required side of the limit. Without an interval, the difference does.
     Yes,
-    /// The whole interval lies on the other side, by more than chance over all rows; without an interval,
-    /// the difference does. It is also stated for runs that were not measured in turn, because a stored
-    /// baseline is always older: a drift may then be the cause.
+    /// The whole interval lies on the other side of the limit, by more than chance over all rows. Without an interval,
+    /// the difference does. This also applies to runs that were not measured in turn, because a stored baseline is
+    /// always older. A drift may then be the cause.
     No,
-    /// Neither: more repeats would decide it.
+    /// The result is uncertain: more repeats would decide it.
     Undecided,
 }
 
-/// Reads conditions, separated by commas.
+/// Parses conditions, which are separated by commas.
 ///
 /// # Errors
-/// One error for each condition that cannot be read.
+/// One error for each condition that cannot be parsed.
 pub fn parse(text: &str) -> Result<Vec<Condition>, Vec<GateError>> {
     let parts = text.split(',').map(|part| {
         let part = part.trim();
@@ -115,10 +114,10 @@ fn condition(text: &str) -> Option<Condition> {
     })
 }
 
-/// Judges conditions on every row of their figures, including the means over all cells.
+/// Judges each condition on every row with its figure, including the mean over all cells.
 ///
 /// # Errors
-/// When a condition names a figure that no row has.
+/// When no row has the figure of a condition.
 pub fn judge(
     conditions: &[Condition],
     comparison: &Comparison,
@@ -135,13 +134,13 @@ pub fn judge(
 }
 
 impl Condition {
-    /// Whether an interval of the difference, in percent, leaves the condition undecided.
+    /// Whether the condition is undecided by an interval of the difference, in percent.
     pub(crate) fn is_open(&self, ends: [f64; 2]) -> bool {
         let [low, high] = ends.map(|end| self.sign.holds(end, self.limit_pct));
         low != high
     }
 
-    /// Why no row has the figure.
+    /// The error if no row has the figure of the condition.
     fn without_rows(&self, comparison: &Comparison) -> GateError {
         let mut names: Vec<&str> = Vec::new();
         for row in &comparison.rows {
@@ -151,7 +150,7 @@ impl Condition {
         }
         let (text, figure) = (self.text.clone(), self.figure.clone());
         let compared = names.join(", ");
-        // An imported side may state a figure that this program never computes.
+        // An imported run may state a figure that this program never computes.
         let mut only = comparison.unmatched.iter().filter(|group| group.figures.contains(&figure));
         let why = match only.next() {
             Some(group) => format!("only {} has it", group.only_in),
@@ -168,8 +167,8 @@ impl Condition {
         let holds = |difference: f64| self.sign.holds(difference, self.limit_pct);
         let met = match row.interval_pct.map(|ends| ends.map(holds)) {
             Some([true, true]) => Met::Yes,
-            // If a difference of zero meets the condition, `No` needs a significant difference: the
-            // interval is that of one row, and among many rows some intervals exceed a limit by chance.
+            // If a difference of zero meets the condition, `No` requires a significant difference. The reason: the
+            // interval is for one row, and among many rows, some intervals exceed a limit by chance.
             Some([false, false]) if !holds(0.0) || row.p.is_none_or(|p| p <= FALSE_ALARMS) => {
                 Met::No
             }
@@ -190,7 +189,7 @@ impl Condition {
 }
 
 impl Row {
-    /// Its cell and load, for people.
+    /// The cell and the load of the row, as text.
     pub fn place(&self) -> String {
         let cell = self.cell.map_or_else(|| "all cells".to_owned(), |cell| cell.to_string());
         format!("{cell}, {}", self.load)

@@ -1,10 +1,10 @@
-//! The interval of one difference, by the model of the design.
+//! The confidence interval of one difference, by the model of the design.
 
 use super::model::FigureContrasts;
 use inferometer_stats::student_975;
 
-/// The 95 % interval of a ratio, minus one, by Student's t over the contrasts of the logarithms. If the
-/// two were measured in turn, it is the interval of the means within rounds.
+/// The 95 % interval of contender / baseline - 1, by Student's t over the contrasts of the logarithms. `freedom` is the
+/// degrees of freedom of the noise.
 pub(super) fn of(measured: &FigureContrasts, freedom: usize) -> [f64; 2] {
     let half = student_975(freedom) * measured.error;
     [measured.difference - half, measured.difference + half].map(f64::exp_m1)

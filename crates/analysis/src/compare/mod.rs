@@ -1,12 +1,12 @@
-//! Compares two runs: which figures differ, by how much, and whether that is more than chance. Pure
-//! arithmetic over the repeats of their passes.
+//! Compares two runs: which figures differ, by how much, and whether that is more than chance. It only computes; it
+//! reads no file and no clock.
 //!
-//! The unit is a repeat, or a round with repeats of both: variation within a pass does not show how the
-//! next pass would have come out. The times of the repeats show the design (`order`). If the runs were
-//! measured in turn, a difference is a difference between them. If one was measured after the other, it
-//! may be a change over time, so it is called neither better nor worse. All figures are judged together
-//! (`rotation`), so that a server compared with itself differs in any figure in at most one of twenty
-//! comparisons. Each interval is for one figure alone (`interval`).
+//! The unit is a repeat, or a round with repeats of both runs, because the variation within a pass does not show how
+//! much passes vary. The times of the repeats show the design (`order`). If the runs were measured in turn, a
+//! difference is a difference between the servers. If one was measured after the other, a difference may be a change
+//! over time, so its verdict is neither better nor worse. All figures are judged together (`rotation`). So at most one
+//! of twenty comparisons of a server with itself reports a difference in any figure. Each interval is for one figure
+//! alone (`interval`).
 
 mod gate;
 mod interval;
@@ -34,19 +34,18 @@ pub use unmatched::Unmatched;
 
 use inferometer_model::cell::CellPlan;
 
-/// The rate of false alarms over all figures together: a difference with at most this probability is
-/// significant.
+/// The rate of false alarms over all figures together: a difference is significant if its probability is at most this.
 pub const FALSE_ALARMS: f64 = 0.05;
 
-/// The fewest repeats on both sides, or rounds of both, with which a difference can be significant.
+/// The fewest repeats of each run, or rounds with both, for which a difference can be significant.
 pub const FEWEST_REPEATS: usize = 4;
 
 /// The options of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
-    /// Differences below this share do not matter: an interval within it is "no difference".
+    /// The smallest relevant difference, as a share. If an interval lies within it, the verdict is "no difference".
     pub margin: f64,
-    /// The seed of the resamples.
+    /// The seed of the random rotations and shuffles.
     pub seed: u64,
 }
 
@@ -59,55 +58,55 @@ impl Default for Options {
 /// A comparison of one run with a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Name of the baseline.
+    /// The name of the baseline.
     pub baseline: String,
-    /// Name of what is compared with it.
+    /// The name of the run that is compared with the baseline.
     pub contender: String,
-    /// The options that were used.
+    /// The options of the comparison.
     pub options: Options,
-    /// In which order the repeats were measured; it is that of the rows with the most repeats.
+    /// The order in which the repeats were measured, for the rows with the most repeats.
     pub design: Design,
-    /// What a reader must know first: the two did not measure the same.
+    /// Warnings that a reader must know first, for example that the two runs did different work.
     pub warnings: Vec<String>,
-    /// Facts in which they differ: name, the baseline's, the contender's.
+    /// Facts that differ: the name of the fact, its value for the baseline, and its value for the contender.
     pub differing: Vec<[String; 3]>,
-    /// One row for each figure that both have.
+    /// One row for each figure that both runs have.
     pub rows: Vec<Row>,
-    /// Figures that only one of the two has.
+    /// Figures that only one of the two runs has.
     pub unmatched: Vec<Unmatched>,
 }
 
-/// One figure of both runs.
+/// One figure, compared between both runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The cell; absent for the geometric mean over all cells.
     pub cell: Option<CellPlan>,
     /// The load of the pass, as text; [`TABLE_LOAD`] if two published tables state no load.
     pub load: String,
-    /// The figure: `ttft_p99`, `output_tokens_per_s`.
+    /// The name of the figure, such as `ttft_p99` or `output_tokens_per_s`.
     pub figure: String,
-    /// Whether more of it is better.
+    /// Whether a higher value is better.
     pub higher_is_better: bool,
     /// Mean over the repeats of the baseline.
     pub baseline: f64,
     /// Mean over the repeats of the contender.
     pub contender: f64,
-    /// The number of repeats of each.
+    /// The numbers of repeats of the baseline and of the contender.
     pub repeats: [usize; 2],
-    /// How much larger the contender's figure is, in percent: by the geometric mean of the ratios within
-    /// rounds, or by the ratio of the geometric means.
+    /// How much larger the contender's figure is, in percent. It comes from the geometric mean of the ratios within
+    /// rounds, or from the ratio of the geometric means.
     pub difference_pct: f64,
-    /// 95 % interval of the difference of this row alone, by Student's t for the design; absent with
+    /// 95 % confidence interval of `difference_pct`, for this row alone, by Student's t for the design. Absent with
     /// fewer than three repeats or rounds.
     pub interval_pct: Option<[f64; 2]>,
-    /// The probability of a difference this large in any of the rows, if nothing differs; absent with too
-    /// few repeats.
+    /// The probability of a difference at least this large in any of the rows, if nothing differs. Absent with fewer
+    /// than [`FEWEST_REPEATS`] repeats or rounds.
     pub p: Option<f64>,
-    /// In which order its repeats were measured.
+    /// The order in which the repeats of this figure were measured.
     pub design: Design,
-    /// Each run's repeats over time; absent with fewer than five.
+    /// The trend and the correlation of each run's repeats; absent with fewer than five repeats.
     pub over_time: [Option<OverTime>; 2],
-    /// The verdict.
+    /// The verdict on the difference.
     pub verdict: RowVerdict,
 }
 
@@ -115,20 +114,20 @@ pub struct Row {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowVerdict {
-    /// The contender is better, beyond chance.
+    /// The contender is significantly better.
     Better,
-    /// The contender is worse, beyond chance.
+    /// The contender is significantly worse.
     Worse,
-    /// It differs beyond chance, but a drift may be the cause: the two were not measured in turn.
+    /// The difference is significant, but a drift may be the cause, because the two were not measured in turn.
     Differs,
-    /// If there is a difference, it is smaller than the margin.
+    /// The interval of the difference lies within the margin.
     NoDifference,
-    /// One of the two has a single value, and cannot have more: a difference without an interval.
+    /// One of the two has a single value and cannot be measured again, so the difference has no interval.
     WithoutError,
-    /// Nothing is certain. With about this many rounds of both, a difference as large as the margin would
-    /// be found in four of five comparisons.
+    /// Nothing is certain. With about this many rounds, a difference as large as the margin would be found in four of
+    /// five comparisons.
     NotEnoughData {
-        /// The number of rounds, each with one repeat of both.
+        /// The number of rounds, each with one repeat of both runs.
         needed: u32,
     },
 }
@@ -136,7 +135,7 @@ pub enum RowVerdict {
 /// Compares a run with a baseline.
 ///
 /// # Errors
-/// When they have no cell in common.
+/// When the two have no cell in common.
 pub fn compare(
     baseline: &Subject,
     contender: &Subject,
@@ -175,22 +174,22 @@ pub fn compare(
     })
 }
 
-/// The design of the rows with the most repeats. A figure that some repeats lack has fewer.
+/// The design of the row with the most repeats. A figure that some repeats lack has fewer.
 fn of_most_repeats(rows: &[Row]) -> Design {
     let most = rows.iter().max_by_key(|row| row.repeats.iter().sum::<usize>());
     most.map_or(Design::Unknown, |row| row.design)
 }
 
-/// Two runs that cannot be compared.
+/// The error that two runs have no cell in common.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{baseline} and {contender} cannot be compared: they have no cell with the same lengths; \
         measure both with one plan"
 )]
 pub struct NothingInCommon {
-    /// Name of the baseline.
+    /// The name of the baseline.
     pub baseline: String,
-    /// Name of the contender.
+    /// The name of the contender.
     pub contender: String,
 }
 

@@ -1,17 +1,18 @@
-//! Estimates a difference from repeats in the order of time. The order of the two servers gives
-//! contrasts: weighted sums of the repeats. One kind shows the difference, without any linear drift. The
-//! other kind shows noise alone. Only the order is used here, no figure.
+//! Estimates a difference from repeats in the order of time. The order of the two servers determines contrasts, which
+//! are weighted sums of the repeats. In one direction, the contrasts show the difference; in all other directions, only
+//! noise. A linear drift has no effect on them, except in the model of two means. No figure is used here except in
+//! `measure`.
 //!
-//! The contrasts are orthonormal: if the noise of the repeats is independent and normal, that of the
-//! contrasts is too. If each repeat resembles the one before it (first-order autocorrelation), it is not.
-//! For each order the largest effect of such noise is computed, and the error is increased by it.
+//! The contrasts are orthonormal. So if the noise of the repeats is independent and normal, the noise of the contrasts
+//! is too. If each repeat resembles the one before it (first-order autocorrelation), it is not. For each order, the
+//! largest effect of such noise is computed, and the error is increased accordingly.
 
 use super::order::Order;
 
-/// A design with fewer rounds estimates its noise from all repeats around their line over time, because
-/// so few differences within rounds show too little of it.
+/// A design with fewer rounds estimates its noise from the distances of all repeats from a line over time. So few
+/// differences within rounds would not show enough of the noise.
 const FEW_ROUNDS: usize = 6;
-/// The correlations of neighbours that are tried, to find the worst effect.
+/// The correlations of neighbours that are tried, to find the worst effect on the error.
 const ALIKE: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95];
 
 type Vector = Vec<f64>;
@@ -19,51 +20,52 @@ type Vector = Vec<f64>;
 /// The contrasts of a design.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Model {
-    /// Orthonormal contrasts, a row each, over the repeats in the order of time.
+    /// Orthonormal contrasts, one for each row: the weights of the repeats in the order of time.
     contrasts: Vec<Vector>,
-    /// The direction of a difference between the two among the contrasts, a vector of length one.
+    /// The direction, among the contrasts, in which a difference between the two runs shows. A unit vector.
     direction: Vector,
-    /// The length of a difference of one along that direction.
+    /// The length, along this direction, of a difference of 1 between the two runs.
     pub scale: f64,
-    /// By what factor the standard error is too small in the worst case.
+    /// The factor by which the standard error is multiplied, because correlated repeats make it too small.
     pub widening: f64,
 }
 
-/// The contrasts of one figure, and what follows from them.
+/// The contrasts of one figure, and the difference that follows from them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FigureContrasts {
-    /// The figure's contrasts.
+    /// The values of the figure's contrasts.
     pub contrasts: Vector,
-    /// The sum of their squares.
+    /// The sum of the squares of the contrasts.
     pub squares: f64,
-    /// The difference of the logarithms.
+    /// The difference between contender and baseline, in the logarithm of the figure.
     pub difference: f64,
-    /// Its standard error.
+    /// The standard error of the difference.
     pub error: f64,
-    /// The standard deviation of one repeat.
+    /// The standard deviation of one repeat, in the logarithm of the figure.
     pub deviation: f64,
 }
 
 impl Model {
-    /// The model for repeats in turn; absent with too few rounds.
+    /// The model for repeats in turn; `None` with too few rounds.
     pub fn in_turn(order: &Order) -> Option<Self> {
         if order.rounds.len() < FEW_ROUNDS {
             return Self::new(order, around_a_line(order, true)).map(Self::widened);
         }
         let candidates = [within_rounds(order), between_neighbours(order)];
         let models = candidates.into_iter().filter_map(|rows| Self::new(order, rows));
-        // The contrasts with the smaller error; only the design decides it.
+        // The contrasts with the smaller error are used. The design alone determines which these are.
         let best =
             models.map(Self::widened).max_by(|one, other| one.worth().total_cmp(&other.worth()));
         best.filter(|model| model.freedom() > 0)
     }
 
-    /// The model for two means, with independent repeats.
+    /// The model for two means of independent repeats; `None` with fewer than three repeats in total.
     pub fn of_means(order: &Order) -> Option<Self> {
         Self::new(order, around_a_line(order, false))
     }
 
-    /// The model for a step in addition to a line over the time of both.
+    /// The model for a step between the two runs in addition to a line over the time of both. `None` with too few
+    /// repeats.
     pub fn of_a_step(order: &Order) -> Option<Self> {
         Self::new(order, around_a_line(order, true))
     }
@@ -95,7 +97,7 @@ impl Model {
         Self { widening, ..self }
     }
 
-    /// The true error divided by the apparent one, if the noise of neighbours has this correlation.
+    /// The true error divided by the apparent one, if the noise of neighbours has the correlation `alike`.
     fn understated(&self, alike: f64) -> f64 {
         let n = self.contrasts[0].len();
         let effect: Vector = (0..n)
@@ -107,19 +109,19 @@ impl Model {
         (of_effect / of_noise.max(1e-12)).sqrt()
     }
 
-    /// Degrees of freedom of the noise.
+    /// The degrees of freedom of the noise.
     pub fn freedom(&self) -> usize {
         self.contrasts.len() - 1
     }
 
-    /// The inverse of the error, in units of the noise.
+    /// The inverse of the half-width of the interval, in units of the noise.
     fn worth(&self) -> f64 {
         self.scale / self.widening / inferometer_stats::student_975(self.freedom())
     }
 
-    /// The contrasts of a figure, from its logarithms in the order of time.
+    /// Computes the contrasts of a figure from its logarithms, which must be in the order of time.
     pub fn measure(&self, logs: &[f64]) -> FigureContrasts {
-        // Relative to their mean, so that equal values cancel.
+        // The values are taken relative to their mean, so that equal values give exactly zero.
         let middle = logs.iter().sum::<f64>() / logs.len() as f64;
         let around: Vector = logs.iter().map(|log| log - middle).collect();
         let contrasts: Vector = self.contrasts.iter().map(|row| dot(row, &around)).collect();
@@ -136,8 +138,8 @@ impl Model {
     }
 }
 
-/// The variance of a weighted sum over the repeats, if the noise has variance one, neighbours have
-/// correlation `alike`, the next but one its square, and so on.
+/// The variance of a weighted sum over the repeats, for noise with variance one. Neighbours have the correlation
+/// `alike`, repeats two places apart its square, and so on.
 fn variance(weights: &[f64], alike: f64) -> f64 {
     let (mut carried, mut sum) = (0.0, 0.0);
     for weight in weights {
@@ -147,7 +149,7 @@ fn variance(weights: &[f64], alike: f64) -> f64 {
     sum
 }
 
-/// All contrasts that do not show a constant, and with `with_slope` no line over time either.
+/// All contrasts to which a constant does not contribute, and with `with_slope` no line over time either.
 fn around_a_line(order: &Order, with_slope: bool) -> Vec<Vector> {
     let n = order.is_contender.len();
     let mut nuisance = vec![vec![1.0; n]];
@@ -157,7 +159,7 @@ fn around_a_line(order: &Order, with_slope: bool) -> Vec<Vector> {
     complement(orthonormal(nuisance), n)
 }
 
-/// The contender's mean minus the baseline's in each round, without the effect of a line over time.
+/// Contrasts of the contender's mean minus the baseline's mean in each round, without the effect of a line over time.
 fn within_rounds(order: &Order) -> Vec<Vector> {
     let differences: Vec<Vector> = (0..order.rounds.len())
         .map(|round| {
@@ -172,8 +174,9 @@ fn within_rounds(order: &Order) -> Vec<Vector> {
     kept.iter().map(|weights| sum(weights, &rows)).collect()
 }
 
-/// In each round: the mean of one side, minus the value that lies at its time between the means of the
-/// other side before and after it. So a line over time has no effect if each round has the same order.
+/// Contrasts of each round: the mean of one side, minus the mean of the other side at the same time. The latter is
+/// interpolated between the rounds before and after. So a line over time has no effect, even if all rounds have the
+/// same order.
 fn between_neighbours(order: &Order) -> Vec<Vector> {
     let outer = usize::from(order.is_contender[0]);
     let time = |weights: &Vector| (0..).zip(weights).map(|(at, w)| f64::from(at) * w).sum::<f64>();
@@ -192,7 +195,7 @@ fn between_neighbours(order: &Order) -> Vec<Vector> {
     orthonormal(rows.collect())
 }
 
-/// The means of both in a round, as weights over all repeats.
+/// The means of both runs in a round, as weights over all repeats.
 fn sides(order: &Order, round: usize) -> [Vector; 2] {
     let range = order.rounds[round].clone();
     [false, true].map(|side| {
@@ -215,7 +218,7 @@ fn sum(weights: &[f64], rows: &[Vector]) -> Vector {
     out
 }
 
-/// Orthonormal rows with the same span, by the Gram-Schmidt process, done twice because of rounding.
+/// Orthonormal rows with the same span, by the Gram-Schmidt process. It is applied twice because of rounding.
 fn orthonormal(rows: Vec<Vector>) -> Vec<Vector> {
     let mut basis: Vec<Vector> = Vec::new();
     for mut row in rows {
@@ -232,8 +235,8 @@ fn orthonormal(rows: Vec<Vector>) -> Vec<Vector> {
     basis
 }
 
-/// Orthonormal rows that span everything orthogonal to the given orthonormal rows. Reflections turn the
-/// given rows into the first unit vectors; the result is the reflected remaining unit vectors.
+/// Orthonormal rows that span everything orthogonal to `known`, which must be orthonormal. Reflections map `known` to
+/// the first unit vectors. The result is the images of the other unit vectors under the inverse reflections.
 fn complement(known: Vec<Vector>, n: usize) -> Vec<Vector> {
     let mut rows: Vec<Vector> = Vec::with_capacity(n);
     let count = known.len();

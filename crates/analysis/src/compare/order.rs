@@ -1,5 +1,5 @@
-//! In which order the repeats of two runs were measured, and which design of a comparison this is. Uses
-//! times only, no figures.
+//! Determines the order in which the repeats of two runs were measured, and the design of the comparison. It uses only
+//! times, no figures.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,32 +8,31 @@ use serde::{Deserialize, Serialize};
 
 use super::Series;
 
-/// With more rounds than this, neighbouring rounds are joined: the mean is as good, and the computation
-/// takes less time.
+/// With more rounds than this, neighbouring rounds are joined. The mean is as good, and the computation is faster.
 const MOST_ROUNDS: usize = 100;
 
 /// The order in which the repeats of two runs were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Design {
-    /// Both in turn: each round has repeats of both.
+    /// In turn: each round has repeats of both runs.
     Alternated {
         /// The number of rounds.
         rounds: usize,
     },
-    /// All repeats of one, then all of the other: a change over time looks like a difference.
+    /// First all repeats of one run, then all of the other: a change over time looks like a difference.
     BeforeAfter {
-        /// Whether the baseline has enough repeats over time to show how far it drifts by itself.
+        /// Whether the baseline has enough repeats to show how much it drifts by itself.
         drift_is_bounded: bool,
     },
-    /// The order changes, and there are no rounds with repeats of both.
+    /// The runs alternate, but not in rounds with repeats of both.
     Mixed,
-    /// It is not known when the repeats were measured.
+    /// The times of the repeats are unknown.
     Unknown,
 }
 
 impl Design {
-    /// Whether a difference must come from the two runs, and not from a change over time.
+    /// Whether the runs were measured in turn, so that a drift over time cannot look like a difference.
     pub fn is_alternated(self) -> bool {
         matches!(self, Self::Alternated { .. })
     }
@@ -60,11 +59,11 @@ impl fmt::Display for Design {
 /// The repeats of both runs in the order of time.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Order {
-    /// Whether each repeat is the contender's.
+    /// Whether each repeat belongs to the contender.
     pub is_contender: Vec<bool>,
-    /// For each, its index among the repeats of its run.
+    /// The index of each repeat among the repeats of its run.
     pub index: Vec<usize>,
-    /// The rounds, each with repeats of both; empty if there are fewer than two.
+    /// The rounds, as ranges of repeats; each has repeats of both runs. Empty if there are fewer than two.
     pub rounds: Vec<Range<usize>>,
     is_known: bool,
 }
@@ -77,7 +76,7 @@ impl Order {
             (0..series.values.len()).map(|at| (time(at), is_contender, at)).collect::<Vec<_>>()
         };
         let mut all = [side(a, false), side(b, true)].concat();
-        // The sort is stable: repeats of the same instant keep their order.
+        // The sort is stable: repeats with equal times keep their order.
         all.sort_by(|one, other| one.0.total_cmp(&other.0));
         let is_contender: Vec<bool> =
             all.iter().map(|&(_, is_contender, _)| is_contender).collect();
@@ -85,8 +84,8 @@ impl Order {
         Self { rounds, is_contender, index: all.iter().map(|&(.., at)| at).collect(), is_known }
     }
 
-    /// An order of rounds with one repeat of each: all rounds in the same order, or each in the opposite
-    /// order of the one before.
+    /// An order of rounds with one repeat of each run. With `in_turn`, all rounds have the same order. Otherwise, each
+    /// has the opposite order of the one before.
     pub fn of_rounds(rounds: usize, in_turn: bool) -> Self {
         let of = |round: usize| match in_turn || round.is_multiple_of(2) {
             true => [false, true],
@@ -111,7 +110,7 @@ impl Order {
         }
     }
 
-    /// The values of both in this order, as logarithms.
+    /// The logarithms of the values of both runs, in this order.
     pub fn logs(&self, a: &Series, b: &Series) -> Vec<f64> {
         let value = |(&is_contender, &at): (&bool, &usize)| {
             if is_contender { b.values[at].ln() } else { a.values[at].ln() }
@@ -120,8 +119,8 @@ impl Order {
     }
 }
 
-/// Cuts an order into as many rounds as possible with the same number of repeats of both in each. If that
-/// is impossible, because a repeat is missing, a round ends as soon as it has both.
+/// Cuts an order into as many rounds as possible, so that all rounds have the same numbers of repeats of both runs. If
+/// that is impossible, because a repeat is missing, a round ends as soon as it has both runs.
 fn rounds(is_contender: &[bool]) -> Vec<Range<usize>> {
     let count = |range: Range<usize>| is_contender[range].iter().filter(|is| **is).count();
     let n = is_contender.len();
@@ -163,7 +162,7 @@ fn greedy(is_contender: &[bool]) -> Vec<Range<usize>> {
 mod tests {
     use super::*;
 
-    /// The order of repeats that are written as letters.
+    /// The order of repeats that `letters` describes: `a` is the baseline, `b` the contender.
     fn order(letters: &str) -> Order {
         let side = |letter: char| {
             let times_s: Vec<f64> = (0..)
@@ -185,7 +184,7 @@ mod tests {
             ("baabbabaab", Design::Alternated { rounds: 5 }),
             ("aabbbbaaaabb", Design::Alternated { rounds: 3 }),
             ("aaabbbbbbaaa", Design::Alternated { rounds: 2 }),
-            // Two repeats of one side in each round, and an order with a missing repeat.
+            // Two repeats of one run in each round, and an order in which a repeat is missing.
             ("aabaabaab", Design::Alternated { rounds: 3 }),
             ("ababaab", Design::Alternated { rounds: 3 }),
             ("aaaaabbbbb", before),

@@ -1,5 +1,5 @@
-//! Whether the repeats of one run drift, and whether neighbours are correlated: a comparison of one run
-//! after the other would take both for a difference.
+//! Tests whether the repeats of one run drift, and whether neighbours are correlated. If one run is measured after the
+//! other, both effects look like a difference.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,23 +7,23 @@ use inferometer_stats::seed;
 
 /// Fewer repeats have too few orders for a test.
 pub const FEWEST: usize = 5;
-/// Orders that are tried, including the given one.
+/// The number of orders that are tried, including the measured one.
 const SHUFFLES: u32 = 1_000;
 
-/// A figure of one run over its repeats, in the order of time.
+/// The trend and the correlation of a figure over the repeats of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OverTime {
-    /// By how much it changes from one repeat to the next, in percent, by a line through the repeats.
+    /// The change from one repeat to the next in percent, by a line through the repeats.
     pub trend_pct: f64,
-    /// The probability of such a trend in repeats whose order does not matter.
+    /// The probability of a trend at least as steep, if the order of the repeats has no effect.
     pub trend_p: f64,
-    /// The correlation of neighbours, around the mean.
+    /// The correlation of neighbouring repeats.
     pub autocorrelation: f64,
-    /// The probability of such a correlation in repeats whose order does not matter.
+    /// The probability of a correlation at least as large, if the order of the repeats has no effect.
     pub autocorrelation_p: f64,
 }
 
-/// Tests repeats in the order of time, from five repeats on. The probabilities come from shuffled
+/// Tests repeats, which must be in the order of time; `None` with fewer than five. The probabilities come from shuffled
 /// orders, so they assume no distribution of the noise.
 pub(super) fn over_time(values: &[f64], seed: u64) -> Option<OverTime> {
     if values.len() < FEWEST {
@@ -52,7 +52,7 @@ pub(super) fn over_time(values: &[f64], seed: u64) -> Option<OverTime> {
     })
 }
 
-/// The slope of the line through values whose mean is zero.
+/// The slope of a line through equidistant values whose mean is zero.
 fn slope(values: &[f64]) -> f64 {
     let middle = (values.len() as f64 - 1.0) / 2.0;
     let places = || (0..values.len()).map(|at| at as f64 - middle);
@@ -64,9 +64,9 @@ fn neighbours(values: &[f64]) -> f64 {
     values.windows(2).map(|pair| pair[0] * pair[1]).sum()
 }
 
-/// The largest plausible correlation of neighbours of the baseline: the estimate, plus the known bias for
-/// this number of values (Marriott and Pope, Biometrika 41, 1954), plus 1.645 standard errors. It is
-/// computed around the mean and around the line over time, and the larger result counts.
+/// The largest plausible correlation of neighbouring values. It is the estimate, plus its known bias for this number of
+/// values (Marriott and Pope, Biometrika 41, 1954), plus 1.645 standard errors. It is computed around the mean and
+/// around a line over time; the larger result is returned.
 pub(super) fn alike_at_most(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
@@ -84,7 +84,7 @@ pub(super) fn alike_at_most(values: &[f64]) -> f64 {
     most(around, 1.0).max(most(beside_line, 2.0)).clamp(0.0, 0.99)
 }
 
-/// The smallest of several probabilities, corrected for their number.
+/// The smallest of several probabilities, corrected for their number; `None` if there are none.
 pub fn smallest(chances: impl Iterator<Item = f64>) -> Option<f64> {
     let all: Vec<f64> = chances.collect();
     let least = all.iter().copied().reduce(f64::min)?;

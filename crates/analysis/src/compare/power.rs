@@ -1,5 +1,5 @@
-//! How many rounds are needed to find a difference: by the power of the test that is used, Student's t at
-//! the level that remains for one row after the correction for all rows.
+//! Computes how many rounds are needed to find a difference. It uses the power of the test: Student's t, at the level
+//! that remains for one row after the correction for all rows.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,14 +10,14 @@ use super::FEWEST_REPEATS;
 use super::model::Model;
 use super::order::Order;
 
-/// The share of comparisons in which a difference must be found.
+/// The share of comparisons in which the difference must be found.
 const FOUND: f64 = 0.8;
-/// Designs up to this number of rounds are computed; longer ones are extrapolated.
+/// Designs of up to this many rounds are computed; longer ones are extrapolated.
 const MADE: usize = 60;
-/// More rounds than anybody measures.
+/// The largest number of rounds that is returned.
 const MOST: usize = 1_000_000;
 
-/// How well a design of some rounds, with one repeat each, shows a difference.
+/// The properties of a design that determine its power. It has one repeat of each run per round.
 #[derive(Clone, Copy, Debug)]
 struct Reach {
     scale: f64,
@@ -25,18 +25,18 @@ struct Reach {
     freedom: f64,
 }
 
-/// The probability that |T| exceeds `limit`, for T = (normal + `off`) / sqrt(chi squared / `freedom`):
-/// the noncentral t distribution, by integration over the estimated deviation. The error is below 1e-4.
+/// The probability that |T| exceeds `limit`, for T = (normal + `off`) / sqrt(chi squared / `freedom`). This is the
+/// noncentral t distribution. It is integrated over the estimated deviation, with an error below 1e-4.
 pub(super) fn beyond(limit: f64, freedom: f64, off: f64) -> f64 {
     const STEPS: u32 = 200;
     const NEVER: f64 = -25.0;
-    // The deviation relative to the true one: around 1, by 1 / sqrt(2 freedom).
+    // The estimated deviation divided by the true one is near 1; its standard deviation is about 1 / sqrt(2 freedom).
     let reach = 1.0 + 6.0 / freedom.sqrt();
     let (mut weights, mut sum) = (0.0, 0.0);
     for step in 0..STEPS {
         let deviation = reach * (f64::from(step) + 0.5) / f64::from(STEPS);
         let log = (freedom - 1.0) * deviation.ln() - freedom * (deviation * deviation - 1.0) / 2.0;
-        // Such rare deviations do not change the result.
+        // Less likely deviations do not change the result.
         if log < NEVER {
             continue;
         }
@@ -49,12 +49,12 @@ pub(super) fn beyond(limit: f64, freedom: f64, off: f64) -> f64 {
     sum / weights
 }
 
-/// Known limits of |T|, by level and freedom: the rows of a comparison share them.
+/// Limits of |T| that were computed before, by level and degrees of freedom. The rows of a comparison share them.
 #[derive(Default)]
 pub(super) struct Limits(RefCell<BTreeMap<[u64; 2], f64>>);
 
 impl Limits {
-    /// The limit that |T| exceeds with this probability if nothing differs.
+    /// The limit that |T| exceeds with the probability `level` if nothing differs.
     fn limit(&self, level: f64, freedom: f64) -> f64 {
         let key = [level, freedom].map(f64::to_bits);
         *self.0.borrow_mut().entry(key).or_insert_with(|| limit(level, freedom))
@@ -62,7 +62,7 @@ impl Limits {
 }
 
 fn limit(level: f64, freedom: f64) -> f64 {
-    // More exact than 1e-4: a number of rounds depends on it.
+    // The error is below 1e-4, because a number of rounds depends on this limit.
     let (mut low, mut high) = (0.0, 1e3);
     for _ in 0..24 {
         let middle = (low + high) / 2.0;
@@ -71,14 +71,14 @@ fn limit(level: f64, freedom: f64) -> f64 {
     high
 }
 
-/// The probability that a standard normal number exceeds `x`.
+/// The probability that a standard normal variable exceeds `x`.
 fn tail(x: f64) -> f64 {
     0.5 * libm::erfc(x / std::f64::consts::SQRT_2)
 }
 
-/// How many rounds, with one repeat of each, find a difference of the logarithms in four of five
-/// comparisons. One repeat has the standard deviation `deviation`, and the test has the level `level`.
-/// `in_turn`: every round has the same order; otherwise each has the opposite order of the one before.
+/// The number of rounds, with one repeat of each run, that find a difference of the logarithms in four of five
+/// comparisons. `deviation` is the standard deviation of one repeat, and `level` that of the test. With `in_turn`, all
+/// rounds have the same order. Otherwise, each has the opposite order of the one before.
 pub(super) fn rounds(
     limits: &Limits,
     difference: f64,
@@ -102,7 +102,7 @@ pub(super) fn rounds(
     range.end.min(MOST) as u32
 }
 
-/// From the model of such a design, which is computed once.
+/// The properties of a design, from its model. Each model is computed only once.
 fn reach(rounds: usize, in_turn: bool) -> Reach {
     static KNOWN: [OnceLock<Vec<Reach>>; 2] = [const { OnceLock::new() }; 2];
     let known = KNOWN[usize::from(in_turn)].get_or_init(|| {
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn with_an_offset_it_is_that_of_the_tables() {
-        // Two groups of 17, a difference of one standard deviation: power 0.807 at 5 %.
+        // Two groups of 17 and a difference of one standard deviation have a power of 0.807 at 5 %.
         let got = beyond(limit(0.05, 32.0), 32.0, (17.0_f64 / 2.0).sqrt());
         assert!((got - 0.807).abs() < 2e-3, "{got}");
     }

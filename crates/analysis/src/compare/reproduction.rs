@@ -1,14 +1,14 @@
-//! The result of a comparison with a run that was measured again: the same within some percent, slower or
-//! faster by some percent, or not decided. It reads the rows of a comparison, and computes no statistic.
+//! The result of measuring a run again: the same within some percent, slower or faster by some percent, or undecided.
+//! It reads the rows of a comparison, and computes no statistics.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Comparison, FEWEST_REPEATS, Row, RowVerdict, Series, Subject, series};
 use crate::prediction::Columns;
 
-/// The end of a median's name.
+/// The end of the name of a median.
 const MEDIAN: &str = "_p50";
-/// The figures in which an answer is given, best first: the first available one is used.
+/// The figures that may be the headline, best first. The first one that is available is used.
 const HEADLINES: [&str; 7] = [
     "requests_per_s",
     "output_tokens_per_s",
@@ -19,89 +19,88 @@ const HEADLINES: [&str; 7] = [
     "tpot_p50",
 ];
 
-/// Whether a run could be reproduced.
+/// Whether a run was reproduced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reproduction {
-    /// The answer.
+    /// The result in one value.
     pub outcome: ReproductionResult,
-    /// The row that the answer is given in; absent without such a row.
+    /// The row whose difference the answer states; absent if there is no row.
     pub headline: Option<Row>,
-    /// Figures that are worse beyond chance and by more than the margin allows, with their cells and
-    /// loads.
+    /// Figures that are significantly worse, by more than the margin allows, with their cells and loads.
     pub worse: Vec<String>,
-    /// Figures that are better in the same sense.
+    /// Figures that are significantly better, by more than the margin allows, with their cells and loads.
     pub better: Vec<String>,
-    /// Figures without a decision.
+    /// Figures whose result is uncertain, with their cells and loads.
     pub undecided: Vec<String>,
-    /// If one side has one value: where it lies among the values of the other, in the row of the
-    /// headline.
+    /// The position of a single value among the values of the other run, for the figure of the headline. Absent unless
+    /// exactly one of the two runs has a single value.
     pub among: Option<Among>,
 }
 
-/// One value of one side, compared with several of the other.
+/// A single value of one run, compared with several values of the other run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Among {
-    /// The value.
+    /// The single value.
     pub value: f64,
-    /// The smallest of the others.
+    /// The smallest value of the other run.
     pub smallest: f64,
-    /// The largest of the others.
+    /// The largest value of the other run.
     pub largest: f64,
-    /// How many others.
+    /// The number of values of the other run.
     pub others: usize,
 }
 
 impl Among {
-    /// Whether it lies between the smallest and the largest of them.
+    /// Whether the value lies between the smallest and the largest value of the other run.
     pub fn is_inside(&self) -> bool {
         (self.smallest..=self.largest).contains(&self.value)
     }
 
-    /// The probability that it lies outside if nothing differs: each of all values is equally likely to
-    /// be the smallest, and to be the largest.
+    /// The probability that the value lies outside if nothing differs. Each of all values is then equally likely to be
+    /// the smallest, and equally likely to be the largest.
     pub fn chance_outside(&self) -> f64 {
         2.0 / (self.others as f64 + 1.0)
     }
 }
 
-/// The answer.
+/// The result of a reproduction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum ReproductionResult {
-    /// Every figure is exactly the same, which only predictions can be.
+    /// All figures are exactly equal, which is only possible for predictions.
     Identical,
-    /// The means and the medians differ by at most this much.
+    /// The means and the medians differ by at most `within_pct`.
     Same {
-        /// The largest end of an interval, in percent.
+        /// The largest absolute end of an interval, in percent.
         within_pct: f64,
     },
-    /// It is slower.
+    /// The new run is slower.
     Slower {
-        /// At least by this much, in percent, by the interval of the headline.
+        /// The smallest difference in percent, by the interval of the headline.
         from_pct: f64,
-        /// At most by this much.
+        /// The largest difference in percent, by the interval of the headline.
         to_pct: f64,
     },
-    /// It is faster.
+    /// The new run is faster.
     Faster {
-        /// At least by this much, in percent.
+        /// The smallest difference in percent, by the interval of the headline.
         from_pct: f64,
-        /// At most by this much.
+        /// The largest difference in percent, by the interval of the headline.
         to_pct: f64,
     },
     /// Some figures are better, and others worse.
     Mixed,
-    /// One of the two has a single value, and cannot have more: the difference has no error.
+    /// One of the two has a single value and cannot be measured again, so the difference has no interval.
     WithoutError,
-    /// Nothing is decided.
+    /// The result is uncertain.
     NotDecided {
-        /// With this many repeats of each it would be decided.
+        /// The number of repeats of each run that would decide it.
         needed: u32,
     },
 }
 
 impl Reproduction {
-    /// The result of a comparison with the run that is reproduced.
+    /// The result, from the comparison of the new run with the run that it reproduces.
     pub fn of(comparison: &Comparison, baseline: &Subject, contender: &Subject) -> Self {
         let mut answer = Self::of_rows(comparison);
         let row = answer.headline.as_ref();
@@ -122,7 +121,7 @@ impl Reproduction {
             rows().filter(is_beyond).partition(|row| is_worse(row));
         let open: Vec<&Row> = rows().filter(|row| !is_beyond(row) && !within(row)).collect();
         let judged: Vec<&Row> = rows().filter(|row| is_central(row)).collect();
-        // A figure without an interval shows nothing here.
+        // Without an interval, a figure does not count as the same.
         let is_same = !judged.is_empty() && judged.iter().all(|row| within(row) && row.p.is_some());
         let (outcome, headline) = match (worse.is_empty(), better.is_empty()) {
             (false, false) => (ReproductionResult::Mixed, headline(&worse)),
@@ -155,7 +154,7 @@ impl Reproduction {
     }
 }
 
-/// The single value of one side of a row, among several of the other.
+/// The single value of one run in a row, among several values of the other run.
 fn among(row: &Row, baseline: &Subject, contender: &Subject) -> Option<Among> {
     let pair = |one: &Series| {
         let other = contender.series.iter().find(|other| other.is_same_figure(one))?;
@@ -178,7 +177,7 @@ fn among(row: &Row, baseline: &Subject, contender: &Subject) -> Option<Among> {
     })
 }
 
-/// The row's place and figure.
+/// The figure of a row, with its cell and load.
 fn named(row: &Row) -> String {
     format!("{} ({})", row.figure, row.place())
 }
@@ -187,7 +186,7 @@ fn is_worse(row: &Row) -> bool {
     (row.difference_pct > 0.0) != row.higher_is_better
 }
 
-/// Whether it is a mean or a median. Tails are less certain, and do not prevent two runs from counting as
+/// Whether the figure is a mean or a median. Tails are less certain, so they do not prevent two runs from counting as
 /// the same.
 fn is_central(row: &Row) -> bool {
     Columns::NAMES.contains(&row.figure.as_str()) || row.figure.ends_with(MEDIAN)
@@ -205,7 +204,7 @@ fn faster<'a>(better: &[&'a Row]) -> (ReproductionResult, Option<&'a Row>) {
     (ReproductionResult::Faster { from_pct, to_pct }, headline)
 }
 
-/// The interval of a difference without its sign, the smaller end first.
+/// The interval of the absolute difference in percent, the smaller end first.
 fn by_how_much(row: &Row) -> [f64; 2] {
     let [low, high] = row.interval_pct.unwrap_or([row.difference_pct; 2]);
     let sign = row.difference_pct.signum();
@@ -213,8 +212,8 @@ fn by_how_much(row: &Row) -> [f64; 2] {
     [one.min(other).max(0.0), one.max(other)]
 }
 
-/// The row that an answer is given in, of the first available figure: the row over all cells if there is
-/// one, else that with the largest difference.
+/// The row that states the answer, for the first available figure of [`HEADLINES`]. It is the row over all cells, or
+/// else the row with the largest difference.
 fn headline<'a>(rows: &[&'a Row]) -> Option<&'a Row> {
     let figure = HEADLINES.into_iter().find(|name| rows.iter().any(|row| row.figure == *name));
     let of_figure = rows.iter().filter(|row| figure.is_none_or(|name| row.figure == name));
@@ -225,7 +224,7 @@ fn headline<'a>(rows: &[&'a Row]) -> Option<&'a Row> {
     })
 }
 
-/// How many repeats of each would decide the figure that needs the most of them.
+/// The number of repeats of each run that would decide the figure with the largest such number.
 fn needed(rows: &[&Row]) -> u32 {
     let needed = rows.iter().filter_map(|row| match row.verdict {
         RowVerdict::NotEnoughData { needed } => Some(needed),
@@ -281,9 +280,9 @@ mod tests {
         let same = |within_pct| ReproductionResult::Same { within_pct };
         for (rows, outcome) in [
             (vec![tokens([-1.0, 2.5], NoDifference)], same(2.5)),
-            // An undecided tail does not prevent two runs from counting as the same.
+            // An uncertain tail does not prevent two runs from counting as the same.
             (vec![tokens([-1.0, 2.5], NoDifference), tail()], same(2.5)),
-            // A difference beyond chance, but within the margin.
+            // The difference is significant, but within the margin.
             (vec![tokens([-2.0, -1.0], Differs)], same(2.0)),
             (
                 vec![tokens([-15.0, -12.0], Differs), row("e2e_p50", Some([13.0, 17.0]), Worse)],

@@ -1,18 +1,16 @@
-//! Which of many differences are more than chance. The contrasts of all figures are rotated at random,
-//! all by the same rotation. A real difference must exceed the largest differences that such rotations
-//! produce.
+//! Decides which of many differences are more than chance. The contrasts of all figures are rotated at random, all by
+//! the same rotation. A real difference must exceed the largest differences that such rotations produce.
 //!
-//! The procedure is the step-down procedure of Westfall and Young (Resampling-Based Multiple Testing,
-//! 1993, algorithm 4.1), with Student's t as its statistic. It limits the probability of any false alarm
-//! among all rows. Correlated figures do not make it stricter.
+//! The procedure is the step-down procedure of Westfall and Young (Resampling-Based Multiple Testing, 1993, algorithm
+//! 4.1), with Student's t as the statistic. It limits the probability of any false alarm among all rows. Correlated
+//! figures do not make it stricter.
 //!
-//! A permutation test would exchange the labels of two repeats. Four rounds allow 16 exchanges, so that
-//! no result is significant at 5 %. Rotations (Langsrud, Rotation tests, 2005) have no such limit: if
-//! the noise is independent and normal, every direction of the contrasts is equally likely. The test is
-//! then exact for any number of rounds.
+//! A permutation test would exchange the labels of two repeats. Four rounds allow only 16 exchanges, so no result would
+//! be significant at 5 %. Rotations (Langsrud, Rotation tests, 2005) have no such limit. If the noise is independent
+//! and normal, every direction of the contrasts is equally likely. Then the test is exact for any number of rounds.
 //!
-//! Each row has its own noise. Repeats of a real server vary ten times as much in one cell as in the
-//! next. A variance that is shrunk towards that of other cells would hide differences in quiet cells.
+//! Each row has its own noise: repeats of a real server may vary ten times as much in one cell as in the next. If the
+//! variances of the cells were pooled, differences in cells with little noise would be hidden.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +19,7 @@ use rand_chacha::ChaCha8Rng;
 use super::model::{FigureContrasts, Model};
 use inferometer_stats::seed;
 
-/// The number of rotations, including the given one.
+/// The number of rotations, including the measured data without rotation.
 const ROTATIONS: usize = 5_000;
 
 /// A figure that is tested for a difference.
@@ -30,7 +28,7 @@ pub(super) struct Test<'a> {
     pub measured: &'a FigureContrasts,
 }
 
-/// The result for all tests together.
+/// The result of all tests together.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RotationResult {
     /// The corrected probability of each difference, if nothing differs.
@@ -40,9 +38,9 @@ pub(super) struct RotationResult {
 }
 
 impl Test<'_> {
-    /// The square of the statistic for a difference along a direction, from its share of the contrasts.
+    /// The square of the test statistic, for contrasts with the component `along` in a direction.
     fn squared(&self, along: f64) -> f64 {
-        // Zero up to rounding counts as zero.
+        // A value that is zero except for rounding counts as zero.
         if along.abs() < 1e-12 {
             return 0.0;
         }
@@ -57,19 +55,19 @@ impl Test<'_> {
     }
 }
 
-/// Judges all tests together; differences with a probability up to `rate` are significant.
+/// Judges all tests together. Differences with a probability of at most `rate` are significant.
 pub(super) fn judge(tests: &[Test<'_>], rate: f64, seed: u64) -> RotationResult {
     let observed: Vec<f64> = tests.iter().map(Test::observed).collect();
     let mut order: Vec<usize> = (0..tests.len()).collect();
     order.sort_by(|&a, &b| observed[b].total_cmp(&observed[a]));
-    // Values that are equal up to rounding count as equal.
+    // Values that are equal except for rounding count as equal.
     let beaten_by: Vec<f64> =
         order.iter().map(|&at| (observed[at] * (1.0 - 1e-9)).powi(2)).collect();
     let lengths: BTreeSet<usize> = tests.iter().map(|test| test.measured.contrasts.len()).collect();
     let longest = lengths.last().copied().unwrap_or(0);
     let mut norms = vec![1.0; longest + 1];
     let mut rng = seed::rng(seed, &["rotations"]);
-    // The given rotation is one of them.
+    // The measured data count as one of the rotations.
     let mut beaten = vec![1_u32; tests.len()];
     let mut maxima = Vec::with_capacity(ROTATIONS);
     for _ in 1..ROTATIONS {
@@ -97,7 +95,8 @@ pub(super) fn judge(tests: &[Test<'_>], rate: f64, seed: u64) -> RotationResult 
     RotationResult { p, critical: inferometer_stats::percentile(&maxima, 1.0 - rate) }
 }
 
-/// Normal numbers: every direction is equally likely, also for the first few of them.
+/// A random direction, as normal numbers: every direction is equally likely. So is every direction of the first few
+/// numbers.
 fn direction(rng: &mut ChaCha8Rng, length: usize) -> Vec<f64> {
     (0..length).map(|_| seed::normal(rng)).collect()
 }

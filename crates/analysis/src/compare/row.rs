@@ -1,4 +1,4 @@
-//! The comparison of one figure: its difference, the interval, and the verdict that its design allows.
+//! Compares one figure: its difference, the interval, and the verdict that the design allows.
 
 use super::model::{FigureContrasts, Model};
 use super::order::{Design, Order};
@@ -7,24 +7,24 @@ use super::power::{self, Limits};
 use super::rotation::{self, Test};
 use super::{FALSE_ALARMS, FEWEST_REPEATS, Options, Row, RowVerdict, Series, interval, mean};
 
-/// This many repeats of a baseline over time show how far it drifts by itself.
+/// With this many repeats, a baseline shows how much it drifts by itself.
 pub const BOUNDS_DRIFT: usize = 20;
-/// With fewer repeats of each, or rounds of both, there is no interval.
+/// With fewer repeats of each run, or rounds with both, there is no interval.
 const FEWEST_FOR_INTERVAL: usize = 3;
 
-/// A figure of both in the order of time, with the model of its design.
+/// A figure of both runs in the order of time, with the model of its design.
 struct Figure<'a> {
     series: &'a (Series, Series),
     order: Order,
     design: Design,
-    /// Absent if nothing shows the noise.
+    /// The model for the difference; absent if there are too few repeats to estimate the noise.
     means: Option<(Model, FigureContrasts)>,
-    /// The two models that must agree if the baseline shows how far it drifts: one for the mean, and one
-    /// for a step in addition to a line.
+    /// Two models that must agree, if the baseline shows how much it drifts by itself: one for two means, and one for a
+    /// step in addition to a line.
     bounded: Option<[(Model, FigureContrasts); 2]>,
 }
 
-/// The rows of all figures, judged together. `is_fixed`: neither side can be measured again.
+/// Computes the rows of all figures, judged together. `is_fixed`: at least one side cannot be measured again.
 pub(super) fn rows(pairs: &[(Series, Series)], options: Options, is_fixed: bool) -> Vec<Row> {
     let figures: Vec<Figure<'_>> = pairs.iter().map(Figure::new).collect();
     let judged = judge(&figures, options.seed, |figure| figure.means.as_ref());
@@ -43,8 +43,8 @@ pub(super) fn rows(pairs: &[(Series, Series)], options: Options, is_fixed: bool)
     rows.collect()
 }
 
-/// The probability of each figure with enough repeats, among all such figures. If none has enough, the
-/// limit that a difference must reach among all of them is still known.
+/// The probability of each figure that has enough repeats, among all such figures. `critical` is the limit for the
+/// statistic. If no figure has enough repeats, `critical` is still computed, over all figures.
 struct FigureProbabilities {
     p: Vec<Option<f64>>,
     critical: Option<f64>,
@@ -108,7 +108,7 @@ impl<'a> Figure<'a> {
         Self { series, order, design, means, bounded }
     }
 
-    /// Whether there are at least this many repeats of each, and rounds of both.
+    /// Whether there are at least `fewest` repeats of each run, and rounds with both.
     fn has(&self, fewest: usize) -> bool {
         let (a, b) = self.series;
         let rounds = match self.design {
@@ -168,18 +168,18 @@ impl<'a> Figure<'a> {
         }
     }
 
-    /// How many rounds, with one repeat of each, would find a difference as large as the margin in four
+    /// The number of rounds, with one repeat of each run, that would find a difference as large as the margin in four
     /// of five comparisons.
     fn needed(&self, limits: &Limits, margin: f64, critical: Option<f64>) -> u32 {
         let (a, b) = self.series;
         let Some((model, measured)) = &self.means else { return FEWEST_REPEATS as u32 + 1 };
         let freedom = model.freedom() as f64;
         let alone = critical.map_or(FALSE_ALARMS, |limit| power::beyond(limit, freedom, 0.0));
-        // If all rows differ, the last one is judged as if it were alone. This level lies between that
-        // case and a row that differs alone.
+        // A row is judged at the level `alone` if it is the only one that differs, and at `FALSE_ALARMS` if all rows
+        // differ. This level lies between the two.
         let level = (alone * FALSE_ALARMS).sqrt();
-        // The median of the estimate, which is too large as often as too small; an estimated variance is
-        // not (Wilson and Hilferty).
+        // The median of the estimated variance is used, so that the number of rounds is as often too large as too small
+        // (Wilson and Hilferty).
         let median = (1.0 - 2.0 / (9.0 * freedom)).powi(3);
         let deviation = measured.deviation / median.sqrt();
         let changes = self.order.is_contender.windows(2).filter(|pair| pair[0] != pair[1]).count();
@@ -189,8 +189,7 @@ impl<'a> Figure<'a> {
             Design::Alternated { rounds } => rounds,
             _ => a.values.len().min(b.values.len()),
         };
-        // If there are that many rounds already and nothing was found, more are needed than the estimate
-        // says.
+        // If there are already that many rounds and no difference was found, more rounds are needed than estimated.
         let least = if have >= FEWEST_REPEATS { have + 1 } else { FEWEST_REPEATS };
         found.max(least as u32)
     }

@@ -1,5 +1,5 @@
-//! The figures that are compared, each with a value for each repeat and the time of its measurement. They
-//! come from the cells of a run.
+//! The figures that are compared, with a value and a time of measurement for each repeat. They are read from the cells
+//! of a run.
 
 use crate::cell::{Cell, is_longer, table_loads};
 use crate::imported::Imported;
@@ -16,20 +16,20 @@ use inferometer_model::cell::CellPlan;
 /// The load of the columns of a published table, which does not state a load.
 pub const TABLE_LOAD: &str = "table";
 
-/// One figure, one value for each repeat.
+/// The values of one figure over the repeats of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// The cell; absent for the geometric mean over all cells.
     pub cell: Option<CellPlan>,
     /// The load of the pass, as text.
     pub load: String,
-    /// The figure.
+    /// The name of the figure.
     pub figure: String,
-    /// Whether more of it is better.
+    /// Whether a higher value is better.
     pub higher_is_better: bool,
-    /// The values, all above zero.
+    /// One value for each repeat, all above zero.
     pub values: Vec<f64>,
-    /// When each was measured, in seconds since the Unix epoch; empty if unknown.
+    /// The time of each measurement, in seconds since the Unix epoch. Empty if unknown.
     pub times_s: Vec<f64>,
 }
 
@@ -54,27 +54,26 @@ impl Series {
         }
     }
 
-    /// A figure with a value of zero cannot be compared: the ratio is not a finite number.
+    /// Whether the figure can be compared. A value of zero has no finite ratio.
     fn has_values(&self) -> bool {
         !self.values.is_empty() && self.values.iter().all(|value| *value > 0.0)
     }
 }
 
-/// The figures of each pass that are compared, with their names. Their metrics have one value per
-/// request.
+/// The latencies of a pass that are compared: name, metric and statistic. Each metric has one value per request.
 fn of_passes() -> impl Iterator<Item = (String, &'static Definition, Statistic)> {
     let compared = registry::in_tables().filter(|(metric, _)| metric.of_classes);
     compared.map(|(metric, of)| (format!("{}_{}", metric.name, of.name()), metric, of))
 }
 
-/// Whether a comparison can have this figure.
+/// Whether a comparison of two measured runs can have this figure.
 pub(super) fn is_compared(figure: &str) -> bool {
     Columns::NAMES.contains(&figure) || of_passes().any(|(known, _, _)| known == figure)
 }
 
-/// The figures of a run, and those that its source states without their distributions.
+/// The figures of a run, including those that an imported source states without a distribution.
 pub(super) fn of_run(summary: &Summary) -> Vec<Series> {
-    // Imported results of other programs have a date at most, and no time.
+    // Imported results of other programs have at most a date.
     let is_ours = summary.imported.as_ref().is_none_or(Imported::is_ours);
     let began_ns = calendar::parse(&summary.started_at).filter(|_| is_ours);
     let began_s = began_ns.map(|ns| ns as f64 / 1e9);
@@ -86,7 +85,7 @@ pub(super) fn of_run(summary: &Summary) -> Vec<Series> {
     series
 }
 
-/// The load of each column of a table of these cells, if the cells have passes.
+/// The load behind each column of the table, for each cell that has passes.
 pub(super) fn loads_of_tables(summary: &Summary) -> Vec<(CellPlan, &'static str, String)> {
     let of_cell = |cell: &Cell| {
         let [loading, alone] = table_loads(&cell.passes);
@@ -98,7 +97,7 @@ pub(super) fn loads_of_tables(summary: &Summary) -> Vec<(CellPlan, &'static str,
     summary.cells.iter().flat_map(of_cell).collect()
 }
 
-/// The figures of a cell: those of each load, or the columns of a table without passes.
+/// The figures of a cell: those of each load, or the columns of the table if there are no passes.
 fn of_cell(cell: &Cell, began_s: Option<f64>) -> Vec<Series> {
     let mut series = Vec::new();
     if cell.passes.is_empty() {
@@ -120,7 +119,7 @@ fn of_cell(cell: &Cell, began_s: Option<f64>) -> Vec<Series> {
             cell.passes.iter().filter(|pass| pass.load == load).collect();
         let over = |figure: &str, more: bool, of: &dyn Fn(&PassSummary) -> Option<f64>| {
             let values = passes.iter().zip(0..).filter_map(|(pass, at)| {
-                // A pass without a time of its own comes after the pass before it.
+                // A pass without a start time counts as measured after the pass before it.
                 let within_s = pass.started_s.unwrap_or(1e-3 * f64::from(at));
                 Some((of(pass)?, began_s.map(|began_s| began_s + within_s)))
             });
@@ -130,7 +129,7 @@ fn of_cell(cell: &Cell, began_s: Option<f64>) -> Vec<Series> {
             move |pass: &PassSummary| pass.latency(metric).map(|latency| latency.mean)
         };
         let [requests, tokens, per_token, per_output_token] = Columns::NAMES;
-        // A pass whose outputs are longer than asked is measured at another length.
+        // A pass whose outputs are longer than requested measures another output length.
         if !passes.iter().any(|pass| is_longer(pass)) {
             if kind != PassKind::OneByOne {
                 series.push(over(requests, true, &|pass| pass.requests_per_s));
@@ -150,7 +149,7 @@ fn of_cell(cell: &Cell, began_s: Option<f64>) -> Vec<Series> {
     series
 }
 
-/// The figures of passes that a source states without their distributions.
+/// The figures of passes that an imported source states without a distribution.
 fn of_stated(summary: &Summary, imported: &Imported) -> Vec<Series> {
     let passes =
         summary.cells.iter().flat_map(|cell| cell.passes.iter().map(move |pass| (cell, pass)));
@@ -180,8 +179,8 @@ fn of_pass(
     Series { cell: None, load, figure, higher_is_better, values, times_s }
 }
 
-/// The geometric means over all cells, repeat by repeat, for figures that several cells have with the
-/// same number of repeats.
+/// The geometric mean over all cells, for each repeat. Computed for each figure that several cells have with the same
+/// number of repeats.
 pub(super) fn overall(pairs: &[(Series, Series)]) -> Vec<(Series, Series)> {
     let mut groups: Vec<Vec<&(Series, Series)>> = Vec::new();
     for pair in pairs {

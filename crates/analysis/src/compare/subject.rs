@@ -1,4 +1,4 @@
-//! What is compared: figures over repeats, and the facts about them. They come from the results of a run.
+//! One side of a comparison: its figures over repeats, and facts about them. They are read from the results of a run.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Code, Severity, code};
 use inferometer_plan::Plan;
 
-/// Names of facts that explain one another.
+/// Names of facts, where one fact may explain the difference of another.
 const WORKLOAD: &str = "workload";
 const PLAN: &str = "plan";
 const SALT: &str = "salt";
 const ROUND: &str = "round";
 const TOKENIZER: &str = "tokenizer";
 const TOKENIZER_FILE: &str = "tokenizer's file (SHA-256)";
-/// This many digits of a hash are enough for a reader to distinguish two.
+/// The number of digits of a hash that a reader sees.
 const SHORT_HASH: usize = 12;
-/// Findings which say that figures do not mean what they seem to, whatever they are compared with.
+/// Findings that give figures another meaning than their names suggest, whatever they are compared with.
 const OF_LENGTHS: [Code; 6] = [
     code::IMPORTED_OUTPUTS_SHORTER,
     code::IMPORTED_COLUMNS_INCONSISTENT,
@@ -32,32 +32,32 @@ const OF_LENGTHS: [Code; 6] = [
 /// One side of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subject {
-    /// Its name for people.
+    /// The name in reports.
     pub name: String,
-    /// Its figures.
+    /// The figures, with a value for each repeat.
     pub series: Vec<Series>,
-    /// Facts that must be the same for the figures to mean the same.
+    /// Facts that must be equal on both sides for the figures to have the same meaning.
     pub(super) conditions: BTreeMap<&'static str, String>,
-    /// Facts that may be what is compared.
+    /// Facts whose effect may be the purpose of the comparison, such as the version of the engine.
     pub(super) facts: BTreeMap<String, String>,
-    /// The identity of the run, if it is known: a run compared with itself differs in nothing.
+    /// The identifiers of the runs, separated by spaces; absent if unknown. A run compared with itself must not differ.
     pub(super) identity: Option<String>,
-    /// Warnings about its figures, whatever they are compared with.
+    /// Warnings about the figures, whatever they are compared with.
     pub(super) reservations: Vec<String>,
-    /// The part of its plan that determines the prompts, without the salt and the seed; absent if the
-    /// plan is unknown.
+    /// The part of the plan that determines the prompts, except for the salt and the seed. Absent if the plan is
+    /// unknown.
     pub(super) kind_of_prompts: Option<String>,
-    /// The load of each column of its table.
+    /// The load behind each column of the table, for each cell that has passes.
     pub(super) loads_of_tables: Vec<(CellPlan, &'static str, String)>,
-    /// Whether it was published, predicted, or measured by another program: it cannot have more repeats.
+    /// Whether the results were published, predicted, or measured by another program: no more repeats can be measured.
     pub(super) is_fixed: bool,
 }
 
 impl Subject {
-    /// The results of a run.
+    /// One side of a comparison, from the results of a run.
     pub fn of_run(name: impl Into<String>, summary: &Summary) -> Self {
         let conditions = [
-            // If only lengths were made, as in a prediction, there is no hash.
+            // A prediction may know only the lengths of prompts; then there is no hash.
             (WORKLOAD, summary.workload_hash.clone()),
             (TOKENIZER, tokenizer(summary)),
             (TOKENIZER_FILE, summary.environment.tokenizer_sha256.clone()),
@@ -96,8 +96,8 @@ impl Subject {
             kind_of_prompts: None,
         };
         if let Some(imported) = &summary.imported {
-            // It is unknown what other programs sent and how; for imported results of this program it is
-            // known.
+            // The requests of other programs are unknown, so there are no conditions to check. For imported results of
+            // this program, they are known.
             if !imported.is_ours() {
                 subject.conditions.clear();
             }
@@ -106,7 +106,7 @@ impl Subject {
         subject
     }
 
-    /// Figures alone, without any facts.
+    /// One side of a comparison that has figures only, without facts.
     pub fn of_series(name: impl Into<String>, series: Vec<Series>) -> Self {
         Self {
             name: name.into(),
@@ -121,8 +121,8 @@ impl Subject {
         }
     }
 
-    /// The same with the plan that it was measured by: prompts that differ only in their salt can then be
-    /// distinguished from another workload.
+    /// Adds the plan with which the run was measured. Then prompts that differ only in their salt can be distinguished
+    /// from another workload.
     #[must_use]
     pub fn planned_by(mut self, plan: &Plan) -> Self {
         let Plan {
@@ -133,7 +133,7 @@ impl Subject {
         self
     }
 
-    /// The name of the first subject that contains a run which one before it contains too.
+    /// The name of the first subject that contains a run of an earlier subject; `None` if there is none.
     pub fn stands_twice(runs: &[Self]) -> Option<&str> {
         let is_known = |(at, run): &(usize, &Self)| {
             let ids = |run: &Self| run.identity.clone().unwrap_or_default();
@@ -145,13 +145,13 @@ impl Subject {
         runs.iter().enumerate().find(is_known).map(|(_, run)| run.name.as_str())
     }
 
-    /// The runs that it consists of, with spaces between them, if they are known.
+    /// The identifiers of the runs, separated by spaces; `None` if unknown.
     pub fn runs(&self) -> Option<&str> {
         self.identity.as_deref()
     }
 
-    /// Several runs as one: the repeats of all of them. Facts are those of the first; differences of the
-    /// others become warnings.
+    /// Joins several runs: the repeats of all of them, and the facts of the first one. If the others differ from it,
+    /// there is a warning.
     ///
     /// # Panics
     /// If `runs` is empty.
@@ -188,7 +188,7 @@ impl Subject {
         all
     }
 
-    /// The same; if the columns of a table state no load, they get the loads of another run.
+    /// A copy in which the columns of a table without a load get the loads of `other`.
     pub(super) fn with_loads_of(&self, other: &Self) -> Self {
         let mut subject = self.clone();
         for series in subject.series.iter_mut().filter(|series| series.load == TABLE_LOAD) {
@@ -202,8 +202,8 @@ impl Subject {
         subject
     }
 
-    /// Whether the prompts are different but of the same kind: the salts differ, and the plans are equal
-    /// or ask for the same prompts apart from that.
+    /// Whether the prompts differ only because of the salt: the salts differ, and the plans are equal or describe the
+    /// same kind of prompts.
     fn has_the_same_kind_of_prompts(&self, other: &Self) -> bool {
         let differs = |key: &str| self.facts.get(key) != other.facts.get(key);
         let same_kind =
@@ -211,7 +211,7 @@ impl Subject {
         differs(SALT) && (same_kind || !differs(PLAN))
     }
 
-    /// Warnings about differences to another subject, and the facts that differ.
+    /// Warnings about differences from another subject, and the facts that differ.
     pub(super) fn differences(&self, other: &Self) -> (Vec<String>, Vec<[String; 3]>) {
         let told = |subject: &Self| -> Vec<String> {
             let reserved = subject.reservations.iter();
@@ -233,7 +233,7 @@ impl Subject {
         let both_files = [self, other].iter().all(|it| it.conditions.contains_key(TOKENIZER_FILE));
         let is_explained = |key: &str| match key {
             WORKLOAD => by_salt,
-            // The hash of a file is more reliable than its path.
+            // The hash of a file identifies it more reliably than its path.
             TOKENIZER => both_files,
             _ => false,
         };
@@ -282,10 +282,10 @@ impl Subject {
     }
 }
 
-/// Facts that differ in every run, or that are only the hash of other facts.
+/// Facts that differ in every run, or that are only a hash of other facts.
 const SAYS_NOTHING: [&str; 6] = [PLAN, SALT, "group_salt", "group", "order_salt", "side"];
 
-/// A text without the ports of this machine's own addresses, which are random for each run.
+/// Removes the ports after addresses of this machine, because they are random for each run.
 fn without_ports(text: &str) -> String {
     const HOSTS: [&str; 3] = ["127.0.0.1:", "localhost:", "[::1]:"];
     let mut text = text.to_owned();
@@ -298,8 +298,8 @@ fn without_ports(text: &str) -> String {
     text
 }
 
-/// The identity of a run: its name, also after an import; for results of other programs, the part of the
-/// file.
+/// The identifier of a run, which stays the same after an import. For results of other programs: the hash of the file,
+/// and the section within it.
 fn identity(summary: &Summary) -> Option<String> {
     let part = |imported: &Imported| match imported.is_ours() {
         true => {
@@ -311,7 +311,7 @@ fn identity(summary: &Summary) -> Option<String> {
     summary.imported.as_ref().map_or_else(run, part)
 }
 
-/// The tokenizer by its identity: a server's own is that of its model, whatever the server's address.
+/// The tokenizer, independent of the server's address: a server's own tokenizer is identified by the model.
 fn tokenizer(summary: &Summary) -> Option<String> {
     let name = summary.environment.tokenizer.as_ref()?;
     let Some((_, rest)) = name.split_once("://") else { return Some(name.clone()) };
@@ -319,7 +319,7 @@ fn tokenizer(summary: &Summary) -> Option<String> {
     Some(format!("the server's own for {} ({path})", summary.target.model))
 }
 
-/// The warnings about the figures of a run.
+/// Warnings about the figures of a run, each as the predicate of a sentence.
 fn reservations(summary: &Summary) -> Vec<String> {
     let mut told = Vec::new();
     if summary.verdict.validity == Validity::Suspect {

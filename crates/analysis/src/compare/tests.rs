@@ -1,5 +1,5 @@
-//! Comparisons of simulated runs, with the noise that ten repeats of real engines had. They show how often a
-//! comparison reports a difference that does not exist, and how often it finds one that does.
+//! Compares simulated runs with the noise of ten repeats of real engines. The tests show how often a comparison reports
+//! a difference that does not exist, and how often it finds one that does.
 
 use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
@@ -9,9 +9,9 @@ use inferometer_stats::seed;
 
 mod subjects;
 
-/// A real engine, measured ten times over.
+/// Ten repeats of a real engine.
 const LLAMA_CPP: &str = include_str!("../../fixtures/repeats/llama-cpp.json");
-/// An engine whose repeats vary by 10 % and more: with five repeats no difference of 5 % can be found.
+/// Ten repeats of an engine that vary by 10 % and more: with five repeats, no difference of 5 % can be found.
 const VLLM: &str = include_str!("../../fixtures/repeats/vllm.json");
 
 #[derive(Deserialize)]
@@ -29,18 +29,18 @@ struct Measured {
     values: Vec<f64>,
 }
 
-/// How simulated repeats are drawn from the measured ones.
+/// How simulated repeats are drawn from the ten measured ones.
 #[derive(Clone, Copy, Debug)]
 enum Draw {
-    /// Each is one of the ten, with all its figures. Each cell is drawn separately, because the cells were
+    /// Each repeat is one of the ten, with all its figures. Each cell is drawn separately, because the cells were
     /// measured separately.
     OneOfTen,
-    /// Each is a sum of the ten with normal weights: it has their covariance over all figures.
+    /// Each repeat is a sum of the ten with normal weights, so it has their covariance over all figures.
     Normal,
 }
 
-/// A run of `n` repeats of the engine, in which every figure is worse by the factor `slower`. The first
-/// repeat is at `from_s`, and the others follow every ten seconds.
+/// A run of `n` repeats of the engine, in which every figure is worse by the factor `slower`. The first repeat is at
+/// `from_s` seconds; later ones follow every ten seconds.
 fn run_of(
     measured: &Repeats,
     draw: Draw,
@@ -74,7 +74,7 @@ fn run_of(
     Subject::of_series("", series.collect())
 }
 
-/// When a second run begins, in seconds: in turn with a run that begins at 0, or after that run.
+/// The start of a second run in seconds: in turn with a run that begins at 0, or after that run.
 const IN_TURN: f64 = 5.0;
 const AFTER: f64 = 1e4;
 
@@ -107,7 +107,7 @@ fn seen(engine: &str, draw: Draw, repeats: usize, slower: f64, trials: u64) -> [
     found
 }
 
-/// A run of llama.cpp.
+/// A simulated run of llama.cpp.
 fn run(name: &str, rng: &mut ChaCha8Rng, repeats: usize, how: (f64, f64)) -> Subject {
     let measured: Repeats = serde_json::from_str(LLAMA_CPP).expect("repeats");
     let run = run_of(&measured, Draw::Normal, rng, repeats, how);
@@ -122,7 +122,7 @@ fn verdicts(repeats: usize, slower: f64, trial: u64) -> Vec<RowVerdict> {
     compared.rows.iter().map(|row| row.verdict).collect()
 }
 
-/// The number of comparisons from which each share is computed.
+/// The number of comparisons for each share.
 const TRIALS: u64 = 200;
 
 fn differs(verdict: &RowVerdict) -> bool {
@@ -139,13 +139,13 @@ fn a_server_compared_with_itself_differs_in_at_most_one_of_twenty_comparisons() 
         (VLLM, Draw::Normal, 5),
         (VLLM, Draw::OneOfTen, 5),
     ];
-    // Each case has a thread of its own. `.ci/long/comparisons` makes more comparisons.
+    // Each case runs in its own thread. `.ci/long/comparisons` runs more comparisons.
     std::thread::scope(|scope| {
         for (engine, draw, repeats) in cases {
             scope.spawn(move || {
                 let alarms: f64 = seen(engine, draw, repeats, 1.0, TRIALS).iter().sum();
                 println!("{draw:?}, {repeats} repeats: {alarms:.3} of comparisons with itself");
-                // Two and a quarter standard deviations above 5 %.
+                // The limit is 2.25 standard deviations above 5 %.
                 let most = 0.05 + 2.25 * (0.05 * 0.95 / TRIALS as f64).sqrt();
                 assert!(alarms <= most, "{draw:?}, {repeats} repeats: {alarms}");
             });
@@ -179,7 +179,7 @@ fn what_was_measured_one_after_the_other_differs_and_is_neither_better_nor_worse
     let of = |wanted: RowVerdict| compared.rows.iter().filter(|row| row.verdict == wanted).count();
     assert!(of(RowVerdict::Differs) > 20, "{}", of(RowVerdict::Differs));
     assert!(!compared.rows.iter().any(|row| differs(&row.verdict)));
-    // Twenty repeats of the baseline show how far it drifts by itself. This difference is larger.
+    // Twenty repeats of the baseline show how much it drifts by itself. This difference is larger.
     let (a, b) = (run("a", &mut rng, 20, (1.0, 0.0)), run("b", &mut rng, 5, (1.3, AFTER)));
     let compared = compare(&a, &b, Options::default()).unwrap();
     assert_eq!(compared.design, Design::BeforeAfter { drift_is_bounded: true });
@@ -270,12 +270,12 @@ fn a_gate_is_met_missed_or_undecided_by_the_interval() {
     ] {
         assert_eq!(judge(&conditions, &comparison(row)).unwrap()[0].met, met);
     }
-    // A stored baseline is always older: the gate fails, and says that the runs were not in turn.
+    // A stored baseline is always older. The gate fails, and states that the runs were not measured in turn.
     let older = Row { design: Design::Unknown, ..row(9.0, Some([6.0, 12.0])) };
     let told = judge(&conditions, &comparison(older)).unwrap();
     assert_eq!((told[0].met, told[0].measured_in_turn), (Met::No, false));
-    // Among many rows an interval may exceed a limit by chance, so the gate is undecided. A gate that
-    // demands a gain fails all the same.
+    // Among many rows, an interval may exceed a limit by chance, so the condition is undecided. A condition that
+    // requires a gain fails nevertheless.
     let by_chance = || Row { p: Some(0.3), ..row(9.0, Some([6.0, 12.0])) };
     assert_eq!(judge(&conditions, &comparison(by_chance())).unwrap()[0].met, Met::Undecided);
     let gain = parse_gate("ttft_p99 < -5%").unwrap();
@@ -284,7 +284,7 @@ fn a_gate_is_met_missed_or_undecided_by_the_interval() {
     let told = judge(&unknown, &comparison(row(0.0, None))).unwrap_err().to_string();
     assert!(told.contains("did you mean `ttft_p99`?"), "{told}");
     assert!(told.contains("compared are ttft_p99"), "{told}");
-    // A known figure that the comparison lacks is not taken for a typing error.
+    // A known figure that the comparison lacks is not treated as a typing error.
     let absent = parse_gate("tpot_p99<5%").unwrap();
     let mut other = comparison(row(0.0, None));
     let told = judge(&absent, &other).unwrap_err().to_string();
@@ -298,7 +298,7 @@ fn a_gate_is_met_missed_or_undecided_by_the_interval() {
     }];
     let told = judge(&absent, &other).unwrap_err().to_string();
     assert!(told.contains("only b has it") && !told.contains("mean"), "{told}");
-    // Neither is a figure that only an imported source states.
+    // A figure that only an imported source states is not treated as a typing error either.
     other.unmatched[0].figures.push("ttft_stated".to_owned());
     let stated = parse_gate("ttft_stated<5%").unwrap();
     let told = judge(&stated, &other).unwrap_err().to_string();

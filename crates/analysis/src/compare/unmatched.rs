@@ -1,5 +1,5 @@
-//! Figures that only one side of a comparison has, grouped so that a reader sees in one line what is
-//! missing where. Never a verdict.
+//! Lists figures that only one side of a comparison has, grouped so that one line states the missing figures, their
+//! load and their cells. It gives no verdict.
 
 use std::fmt;
 
@@ -8,26 +8,26 @@ use serde::{Deserialize, Serialize};
 use super::{Series, Subject};
 use inferometer_model::cell::CellPlan;
 
-/// The most cells that are named one by one; more are only counted.
+/// With more cells than this, a text states only their number.
 const NAMED: usize = 4;
 
-/// Figures of one load that only one of the two has, in the same cells.
+/// Figures of one load that only one of the two runs has, in the same cells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unmatched {
-    /// The figures.
+    /// The names of the figures.
     pub figures: Vec<String>,
     /// The load of the pass, as text.
     pub load: String,
-    /// The cells.
+    /// The cells in which the figures are missing.
     pub cells: Vec<CellPlan>,
-    /// The side that has them.
+    /// The name of the run that has the figures.
     pub only_in: String,
-    /// The other side, if it has no such load in these cells.
+    /// The name of the other run, if it lacks the whole load in these cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_such_load_in: Option<String>,
 }
 
-/// The figures that only one side has, the baseline's first.
+/// The figures that only one run has, those of the baseline first.
 pub(super) fn unmatched(baseline: &Subject, contender: &Subject) -> Vec<Unmatched> {
     [alone(baseline, contender), alone(contender, baseline)].concat()
 }
@@ -35,7 +35,7 @@ pub(super) fn unmatched(baseline: &Subject, contender: &Subject) -> Vec<Unmatche
 fn alone(subject: &Subject, other: &Subject) -> Vec<Unmatched> {
     let has = |one: &Series| other.series.iter().any(|series| series.is_same_figure(one));
     let has_load = |one: &Series| other.series.iter().any(|series| series.is_same_place(one));
-    // Grouped by place first, since places that lack the same figures become one line.
+    // The figures are first grouped by cell and load. Then cells that lack the same figures are joined.
     let mut places: Vec<(&Series, Vec<String>)> = Vec::new();
     for series in subject.series.iter().filter(|series| !has(series)) {
         let is_here = |(known, _): &&mut (&Series, Vec<String>)| {

@@ -1,4 +1,4 @@
-//! A pass and a cell, folded from records that are small enough to compute by hand.
+//! Tests summaries of passes and cells, on records that are small enough to compute by hand.
 
 use super::*;
 use crate::cell::cell;
@@ -18,12 +18,12 @@ fn fold(pass: &PassPlan, streamed: bool, records: &[Record]) -> PassSummary {
     fold.finish()
 }
 
-/// Values rounded as a person writes them.
+/// Rounds to 9 decimal places.
 fn round(value: f64) -> f64 {
     (value * 1e9).round() / 1e9
 }
 
-/// Two requests of 3 and 5 tokens complete; one is cut off after its first token.
+/// Two requests complete, with 3 and 5 tokens. A third one is cut off after its first token.
 fn pass() -> Vec<Record> {
     let mut cut = stream(0.0, &[(20.0, Text, None)]);
     cut.outcome = Outcome::Truncated;
@@ -41,12 +41,12 @@ fn only_completed_requests_make_figures_and_all_are_counted() {
     assert_eq!((got.outcomes.complete, got.outcomes.truncated), (2, 1));
     assert_eq!((got.input_tokens, got.output_tokens), (16, 8));
     assert_eq!(got.tokens_from, Some(TokensFrom::Usage));
-    // From the first send at 0 to the end of the failed request at 400 ms.
+    // The pass lasts from the first send at 0 to the end of the failed request at 400 ms.
     assert_eq!(got.duration_s.map(round), Some(0.4));
     assert_eq!(got.requests_per_s.map(round), Some(5.0));
     assert_eq!(got.output_tokens_per_s.map(round), Some(20.0));
     assert_eq!(got.peak_concurrency, Some(3));
-    // 60 + 198 + 396 ms in flight, over 400 ms.
+    // The requests are in flight for 60 + 198 + 396 ms, within 400 ms.
     assert_eq!(got.mean_concurrency.map(round), Some(1.635));
 }
 
@@ -61,9 +61,9 @@ fn each_figure_is_that_of_its_metric() {
         ("itl", got.latencies.get(&itl::DEFINITION).copied(), 20.0, 25.0, 6),
         ("e2e", got.latencies.get(&e2e::FROM_SENT).copied(), 129.0, 198.0, 2),
         ("e2e_from_due", got.latencies.get(&e2e::FROM_DUE).copied(), 129.0, 198.0, 2),
-        // The failed request was sent, and late.
+        // The failed request was sent too, 4 ms late.
         ("send_delay", got.latencies.get(&send_delay::DEFINITION).copied(), 4.0 / 3.0, 4.0, 3),
-        // 60 / (8 + 3) and 198 / (8 + 5).
+        // The latencies are divided by 8 + 3 and by 8 + 5 tokens.
         (
             "latency_per_token",
             got.latencies.get(&latency_per_token::DEFINITION).copied(),
@@ -230,7 +230,7 @@ fn outputs_longer_than_asked_give_their_cell_no_figure() {
     assert_eq!((pass.longer_than_asked, pass.output_tokens), (1, 4));
 }
 
-/// The same cell again, as repeat number `repeat`.
+/// The same pass as that of [`taking`], in repeat number `repeat`.
 fn repeated(kind: PassKind, e2e_ms: f64, repeat: u32) -> PassSummary {
     PassSummary { repeat, ..taking(kind, e2e_ms) }
 }
@@ -247,7 +247,7 @@ fn the_figures_of_a_cell_are_means_over_its_repeats_with_their_spread() {
             repeated(PassKind::Saturated, 250.0, 2),
         ],
     );
-    // 5/s and 4/s; 25 and 35 ms per output token.
+    // The repeats have 5 and 4 requests per second, and 25 and 35 ms per output token.
     assert_eq!(got.requests_per_s.map(round), Some(4.5));
     assert_eq!(got.latency_per_output_token_ms.map(round), Some(30.0));
     let spread = got.over_repeats.expect("two repeats");
@@ -265,7 +265,7 @@ fn the_figures_of_a_cell_are_means_over_its_repeats_with_their_spread() {
 
 #[test]
 fn the_load_of_a_cell_is_the_one_that_is_fastest_over_all_repeats() {
-    // The first load is faster in one repeat, the second in the mean: figures never mix the two.
+    // The closed loop is faster in repeat 1, the open loop is faster in the mean. Figures never mix both loads.
     let open = |took: f64, repeat: u32| repeated(PassKind::Open, took, repeat);
     let closed = |took: f64, repeat: u32| repeated(PassKind::Closed, took, repeat);
     let got = cell(8, 4, vec![closed(100.0, 1), open(125.0, 1), closed(500.0, 2), open(125.0, 2)]);
@@ -276,7 +276,7 @@ fn the_load_of_a_cell_is_the_one_that_is_fastest_over_all_repeats() {
 
 #[test]
 fn goodput_counts_what_completed_and_met_every_objective_of_all_that_was_planned() {
-    // TTFT 40 and 98 ms, TPOT 10 and 25 ms; one request is cut off, one never sent. The pass takes 0.4 s.
+    // TTFT is 40 and 98 ms, TPOT 10 and 25 ms. One request is cut off, one is never sent. The pass takes 0.4 s.
     let mut records = pass();
     records.push(Record::planned(0, 3, ms(5.0)));
     let judged = |objectives: &str| {
@@ -299,7 +299,7 @@ fn goodput_counts_what_completed_and_met_every_objective_of_all_that_was_planned
 
 #[test]
 fn only_a_load_that_holds_one_level_has_a_steady_state() {
-    // One after the other, 100 ms each, without a pause.
+    // Five requests without a pause between them, each of 100 ms.
     let records: Vec<Record> =
         (0..5).map(|i| steady(100.0 * f64::from(i), 40.0, 20.0, 4)).collect();
     let closed = PassPlan::closed(1, Bound::none());

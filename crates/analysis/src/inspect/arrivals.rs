@@ -1,5 +1,5 @@
-//! Compares the arrival rate of a pass, and the rate at which the client sent, with the rate asked for.
-//! A rate that changes within the pass is not judged.
+//! Compares the arrival rate of a pass with the requested rate, and the sending rate with the arrival rate. A rate that
+//! changes within the pass is not judged.
 
 use inferometer_load::PassPlan;
 use inferometer_model::finding::{Finding, code};
@@ -7,14 +7,14 @@ use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 
-/// A finding reports an arrival rate that differs from the rate asked for by a larger share.
+/// If the arrival rate differs from the requested rate by a larger share, a finding reports it.
 const RATE_TOLERANCE: f64 = 0.1;
-/// A finding reports a sending rate that is below the arrival rate by a larger share.
+/// If the sending rate is below the arrival rate by a larger share, a finding reports it.
 const SENDING_TOLERANCE: f64 = 0.02;
-/// The client counts as behind only if a larger share of the requests was sent late.
+/// The client is behind its schedule only if a larger share of the requests was sent late.
 const LATE_SHARE: f64 = 0.01;
-/// A request is sent late if it is sent more than this after it was due, in seconds. On a busy machine
-/// a client may lose that much at any single request.
+/// A request is late if it was sent more than this many seconds after it was due. On a busy machine, a single request
+/// may be this late.
 const LATE_S: f64 = 0.01;
 
 /// The first and the last of a set of instants; absent if the set is empty.
@@ -27,8 +27,8 @@ impl Span {
         self.0 = Some((first.min(at), last.max(at)));
     }
 
-    /// The rate of `count` instants, per second; absent if there is no time between the first and the
-    /// last.
+    /// The rate of `count` instants, per second. `None` if the first and the last instant are equal, or if there are
+    /// fewer than two.
     fn rate(self, count: u64) -> Option<f64> {
         let (first, last) = self.0?;
         let span_s = last.seconds_after(first);
@@ -36,27 +36,27 @@ impl Span {
     }
 }
 
-/// Collects the arrivals of a pass and judges their rate.
+/// Collects the arrivals of a pass, and judges their rate.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ArrivalRate {
-    /// The rate asked for, in requests per second; absent if it is not constant.
+    /// The requested rate in requests per second; absent if the load has no constant rate.
     asked_rate: Option<f64>,
-    /// Whether arrivals are stretched to the rate asked for, so that chance does not change it.
+    /// Whether the arrival times are scaled to the requested mean rate, so that chance does not change the rate.
     is_scaled: bool,
-    /// Whether the user limits the requests in flight, so that requests may wait for others to end.
+    /// Whether the user limits the number in flight, so that a request may wait until another one ends.
     is_limited: bool,
-    /// Requests that were begun.
+    /// The number of requests that were not skipped.
     count: u64,
-    /// When they were due.
+    /// The due times of the requests that were not skipped.
     due: Span,
-    /// Requests that were sent.
+    /// The number of requests that were sent.
     sent_count: u64,
-    /// When they were sent.
+    /// The times at which requests were sent.
     sent: Span,
-    /// When the requests that were sent were due. A request that was never sent, because no connection
-    /// took it, is no delay of the client.
+    /// The due times of the requests that were sent. A request that could not be sent, for lack of a connection, is not
+    /// a delay of the client.
     sent_due: Span,
-    /// Requests that were sent late.
+    /// The number of requests that were sent late.
     late_count: u64,
 }
 
@@ -71,7 +71,7 @@ impl ArrivalRate {
     }
 
     pub(super) fn add(&mut self, record: &Record) {
-        // A request that was never begun has the end of the pass as its due instant, not the plan's.
+        // The due time of a skipped request is the end of the pass, and does not come from the plan.
         if record.outcome == Outcome::Skipped {
             return;
         }
@@ -102,7 +102,7 @@ impl ArrivalRate {
         findings
     }
 
-    /// The finding that the client did not keep its own schedule, if it did not.
+    /// The finding that the client sent more slowly than its own schedule; `None` if it kept the schedule.
     fn behind(&self) -> Option<Finding> {
         let [due, sent] = [self.sent_due, self.sent].map(|span| span.rate(self.sent_count));
         let (due, sent) = due.zip(sent)?;
@@ -124,8 +124,8 @@ mod tests {
     use inferometer_load::Bound;
     use inferometer_model::fixture::steady;
 
-    /// The codes of the findings when a request is due every `due_ms` and sent every `sent_ms`, and 10
-    /// per second are asked for.
+    /// The codes of the findings if a request is due every `due_ms` and sent every `sent_ms`. The requested rate is 10
+    /// per second.
     fn codes_of_steady(due_ms: u64, sent_ms: u64) -> Vec<String> {
         let mut rate = ArrivalRate::of(&PassPlan::open(10.0, Bound::requests(50)));
         for number in 0..50 {
@@ -161,9 +161,8 @@ mod tests {
         assert!(rate.findings().is_empty(), "{:?}", rate.findings());
     }
 
-    /// The codes of the findings when requests are due at an even rate. `sent_us` gives the instant at
-    /// which a request is sent from its number and the instant at which it is due, both instants in
-    /// microseconds; `None` if it is not sent.
+    /// The codes of the findings if requests are due at a constant rate. `sent_us` gets the number of a request and its
+    /// due time. It returns the send time, or `None` if the request is not sent. Both times are in microseconds.
     fn codes_of_sent(rate: u64, sent_us: impl Fn(u64, u64) -> Option<u64>) -> Vec<String> {
         let mut arrivals = ArrivalRate::of(&PassPlan::open(rate as f64, Bound::requests(100)));
         for number in 0..100 {

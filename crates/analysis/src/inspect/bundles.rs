@@ -1,5 +1,5 @@
-//! Streams whose tokens arrived in bundles, and signs of the cause. Does not decide which figures are
-//! absent: [`Gaps::are_known`] does.
+//! Finds streams whose tokens arrived in bundles, and signs of the cause. It does not decide which figures are absent:
+//! [`Gaps::are_known`] does.
 
 use std::time::Duration;
 
@@ -7,27 +7,27 @@ use inferometer_metrics::{Bundles, Gaps};
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::{Read, Record};
 
-/// The delay of an acknowledgement on Linux, which waits 40 ms, including what a busy machine adds. Other
+/// The time after which a delayed TCP acknowledgement is sent on Linux: 40 ms, plus delays on a busy machine. Other
 /// systems wait up to 200 ms.
 pub(super) const DELAYED_ACK: std::ops::Range<Duration> =
     Duration::from_millis(39)..Duration::from_millis(48);
-/// If at least this share of the bundles has such a distance, delayed acknowledgements are the likely
-/// cause.
+/// If at least this share of the reads comes such a time after the previous read, delayed acknowledgements are the
+/// likely cause.
 const DELAYED_SHARE: f64 = 0.5;
-/// The client counts as the cause of bundles if it did not check the socket for a larger share of the
-/// request's time.
+/// The client is a possible cause of the bundles if it did not check the socket for a larger share of the duration of a
+/// request.
 const UNREAD_SHARE: f64 = 0.25;
 
-/// Counts the streams in which tokens arrived together.
+/// Counts the streams in which several tokens arrived together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BundledStreams {
     gaps: Gaps,
-    /// Streams that this client may have bundled itself, because it read late.
+    /// The number of streams that this client may have bundled itself, because it read late.
     read_late: u64,
     events: u64,
     reads: u64,
-    /// Reads with tokens after an earlier read of the same stream, and how many of them came one
-    /// acknowledgement delay after it.
+    /// Reads with tokens that come after another read with tokens in the same stream. `delayed` of them come one
+    /// delayed acknowledgement after it.
     later_reads: u64,
     delayed: u64,
 }
@@ -83,7 +83,7 @@ impl BundledStreams {
     }
 }
 
-/// Whether the arrival times are unknown for a large share of the request's time.
+/// Whether the arrival times are uncertain for a large share of the duration of the request.
 fn was_read_late(record: &Record) -> bool {
     let unread = |read: &Read| read.arrival().since(read.empty_before);
     let unread: Duration = record.reads.iter().map(unread).sum();
@@ -97,8 +97,8 @@ mod tests {
     use inferometer_model::fixture::{ms, steady, stream};
     use inferometer_model::record::EventKind::Text;
 
-    /// 64 tokens, `per_read` in each read, the reads `apart_ms` milliseconds apart; the socket was seen
-    /// to be empty 0.1 ms before each.
+    /// A stream of 64 tokens, with `per_read` tokens in each read and `apart_ms` between the reads. The socket was seen
+    /// to be empty 0.1 ms before each read.
     fn bundled(per_read: u32, apart_ms: f64) -> Record {
         let arrival = |index: u32| 10.0 + f64::from(index / per_read) * apart_ms;
         let events: Vec<_> = (0..64).map(|index| (arrival(index), Text, None)).collect();

@@ -1,12 +1,12 @@
-//! Prompt tokens that the server took from its prefix cache. A few tokens, or those of a chat template at
-//! the beginning of every prompt, change no figure and are not reported.
+//! Counts prompt tokens that the server took from its prefix cache. A few tokens change no figure, and neither do those
+//! of a chat template at the start of every prompt. So they are not reported.
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::Record;
 
-/// From this share of cached prompt tokens on, the cache changes the figures.
+/// The smallest share of cached prompt tokens that changes the figures of a pass.
 pub(super) const MATERIAL_SHARE: f64 = 0.05;
-/// The most tokens of one request that can be those of a chat template.
+/// The largest number of cached tokens per request that can belong to a chat template.
 const MOST_OF_TEMPLATE: u32 = 64;
 
 /// Counts the cached tokens of completed requests.
@@ -15,9 +15,9 @@ pub(super) struct CachedPrompts {
     completed: u64,
     prompt_tokens: u64,
     tokens: u64,
-    /// Requests with cached tokens.
+    /// The number of requests with cached tokens.
     requests: u64,
-    /// The fewest cached tokens of one of these requests.
+    /// The smallest number of cached tokens among the requests with cached tokens.
     fewest: Option<u32>,
 }
 
@@ -31,8 +31,8 @@ impl CachedPrompts {
         self.fewest = Some(self.fewest.map_or(cached, |fewest| fewest.min(cached)));
     }
 
-    /// Cached tokens that all requests have in common, except those that found the cache empty. They must
-    /// be few, and at most half of a prompt.
+    /// The number of cached tokens that nearly every request has. A tenth of the requests, and at least one, may have
+    /// found the cache empty. 0 if the tokens are too many for a template, or more than half of an average prompt.
     pub(super) fn in_common(&self) -> u32 {
         let found_it_empty = (self.completed / 10).max(1);
         let is_in_each = self.requests + found_it_empty >= self.completed;

@@ -1,10 +1,10 @@
-//! What a reader must know about the cards' figures of a pass before using them. Never judges the cards.
+//! Finds problems of the card metrics of a pass. It never judges the cards themselves.
 
 use crate::observed::{FRESH_READINGS, HardwareUse};
 use crate::pass::PassSummary;
 use inferometer_model::finding::{Finding, code};
 
-/// Findings on card metrics that are incomplete, or too old to belong to the pass.
+/// Findings on card metrics that are incomplete, or that have too few samples during the pass.
 pub fn card_findings(pass: &PassSummary) -> Vec<Finding> {
     let Some(hardware) = &pass.hardware else { return Vec::new() };
     missing(hardware).into_iter().chain(stale(hardware)).collect()

@@ -1,5 +1,5 @@
-//! Compares times to first token on new connections and on reused ones. Does not decide on a cause: it can
-//! be the client, the server, or anything between them, such as a proxy.
+//! Compares times to first token on new connections and on reused ones. It does not name the cause of a difference,
+//! which may be the client, the server, or a proxy between them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,23 +13,24 @@ use super::bundles::DELAYED_ACK;
 
 /// Only requests with an index below this are checked.
 const MOST: u32 = 1 << 15;
-/// With fewer pairs, or fewer requests on reused connections, nothing is concluded.
+/// With fewer pairs, or fewer requests on reused connections, there is no finding.
 const FEWEST: usize = 20;
-/// The number of pairs whose reused connection is slower must differ from half of all pairs by this many
-/// standard deviations, as for tosses of a fair coin. Without a true difference, the probability is 0.001.
+/// In a number of pairs, the reused connection is slower. This number must differ from half of all pairs by this many
+/// standard deviations, as for tosses of a fair coin. Without a true difference, this happens with a probability of
+/// 0.001.
 const DEVIATIONS: f64 = 3.29;
-/// The median difference must be at least this large, and at least this share of the smaller median.
+/// The median difference must be at least this many milliseconds, and this share of the smaller median.
 const LEAST_MS: f64 = 1.0;
 const LEAST_SHARE: f64 = 0.2;
 
-/// The least share of requests on reused connections that must have a TTFT in [`DELAYED_ACK`]. If new
-/// connections do not rule out a slow server, at least the same share must be clearly faster.
+/// The smallest share of the requests on reused connections that must have a TTFT in [`DELAYED_ACK`]. If new
+/// connections do not rule out a slow server, the same share must have a clearly smaller TTFT.
 const LEAST_DELAYED: f64 = 0.2;
-/// A delay of acknowledgements has a sharp lower limit. The range of the same width just below
-/// [`DELAYED_ACK`] may have at most this share of the number of requests in [`DELAYED_ACK`].
+/// A delayed acknowledgement has a sharp minimum delay. The range of the same width just below [`DELAYED_ACK`] may
+/// contain at most this share of the number of requests in [`DELAYED_ACK`].
 const MOST_BELOW: f64 = 0.1;
-/// New connections acknowledge at once. They rule out a slow server if there are at least this many, and
-/// at most this share of them has a TTFT in [`DELAYED_ACK`].
+/// New connections acknowledge at once. They rule out a slow server if there are at least this many of them, and if at
+/// most the share [`MOST_NEW`] of them has a TTFT in [`DELAYED_ACK`].
 const FEWEST_NEW: usize = 3;
 const MOST_NEW: f64 = 0.2;
 
@@ -46,7 +47,7 @@ struct Seen {
     ttft_ms: f64,
 }
 
-/// A request on a new connection, and one on a reused connection with the same number in flight.
+/// The TTFT of a request on a new connection, and of one on a reused connection with as many in flight.
 struct Pair {
     new_ms: f64,
     kept_ms: f64,
@@ -71,9 +72,9 @@ impl KeptConnections {
         [self.differ(), self.delayed()].into_iter().flatten().collect()
     }
 
-    /// Pairs each request on a new connection with a request on a reused connection: the nearest one in
-    /// send order with the same number in flight. Without this condition, the first requests of a closed
-    /// loop would be compared with later ones: they begin at once on new connections, so they are slow.
+    /// Pairs each request on a new connection with one on a reused connection: the nearest one in send order that has
+    /// the same number in flight. Without this condition, the first requests of a closed loop would be compared with
+    /// later ones. The first requests begin all at once on new connections, so they are slow.
     fn pairs(&self) -> Vec<Pair> {
         let mut ends: Vec<Nanos> = self.0.iter().map(|seen| seen.ended).collect();
         ends.sort_unstable();
@@ -97,8 +98,8 @@ impl KeptConnections {
         pairs
     }
 
-    /// The finding if the reused connection of a pair is the slower one much more often than not, or much
-    /// less often.
+    /// The finding that the reused connection of a pair is slower in clearly more than half of the pairs, or in clearly
+    /// less.
     fn differ(&self) -> Option<Finding> {
         let pairs = self.pairs();
         let n = pairs.len() as f64;
@@ -122,8 +123,8 @@ impl KeptConnections {
         Some(Finding::of(code::KEPT_CONNECTIONS_DIFFER, message))
     }
 
-    /// The finding if first tokens on reused connections arrive with the delay of an acknowledgement, and
-    /// others do not.
+    /// The finding that first tokens on reused connections wait for a delayed acknowledgement, while other first tokens
+    /// do not.
     fn delayed(&self) -> Option<Finding> {
         let width = DELAYED_ACK.end.saturating_sub(DELAYED_ACK.start);
         let [start, end] = [DELAYED_ACK.start, DELAYED_ACK.end].map(ms);
@@ -176,8 +177,8 @@ mod tests {
     use super::*;
     use inferometer_model::fixture::steady;
 
-    /// The findings on requests that are sent `apart_ms` apart. For each request: whether its connection
-    /// is reused, and its time to first token.
+    /// The findings on requests that are sent `apart_ms` apart. `requests` states for each request whether its
+    /// connection is reused, and its TTFT in milliseconds.
     fn found(apart_ms: f64, requests: impl Iterator<Item = (bool, f64)>) -> Vec<Finding> {
         let mut seen = KeptConnections::default();
         for (index, (kept, ttft_ms)) in (0..).zip(requests) {
@@ -192,7 +193,7 @@ mod tests {
         findings.iter().map(|finding| finding.code.as_str()).collect()
     }
 
-    /// Every fourth connection is new, and times vary a little.
+    /// 200 requests. Every fourth connection is new, and times vary by up to 10 %.
     fn mixed(new_ms: f64, kept_ms: f64) -> impl Iterator<Item = (bool, f64)> {
         (0..200_u32).map(move |at| {
             let kept = at % 4 > 0;
@@ -221,7 +222,7 @@ mod tests {
 
     #[test]
     fn requests_that_begin_all_at_once_and_a_first_slow_one_are_no_difference() {
-        // A closed loop: the first requests are slow because they all arrive at once.
+        // In a closed loop, the first requests are slow because they all arrive at once.
         let crowd = (0..200_u32).map(|at| if at < 50 { (false, 500.0) } else { (true, 20.0) });
         assert_eq!(codes(&found(1.0, crowd)), [""; 0]);
         let warm_up = (0..200_u32).map(|at| if at == 0 { (false, 500.0) } else { (true, 20.0) });
@@ -239,7 +240,7 @@ mod tests {
             codes(&found(1_000.0, requests)).contains(&"ttft_at_delayed_acknowledgements")
         };
         assert!(delayed(3.0, 43.9, 0));
-        // New connections are as slow: it is the server's own time.
+        // New connections are just as slow, so the time is that of the server.
         assert!(!delayed(43.9, 43.9, 0));
         // New connections are as slow, but some requests on reused connections are much faster.
         assert!(delayed(43.9, 43.9, 3));

@@ -1,5 +1,5 @@
-//! Requests of a pass that was ended early, because the result of a trial was certain or the plan asked
-//! for it. They are not failures of the server.
+//! Counts the requests of a pass that were cancelled or not sent because the pass was ended early: the result of a
+//! trial was certain, or a condition of the plan was met. They are not failures of the server.
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::Outcome;
@@ -7,7 +7,7 @@ use inferometer_model::record::{
     CUT_OFF, Record, STOPPED_AT_MAX_TIME, STOPPED_WHEN_SATURATED, why_stopped,
 };
 
-/// How many there are, and why.
+/// The number of these requests, and the reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CutOff {
     why: Option<&'static str>,
@@ -16,7 +16,7 @@ pub(super) struct CutOff {
 }
 
 impl CutOff {
-    /// Adds a record; returns whether it is one of these requests.
+    /// Counts the record if its request was cut off; returns whether it was.
     pub(super) fn takes(&mut self, record: &Record) -> bool {
         let detail = record.detail.as_deref();
         let of_trial = (detail == Some(CUT_OFF)).then_some(CUT_OFF);

@@ -1,23 +1,23 @@
-//! Requests that did not complete, by their outcome. Never a classification of its own.
+//! Findings on requests that did not complete, grouped by their outcome.
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::outcome::{Outcome, OutcomeKind};
 use inferometer_model::record::{EARLIER_TURN_FAILED, Record};
 
-/// The most kinds of failure that get a finding each; there may be many HTTP statuses.
+/// The most kinds of failure that get separate findings. Without this limit, every HTTP status could get one.
 const MOST_KINDS: usize = 8;
 
-/// Failed requests of a pass.
+/// The requests of a pass that did not complete.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Failures(Vec<Kind>);
 
 #[derive(Clone, Debug)]
 struct Kind {
     outcome: Outcome,
-    /// Skipped because an earlier turn failed, while the run went on.
+    /// Whether the requests were skipped because an earlier turn of their conversation failed.
     by_earlier_turn: bool,
     count: u64,
-    /// That of the first request with a detail.
+    /// The detail of the first request that has one.
     detail: Option<String>,
 }
 
@@ -42,12 +42,12 @@ impl Failures {
         self.0.iter().map(|kind| kind.count).sum()
     }
 
-    /// Whether the user ended the pass while requests were in flight.
+    /// Whether requests were cancelled because the user interrupted the pass.
     pub(super) fn are_of_an_interruption(&self) -> bool {
         self.0.iter().any(|kind| kind.outcome == Outcome::Cancelled)
     }
 
-    /// The most frequent kinds, one finding each, then one for the rest.
+    /// One finding for each of the most frequent kinds, then one finding for all others.
     pub(super) fn findings(&self) -> Vec<Finding> {
         let mut kinds = self.0.clone();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
@@ -85,7 +85,7 @@ impl Kind {
     }
 }
 
-/// Whether it is a turn that did not begin because an earlier turn failed.
+/// Whether the record is of a turn that did not begin because an earlier turn failed.
 fn is_by_earlier_turn(record: &Record) -> bool {
     let detail = record.detail.as_deref().unwrap_or_default();
     record.outcome == Outcome::Skipped && detail.starts_with(EARLIER_TURN_FAILED)

@@ -1,39 +1,39 @@
-//! Compares requested lengths with measured ones, and the token counts of different sources. Never takes
-//! a requested length for a count.
+//! Compares requested lengths with measured ones, and the token counts of different sources. It never uses a requested
+//! length as a count.
 
 use std::collections::BTreeMap;
 
 use inferometer_model::finding::{Finding, Severity, code};
 use inferometer_model::record::{Record, TokensFrom};
 
-/// By how much the number of events may differ from the number of tokens if each event is a token: an
-/// end-of-text token has no text.
+/// The largest difference between the numbers of events and of tokens if each event has one token: the end-of-text
+/// token has no text.
 const EDGE_OF_STREAM: f64 = 1.0;
-/// By how much two correct counts of a text may differ: one piece at each end of it.
+/// The largest difference between two correct token counts of a text: one token at each end of it.
 const EDGES_OF_TEXT: f64 = 2.0;
-/// The share of the tokens by which they may differ in long outputs.
+/// In long outputs, two correct counts may differ by this share of the tokens.
 const TOLERATED_SHARE: f64 = 0.01;
 
-/// What to say of lengths if the tokenizer is the server's.
+/// The advice on differing prompt lengths if the tokenizer counts prompts like the server.
 const OTHER_PROMPTS: &str = "The tokenizer and the server agree: the prompts themselves have \
     different lengths than requested.";
-/// What to say of output tokens in that case.
+/// The advice on differing output counts if the tokenizer counts prompts like the server.
 const OTHER_CUT: &str = "Figures use the server's count. The tokenizer counts prompts like the \
     server; the text of an output may split into other tokens than the generated ones.";
-/// What short outputs mean if the model may end them.
+/// The advice on short outputs if the server cannot continue after end-of-text.
 const MODEL_ENDED_THEM: &str = "The model ended them, or prompt plus output reach the server's \
     length limit. Throughput uses the measured lengths; do not compare it with runs of full \
     outputs.";
 
-/// Compares output tokens with the number asked for.
+/// Compares the output tokens of requests with the requested numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OutputLengths {
-    /// Completed requests whose output tokens were counted, not only their events.
+    /// Completed requests whose output tokens were counted; a count of events is not enough.
     counted: u64,
     short: u64,
     short_tokens: u64,
     short_asked: u64,
-    /// Requests with more tokens than were asked for.
+    /// Requests with more tokens than requested.
     long: u64,
     long_tokens: u64,
     long_asked: u64,
@@ -53,7 +53,7 @@ impl OutputLengths {
             self.long_tokens += u64::from(tokens);
             self.long_asked += u64::from(record.asked_output);
         }
-        // Events bundle tokens, so fewer events than requested tokens prove nothing.
+        // An event may contain several tokens, so fewer events than requested tokens prove nothing.
         if from == TokensFrom::Events {
             return;
         }
@@ -73,7 +73,8 @@ impl OutputLengths {
         (self.empty > 0).then(|| Finding::of(code::EMPTY_OUTPUT, message))
     }
 
-    /// Outputs that ended early; the reason may be a server that cannot continue after end-of-text.
+    /// The finding on outputs that are shorter than requested. The cause depends on whether the server can continue
+    /// after end-of-text.
     pub(super) fn short(&self, honours_ignore_eos: bool) -> Option<Finding> {
         let n = self.short as f64;
         let although = if honours_ignore_eos {
@@ -109,17 +110,17 @@ impl OutputLengths {
     }
 }
 
-/// Compares prompt tokens that the server counted with the number asked for.
+/// Compares the prompt tokens that the server counted with the requested numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InputLengths {
     compared: u64,
     asked: u64,
-    /// Tokens that the server is known to add and that are not meant to count.
+    /// Tokens that the chat template adds to each prompt beyond the requested length.
     pub(super) template: u32,
-    /// Requests whose prompt the run's own tokenizer counted too, and how many of them have equal counts.
+    /// Requests whose prompt the run's own tokenizer also counted. For `agreeing` of them, both counts are equal.
     counted_twice: u64,
     agreeing: u64,
-    /// How many requests have which difference: counted - asked - template.
+    /// The number of requests for each difference: counted - requested - template.
     differences: BTreeMap<i64, u64>,
 }
 
@@ -130,7 +131,7 @@ impl InputLengths {
             self.counted_twice += 1;
             self.agreeing += u64::from(tokens == own.saturating_add(self.template));
         }
-        // A turn that contains the server's own answers has a length that depends on them.
+        // A turn that contains earlier answers of the server has no requested length.
         if record.asked_input == 0 {
             return;
         }
@@ -141,7 +142,7 @@ impl InputLengths {
         *self.differences.entry(difference).or_default() += 1;
     }
 
-    /// Whether the tokenizer is the server's: both count the same for each prompt.
+    /// Whether the tokenizer counts each prompt like the server, and at least one prompt was counted by both.
     pub(super) fn tokenizer_agrees(&self) -> bool {
         self.counted_twice > 0 && self.agreeing == self.counted_twice
     }
@@ -164,7 +165,7 @@ impl InputLengths {
         finding
     }
 
-    /// The differences as text.
+    /// The range and the median of the differences, as text.
     fn spread(&self, all: u64) -> String {
         let each: Vec<i64> = self.differences.keys().copied().collect();
         match each[..] {
@@ -190,21 +191,22 @@ impl InputLengths {
     }
 }
 
-/// Compares the server's count of output tokens with the events and with the named tokenizer.
+/// Compares the server's count of output tokens with the number of events, and with the count of the run's tokenizer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     streams: u64,
     bundled: u64,
     events: u64,
     stream_tokens: u64,
-    /// Bundled streams in which the number of tokens of each event is unknown.
+    /// Streams with several tokens per event in which the number of tokens of each event is unknown.
     spread: u64,
     compared: u64,
     disagreeing: u64,
     usage_tokens: u64,
     tokenizer_tokens: u64,
     completed: u64,
-    /// Completed requests with an impossible usage, and the usage of the first of them.
+    /// Completed requests whose usage is impossible. Below: the stated count and the count used instead, for the first
+    /// of them.
     impossible: u64,
     first_impossible: Option<(u32, u32)>,
 }
@@ -269,7 +271,8 @@ impl Counts {
             .then(|| Finding::of(code::CHUNKS_ARE_NOT_TOKENS, message).severity(severity))
     }
 
-    /// `agrees`: whether the tokenizer counts prompts as the server does.
+    /// The finding that the tokenizer and the server count different output tokens. `agrees` states whether they count
+    /// the same prompt tokens.
     pub(super) fn tokenizer(&self, agrees: bool) -> Option<Finding> {
         let message = format!(
             "The server and the tokenizer of --tokenizer count different numbers of output tokens \
@@ -286,7 +289,7 @@ impl Counts {
     }
 }
 
-/// Whether two counts of the same output differ by more than the pieces at its ends explain.
+/// Whether two counts of one output differ by more than `edges` tokens and by more than [`TOLERATED_SHARE`].
 fn differ(a: u32, b: u32, edges: f64) -> bool {
     f64::from(a.abs_diff(b)) > edges.max(TOLERATED_SHARE * f64::from(a.max(b)))
 }

@@ -1,5 +1,4 @@
-//! How one of several servers, or one of several ranks, differs from the others: in failures and
-//! latencies.
+//! Findings on servers and ranks that differ from the others in failures or latencies.
 
 use inferometer_model::finding::{Finding, code};
 
@@ -7,11 +6,11 @@ use crate::distributions::Distributions;
 use crate::parts::{Difference, ServerFigures, differences};
 use crate::pass::PassSummary;
 
-/// A share of failures this many times that of the others is more than chance.
+/// A server gets a finding if its share of failures is more than this many times that of the others.
 const MORE: u64 = 4;
-/// Fewer failures than these show nothing about a server.
+/// With fewer failures than this, a server gets no finding.
 const FEWEST: u64 = 2;
-/// The most parts that a finding names.
+/// The most servers or ranks that a finding names.
 const MOST_NAMED: usize = 8;
 
 /// Findings on servers and ranks that differ from the others.
@@ -26,7 +25,7 @@ pub fn part_findings(pass: &PassSummary) -> Vec<Finding> {
     failing.chain(differing.into_iter().flatten()).collect()
 }
 
-/// The finding that a server fails more often than the others.
+/// The finding that one server fails more often than the others.
 fn failing(server: &ServerFigures, pass: &PassSummary) -> Option<Finding> {
     let own = &server.figures;
     let others = pass.servers.iter().filter(|other| other.server != server.server);
@@ -46,7 +45,7 @@ fn failing(server: &ServerFigures, pass: &PassSummary) -> Option<Finding> {
     })
 }
 
-/// The parts that differ, as text.
+/// Lists the servers or ranks whose means differ from those of the pass, as text; `None` if there are none.
 fn told(parts: Vec<(String, &Distributions)>, pass: &PassSummary) -> Option<String> {
     let count = parts.len();
     let of = |(name, own): (String, &Distributions)| {

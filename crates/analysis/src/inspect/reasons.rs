@@ -1,4 +1,4 @@
-//! Finish reasons of answers that no server is known to use.
+//! Finds finish reasons that no server is known to use.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use inferometer_model::finding::{Finding, code};
 use inferometer_model::finish_reason::FinishReason;
 use inferometer_model::record::Record;
 
-/// The most reasons that are named; a server may invent a new one for each answer.
+/// The most reasons that the finding names, because a server may invent a new one for each answer.
 const MAX_NAMED: usize = 5;
 
-/// Counts the completed requests by unknown finish reasons.
+/// Counts completed requests by unknown finish reason.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnknownReasons {
     named: BTreeMap<String, u64>,

@@ -4,7 +4,7 @@ use inferometer_model::finding::{Finding, code};
 
 use crate::growth::Growth;
 
-/// The finding, if growth is shown.
+/// The finding on overload; `None` if the growth is not significant.
 pub(super) fn over_saturated(growth: Growth) -> Option<Finding> {
     let Growth { per_s, low, high, arrived_per_s, ended_per_s, failed_per_s, .. } = growth;
     let Growth { span_s, before, after, .. } = growth;

@@ -1,5 +1,5 @@
-//! Compares the server's own metrics of a pass with the client's figures. Never decides which is right:
-//! the cause of a difference is between the two clocks, where a reader must look.
+//! Compares the server's own metrics of a pass with the client's figures. It does not decide which of them is right:
+//! the cause of a difference lies between the points where the two measure.
 
 use super::cached::MATERIAL_SHARE;
 use crate::observed::{ServerLatency, ServerSays};
@@ -9,23 +9,22 @@ use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::TokensFrom;
 use inferometer_stats::Distribution;
 
-/// By what share of the client's figure the two may differ, in addition to the time that the network
-/// takes.
+/// The share of the client's figure by which client and server may differ, in addition to the time in the network.
 const SHARE: f64 = 0.05;
-/// The same share if the median lies in the lowest bucket of the server's histogram: its metrics were not
-/// made for such short times.
+/// The share that applies instead of [`SHARE`] if the median lies in the lowest bucket of the server's histogram. Such
+/// a histogram does not resolve such short times.
 const SHARE_IN_LOWEST_BUCKET: f64 = 0.5;
-/// Differences below these, in milliseconds, do not matter: for TTFT, and for the time between tokens.
+/// Differences below these values in milliseconds do not matter: for TTFT, and for ITL.
 const LEAST_TTFT_MS: f64 = 1.0;
 const LEAST_ITL_MS: f64 = 0.2;
-/// With at least this many values, a median without an interval is taken as exact.
+/// With at least this many values, a median without a confidence interval counts as exact.
 const MANY: f64 = 100.0;
-/// By what share the two counts may differ and still mean the same requests and tokens.
+/// If two counts differ by at most this share, client and server counted the same requests or tokens.
 const SAME_COUNT: f64 = 0.02;
 
-/// Findings where the server's metrics of a pass differ from the client's figures by more than the
-/// network and the bounds of its histograms explain, and where they are incomplete. `in_common` is the
-/// number of cached tokens that belong to the chat template of each prompt.
+/// Findings on the server's metrics of a pass: they are incomplete, or they differ from the client's figures by more
+/// than the network and the histogram's buckets explain. `in_common` is the number of cached tokens per prompt that
+/// belong to the chat template.
 pub fn server_findings(pass: &PassSummary, in_common: u32) -> Vec<Finding> {
     let Some(says) = &pass.server else { return Vec::new() };
     let mut findings = Vec::new();
@@ -40,10 +39,10 @@ pub fn server_findings(pass: &PassSummary, in_common: u32) -> Vec<Finding> {
     };
     let ttft_ms =
         Allowed { way: says.took_ms_min, own: bound_ms(&ttft::FROM_SENT) + LEAST_TTFT_MS };
-    // Gaps are times between tokens only if the server's own count says how many tokens there were.
+    // The client's gaps are times between tokens only if the server counted the tokens of its answers.
     let itl = (pass.latency(&itl::DEFINITION).filter(|_| is_counted(pass)), says.itl_ms, gaps);
-    // A first token may arrive later by the time of the fastest request to the metrics endpoint. For a
-    // gap between two tokens this time cancels out.
+    // The network may delay a first token by the time of the fastest request to the metrics endpoint. For the gap
+    // between two tokens, this delay cancels out.
     let itl_ms = Allowed { way: 0.0, own: bound_ms(&itl::DEFINITION) + LEAST_ITL_MS };
     for (code, words, allowed, (client, server, count)) in [
         (code::SERVER_TTFT_DIFFERS, "time to first token", ttft_ms, ttft),
@@ -59,8 +58,8 @@ pub fn server_findings(pass: &PassSummary, in_common: u32) -> Vec<Finding> {
     findings
 }
 
-/// Whether the client's token count is the one that came with the answers. A count of events, or of
-/// another tokenizer, cannot be compared with the server's.
+/// Whether the client's token count came with the answers. A count of events, or of another tokenizer, cannot be
+/// compared with the server's count.
 fn is_counted(pass: &PassSummary) -> bool {
     pass.tokens_from == Some(TokensFrom::Usage)
 }
@@ -72,7 +71,7 @@ fn missing(says: &ServerSays) -> Option<Finding> {
     Some(Finding::of(code::SERVER_METRICS_MISSING, message))
 }
 
-/// The finding on tokens that this run did not ask for.
+/// The finding that the server's count of output tokens differs from that of the client.
 fn others(pass: &PassSummary, says: &ServerSays) -> Option<Finding> {
     let comparable = pass.outcomes.failed() == 0 && is_counted(pass);
     let counted = says.generation_tokens.filter(|_| comparable)?;
@@ -93,7 +92,7 @@ fn others(pass: &PassSummary, says: &ServerSays) -> Option<Finding> {
     Some(Finding::of(code::SERVER_COUNTS_OTHER_TOKENS, message).advise(advice))
 }
 
-/// The finding on prompts that the server had seen before, or that begin alike.
+/// The finding that the server found prompt tokens in its prefix cache, besides those of the chat template.
 fn cached(pass: &PassSummary, says: &ServerSays, in_common: u32) -> Option<Finding> {
     let (hits, queries) = says.prefix_hits.zip(says.prefix_queries)?;
     let beyond = hits - f64::from(in_common) * pass.outcomes.total() as f64;
@@ -107,16 +106,16 @@ fn cached(pass: &PassSummary, says: &ServerSays, in_common: u32) -> Option<Findi
     Some(Finding::of(code::SERVER_PREFIX_HITS, message))
 }
 
-/// By how much the two may differ in addition to a share, in milliseconds.
+/// The allowed difference between client and server in milliseconds, in addition to a share.
 #[derive(Clone, Copy)]
 struct Allowed {
-    /// The round trip to the server.
+    /// The duration of the fastest read of the server's metrics, or 0 if the network's delay cancels out.
     way: f64,
-    /// The client's own error bound, plus a difference that does not matter.
+    /// The client's own error bound, plus the largest difference that does not matter.
     own: f64,
 }
 
-/// The message and the advice if the two differ by more than a share plus what is allowed in addition.
+/// The message and the advice if client and server differ by more than is allowed; `None` if they do not.
 fn differs(
     words: &str,
     client: &Distribution,
@@ -124,8 +123,7 @@ fn differs(
     count: f64,
     allowed_ms: Allowed,
 ) -> Option<(String, &'static str)> {
-    // If the server counts other things, such as several tokens of one step as one, there is nothing to
-    // compare.
+    // If the server counts something else, such as all tokens of one step as one, the two cannot be compared.
     if count <= 0.0 || (server.n - count).abs() > f64::max(1.0, SAME_COUNT * count) {
         return None;
     }
@@ -134,8 +132,8 @@ fn differs(
     let mean = (client.mean - server.mean).abs() > allowed;
     let lower = server.p50_above;
     let upper = server.p50_below.unwrap_or(f64::INFINITY);
-    // A median between two groups of values may be any value between them: its whole interval must lie
-    // outside.
+    // If the values form two groups, their median is uncertain. So the whole confidence interval of the client's median
+    // must lie outside the server's bucket.
     let [least, most] = client.p50_ci.unwrap_or([client.p50; 2]);
     let is_sure = client.p50_ci.is_some() || count >= MANY;
     let median = is_sure && (most < lower - allowed || least > upper + allowed);
@@ -182,7 +180,7 @@ mod tests {
         .unwrap()
     }
 
-    /// A pass of 100 requests with 1,000 tokens, and its server's metrics of TTFT.
+    /// A pass of 100 requests with 1,000 tokens. `server` has the server's TTFT, `tokens` its token count.
     fn pass(server: ServerLatency, tokens: f64) -> PassSummary {
         let plan = PassPlan::OneByOne { bound: Bound::requests(100) };
         let mut pass = PassFold::new(&plan).finish();
@@ -228,7 +226,7 @@ mod tests {
             (says.ttft_ms, says.prefix_queries, says.prefix_hits) = (None, Some(100.0), Some(hits));
             assert_eq!(codes(&pass), expected);
             let says = pass.server.as_mut().unwrap();
-            // 100 prompts that begin with the same 20 tokens; the server has 16 of these in its cache.
+            // 100 prompts that begin with the same 20 tokens. The server has 16 of these tokens in its cache.
             (says.prefix_queries, says.prefix_hits) = (Some(3_200.0), Some(16.0 * 99.0));
             assert_eq!(codes(&pass), ["server_prefix_hits"]);
             assert_eq!(server_findings(&pass, 20), []);
@@ -270,8 +268,8 @@ mod tests {
 
     #[test]
     fn what_the_clients_own_bound_explains_or_matters_to_nobody_is_not_told() {
-        // (the client's mean, the server's, its lowest bucket, the client's bound in us, whether it is
-        // reported)
+        // The client's mean, the server's mean, the server's lowest bucket, the client's bound in microseconds, and
+        // whether a difference is reported.
         for (client, mean, p50, bound_us, is_told) in [
             (1.6, 1.5, [0.0, 10.0], 0.0, false),
             (3.0, 1.0, [0.0, 10.0], 0.0, true),

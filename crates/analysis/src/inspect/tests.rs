@@ -1,4 +1,4 @@
-//! What is found in records, with its numbers, and what is not found.
+//! Tests which findings are made from records, with their numbers, and which are not made.
 
 use super::*;
 use inferometer_model::finding::Severity;
@@ -34,7 +34,7 @@ fn only(findings: &[Finding]) -> (&str, &str) {
     (&finding.code, &finding.message)
 }
 
-/// A request as asked for: 8 tokens in, 100 out.
+/// A completed request with the requested lengths: 8 prompt tokens and 100 output tokens.
 fn good() -> Record {
     Record { asked_input: 8, asked_output: 100, ..steady(0.0, 40.0, 10.0, 100) }
 }
@@ -199,7 +199,7 @@ fn few_cached_tokens_and_those_of_a_chat_template_are_not_told() {
     };
     for (prompt, cached) in [
         (487, &[1][..]),
-        // A template, also if the first request finds the cache empty.
+        // Cached tokens of a chat template. The first request may find the cache empty.
         (128, &[16, 16, 16]),
         (128, &[0, 16, 16]),
         (128, &[16, 20, 16]),
@@ -210,9 +210,9 @@ fn few_cached_tokens_and_those_of_a_chat_template_are_not_told() {
         (487, &[0, 0, 100][..]),
         (128, &[112, 112, 112]),
         (128, &[16, 16, 96]),
-        // More than half of each prompt cannot be a template.
+        // 16 of 24 tokens are more than half of a prompt, so they cannot be a template.
         (24, &[16, 16, 16]),
-        // Only in some requests.
+        // Only half of the requests have cached tokens.
         (128, &[0, 0, 0, 0, 48, 48, 48, 48]),
     ] {
         assert_eq!(only(&of(prompt, cached)).0, "cached_prompt_tokens", "{cached:?}");

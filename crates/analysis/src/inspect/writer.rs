@@ -1,13 +1,12 @@
-//! Requests that waited for the writer of records. A request's own record shows this only in its
-//! send_delay, by which closed loops are not judged.
+//! The finding that requests waited for the writer of records. Records show such a wait only as send_delay, which is
+//! not judged in closed loops.
 
 use std::time::Duration;
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::process::Process;
 
-/// The finding that no request could begin for some time because records waited to be written; absent if
-/// that did not happen.
+/// The finding that requests had to wait because records were not yet written; `None` if none had to wait.
 pub fn writer_finding(process: &Process) -> Option<Finding> {
     let Process { waits_for_writer: count, waited_for_writer_us, wall_us, .. } = *process;
     let waited = Duration::from_micros(waited_for_writer_us);

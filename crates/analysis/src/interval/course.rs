@@ -1,5 +1,5 @@
-//! The course of a pass: the order in which its requests were sent, which of them met the steady state of
-//! the load, and how long a request stays in flight.
+//! Describes the course of a pass: the order in which its requests were sent, which of them ran in the steady state of
+//! the load, and how many were in flight.
 
 use inferometer_load::PassPlan;
 use inferometer_load::arrival::Arrivals;
@@ -7,27 +7,26 @@ use inferometer_metrics::Timeline;
 use inferometer_model::time::Nanos;
 use inferometer_stats::VALUES_KEPT;
 
-/// The fewest requests in the steady state, as a multiple of those in flight: fluctuations that are
-/// slower than the time of one request must be visible.
+/// The fewest requests in the steady state, as a multiple of those in flight. With fewer, fluctuations that are slower
+/// than one request would not be visible.
 const FEWEST_STAYS: usize = 2;
-/// The fewest requests in any case.
+/// The fewest requests in the steady state, whatever the number in flight.
 pub(super) const FEWEST: usize = 5;
 
-/// What a load keeps constant during a pass.
+/// The quantity that a load keeps constant during a pass.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Holds {
-    /// This many requests in flight.
+    /// The number of requests in flight.
     InFlight(u32),
-    /// A rate of arrivals; and whether their number and time span are fixed, so that only their order
-    /// varies.
+    /// The arrival rate. `is_span_fixed`: random arrivals are scaled to a fixed time span, so their mean rate does not
+    /// vary.
     Rate { is_span_fixed: bool },
-    /// Nothing from which a series of requests could show how the next pass would come out; with the
-    /// reason.
+    /// Nothing, so the requests of one pass do not show how much other passes vary. Contains the reason as text.
     Nothing(&'static str),
 }
 
 impl Holds {
-    /// What a load keeps constant.
+    /// The quantity that the load of this pass keeps constant.
     pub(crate) fn of(pass: &PassPlan) -> Self {
         match pass {
             PassPlan::OneByOne { .. } => Self::InFlight(1),
@@ -62,12 +61,12 @@ pub(crate) struct SentRequest {
     pub index: u32,
     pub due: Nanos,
     pub ended: Nanos,
-    /// Output tokens of a completed request.
+    /// The number of output tokens; absent if the request did not complete.
     pub tokens: Option<u32>,
 }
 
 impl SentRequest {
-    /// How long it was in flight.
+    /// The time from send to end, in seconds.
     pub(crate) fn stay_s(&self) -> f64 {
         self.ended.seconds_after(self.send)
     }
@@ -78,11 +77,12 @@ impl SentRequest {
 pub(crate) struct Course(Vec<SentRequest>);
 
 impl Course {
-    /// Adds a request and returns its place; absent if it was not sent, or if there are too many to keep.
+    /// Adds a request and returns its place, which counts from 0 in the order of calls. `None` if the request was not
+    /// sent, or if there are too many to keep.
     pub(crate) fn add(&mut self, timeline: &Timeline<'_>) -> Option<u32> {
         let record = timeline.record;
         let send = record.send_start?;
-        // One more than the limit shows that there were too many.
+        // One request above the limit is kept, to show that there were too many.
         if self.0.len() > VALUES_KEPT {
             return None;
         }
@@ -92,8 +92,8 @@ impl Course {
         Some(self.0.len() as u32 - 1)
     }
 
-    /// The requests in the order in which they were sent, and what the load kept constant; or why these
-    /// show nothing about other passes.
+    /// Sorts the requests by send time, and determines which of them ran in the steady state. If the pass shows nothing
+    /// about other passes, the error is the reason as text.
     pub(crate) fn layout(&self, holds: &Holds) -> Result<Layout, String> {
         let mut order: Vec<u32> = (0..self.0.len() as u32).collect();
         order.sort_by_key(|&at| (self.0[at as usize].send, self.0[at as usize].index));
@@ -114,7 +114,7 @@ impl Course {
         if middle < fewest {
             let (sent, enough) = (sent.len(), fewest + 2 * edge);
             return Err(match holds {
-                // In an overloaded open loop, more requests also means more in flight.
+                // In an overloaded open loop, a pass with more requests also has more in flight.
                 Holds::Rate { .. } => format!(
                     "{sent} requests are too few with {in_flight} in flight on average: about \
                         {enough} are needed, if the number in flight stays constant"
@@ -131,7 +131,7 @@ impl Course {
     }
 }
 
-/// Requests in flight while requests arrive (Little's law), rounded.
+/// The mean number of requests in flight while requests arrive, by Little's law, rounded.
 fn mean_in_flight(sent: &[SentRequest]) -> usize {
     let (Some(first), Some(last)) = (sent.first(), sent.last()) else { return 1 };
     let span_s = last.send.seconds_after(first.send);
@@ -145,20 +145,21 @@ fn gaps(sent: &[SentRequest]) -> Vec<f64> {
     before.zip(sent).map(|(before, this)| this.due.seconds_after(before.due)).collect()
 }
 
-/// How the series of a pass is cut and weighted.
+/// The order of the requests of a pass, and the bounds of its steady state.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    /// The place of each request of the course in the order in which they were sent.
+    /// For each request of the course: its rank in the order of sending, from 0.
     pub ranks: Vec<u32>,
-    /// The requests in that order.
+    /// The requests in the order of sending.
     pub sent: Vec<SentRequest>,
-    /// This many requests at the beginning met a server that filled up, and as many at the end one that
-    /// emptied.
+    /// The number of requests that were sent while the server filled up. The same number of requests at the end ran
+    /// while the server emptied.
     pub edge: usize,
-    /// Whether all of the first requests were sent at the beginning.
+    /// Whether the first `edge` requests were sent at once, as in a closed loop.
     pub begins_at_once: bool,
-    /// How many were in flight.
+    /// The number of requests in flight: the planned number, or the mean; at least 1.
     pub in_flight: usize,
-    /// By rank, a quantity with the same sum in each pass like this one.
+    /// For each rank, the time since the previous arrival in seconds. The sum is the same in each pass like this one.
+    /// Absent if the time span of the arrivals is not fixed.
     pub control: Option<Vec<f64>>,
 }

@@ -1,12 +1,12 @@
-//! The 95 % intervals of a pass: how far its figures may be from those of other passes like it.
+//! Computes the 95 % confidence intervals of a pass: how far its figures may be from those of other passes like it.
 //!
-//! Requests of a pass share a queue and a batch, so they are not independent. Their values are taken as a
-//! series in the order in which they were sent, and the error of a mean follows from the slow
-//! fluctuations of this series (`inferometer_stats::serial`). Known effects of the load are removed
-//! first. The first requests of a closed loop meet an empty server, and its last ones a server that empties.
-//! Arrivals that are scaled to a span have exactly the requested rate.
+//! Requests of a pass share a queue and a batch, so they are not independent. Their values form a series in the order
+//! in which the requests were sent. The error of a mean follows from the slow fluctuations of this series
+//! (`inferometer_stats::serial`). Known effects of the load are removed first. In a closed loop, the first requests
+//! arrive at an empty server, and the last ones run while the server empties. Arrivals that are scaled to a time span
+//! have exactly the requested rate.
 //!
-//! Never here: variation between days. Only repeats show that.
+//! The intervals do not include the variation between days, which only repeats show.
 
 mod course;
 mod series;
@@ -18,13 +18,13 @@ pub(crate) use throughput::throughput;
 
 use serde::{Deserialize, Serialize};
 
-/// What the intervals of a pass describe, or why it has none, as text.
+/// The meaning of the intervals of a pass, or the reason why it has none, as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intervals {
-    /// What the intervals cover in 95 of 100 cases; absent if there are none.
+    /// The passes whose figures the intervals cover in 95 of 100 cases; absent if there are no intervals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// Why there are none; absent if there are some.
+    /// Why the pass has no intervals; absent if it has some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub none_because: Option<String>,
 }

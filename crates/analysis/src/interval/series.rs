@@ -1,27 +1,27 @@
-//! The values of one metric as a series, and the intervals of its statistics.
+//! The values of one metric as a series over the requests of a pass, and the confidence intervals of its statistics.
 
 use inferometer_stats::serial::{self, FEWEST_COSINES, LongRun};
 use inferometer_stats::student_975;
 
 use super::course::Layout;
 
-/// The most cosines for a mean or a median, and for a percentile above it: extreme values come in shorter
-/// groups.
+/// The largest numbers of cosines: for a mean or a median, and for a higher percentile, because extreme values occur in
+/// shorter groups.
 const COSINES: usize = 6;
 const COSINES_OF_TAIL: usize = 12;
-/// With fewer effective requests, even the error of a mean is unknown.
+/// With fewer effective requests, the mean has no interval.
 const FEWEST_EFFECTIVE: f64 = 4.0;
-/// How many effective requests must lie above a percentile: 16 for the 90th and 4 for the 99th. With
-/// fewer, its error is not known well enough to be stated.
+/// The fewest effective requests above a percentile: 16 for the 90th and 4 for the 99th. With fewer, its error is not
+/// known well enough to be stated.
 const BEYOND_P90: f64 = 16.0;
 const BEYOND_P99: f64 = 4.0;
-/// If the variance of an edge's values is this many times that of the middle, they are of another kind.
+/// If the variance at an edge is more than this many times that of the middle, it is estimated from the edge itself.
 const FAR_MORE: f64 = 4.0;
-/// With fewer steps, the first wave of a closed loop does not show how its prompts vary.
+/// With fewer steps, the first wave of a closed loop does not show how the times of its prompts vary.
 const FEWEST_STEPS: usize = 8;
 
-/// What a request contributes: the weighted sum of its values, and the sum of the weights; `(value, 1)`
-/// for a metric with one value per request.
+/// The contribution of a request to a mean: the weighted sum of its values, and the sum of the weights. It is `(value,
+/// 1)` for a metric with one value per request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Contribution {
     /// The place of the request in the course of its pass.
@@ -30,34 +30,33 @@ pub(crate) struct Contribution {
     pub weight: f64,
 }
 
-/// The parts of a metric in the order in which their requests were sent.
+/// The contributions to a metric, in the order in which their requests were sent.
 pub(crate) struct Series<'a> {
     layout: &'a Layout,
-    /// The index of each of `parts` among the given ones.
+    /// For each of `parts`, its index in the slice that [`Series::new`] got.
     order: Vec<u32>,
-    /// The parts, with ranks instead of `at`.
+    /// The contributions, where `at` is the rank of the request.
     parts: Vec<Contribution>,
-    /// The first wave of a closed loop, if it was served in order.
+    /// The first wave of a closed loop; absent if the server did not process its prompts in order.
     wave: Option<Wave>,
 }
 
-/// An interval of a mean.
+/// The confidence interval of a mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct OfMean {
     pub interval: [f64; 2],
-    /// How many independent requests would show the mean equally well.
+    /// The number of independent requests that would give a mean with the same error.
     pub effective: f64,
 }
 
-/// The first requests of a closed loop. They are sent at once to an idle server, which processes their
-/// prompts in order, several in each step. A request waits until the end of the step that has its prompt.
-/// So the waits grow from request to request by design. Only the time that the server takes for one
-/// prompt varies by chance.
+/// The first requests of a closed loop. They are sent at once to an idle server, which processes their prompts in
+/// order, several in each step. A request waits until the end of the step that has its prompt. So the wait grows from
+/// request to request by design. Only the time per prompt varies by chance.
 struct Wave {
     requests: usize,
-    /// For each step: how many prompts it served, and how many requests waited for it.
+    /// For each step: the number of its prompts, and the number of requests that waited for it.
     steps: Vec<(usize, usize)>,
-    /// The mean time of a prompt, its variance, and the degrees of freedom of the variance.
+    /// The mean time of a prompt, the variance of this time, and the degrees of freedom of the variance.
     mean: f64,
     variance: f64,
     degrees: usize,
@@ -65,14 +64,13 @@ struct Wave {
     largest: f64,
 }
 
-/// The number of cosines for a series of this length: those with periods longer than the time of a
-/// request.
+/// The number of cosines for a series of this length: those whose period is longer than a request.
 pub(super) fn cosines(layout: &Layout, middle: usize) -> usize {
     (middle / layout.in_flight).clamp(FEWEST_COSINES, COSINES)
 }
 
 impl<'a> Series<'a> {
-    /// The series of a pass from its parts, in any order. Absent if there are too few.
+    /// Builds the series of a pass from contributions in any order. `None` if too few are in the steady state.
     pub(crate) fn new(layout: &'a Layout, given: &[Contribution]) -> Option<Self> {
         let rank = |at: &u32| layout.ranks[given[*at as usize].at as usize];
         let mut order: Vec<u32> = (0..given.len() as u32).collect();
@@ -88,7 +86,7 @@ impl<'a> Series<'a> {
         Some(series)
     }
 
-    /// The requests that met a server that filled up, those in between, and those that met one that
+    /// The requests that ran while the server filled up, those in the steady state, and those that ran while the server
     /// emptied.
     fn cut(&self) -> (&[Contribution], &[Contribution], &[Contribution]) {
         let n = self.layout.sent.len();
@@ -101,7 +99,7 @@ impl<'a> Series<'a> {
         self.parts.iter().map(|part| part.weight).sum()
     }
 
-    /// The variance of a sum, estimated from the middle; `of` gives the contribution of a part.
+    /// The variance of a sum, estimated from the middle. `of` returns the summand of a request.
     fn long_run(
         &self,
         of: impl Fn(usize, &Contribution) -> f64,
@@ -116,7 +114,7 @@ impl<'a> Series<'a> {
         serial::long_run(&values, control.as_deref(), cosines)
     }
 
-    /// The interval of the mean.
+    /// The 95 % interval of the mean; `None` if the error of the mean is unknown.
     pub(crate) fn mean(&self) -> Option<OfMean> {
         let (n, weight) = (self.parts.len() as f64, self.weight());
         let mean = self.parts.iter().map(|part| part.total).sum::<f64>() / weight;
@@ -134,7 +132,7 @@ impl<'a> Series<'a> {
             Some(wave) => {
                 let rest = between;
                 let both = rest + wave.variance_of_sum();
-                // Welch and Satterthwaite.
+                // Degrees of freedom of a sum of variances, by Welch and Satterthwaite.
                 let parts = [(rest, long.degrees), (both - rest, wave.degrees)];
                 let spread: f64 = parts.iter().map(|(v, d)| v * v / *d as f64).sum();
                 (both, if spread > 0.0 { (both * both / spread) as usize } else { long.degrees })
@@ -143,19 +141,19 @@ impl<'a> Series<'a> {
         let half = student_975(degrees.max(1)) * variance.sqrt() / weight;
         let squares: f64 = self.parts.iter().map(|part| of(part).powi(2)).sum();
         let effective = if variance > 0.0 { (squares * n / variance).min(n) } else { n };
-        // With too few effective requests nothing is known: an example are values that only grow, such as
-        // the delay of an overloaded client. No value here can be negative, so a negative lower end also
-        // means that nothing is known.
+        // With too few effective requests, the error is unknown. One example is a value that only grows, such as the
+        // delay of an overloaded client. No value here can be negative, so a negative lower end also means that the
+        // error is unknown.
         let is_known = half <= mean && effective >= FEWEST_EFFECTIVE;
         is_known.then_some(OfMean { interval: [mean - half, mean + half], effective })
     }
 
-    /// The 95 % interval of a percentile, as two shares: its ends are the quantiles of all values at
-    /// these shares. A share below 0 or above 1 means that the interval has no such end.
+    /// The 95 % interval of a percentile, as two shares: the ends of the interval are the quantiles of all values at
+    /// these shares. A share below 0 or above 1 means that this end is unknown. `None` if there are too few effective
+    /// requests.
     ///
-    /// `share` is that of the percentile (0.9 for p90), and `value` is the percentile of this pass.
-    /// `below[i]` is how much of the weight of part `i` has values up to `value`. `effective` is the
-    /// effective number of requests, as the mean has it.
+    /// `share` is that of the percentile (0.9 for p90), and `value` is the percentile of this pass. `below[i]` is the
+    /// weight of the values of request `i` that are not above `value`. `effective` is [`OfMean::effective`].
     pub(crate) fn shares(
         &self,
         share: f64,
@@ -181,7 +179,7 @@ impl<'a> Series<'a> {
         let (of_first, rest) = all.split_at(first.len());
         let (of_middle, of_last) = rest.split_at(middle.len());
         let alone = variance(of_middle);
-        // Requests near in time are correlated at the edges as they are in the middle.
+        // Requests that are near in time are correlated at the edges as they are in the middle.
         let alike = if alone > 0.0 { long.variance / alone } else { 1.0 };
         let mut sum =
             long.variance * middle.len() as f64 + last.len() as f64 * variance(of_last) * alike;
@@ -193,8 +191,8 @@ impl<'a> Series<'a> {
         // A rank is a whole number, so the error is at least half a rank.
         sum = sum.max(0.25 * weight / self.parts.len() as f64);
         if is_tail {
-            // A percentile cannot be more certain than the mean: a few groups of extreme values do not
-            // show how many independent ones there are.
+            // A percentile cannot be more certain than the mean: a few groups of extreme values do not show how many
+            // independent values there are.
             let independent = variance(&all) * (all.len() as f64).powi(2);
             let own = (independent / sum).min(effective);
             if own * (1.0 - share) < beyond {
@@ -206,16 +204,17 @@ impl<'a> Series<'a> {
         Some([share - half, share + half])
     }
 
-    /// About how many requests of a pass like this one would give the 99th percentile an interval: twice
-    /// as many effective ones as independent requests would need (t^2 99, with t of about ten degrees).
+    /// About how many requests a pass like this one needs for an interval of its 99th percentile. The formula assumes
+    /// 1,000 effective requests: twice as many as independent requests would need (t^2 99, where t has about ten
+    /// degrees of freedom).
     pub(crate) fn needs_for_p99(&self, effective: f64) -> u64 {
         let wanted = 1_000.0 * self.parts.len() as f64 / effective.max(1.0);
         let digits = 10_f64.powf(wanted.log10().floor() - 1.0);
         ((wanted / digits).ceil() * digits) as u64
     }
 
-    /// The largest share whose quantile is known. If all values of the first wave are above `value`,
-    /// larger quantiles would be values of the wave, and nothing is known about them.
+    /// The largest share whose quantile is known. If all values of the first wave are above `value`, larger quantiles
+    /// are values of this wave, and their errors are unknown.
     pub(crate) fn largest_share(&self, value: f64) -> f64 {
         match &self.wave {
             Some(wave) if wave.least > value => {
@@ -227,8 +226,7 @@ impl<'a> Series<'a> {
 }
 
 impl Wave {
-    /// The first wave of a series, if there is one: values that hardly ever decrease, each of one
-    /// request.
+    /// Finds the first wave of a series; `None` if its values are not those of prompts that were processed in order.
     fn of(series: &Series<'_>) -> Option<Self> {
         let (first, middle, _) = series.cut();
         let values: Vec<f64> = first.iter().map(|part| part.total).collect();
@@ -244,7 +242,7 @@ impl Wave {
         let mut ends: Vec<(f64, usize)> = Vec::new();
         for &value in &values {
             match ends.last_mut() {
-                // Values within one percent come from the same step.
+                // Values that differ by at most one percent come from the same step.
                 Some((end, prompts)) if value <= *end * 1.01 => *prompts += 1,
                 _ => ends.push((value, 1)),
             }
@@ -263,7 +261,7 @@ impl Wave {
         let (variance, degrees) = if count >= FEWEST_STEPS {
             (squares / (count - 1) as f64, count - 1)
         } else {
-            // The time of a prompt within a step varies like that of prompts that came alone.
+            // The time of a prompt varies by the same share as the values in the middle of the pass.
             let alone: Vec<f64> = middle.iter().map(|part| part.total).collect();
             let of_alone = alone.iter().sum::<f64>() / alone.len() as f64;
             (mean * mean * variance(&alone) / (of_alone * of_alone), COSINES)
@@ -271,15 +269,16 @@ impl Wave {
         Some(Self { requests: n, steps, mean, variance, degrees, least: values[0], largest })
     }
 
-    /// The variance of the sum of its values: a prompt counts for each request that waits for it.
+    /// The variance of the sum of the wave's values. The time of a prompt counts once for each request that waits for
+    /// it.
     fn variance_of_sum(&self) -> f64 {
         let waits =
             |(prompts, waiting): &(usize, usize)| *prompts as f64 * (*waiting as f64).powi(2);
         self.variance * self.steps.iter().map(waits).sum::<f64>()
     }
 
-    /// The variance of the number of its values that are not above this one (renewal theory: Cox, Renewal
-    /// Theory, 1962); absent if the wave has too few steps.
+    /// The variance of the number of values in the wave that are not above `value` (renewal theory: Cox, Renewal
+    /// Theory, 1962). `None` if the wave has too few steps.
     fn variance_of_count(&self, value: f64) -> Option<f64> {
         if !(self.least..=self.largest).contains(&value) {
             return Some(0.0);
@@ -289,15 +288,15 @@ impl Wave {
     }
 }
 
-/// The variance of the sum of an edge's values, per value: that of the middle. If neighbouring values
-/// differ much more than all values of the middle do (`alone`), it is estimated from the edge itself.
+/// The variance of the sum of the values at an edge, per value. It is that of the middle, `of_middle`. If neighbouring
+/// values differ much more than the values of the middle (`alone`), it is estimated from the edge itself.
 fn of_edge(values: &[f64], alone: f64, of_middle: f64) -> f64 {
     let steps: f64 = values.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
     let scatter = steps / 2.0 / values.len().saturating_sub(1).max(1) as f64;
     if scatter > FAR_MORE * alone { scatter } else { of_middle }
 }
 
-/// The variance of values; 0 below two.
+/// The variance of the values; 0 for fewer than two values.
 fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;

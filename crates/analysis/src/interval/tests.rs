@@ -1,5 +1,5 @@
-//! Tests intervals with a simulated queue whose true mean is known: over many seeds they cover it as
-//! often as they state.
+//! Tests intervals with a simulated queue whose true mean is known. Over many seeds, the intervals must cover this mean
+//! as often as they state.
 
 use inferometer_load::{Bound, PassPlan};
 use inferometer_metrics::{e2e, ttft};
@@ -9,8 +9,8 @@ use inferometer_stats::{Distribution, seed};
 use crate::fold::PassFold;
 use crate::pass::PassSummary;
 
-/// A closed loop on a server whose speed drifts: the time of a request is its own length times the
-/// current speed, which is an autoregression over requests.
+/// A closed loop on a server whose speed drifts. The duration of a request is its own random length times the current
+/// speed, which is an autoregression over requests.
 fn wandering(plan: &PassPlan, in_flight: usize, requests: usize, seed: u64) -> PassSummary {
     let mut rng = seed::rng(seed, &["wandering"]);
     let mut free_ms = vec![0.0_f64; in_flight];
@@ -20,7 +20,7 @@ fn wandering(plan: &PassPlan, in_flight: usize, requests: usize, seed: u64) -> P
         let start_ms = free_ms[slot];
         speed = 0.9 * speed + 0.02 * seed::normal(&mut rng);
         let length = 1.0 + 0.5 * (seed::unit(&mut rng) - 0.5);
-        // The first wave is served one after the other, each request on a server of its own.
+        // The prompts of the first wave are processed one after the other, so each waits longer than the one before.
         let waits = if index < in_flight { index as f64 } else { 0.5 };
         let ttft_ms = (5.0 + 4.0 * waits) * (1.0 + 0.1 * seed::normal(&mut rng).tanh());
         let gap_ms = 10.0 * length * speed.exp();
@@ -32,8 +32,7 @@ fn wandering(plan: &PassPlan, in_flight: usize, requests: usize, seed: u64) -> P
     fold.finish()
 }
 
-/// How many of 200 passes have an interval that covers the mean over all of them, and how many have an
-/// interval.
+/// Among 200 passes, the number whose interval covers the mean over all of them, and the number that have an interval.
 fn held(
     requests: usize,
     in_flight: u32,
@@ -70,7 +69,7 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
             ("requests/s", held(requests, in_flight, of_rate)),
             ("TTFT", held(requests, in_flight, of_ttft)),
         ] {
-            // 190 of 200 passes should cover it; three standard deviations are 9.
+            // 190 of 200 intervals should cover the mean; three standard deviations are 9.
             let enough = stated >= 195 && 10 * held >= 9 * stated;
             assert!(enough, "{what}, {in_flight} in flight: {held} of {stated}");
         }
@@ -85,8 +84,8 @@ fn an_interval_is_no_wider_than_the_slow_fluctuations_make_it() {
         let [low, high] = e2e_of(&pass).mean_ci.unwrap();
         (high - low) / 2.0 / e2e_of(&pass).mean
     });
-    // 30 ms of 40 vary: independently by a variance of 0.144 from length, and by 0.02 / (1 - 0.9) from
-    // speed, summed over 400.
+    // 30 of 40 ms vary: independently with a standard deviation of 0.144 from the length, and in the long run with 0.02
+    // / (1 - 0.9) from the speed. The mean is over 400 requests.
     let expected = 1.96 * 0.75 * (0.144_f64.powi(2) + 0.2_f64.powi(2)).sqrt() / 20.0;
     let mean = widths.sum::<f64>() / 50.0;
     assert!((0.9..1.6).contains(&(mean / expected)), "{mean} for {expected}");

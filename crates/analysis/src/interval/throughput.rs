@@ -1,16 +1,16 @@
-//! The error of a rate over the whole pass, for a load that keeps a number in flight.
+//! Computes the confidence interval of a rate over a whole pass, for a load that keeps a number in flight.
 
 use inferometer_stats::{serial, student_975};
 
 use super::course::{Holds, Layout};
 use super::series::cosines;
 
-/// The 95 % interval of `total / duration_s`. Each completed request contributes `of`: 1, or its tokens.
-/// Absent in an open loop: there the arrivals set the rate. The rest of the duration is a single value,
-/// the end of the last answers, and one pass shows nothing about its variation.
+/// The 95 % interval of `total / duration_s`. `of` gets the tokens of a completed request, and returns the contribution
+/// of this request to the total. `None` in an open loop, where the arrivals determine the rate. There, only the end of
+/// the last answers varies, and one pass shows nothing about this variation.
 ///
-/// With c requests in flight, the times of all requests add up to c times the duration, except for the
-/// idle places at the end. So the error is that of the sum of `of - rate x stay / c`, and of the ends.
+/// With c requests in flight, the durations of all requests add up to c times the duration of the pass, except for the
+/// idle time at the end. So the error is that of the sum of `of - rate x stay / c`, plus that of the last ends.
 pub(crate) fn throughput(
     layout: &Layout,
     holds: &Holds,

@@ -1,4 +1,4 @@
-//! Judges objectives on passes with known figures.
+//! Tests objectives on passes with known figures.
 
 use inferometer_load::{Bound, PassPlan};
 use inferometer_metrics::slo::parse;
@@ -12,8 +12,8 @@ use crate::cell::cell;
 use crate::fold::PassFold;
 use crate::range::Range;
 
-/// A cell with a one_by_one pass (TTFT 40 ms, 10 requests/s) and a saturated one (TTFT 400 ms, twice as
-/// fast, one of four failed).
+/// A cell with a one_by_one pass (TTFT 40 ms, ITL 20 ms, 10 requests/s) and a saturated pass (TTFT 400 ms, ITL 10 ms,
+/// one of four requests failed).
 fn cells() -> Vec<Cell> {
     let one = PassPlan::OneByOne { bound: Bound::requests(1) };
     let mut alone = PassFold::new(&one);
@@ -128,14 +128,14 @@ fn each_objective_is_judged_on_its_own_figure() {
 
 #[test]
 fn an_objective_is_open_where_the_limit_lies_within_the_clients_error() {
-    // The p99 of TTFT is 40 ms one by one.
+    // In the one_by_one pass, the p99 of TTFT is 40 ms.
     for (low, high, limit, is_open) in [
         (40.0, 40.0, "41ms", false),
         (30.0, 40.0, "39ms", true),
         (30.0, 40.0, "41ms", false),
         (30.0, 40.0, "29ms", false),
         (0.0, 400.0, "41ms", true),
-        // Both ends meet the objective, although the figure is unreliable.
+        // Both ends of the range meet the objective, although the figure is unreliable.
         (0.0, 400.0, "500ms", false),
         // The range is so narrow that the figure is trusted.
         (39.9, 40.0, "39.95ms", false),

@@ -1,5 +1,5 @@
-//! What the cards of the server's machine did during a pass, and the energy that it took. Never guesses:
-//! a card that does not report its power has no energy.
+//! Summarises the metrics of the cards during a pass, and computes the energy. It makes no guess: a card that reports
+//! neither energy nor power has no energy.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,68 +7,68 @@ use super::server::Level;
 use inferometer_model::sample::{CardSample, Observed, Sample};
 use inferometer_model::time::Nanos;
 
-/// How often a collector must have read a card within a pass for its figures to describe the pass. The
-/// values at both ends are up to one reading old, which is then a tenth of the whole.
+/// The fewest readings of a card by an exporter within a pass. With fewer, energy is not reported. The values at both
+/// ends may be one reading old, which is at most a tenth of the pass.
 pub const FRESH_READINGS: u64 = 10;
 
-/// The cards during a pass.
+/// The use of all observed cards during a pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HardwareUse {
-    /// How often the cards were asked before, during and after the pass.
+    /// The number of reads of the cards before, during and after the pass.
     #[serde(default)]
     pub asked: u64,
-    /// How often one of them did not answer.
+    /// The number of these reads in which a card did not answer.
     #[serde(default)]
     pub failed: u64,
     /// The reason for the first failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<String>,
-    /// Card by card.
+    /// The use of each card.
     pub cards: Vec<CardUse>,
-    /// The energy of all observed cards together, whoever used them; absent if one of them does not
-    /// report it.
+    /// The energy of all observed cards together in joules, whichever program used them. Absent if the energy of one of
+    /// them is unknown.
     pub energy_j: Option<f64>,
-    /// `energy_j` / output tokens of the completed requests; absent unless the plan says that the server
-    /// uses these cards.
+    /// `energy_j` / output tokens of the completed requests. Absent unless the plan names the cards of the server.
     pub energy_per_output_token_j: Option<f64>,
-    /// `energy_j` / completed requests, under the same condition.
+    /// `energy_j` / completed requests. Absent unless the plan names the cards of the server.
     pub energy_per_request_j: Option<f64>,
 }
 
-/// What one card did.
+/// The use of one card during a pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CardUse {
     /// The number of the card in the machine.
     pub index: u32,
-    /// Share of the time in which it was busy.
+    /// Share of the time in which the card was busy.
     pub utilisation: Option<Level>,
-    /// Watts.
+    /// Power in watts.
     pub power_w: Option<Level>,
-    /// Clock of its processors.
+    /// Clock of the card's processors, in MHz.
     pub clock_mhz: Option<Level>,
-    /// The most memory in use.
+    /// The most memory in use in any sample, in bytes. This includes samples before and after the pass.
     pub memory_bytes: Option<u64>,
     /// Energy in joules, from the first send of the pass to its last end.
     pub energy_j: Option<f64>,
     /// How the energy was determined.
     pub energy_from: Option<Energy>,
-    /// How often a collector read it within the pass; absent if the card itself was asked.
+    /// The number of different readings of an exporter within the pass; absent if this program read the card directly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readings: Option<u64>,
 }
 
-/// How the energy was determined.
+/// The source of an energy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Energy {
-    /// The card's own counter.
+    /// The energy counter of the card.
     Counter,
-    /// Its power, integrated between samples.
+    /// The power of the card, integrated between samples.
     Power,
 }
 
 impl HardwareUse {
-    /// The use in a pass; `window` is from the first sent byte to the end of the last answer.
+    /// The use in a pass. `window` lasts from the first sent byte to the end of the last answer. `None` without a
+    /// sample of a card.
     pub(crate) fn of(
         observed: &Observed,
         window: (Nanos, Nanos),
@@ -88,7 +88,7 @@ impl HardwareUse {
             indices.into_iter().map(|index| card_use(observed, index, window)).collect();
         let energy_j = cards.iter().map(|card| card.energy_j).sum::<Option<f64>>();
         let energy_j = energy_j.filter(|_| !cards.is_empty());
-        // A card that another program uses, or nobody, spends no energy on the server's tokens.
+        // Energy per token is only meaningful for cards that the plan assigns to the server.
         let is_servers = observed.cards_named;
         let per = |count: u64| {
             energy_j.filter(|_| is_servers && count > 0).map(|energy| energy / count as f64)
@@ -114,7 +114,7 @@ fn card_use(observed: &Observed, index: u32, window: (Nanos, Nanos)) -> CardUse 
         .filter(|(_, card)| card.index == index)
         .collect();
     let is_within = |at: &Nanos| window.0 <= *at && *at <= window.1;
-    // A repeated value was read before, perhaps before the pass.
+    // An exporter repeats its last reading. A repeated reading is not counted, because it may be older than the pass.
     let is_read = |at: usize| at == 0 || !all[at].1.cached || all[at].1 != all[at - 1].1;
     let within: Vec<&CardSample> = (0..all.len())
         .filter(|&at| is_within(&all[at].0) && is_read(at))
@@ -143,14 +143,14 @@ fn card_use(observed: &Observed, index: u32, window: (Nanos, Nanos)) -> CardUse 
     }
 }
 
-/// By how much a counter grew within the window, interpolated linearly between samples. A counter that
-/// did not change is ignored: every card draws power.
+/// The increase of a counter within the window in joules, interpolated linearly between samples. A counter without an
+/// increase is ignored, because every card draws power.
 fn counted(series: &[(Nanos, f64)], window: (Nanos, Nanos)) -> Option<f64> {
     let [from, until] = [window.0, window.1].map(|at| between(series, at));
     Some(until? - from?).filter(|joules| *joules > 0.0)
 }
 
-/// The integral over the window, interpolated linearly between samples.
+/// The integral of a series over the window, interpolated linearly between samples.
 fn integral(series: &[(Nanos, f64)], window: (Nanos, Nanos)) -> Option<f64> {
     let ends = [window.0, window.1].map(|at| Some((at, between(series, at)?)));
     let [Some(first), Some(last)] = ends else { return None };
@@ -162,7 +162,7 @@ fn integral(series: &[(Nanos, f64)], window: (Nanos, Nanos)) -> Option<f64> {
     Some(points.windows(2).map(trapezoid).sum())
 }
 
-/// The value at an instant, interpolated linearly between the samples around it; absent outside of them.
+/// The value at an instant, interpolated linearly between the two nearest samples; `None` outside of all samples.
 fn between(series: &[(Nanos, f64)], at: Nanos) -> Option<f64> {
     let after = series.partition_point(|sample| sample.0 < at);
     let (then, above) = *series.get(after)?;

@@ -1,96 +1,95 @@
-//! The server's metrics during a pass, as a summary contains them. Never judges them: `crate::inspect`
-//! does.
+//! Summarises the metrics that the server reported during a pass. It does not judge them: `crate::inspect` does.
 
 use serde::{Deserialize, Serialize};
 
 use inferometer_model::sample::{Latency, Observed, Quantity, Sample, ServerSample};
 use inferometer_model::time::Nanos;
 
-/// The most instants of a timeline in a summary: a plot has no more pixels for them.
+/// The most instants of a timeline in a summary: a plot cannot show more.
 const MOST_INSTANTS: usize = 240;
 
-/// What the server reported about itself during a pass.
+/// The server's own metrics during a pass. Counters state the increase from the first sample to the last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerSays {
-    /// How often it was asked before, during and after the pass.
+    /// The number of reads of the metrics before, during and after the pass.
     pub scrapes: u64,
-    /// How often it did not answer.
+    /// The number of reads that failed.
     pub failed: u64,
     /// The reason for the first failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<String>,
-    /// The mean time of an answer, including the connection; 0 without answers.
+    /// The mean duration of a read in milliseconds, including the connection; 0 if no read succeeded.
     pub took_ms_mean: f64,
-    /// The fastest answer: at least two round trips to the server, more with TLS.
+    /// The shortest duration of a read, in milliseconds: at least two round trips to the server, more with TLS.
     pub took_ms_min: f64,
-    /// The slowest answer.
+    /// The longest duration of a read, in milliseconds.
     pub took_ms_max: f64,
-    /// Processor time of this program for all these questions.
+    /// Processor time of this program for all of these reads, in milliseconds.
     pub client_cpu_ms: f64,
-    /// Requests in its batch.
+    /// Requests in the server's batch.
     pub running: Option<Level>,
-    /// Requests waiting.
+    /// Requests in the server's queue.
     pub waiting: Option<Level>,
     /// Share of the KV memory in use.
     pub kv_use: Option<Level>,
-    /// Requests whose KV memory was taken away.
+    /// The number of preemptions.
     pub preemptions: Option<f64>,
     /// Prompt tokens that the server looked up in its prefix cache.
     pub prefix_queries: Option<f64>,
-    /// Prompt tokens that it found there.
+    /// Prompt tokens that the server found in its prefix cache.
     pub prefix_hits: Option<f64>,
     /// Tokens that speculative decoding proposed.
     pub drafted: Option<f64>,
     /// Proposed tokens that were accepted.
     pub accepted: Option<f64>,
-    /// Output tokens.
+    /// Output tokens of all requests, including those of other clients.
     pub generation_tokens: Option<f64>,
-    /// Its own time to first token.
+    /// The server's own time to first token.
     pub ttft_ms: Option<ServerLatency>,
-    /// Its own time between tokens.
+    /// The server's own time between tokens.
     pub itl_ms: Option<ServerLatency>,
-    /// How long requests waited before they entered its batch, by its own metrics.
+    /// The time that requests waited before they entered the batch, by the server's own metrics.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_ms: Option<ServerLatency>,
-    /// The samples of the pass, reduced to what a plot can show.
+    /// The samples within the pass; with more than 240 samples, only every second, third, ... one.
     pub timeline: Vec<Instant>,
 }
 
-/// The same for one of several servers.
+/// The metrics of one of several servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SourceSays {
     /// The server, or the address of its metrics.
     pub name: String,
-    /// What it reported.
+    /// The metrics of this server.
     #[serde(flatten)]
     pub says: ServerSays,
 }
 
-/// A gauge over the samples within a pass.
+/// Statistics of a gauge over the samples within a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {
     /// Mean over the samples.
     pub mean: f64,
     /// The largest sampled value.
     pub max: f64,
-    /// How many samples.
+    /// The number of samples.
     pub n: u64,
 }
 
-/// A latency from the server's own histogram, over the values that were added during a pass.
+/// A latency in milliseconds from the server's own histogram, over the values that were added during a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerLatency {
-    /// Sum / count: exact.
+    /// The mean: sum / count, which is exact.
     pub mean: f64,
-    /// The lower bound of the bucket that holds the median.
+    /// The lower bound of the bucket that contains the median.
     pub p50_above: f64,
-    /// Its upper bound; absent for the last bucket, which has none.
+    /// The upper bound of this bucket; absent for the last bucket, which has none.
     pub p50_below: Option<f64>,
     /// The number of values.
     pub n: f64,
 }
 
-/// A sample, with the number of requests that the client had in flight.
+/// A sample of the server's metrics, with the number of requests that the client had in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instant {
     /// Seconds since the first send of the pass.
@@ -99,14 +98,14 @@ pub struct Instant {
     pub in_flight: u64,
     /// Requests in the server's batch.
     pub running: Option<f64>,
-    /// Requests waiting.
+    /// Requests in the server's queue.
     pub waiting: Option<f64>,
     /// Share of the KV memory in use.
     pub kv_use: Option<f64>,
 }
 
 impl Level {
-    /// The level over some values; absent without values.
+    /// Computes the statistics of some values; `None` without values.
     pub(super) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let (mut sum, mut max, mut n) = (0.0, f64::NEG_INFINITY, 0_u64);
         for value in values {
@@ -119,8 +118,8 @@ impl Level {
 }
 
 impl ServerSays {
-    /// What it reported during a pass. `window` is from the first sent byte to the end of the last
-    /// answer; `steps` are the requests in flight over time.
+    /// Summarises the metrics of a pass. `window` lasts from the first sent byte to the end of the last answer. `steps`
+    /// are the changes of the client's number in flight. `None` if the metrics were not read.
     pub(crate) fn of(
         observed: &Observed,
         window: (Nanos, Nanos),
@@ -130,7 +129,7 @@ impl ServerSays {
             return None;
         }
         let samples = &observed.samples;
-        // A refused connection is not an answer, and especially not a fast one.
+        // A failed read does not count: a refused connection takes little time, but is not an answer.
         let answered = samples.iter().filter(|sample| sample.server.is_some());
         let took: Vec<f64> = answered.map(|sample| sample.took_us as f64 / 1e3).collect();
         let took = Some(took).filter(|took| !took.is_empty()).unwrap_or(vec![0.0]);
@@ -147,7 +146,7 @@ impl ServerSays {
         };
         let grown = |quantity: Quantity| {
             let [then, now] = [first, last].map(|said| said?.values.get(&quantity).copied());
-            // If a counter decreased, the server was restarted and its counter began again at 0.
+            // If a counter decreased, the server was restarted and the counter began again at 0.
             Some(now? - then?).filter(|grown| *grown >= 0.0)
         };
         let latency = |latency| server_latency(first?, last?, latency);

@@ -1,4 +1,4 @@
-//! Samples whose summaries were computed by hand.
+//! Tests summaries of samples against values that were computed by hand.
 
 use std::collections::BTreeMap;
 
@@ -108,7 +108,8 @@ fn energy_is_the_counters_where_there_is_one_and_else_the_integral_of_power() {
             sample(4_000, 100.0, Some(1_610.0)),
         ],
     };
-    // From 1 to 3 s: the counter from 1155 to 1460; power 150 to 200 to 150 W for a second each.
+    // From 1 to 3 s, the counter increases from 1155 to 1460. Power changes from 150 to 200 W in one second, and back
+    // in the next.
     let window = (Nanos(1_000_000_000), Nanos(3_000_000_000));
     let used = HardwareUse::of(&observed, window, 100, 10).unwrap();
     assert_eq!(used.cards[0].energy_from, Some(Energy::Counter));
@@ -120,18 +121,17 @@ fn energy_is_the_counters_where_there_is_one_and_else_the_integral_of_power() {
     assert_eq!((used.energy_j, used.energy_per_request_j), (Some(655.0), Some(65.5)));
     assert_eq!(used.energy_per_output_token_j, Some(6.55));
     assert_eq!(used.cards[0].power_w, Some(Level { mean: 200.0, max: 200.0, n: 1 }));
-    // For a card that the plan does not name, it is unknown whose tokens it works for.
+    // If the plan does not name the cards, it is unknown whether they work for the server.
     observed.cards_named = false;
     let unnamed = HardwareUse::of(&observed, window, 100, 10).unwrap();
     assert_eq!((unnamed.energy_j, unnamed.energy_per_output_token_j), (Some(655.0), None));
     assert_eq!(unnamed.energy_per_request_j, None);
-    // Samples that do not reach both ends show nothing about the whole.
+    // Samples that do not cover the whole window give no energy.
     let beyond = HardwareUse::of(&observed, (Nanos(1), Nanos(5_000_000_000)), 1, 1).unwrap();
     assert_eq!((beyond.energy_j, beyond.cards[0].energy_j), (None, None));
 }
 
-/// Samples, one each second, of a card at 100 W behind a collector that reads it every `collected_each_s`
-/// seconds.
+/// One sample per second of a card at 100 W. An exporter reads the card every `collected_each_s` seconds.
 fn exported(seconds: u64, collected_each_s: u64) -> Observed {
     let sample = |second: u64| {
         let read_at = (second / collected_each_s * collected_each_s) as f64;
@@ -182,7 +182,7 @@ fn questions_for_cards_that_failed_are_counted_with_and_without_a_server() {
     let observed = Observed { samples, ..Observed::default() };
     let used = HardwareUse::of(&observed, (Nanos(1), Nanos(2)), 1, 1).unwrap();
     assert_eq!((used.asked, used.failed, used.first_failure.as_deref()), (3, 2, Some("gone")));
-    // If no sample has an answer, that is stated, and there is no energy.
+    // If all reads failed, the failures are counted, and there is no energy.
     let observed = Observed { samples: vec![gone(None)], ..Observed::default() };
     let used = HardwareUse::of(&observed, (Nanos(1), Nanos(2)), 1, 1).unwrap();
     assert_eq!((used.asked, used.failed, used.energy_j, used.cards.len()), (1, 1, None, 0));
@@ -201,7 +201,7 @@ fn several_servers_say_together_what_one_would_and_each_by_itself() {
     assert_eq!(both.values[&Quantity::Running], 8.0);
     assert!((both.values[&Quantity::KvUse] - 0.3).abs() < 1e-12);
     assert_eq!(both.histograms[&Latency::Ttft], buckets(12.0, 12.0, &[(0.1, 6.0)]));
-    // Their bounds differ.
+    // The bounds of their ITL buckets differ, so these histograms cannot be added.
     assert!(!both.histograms.contains_key(&Latency::Itl));
     let each = [Some(a), None].map(|server| SourceSample {
         took_us: 7,

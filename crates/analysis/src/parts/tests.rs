@@ -1,4 +1,4 @@
-//! Parts of a pass, by server and by rank: their figures, and where they differ by more than chance.
+//! Tests the figures of a pass by server and by rank, and which differences are more than chance.
 
 use inferometer_load::{Bound, PassPlan};
 use inferometer_model::fixture::steady;
@@ -9,14 +9,14 @@ use crate::fold::PassFold;
 use crate::inspect::part_findings;
 use crate::pass::PassSummary;
 
-/// A closed loop with two in flight over 400 requests; each part has its own time to first token.
+/// A closed loop of 400 requests with two in flight. Each of the two parts has its own time to first token.
 fn pass(by_rank: bool, ttft_ms: [f64; 2]) -> PassSummary {
     let plan = PassPlan::Closed { concurrency: 2.into(), bound: Bound::requests(400) };
     let names = ["http://a:1".to_owned(), "http://b:1".to_owned()];
     let mut fold = PassFold::new(&plan).of_servers(&names);
     for index in 0..400_u32 {
         let part = index % 2;
-        // Requests vary, independently of their part.
+        // Requests vary, but not with their part.
         let noise = f64::from(index / 2 * 7919 % 101) / 10.0;
         let mut record: Record =
             steady(f64::from(index / 2) * 100.0, ttft_ms[part as usize] + noise, 1.0, 5);

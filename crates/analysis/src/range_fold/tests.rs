@@ -1,4 +1,4 @@
-//! The true values lie between the ends, whatever the client saw of them.
+//! Tests that the true values lie in the ranges, whatever the client saw.
 
 use inferometer_load::PassPlan;
 use inferometer_metrics::{Statistic, itl, registry, tpot, ttft};
@@ -17,8 +17,8 @@ fn folded(records: &[Record]) -> PassSummary {
     fold.finish()
 }
 
-/// A stream with events after these gaps in milliseconds. With `at_once`, the client sees an event with
-/// the flag only together with the next event without it.
+/// A stream whose events follow each other after these gaps in milliseconds. With `at_once`, the client reads an event
+/// with the flag only together with the next event without the flag.
 fn seen(gaps: &[(f64, bool)], at_once: bool) -> Record {
     let mut at = 0.0;
     let times: Vec<f64> = gaps
@@ -33,7 +33,7 @@ fn seen(gaps: &[(f64, bool)], at_once: bool) -> Record {
         times[last.unwrap_or(times.len() - 1)]
     };
     let mut events: Vec<_> = (0..times.len()).map(|index| (stamp(index), Text, None)).collect();
-    // The stamp of a read belongs to its last event: a usage event, so that no token's time is exact.
+    // The stamp of a read belongs to its last event. This is a usage event here, so that no token's time is exact.
     events.push((stamp(times.len() - 1), Usage, None));
     let mut record = stream(0.0, &events);
     record.usage.completion = u32::try_from(times.len()).ok();
@@ -79,7 +79,7 @@ proptest! {
 
 #[test]
 fn the_median_has_an_error_though_fewer_than_half_of_the_arrivals_are_wide() {
-    // A token every 2.1 ms; of every five, the second to the fourth arrived while the client was stalled.
+    // A token every 2.1 ms. Of every five tokens, the client read the second, the third and the fourth at once.
     let gaps: Vec<(f64, bool)> = (0..100).map(|at| (2.1, matches!(at % 5, 1 | 2))).collect();
     let records = [seen(&gaps, true)];
     let got = folded(&records);
@@ -103,7 +103,7 @@ fn exact_arrivals_have_no_ranges_and_one_wide_one_gives_all_values_ends() {
     assert_eq!(ends(&ttft::FROM_SENT, Statistic::P50), [40.0, 40.0]);
     assert_eq!(ends(&ttft::FROM_SENT, Statistic::Max), [40.0, 40.02]);
     assert_eq!(ends(&ttft::FROM_DUE, Statistic::Mean), [35.556, 40.002]);
-    // TPOT of that request: 39.98 ms / 4, and up to 80 ms / 4.
+    // The TPOT of that request lies between 39.98 ms / 4 and 80 ms / 4.
     assert_eq!(ends(&tpot::DEFINITION, Statistic::Max), [10.0, 20.0]);
     assert_eq!(ends(&tpot::DEFINITION, Statistic::P50), [10.0, 10.0]);
     assert_eq!(got.instrument.end_width_us, 0.0);

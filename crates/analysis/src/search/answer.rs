@@ -1,4 +1,4 @@
-//! The answer of a search as a document. It depends on the plan and the trials only.
+//! The answer of a search as stored in results. It depends only on the plan and the trials.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,110 +12,108 @@ use super::trial::{Saturation, Trial};
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::search::{Over, SearchPlan};
 
-/// What a search found out for one cell.
+/// The answer of a search for one cell, and for one tier of objectives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchAnswer {
-    /// Input length of the cell.
+    /// Input length of the cell in tokens.
     pub input_length: u32,
-    /// Output length of the cell.
+    /// Output length of the cell in tokens.
     pub output_length: u32,
-    /// Which load was varied.
+    /// The load that was varied: requests in flight, or requests per second.
     pub over: Over,
-    /// The tier of the objectives, if the search has several.
+    /// The name of the tier of objectives; absent if the search has no tiers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<String>,
     /// The answer in one sentence; empty in results of earlier versions.
     #[serde(default)]
     pub answer: String,
-    /// The objectives that had to be met.
+    /// The objectives that must be met.
     pub objectives: Vec<SearchObjective>,
-    /// The probability that the interval covers the edge: the highest load that meets the objectives.
+    /// The probability that the interval covers the edge: the highest load that meets the objectives. 0 to 1.
     pub confidence: f64,
-    /// How narrow the interval had to be: its width as a share of its lower end.
+    /// The largest width of the interval for which the search ends, as a share of its lower end.
     pub precision: f64,
     /// How the search ended.
     pub outcome: SearchEnding,
-    /// The best estimate of the highest load that meets the objectives. If each tried load meets them,
-    /// the highest of these; absent if none does.
+    /// The best estimate of the highest load that meets the objectives. If no tried load misses them, it is the highest
+    /// tried load that meets them. Absent if no load meets them.
     #[serde(default)]
     pub estimate: Option<f64>,
-    /// Whether each tried load met them, so that the true value may be higher than the estimate.
+    /// Whether no tried load missed the objectives, so that the true value may be higher than the estimate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_one_sided: bool,
-    /// The lower end of its interval; absent where no trial bounds it.
+    /// The lower end of the interval of the estimate; absent if no trial bounds it.
     pub low: Option<f64>,
-    /// The upper end of its interval; absent where no trial bounds it.
+    /// The upper end of the interval of the estimate; absent if no trial bounds it.
     pub high: Option<f64>,
-    /// The estimate, under the name of earlier versions.
+    /// A copy of `estimate`, under the name that earlier versions used.
     pub guess: Option<f64>,
-    /// The objective that is missed first as the load grows; empty if none is.
+    /// The objective that is missed first as the load grows; empty if no objective is missed.
     pub limited_by: Vec<String>,
-    /// Whether the server fell further and further behind at the lowest load that does not meet the
-    /// objectives.
+    /// Whether the queue kept growing at the lowest load that misses the objectives.
     pub saturated: bool,
-    /// Whether a load met the objectives although a lower one did not, each by its own interval.
+    /// Whether a load met the objectives although a lower one missed them, both by their own intervals.
     pub contradicts: bool,
-    /// Requests of all trials.
+    /// The number of requests of all trials.
     pub requests: u64,
-    /// Trials.
+    /// The number of trials.
     pub trials: u32,
-    /// Seconds that the trials took.
+    /// The duration of all trials together, in seconds.
     #[serde(default)]
     pub time_s: f64,
-    /// What is known about each load, in ascending order.
+    /// The figures at each load, in ascending order.
     pub loads: Vec<LoadAnswer>,
 }
 
-/// An objective that had to be met.
+/// An objective that must be met.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchObjective {
-    /// As it was written.
+    /// The objective as the user wrote it.
     pub text: String,
-    /// The share of requests that must meet it; absent for a mean.
+    /// The share of requests that must meet it; absent for an objective on a mean.
     pub share: Option<f64>,
-    /// The limit of a mean in milliseconds; absent for a share.
+    /// The limit of a mean in milliseconds; absent for other objectives.
     pub mean_limit_ms: Option<f64>,
 }
 
-/// What is known about a load.
+/// The figures at one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadAnswer {
     /// The load: requests per second, or requests in flight.
     pub load: f64,
-    /// How often it was tried.
+    /// The number of trials at this load.
     pub trials: u32,
-    /// Requests of all its trials.
+    /// The number of requests of these trials.
     pub requests: u64,
-    /// Requests that count: those of start-up and drain do not.
+    /// The number of requests that count: those of start-up and drain do not.
     pub counted: u64,
-    /// What its own trials show.
+    /// Whether the trials at this load show that the objectives are met or missed.
     pub claim: Claim,
-    /// The saturation in its last trial; absent if requests ended as fast as they arrived.
+    /// The growth of the queue in the last trial; absent if requests ended as fast as they arrived.
     pub saturation: Option<Saturation>,
-    /// Present if so many requests of a trial missed an objective that no steady state explains it; the
-    /// trial was then cut off.
+    /// Present if so many requests missed an objective that the load cannot meet it. A trial may be cut off for this
+    /// reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overwhelmed: Option<Overwhelmed>,
-    /// Whether each of its trials was too short to reach the steady state of the load.
+    /// Whether no trial at this load was long enough to reach a steady state.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_too_short: bool,
-    /// Whether streams of a trial came in bundles, so that objectives on times between tokens cannot be
-    /// judged.
+    /// Whether streams of a trial arrived in bundles, so that objectives on times between tokens cannot be judged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lacks_gaps: bool,
-    /// The measured value of each objective, in their order.
+    /// The measured value of each objective, in the order of the objectives.
     pub objectives: Vec<CriterionEstimate>,
 }
 
 impl SearchAnswer {
-    /// The answers from the trials of a cell, in the order of the trials: one answer for each tier.
+    /// Computes the answers from the trials of a cell, in the order of the trials: one answer for each tier.
     pub fn of(plan: &SearchPlan, cell: CellPlan, trials: &[Trial]) -> Vec<Self> {
         let mut search = Search::new(settings(plan));
         trials.iter().for_each(|trial| search.tell(trial.clone()));
         Self::of_search(plan, cell, &search)
     }
 
-    /// The answers of a search so far.
+    /// The answers of a search so far, one for each tier.
     pub fn of_search(plan: &SearchPlan, cell: CellPlan, search: &Search) -> Vec<Self> {
         let loads = search.loads();
         let tiers = plan.tiers().into_iter().enumerate();
@@ -194,13 +192,13 @@ impl SearchAnswer {
         }
     }
 
-    /// The cell.
+    /// The requested lengths of the cell.
     pub fn cell(&self) -> CellPlan {
         CellPlan { input_length: self.input_length, output_length: self.output_length }
     }
 
-    /// The highest tried load, up to the estimate, that met the objectives: its figures are those of the
-    /// answer.
+    /// The tried load whose figures illustrate the answer: the highest load up to the estimate that is not shown to
+    /// miss the objectives. Loads whose trials were all too short are only used if there is no other.
     pub fn tried_below(&self) -> Option<f64> {
         let estimate = self.estimate?;
         let below = |load: &&LoadAnswer| load.load <= estimate && load.claim != Claim::NotMet;
@@ -210,7 +208,7 @@ impl SearchAnswer {
     }
 }
 
-/// The answer in one sentence, with its interval.
+/// Writes the answer in one sentence, with its interval.
 pub fn sentence(answer: &SearchAnswer) -> String {
     let unit = answer.over.unit();
     let texts: Vec<&str> = answer.objectives.iter().map(|it| it.text.as_str()).collect();
@@ -267,7 +265,7 @@ pub fn sentence(answer: &SearchAnswer) -> String {
     tier + &first.into_iter().chain(letters).collect::<String>()
 }
 
-/// The objective that limits the load, unless it is the only one.
+/// The text on the objective that fails first; empty if there is only one objective.
 fn limited(answer: &SearchAnswer) -> String {
     match (answer.limited_by.as_slice(), answer.objectives.len()) {
         ([], _) | (_, 1) => String::new(),
@@ -275,7 +273,7 @@ fn limited(answer: &SearchAnswer) -> String {
     }
 }
 
-/// A load with three significant digits; digits of whole numbers are never cut.
+/// Formats a load with three significant digits. All digits before the decimal point are kept.
 pub fn load_text(load: f64) -> String {
     let before = if load > 0.0 { load.log10().floor() } else { 0.0 };
     let decimals = (2.0 - before).clamp(0.0, 9.0) as usize;

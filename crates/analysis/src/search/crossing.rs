@@ -1,65 +1,65 @@
-//! Where the curve of an objective over the load crosses its limit: a best estimate and an interval, from
-//! all trials together. Chooses no load and ends no search.
+//! Finds the load at which the curve of an objective crosses its limit: a best estimate and an interval, from all
+//! trials together. It chooses no load and ends no search.
 //!
-//! Around the limit, the logarithm of the odds of a miss (for a mean: its logarithm) is assumed to be
-//! linear in the logarithm of the load. The error of this assumption grows with the distance, so trials
-//! far from the edge have less weight. The interval covers each edge that the trials do not contradict,
-//! for any slope: by the profile likelihood.
+//! Near the limit, the logarithm of the odds of a miss is assumed to be linear in the logarithm of the load. For an
+//! objective on a mean, it is the logarithm of the mean. The error of this assumption grows with the distance, so
+//! trials far from the edge have less weight. The interval contains every edge that is compatible with the trials for
+//! some slope (profile likelihood).
 
 use inferometer_stats::student_above;
 
-/// What a trial shows about one criterion.
+/// The result of a trial for one criterion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
     /// Logarithm of the load.
     pub x: f64,
-    /// The share of misses; for a mean, the logarithm of its ratio to the limit.
+    /// The share of misses. For a mean: the logarithm of the mean divided by its limit.
     pub y: f64,
-    /// Independent requests; for a mean, the inverse of the variance of `y`.
+    /// The number of independent requests. For a mean: the inverse of the variance of `y`.
     pub weight: f64,
-    /// Requests that count, if they met the steady state of the load; else 0.
+    /// The number of counted requests if the trial reached the steady state, or else 0.
     pub requests: f64,
-    /// Degrees of freedom of the weight.
+    /// Degrees of freedom of `weight`.
     pub degrees: f64,
 }
 
-/// The quantity that crosses its limit.
+/// The quantity that crosses its limit, by kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Of {
-    /// The share of misses, and the share that is allowed.
+    /// The share of misses; contains the allowed share.
     Share(f64),
-    /// A mean.
+    /// A mean value.
     Mean,
 }
 
-/// Where a curve crosses its limit, as logarithms of the load.
+/// The load at which a curve crosses its limit, as a logarithm, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Crossing {
-    /// The best estimate; the end of the searched range if all trials lie on one side.
+    /// The best estimate. If all trials lie on one side, it is an end of the searched range.
     pub at: f64,
-    /// The lower end of the interval; absent where no trial bounds it.
+    /// The lower end of the interval; absent if no trial bounds it.
     pub low: Option<f64>,
-    /// The upper end.
+    /// The upper end of the interval; absent if no trial bounds it.
     pub high: Option<f64>,
 }
 
-/// The relative error of the curve, as a share of the distance from the limit.
+/// The assumed error of the curve, as a share of its distance from the limit.
 const MISFIT: f64 = 0.25;
-/// Slopes that are tried: the first one, the factor to the next, and their number.
+/// The slopes that are tried: the first one, the factor to the next one, and their number.
 const SLOPES: (f64, f64, i32) = (0.5, 1.4, 18);
-/// The prior of a slope: the mean of its logarithm and its standard deviation. A mean grows more slowly
-/// than the odds of a miss.
+/// The prior of the slope: the mean of its logarithm, and the standard deviation of this logarithm. A mean grows more
+/// slowly than the odds of a miss.
 const SLOPE_OF_SHARE: (f64, f64) = (2.0, 1.5);
 const SLOPE_OF_MEAN: (f64, f64) = (1.5, 1.2);
-/// How far beyond the trials the edge is searched for.
+/// How far beyond the trials an edge is searched, as a logarithm of the load.
 const BEYOND: f64 = 1.5;
-/// Step sizes of the first and the second search.
+/// Step sizes of the coarse and the fine search, as logarithms of the load.
 const STEPS: (f64, f64) = (0.08, 0.008);
-/// Only points this close to the limit count for the scatter around the curve.
+/// Only points whose curve is this close to the limit are used for the scatter around the curve.
 const NEAR: f64 = 2.5;
 
-/// The factor by which the variance is taken to be larger than trials show: the rarest queue fluctuations
-/// last longer. It was measured (conformance/search).
+/// The variance is assumed to be this many times what the trials show, because the rarest queue fluctuations last
+/// longer. The factor was measured (conformance/search).
 const CAUTION: f64 = 1.3;
 
 struct Fit<'a> {
@@ -69,7 +69,7 @@ struct Fit<'a> {
 }
 
 impl Fit<'_> {
-    /// The height of the curve at the limit.
+    /// The value of the curve at the limit.
     fn at_limit(&self) -> f64 {
         match self.of {
             Of::Share(allowed) => (allowed / (1.0 - allowed)).ln(),
@@ -77,7 +77,7 @@ impl Fit<'_> {
         }
     }
 
-    /// The logarithm of the likelihood of a crossing and a slope.
+    /// The logarithm of the likelihood of a crossing at `at` with this slope.
     fn likelihood(&self, at: f64, slope: f64) -> f64 {
         let (middle, off) = match self.of {
             Of::Share(_) => SLOPE_OF_SHARE,
@@ -96,7 +96,7 @@ impl Fit<'_> {
         prior + each.sum::<f64>()
     }
 
-    /// The best slope for a crossing, and its likelihood.
+    /// The most likely slope for a crossing, and the logarithm of its likelihood.
     fn profile(&self, at: f64) -> (f64, f64) {
         let (first, factor, count) = SLOPES;
         let slopes = (0..count).map(|step| first * factor.powi(step));
@@ -104,7 +104,7 @@ impl Fit<'_> {
         all.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((first, f64::NEG_INFINITY))
     }
 
-    /// The maximum of the parabola through the profile around a crossing.
+    /// The maximum of the parabola through three points of the profile around `at`.
     fn top_near(&self, at: f64) -> f64 {
         let [before, here, after] = [-STEPS.1, 0.0, STEPS.1].map(|off| self.profile(at + off).1);
         let bend = before - 2.0 * here + after;
@@ -112,7 +112,7 @@ impl Fit<'_> {
         at + off.clamp(-STEPS.1, STEPS.1)
     }
 
-    /// The information of a point about the height of the curve.
+    /// The information of a point about the value of the curve.
     fn information(&self, point: &Point, at: f64, slope: f64) -> f64 {
         match self.of {
             Of::Share(_) => {
@@ -123,7 +123,7 @@ impl Fit<'_> {
         }
     }
 
-    /// Gives points less weight the farther away they are.
+    /// Gives a point less weight the farther it is from the limit.
     fn weigh(&mut self, at: f64, slope: f64) {
         let of = |point: &Point| {
             let off = MISFIT * slope * (point.x - at);
@@ -132,7 +132,7 @@ impl Fit<'_> {
         self.trust = self.points.iter().map(of).collect();
     }
 
-    /// By what factor points scatter around the curve more than their own errors explain; at least 1.
+    /// The variance of the points around the curve, divided by what their own errors explain; at least 1.
     fn scatter(&self, at: f64, slope: f64) -> f64 {
         let limit = self.at_limit();
         let (mut squares, mut count) = (0.0, 0.0);
@@ -154,7 +154,7 @@ impl Fit<'_> {
         if count > 2.0 { (squares / (count - 2.0)).max(1.0) } else { 1.0 }
     }
 
-    /// Degrees of freedom of the interval (Welch and Satterthwaite).
+    /// Degrees of freedom of the interval, by Welch and Satterthwaite.
     fn degrees(&self, at: f64, slope: f64) -> f64 {
         let of = |(point, trust): (&Point, &f64)| {
             (trust * self.information(point, at, slope), point.degrees.max(1.0))
@@ -166,8 +166,7 @@ impl Fit<'_> {
     }
 }
 
-/// The crossing of a criterion, with an interval that fails to cover it with the probability `wrong`.
-/// Absent without points.
+/// Finds the crossing of a criterion. `wrong` is the probability that the interval misses it. `None` without points.
 pub(super) fn crossing(points: &[Point], of: Of, wrong: f64) -> Option<Crossing> {
     let ends = points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |ends: (f64, f64), point| {
         (ends.0.min(point.x), ends.1.max(point.x))
@@ -199,7 +198,7 @@ pub(super) fn crossing(points: &[Point], of: Of, wrong: f64) -> Option<Crossing>
             return None;
         }
         let (mut inside, mut outside) = (at, towards);
-        // The nearest outward step that is not covered, then bisection.
+        // Finds the first outward step that is outside of the interval, then bisects.
         let mut step = STEPS.1;
         while step < (towards - at).abs() {
             let next = at + step * (towards - at).signum();
@@ -219,7 +218,7 @@ pub(super) fn crossing(points: &[Point], of: Of, wrong: f64) -> Option<Crossing>
     Some(Crossing { at, low: end(from), high: end(to) })
 }
 
-/// ln(1 + e^z).
+/// Computes ln(1 + e^z).
 fn softplus(z: f64) -> f64 {
     if z > 30.0 { z } else { z.exp().ln_1p() }
 }

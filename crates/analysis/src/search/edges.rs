@@ -1,5 +1,5 @@
-//! Computes the edge of a tier from trials: the highest load at which all its criteria are met. Asks for
-//! no trial.
+//! Computes the edge of a tier from trials: the highest load at which all criteria of the tier are met. It requests no
+//! trial.
 
 use super::crossing::{Crossing, Of, Point, crossing};
 use super::overwhelmed::{INDEPENDENT, Overwhelmed, are_beyond, misses_to_claim};
@@ -7,35 +7,34 @@ use super::settings::Settings;
 use super::trial::Trial;
 use inferometer_plan::search::Criterion;
 
-/// A trial of at least this many requests that did not reach a steady state also counts as falling behind
-/// if its odds of a miss are this many times the allowed odds.
+/// A trial without a steady state counts as overloaded under two conditions. It has at least `LONG_ENOUGH` requests,
+/// and its odds of a miss are at least `FAR_MORE` times the allowed odds.
 const LONG_ENOUGH: u64 = 100;
 const FAR_MORE: f64 = 2.0;
-/// Degrees of freedom of a trial that was cut off.
+/// Degrees of freedom of the result of a trial that was cut off.
 const OF_CUT_OFF: f64 = 4.0;
 
-/// What is known about the edge of a tier. The values are loads, not logarithms.
+/// The edge of a tier. All values are loads, not logarithms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TierEdge {
-    /// The highest tried load that met all criteria, by what was measured there.
+    /// The highest tried load that met all criteria, by its measured values; absent if there is none.
     pub good: Option<f64>,
-    /// The lowest tried load that did not.
+    /// The lowest tried load that missed a criterion, by its measured values; absent if there is none.
     pub bad: Option<f64>,
-    /// The best estimate of the edge; absent until there are loads on both sides.
+    /// The best estimate of the edge; absent until there are loads on both sides of it.
     pub estimate: Option<f64>,
-    /// The lower end of its interval; absent where no trial bounds it.
+    /// The lower end of the interval of the edge; absent if no trial bounds it.
     pub low: Option<f64>,
-    /// The upper end.
+    /// The upper end of the interval of the edge; absent if no trial bounds it.
     pub high: Option<f64>,
-    /// The criterion that is missed first as the load grows.
+    /// Index of the criterion that is missed first as the load grows; absent if none is missed.
     pub first: Option<usize>,
 }
 
-/// The share of misses that is assumed for a trial in which the server falls further and further behind:
-/// nearly all of its requests will miss.
+/// The share of misses that is assumed for a trial with a growing queue, because nearly all later requests will miss.
 const EVER_MORE: f64 = 0.9;
 
-/// The edge of the criteria with these indices.
+/// Computes the edge of the criteria with these indices.
 pub(super) fn edge(
     settings: &Settings,
     tier: &[usize],
@@ -51,7 +50,7 @@ pub(super) fn edge(
             })
         };
         if tier.iter().all(is_good) {
-            // A server that is not filled up yet shows nothing good about a load.
+            // A trial without a steady state does not show that a load meets the criteria.
             if !trial.is_settled {
                 continue;
             }
@@ -60,7 +59,7 @@ pub(super) fn edge(
             edge.bad = Some(edge.bad.map_or(trial.load, |bad| bad.min(trial.load)));
         }
     }
-    // The interval of any of several criteria may be wrong.
+    // Each of several criteria may have a wrong interval, so they share the allowed probability.
     let wrong = (1.0 - settings.confidence) / tier.len().max(1) as f64;
     let found: Vec<(usize, Crossing)> = tier
         .iter()
@@ -80,8 +79,8 @@ pub(super) fn edge(
         found.len() == tier.len() && found.iter().all(|(_, it)| it.low.is_some());
     edge.low = least(|it| it.low).filter(|_| is_bounded_below).map(f64::exp);
     edge.high = least(|it| it.high).map(f64::exp);
-    // Far from the limit the curve is hardly reliable. A load that is certainly beyond the edge bounds
-    // the interval whatever the curve is.
+    // Far from the limit, the curve is hardly reliable. A load that is certainly beyond the edge bounds the interval,
+    // whatever the curve is.
     let sure = trials.iter().filter_map(|(trial, overwhelmed)| overwhelmed.map(|_| trial.load));
     if let Some(beyond) = sure.min_by(f64::total_cmp) {
         edge.high = Some(edge.high.map_or(beyond, |high| high.min(beyond)));
@@ -97,13 +96,13 @@ pub(super) fn edge(
     edge
 }
 
-/// Trials within this distance of the edge, as a logarithm, show how strongly misses are correlated
-/// there.
+/// Trials within this distance of the edge, as a logarithm of the load, show how strongly misses are correlated at the
+/// edge.
 const NEAR: f64 = 0.2;
 
-/// The correlation of misses is better known from all trials near the edge than from one. A trial with a
-/// queue fluctuation has both more misses and a stronger correlation. If each trial had its own weight,
-/// such trials would weigh less than those that had no fluctuation by luck.
+/// Gives all trials the same correlation of misses: that of all trials near the edge. A trial with a queue fluctuation
+/// has both more misses and a stronger correlation. If each trial had its own weight, such trials would weigh less than
+/// trials without a fluctuation, and the result would be too favourable.
 fn weigh_alike(points: &mut [Point], at: f64) {
     let (mut requests, mut variance) = (0.0, 0.0);
     for point in points.iter().filter(|point| (point.x - at).abs() <= NEAR && point.requests > 0.0)
@@ -119,7 +118,7 @@ fn weigh_alike(points: &mut [Point], at: f64) {
     }
 }
 
-/// What a trial shows about a criterion; absent if no request counts.
+/// The result of a trial for a criterion; `None` if no request counts.
 fn point(
     settings: &Settings,
     index: usize,
@@ -129,8 +128,7 @@ fn point(
     let criterion: &Criterion = &settings.criteria[index];
     let x = trial.load.ln();
     if let (Some(by), Some(needed), 1..) = (overwhelmed, criterion.needed(), trial.cut_off) {
-        // There may be more misses than those so far: they show either that too many requests miss, or
-        // nothing.
+        // The other requests may miss too. So the misses either show that too many requests miss, or they show nothing.
         let y = trial.missed[index] as f64 / by.planned.max(1) as f64;
         let weight = INDEPENDENT.min(by.planned / 8) as f64;
         let point = Point { x, y, weight, requests: 0.0, degrees: OF_CUT_OFF };
@@ -144,8 +142,7 @@ fn point(
     let found = match (criterion.needed(), criterion.mean_limit_ms()) {
         (Some(needed), _) => {
             let misses = 1.0 - measure.value;
-            // A trial with far more misses than allowed before its steady state also counts as falling
-            // behind.
+            // A trial without a steady state also counts as overloaded if it has far more misses than allowed.
             let odds = |share: f64| share / (1.0 - share);
             let is_beyond = !trial.is_settled
                 && trial.requests >= LONG_ENOUGH
@@ -168,8 +165,8 @@ fn point(
     (trial.is_settled || found.0.y > allowed).then_some(found)
 }
 
-/// For each tier, what shows that the load of a trial is far beyond its edge; absent unless the trial
-/// shows it for every tier.
+/// For each tier, the evidence that the load of a trial is far beyond its edge. `None` unless there is evidence for
+/// every tier.
 pub(super) fn overwhelmed(settings: &Settings, trial: &Trial) -> Option<Vec<Overwhelmed>> {
     let needed = misses_to_claim(&settings.criteria, trial.planned);
     let criteria = are_beyond(&settings.tiers, &trial.missed, &needed)?;

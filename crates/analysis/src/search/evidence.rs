@@ -1,6 +1,6 @@
-//! What a series of requests shows about a criterion: a share or a mean, and its uncertainty. Requests
-//! that follow one another are not independent. How many independent ones they are worth follows from the
-//! slow fluctuations of the series ([`inferometer_stats::serial`]).
+//! Measures a criterion over a series of requests: a share or a mean, and its uncertainty. Consecutive requests are not
+//! independent. The slow fluctuations of the series show how many independent requests they correspond to
+//! ([`inferometer_stats::serial`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,61 +8,61 @@ use inferometer_plan::search::{Criterion, CriterionResult};
 use inferometer_stats::serial::long_run;
 use inferometer_stats::{student_975, wilson};
 
-/// What is known about a load.
+/// Whether a load is shown to meet its criteria.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
     /// Every criterion is met, by its 95 % interval.
     Met,
-    /// At least one is not met, by its 95 % interval.
+    /// At least one criterion is missed, by its 95 % interval.
     NotMet,
-    /// Neither is certain yet.
+    /// Neither is shown.
     Open,
 }
 
-/// What is known about one criterion at a load.
+/// The estimate for one criterion at a load, from all its trials.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CriterionEstimate {
-    /// The share of requests that met it, or the mean in milliseconds.
+    /// The share of requests that met the criterion, or the mean in milliseconds.
     pub value: f64,
-    /// Its 95 % interval; absent if too little is known for one.
+    /// The 95 % interval of `value`; absent if there is too little data for an interval.
     pub interval: Option<[f64; 2]>,
-    /// The share that is needed, or the limit of the mean.
+    /// The share of requests that must meet the criterion, or the limit of the mean in milliseconds.
     pub limit: f64,
-    /// Requests that count.
+    /// The number of requests that count.
     pub counted: u64,
-    /// The number of independent requests that they are worth.
+    /// The number of independent requests that would give the same uncertainty.
     pub independent: f64,
-    /// What this shows.
+    /// Whether the criterion is shown to be met or missed.
     pub claim: Claim,
 }
 
-/// What the requests of one trial show about one criterion.
+/// The result of one trial for one criterion.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measure {
-    /// The share of requests that met it, or the mean in milliseconds.
+    /// The share of requests that met the criterion, or the mean in milliseconds.
     pub value: f64,
-    /// Requests that count.
+    /// The number of requests that count.
     pub counted: u64,
-    /// The number of independent requests that they are worth.
+    /// The number of independent requests that would give the same uncertainty.
     pub independent: f64,
-    /// Standard error of a mean; 0 for a share.
+    /// Standard error of a mean in milliseconds; 0 for a share.
     pub error: f64,
-    /// Degrees of freedom of the estimated number of independent requests.
+    /// Degrees of freedom of `independent`.
     pub degrees: f64,
 }
 
-/// From this many requests beyond a threshold on, the correlation of such requests is known.
+/// The correlation of requests beyond a threshold can be estimated from at least this many of them.
 const ENOUGH: usize = 10;
-/// The number of cosines for common events, and for rare ones, which come in shorter groups.
+/// The number of cosines for common events, and for rare ones, which occur in shorter groups.
 const COSINES: usize = 6;
 const COSINES_OF_TAIL: usize = 12;
-/// A series shorter than this is worth at most this part of its requests.
+/// The requests of a series shorter than `SHORT` correspond to at most the share `OF_SHORT` of independent ones.
 const SHORT: usize = 100;
 const OF_SHORT: f64 = 0.25;
 
 impl Measure {
-    /// The measure of the requests that count, in the order of their due times.
+    /// Measures a criterion over the requests that count, which must be in the order of their due times.
     pub fn of(criterion: &Criterion, judged: &[CriterionResult]) -> Self {
         match criterion.needed() {
             Some(needed) => Self::share(judged, needed),
@@ -98,17 +98,16 @@ impl Measure {
             value,
             counted: values.len() as u64,
             independent: if variance > 0.0 { n * alone / variance } else { n },
-            // The error of a mean is at least a thousandth of it: a server varies.
+            // The error of a mean is at least a thousandth of the mean, because every server varies.
             error: (variance / n).sqrt().max(1e-3 * value),
             degrees: long.degrees as f64,
         }
     }
 }
 
-/// By what factor the variance of a share exceeds that of as many independent requests, and the degrees
-/// of freedom of this factor. It is computed from misses if their number is near the allowed one.
-/// Otherwise it is computed from the requests above the trial's own quantile, because the correlation at
-/// the limit is needed.
+/// By what factor the variance of a share exceeds that of the same number of independent requests, and the degrees of
+/// freedom of this factor. It is computed from the misses if their number is near the allowed one. Otherwise it is
+/// computed from the slowest requests, as many as may miss, because the correlation at the limit is needed.
 fn clustering(judged: &[CriterionResult], needed: f64) -> Option<(f64, f64)> {
     let n = judged.len();
     let misses = judged.iter().filter(|one| !one.met).count();
@@ -131,7 +130,7 @@ fn clustering(judged: &[CriterionResult], needed: f64) -> Option<(f64, f64)> {
 }
 
 impl CriterionEstimate {
-    /// All trials of a load together.
+    /// Pools all trials of a load.
     pub fn pooled(criterion: &Criterion, trials: &[Measure]) -> Self {
         let sum = |of: fn(&Measure) -> f64| trials.iter().map(of).sum::<f64>();
         let counted = sum(|one| one.counted as f64);
@@ -167,7 +166,7 @@ mod tests {
     use super::*;
     use inferometer_stats::seed::{normal, rng};
 
-    /// x' = a x + noise; a miss if it exceeds 1.28 standard deviations.
+    /// An autoregression x' = a x + noise; a request misses if x exceeds 1.28 standard deviations.
     fn series(a: f64, n: usize, seed: u64) -> Vec<CriterionResult> {
         let mut rng = rng(seed, &["series"]);
         let mut x = 0.0;

@@ -1,4 +1,4 @@
-//! What a reader must know about an answer before using it.
+//! Findings that a reader must know before using the answer of a search.
 
 use super::answer::{LoadAnswer, SearchAnswer};
 use super::evidence::Claim;
@@ -7,7 +7,7 @@ use crate::cell::Cell;
 use crate::validity;
 use inferometer_model::finding::{Code, Finding, code};
 
-/// The codes of [`findings`]. The messages of earlier versions may differ.
+/// The codes of [`findings`]. Earlier versions may have used other messages.
 pub const CODES: [Code; 4] = [
     code::SEARCH_NOT_FINISHED,
     code::SEARCH_NOT_MONOTONE,
@@ -83,7 +83,7 @@ fn outcome(answer: &SearchAnswer) -> Option<Finding> {
     Some(Finding::of(code::SEARCH_NOT_FINISHED, message).advise(advice))
 }
 
-/// The loads at which tokens came in bundles.
+/// The loads at which tokens arrived in bundles, as text.
 fn in_bundles(answer: &SearchAnswer) -> String {
     let loads = answer.loads.iter().filter(|load| load.lacks_gaps);
     loads.map(|load| load.load.to_string()).collect::<Vec<_>>().join(" and ")
@@ -111,8 +111,8 @@ fn saturated(answer: &SearchAnswer) -> Option<Finding> {
     Some(Finding::of(code::SEARCH_SATURATED, message))
 }
 
-/// The finding that the client was at its own limit at the lowest load that does not meet the objectives:
-/// the search may have found that limit instead of the server's.
+/// The finding that the client was suspect at the lowest load that misses the objectives: the search may have found the
+/// limit of the client instead of the server's.
 fn limited_by_the_client(answer: &SearchAnswer, cell: &Cell) -> Option<Finding> {
     let beyond = |load: &&LoadAnswer| load.claim == Claim::NotMet;
     let high = answer.loads.iter().find(beyond)?.load;

@@ -1,36 +1,35 @@
-//! What is known about one load from all its trials. Never decides which load is tried next.
+//! Joins the results of all trials at one load. It does not decide which load is tried next.
 
 use super::evidence::{Claim, CriterionEstimate, Measure};
 use super::overwhelmed::Overwhelmed;
 use super::trial::{Saturation, Trial};
 use inferometer_plan::search::Criterion;
 
-/// Everything that is known about one load.
+/// The joint results of the trials at one load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    /// Requests per second, or in flight.
+    /// The load: requests per second, or requests in flight.
     pub load: f64,
-    /// How often it was tried.
+    /// The number of trials at this load.
     pub trials: u32,
-    /// Requests of all its trials.
+    /// The number of requests of these trials.
     pub requests: u64,
-    /// For each tier, the criterion that so many requests missed that the load is far beyond its edge, by
-    /// the last trial that showed it; empty if none did.
+    /// For each tier, the criterion that so many requests missed that the load is far beyond its edge. From the latest
+    /// trial that shows this; empty if none does.
     pub overwhelmed: Vec<Overwhelmed>,
-    /// Whether a trial was long enough to reach the steady state of the load. If not, the load cannot
-    /// count as meeting anything.
+    /// Whether a trial was long enough to reach the steady state of the load. If not, the load cannot count as meeting
+    /// the criteria.
     pub is_settled: bool,
-    /// Whether streams of a trial came in bundles, so that objectives on times between tokens cannot be
-    /// judged.
+    /// Whether streams of a trial arrived in bundles, so that objectives on times between tokens cannot be judged.
     pub lacks_gaps: bool,
-    /// The saturation in its last trial.
+    /// The growth of the queue in the last trial; absent if requests ended as fast as they arrived.
     pub saturation: Option<Saturation>,
-    /// The measured value of each criterion, in their order.
+    /// The estimate for each criterion, in the order of the criteria.
     pub measured: Vec<CriterionEstimate>,
 }
 
 impl Load {
-    /// What is known from the trials at one load; there must be at least one trial.
+    /// Joins the trials at one load. There must be at least one trial.
     pub(super) fn of(
         criteria: &[Criterion],
         trials: &[&Trial],
@@ -61,7 +60,7 @@ impl Load {
         self.measured.iter().map(|measured| measured.counted).max().unwrap_or(0)
     }
 
-    /// What this load alone shows about the criteria of a tier.
+    /// Whether this load alone shows that the criteria of a tier are met or missed.
     pub fn claim(&self, tier: &[usize]) -> Claim {
         let claims = || tier.iter().map(|&index| self.measured[index].claim);
         if !self.overwhelmed.is_empty()

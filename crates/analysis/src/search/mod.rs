@@ -1,9 +1,8 @@
-//! The search for the highest load that meets the objectives: its settings, the next load to try,
-//! and the uncertainty of the answer. Pure: other modules measure the trials and report them here.
+//! Searches for the highest load that meets the objectives: its settings, the next load to try, and the uncertainty of
+//! the answer. It sends nothing: other modules measure the trials and report them here.
 //!
-//! A [`Search`] asks for a trial (a load and a number of requests), gets the outcome of each request
-//! ([`Trial`]), and finally answers with an estimate and an interval. docs/search.md describes the
-//! procedure with its formulas.
+//! A [`Search`] requests a trial (a load and a number of requests), and gets the outcome of each request ([`Trial`]).
+//! Its answer is an estimate with an interval. docs/search.md describes the procedure with its formulas.
 
 mod answer;
 mod crossing;

@@ -1,39 +1,39 @@
-//! Decides from all requests of a trial whether its load is far beyond the edge. A watcher ends a trial
-//! as soon as that is certain. It does not need to know when the server reached its steady state:
-//! requests to an idle server are no worse off than later ones.
+//! Decides from all requests of a trial whether its load is far beyond the edge. A watcher ends a trial as soon as that
+//! is certain. The start-up needs no special treatment, because requests to an idle server are no slower than later
+//! ones.
 
 use inferometer_load::{Level, PassPlan};
 use inferometer_metrics::{Fate, RequestFigures};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::Criterion;
 
-/// The assumed number of independent requests in a trial: a cautious value, however correlated misses
-/// are.
+/// The assumed number of independent requests in a trial. It is a cautious value, because misses may be strongly
+/// correlated.
 pub(super) const INDEPENDENT: u64 = 12;
-/// Under this assumption, the probability of taking a load at its edge for one far beyond it.
+/// Under this assumption, the probability that a load at the edge is taken for one far beyond it.
 const WRONG: f64 = 1e-4;
-/// In a short trial, this many requests in a row may be fully correlated, and are worth one.
+/// In a short trial, this many consecutive requests may be fully correlated, and count as one.
 const IN_A_CROWD: u64 = 8;
 
-/// The finding that a trial's requests missed one criterion so often that the load cannot meet it.
+/// The evidence that a load cannot meet a criterion: so many requests of a trial missed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Overwhelmed {
-    /// The criterion, by its index.
+    /// The index of the criterion.
     pub criterion: usize,
-    /// Requests that certainly missed it.
+    /// The number of requests that certainly missed the criterion.
     pub missed: u64,
-    /// Requests of the trial, including those that were cut off.
+    /// The number of requests of the trial, including those that were cut off.
     pub planned: u64,
-    /// Requests in flight when it was cut off, plus those that had not been sent.
+    /// The number of requests in flight when the trial was cut off, plus those that had not been sent.
     pub cut_off: u64,
 }
 
-/// How many requests of a trial must miss each criterion before its load counts as far beyond the edge;
-/// absent if no number is enough, as for a mean.
+/// For each criterion, how many requests of a trial must miss it before the load counts as far beyond the edge. `None`
+/// if no number is enough, as for a mean.
 ///
-/// `planned` requests are assumed to be worth at least n independent ones: twelve, or an eighth of them
-/// if that is fewer. M misses are then worth n M / planned of them, rounded down. By the binomial
-/// distribution, so many misses must be rarer than one in ten thousand.
+/// `planned` requests are assumed to correspond to n independent ones: twelve, or an eighth of `planned` if that is
+/// fewer. M misses then correspond to n M / planned misses, rounded down. By the binomial distribution, so many misses
+/// must have a probability of at most one in ten thousand (divided by the number of criteria).
 pub fn misses_to_claim(criteria: &[Criterion], planned: u64) -> Vec<Option<u64>> {
     let level = WRONG / criteria.len().max(1) as f64;
     let independent = INDEPENDENT.min(planned / IN_A_CROWD);
@@ -47,8 +47,8 @@ pub fn misses_to_claim(criteria: &[Criterion], planned: u64) -> Vec<Option<u64>>
     criteria.iter().map(of).collect()
 }
 
-/// Requests of a trial that cannot count as misses: in a closed loop the first requests are sent all at
-/// once, and meet more prompts in the queue than later ones.
+/// The number of first requests whose misses do not count. In a closed loop, the first requests are sent all at once,
+/// and wait behind more prompts than later ones.
 pub(super) fn first_crowd(pass: &PassPlan) -> u64 {
     match pass {
         PassPlan::Closed { concurrency: Level::Constant(load), .. } => crowd_of(*load),
@@ -56,13 +56,13 @@ pub(super) fn first_crowd(pass: &PassPlan) -> u64 {
     }
 }
 
-/// The first two rounds of this many requests in flight.
+/// Two requests for each request in flight: the first two rounds.
 pub(super) fn crowd_of(load: f64) -> u64 {
     2 * load.ceil() as u64
 }
 
-/// Watches a trial in progress. It receives each request that ends, in any order. From these and those in
-/// flight it decides whether the result is certain, whatever happens to the others.
+/// Watches a trial in progress. It gets each request that ends, in any order. From these requests and those in flight,
+/// it decides whether the result is certain, whatever the other requests do.
 #[derive(Clone, Debug)]
 pub struct Watcher {
     criteria: Vec<Criterion>,
@@ -73,7 +73,7 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// A watcher of a pass. Each tier must be beyond its edge, because the other tiers need the rest of
+    /// Starts to watch a pass. The load must be beyond the edge of every tier, because any other tier needs the rest of
     /// the trial.
     pub fn new(criteria: &[Criterion], tiers: &[Vec<usize>], pass: &PassPlan) -> Self {
         let planned = u64::from(pass.requests().unwrap_or(u32::MAX));
@@ -91,7 +91,7 @@ impl Watcher {
         add(&mut self.missed, &self.criteria, self.crowd, figures);
     }
 
-    /// Whether the result is certain in the best case for the requests in flight: that each ends now.
+    /// Whether the result is certain even in the best case for the requests in flight: that each of them ends now.
     pub fn is_certain(&self, in_flight: impl Iterator<Item = RequestFigures>) -> bool {
         let mut missed = self.missed.clone();
         in_flight.for_each(|figures| add(&mut missed, &self.criteria, self.crowd, &figures));
@@ -99,7 +99,7 @@ impl Watcher {
     }
 }
 
-/// For each tier, the first criterion with enough misses; absent unless each tier has one.
+/// For each tier, the first criterion with enough misses; `None` unless every tier has one.
 pub(super) fn are_beyond(
     tiers: &[Vec<usize>],
     missed: &[u64],
@@ -110,8 +110,8 @@ pub(super) fn are_beyond(
     firsts.collect()
 }
 
-/// When the result becomes certain in a trial if the end of each request is known, as in virtual time;
-/// absent if it never does.
+/// When the result of a trial becomes certain, if the ends of all requests are known, as in virtual time. `None` if it
+/// never does.
 pub fn certain_at(watcher: &Watcher, requests: &[RequestFigures]) -> Option<Nanos> {
     let is_certain = |at: Nanos| {
         watcher.is_certain(requests.iter().filter(|one| one.due <= at).map(|one| one.as_of(at)))
@@ -121,7 +121,7 @@ pub fn certain_at(watcher: &Watcher, requests: &[RequestFigures]) -> Option<Nano
     if !is_certain(last) {
         return None;
     }
-    // A miss remains a miss, so there is one instant from which on the result is certain.
+    // A miss stays a miss, so once the result is certain, it stays certain.
     let (mut before, mut after) = (first.0, last.0);
     while before < after {
         let middle = before + (after - before) / 2;

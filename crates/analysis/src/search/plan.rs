@@ -7,7 +7,7 @@ use inferometer_plan::search::{Over, SearchPlan};
 use super::overwhelmed::Watcher;
 use super::settings::{NextTrial, Settings};
 
-/// The settings of the procedure.
+/// The settings of the procedure, from the plan.
 pub fn settings(plan: &SearchPlan) -> Settings {
     Settings {
         criteria: plan.criteria.clone(),
@@ -25,15 +25,14 @@ pub fn settings(plan: &SearchPlan) -> Settings {
     }
 }
 
-/// Ends the pass of a trial as soon as it is certain that its load is far too high; absent for a pass
-/// that is not a trial.
+/// A watcher that ends the pass of a trial as soon as its load is certainly far too high. `None` for a pass whose load
+/// is not constant.
 pub fn watcher(plan: &SearchPlan, pass: &PassPlan) -> Option<Watcher> {
     let settings = settings(plan);
     pass.constant_load().map(|_| Watcher::new(&settings.criteria, &settings.tiers, pass))
 }
 
-/// The pass of a trial: the pass of the plan, with the load and the number of requests that the
-/// procedure asks for.
+/// The pass of a trial: the pass of the plan, with the load and the number of requests of the trial.
 pub fn trial_pass(of_plan: &PassPlan, asked: NextTrial) -> PassPlan {
     let mut pass = of_plan.clone();
     if let PassPlan::Open { rate: level, bound, .. }

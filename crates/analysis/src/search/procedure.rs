@@ -9,87 +9,87 @@ use super::settings::{NextTrial, SearchEnding, Settings};
 use super::trial::Trial;
 use inferometer_plan::search::Criterion;
 
-/// Requests of a trial far from the edge, which only shows on which side of the edge its load lies.
+/// Requests of a trial far from the edge, which must only show on which side of the edge its load lies.
 const PROBE: u64 = 40;
-/// A trial nearer to the edge has this many misses on average if the allowed share misses.
+/// A trial nearer to the edge has this many misses on average, if the allowed share of its requests misses.
 const MISSES: f64 = 2.0;
-/// It also has at least this many times the requests of its start-up and drain.
+/// Such a trial also has at least this many times the requests of its start-up and drain.
 const TIMES_ASIDE: u64 = 2;
-/// Latencies of a trial that hardly count: start-up and drain.
+/// The duration of start-up and drain together, in latencies.
 const LATENCIES_ASIDE: f64 = 4.0;
-/// Long trials begin when the distance between the ends of the bracket, as a logarithm, is at most this.
+/// Long trials begin when `good` and `bad` of the edge differ by at most this, as a logarithm of the load.
 const BRACKET: f64 = 0.3;
-/// The first long trial has this part of all requests. Each further one is larger by this factor, up to
-/// this part of the remaining requests.
+/// The first long trial has 1/`FIRST_LONG` of all requests, at most `MOST_AT_FIRST`. Each later one is larger by the
+/// factor `GROWTH`, up to 1/`OF_LEFT` of the remaining requests.
 const FIRST_LONG: u64 = 8;
 const MOST_AT_FIRST: u64 = 2_500;
 const GROWTH: f64 = 1.5;
 const OF_LEFT: u64 = 3;
-/// The smallest and the largest distance of long trials from the estimate, as a logarithm.
+/// The smallest and the largest distance of a long trial from the estimate, as a logarithm of the load.
 const APART: (f64, f64) = (0.01, 0.1);
-/// The distance if the interval has no end on that side.
+/// The distance that is used if the interval has no end on that side.
 const FAR_APART: f64 = 0.2;
-/// The smallest factor from a load that met the objectives to a higher one.
+/// The smallest factor from a load that met the objectives to a higher load.
 const ABOVE: f64 = 1.25;
-/// If less than this part of the arriving requests ended per second, the load exceeds the capacity.
+/// If the rate of ends is below this share of the rate of arrivals, the load exceeds the capacity.
 const LEAVES: f64 = 0.75;
-/// A narrow interval is only trusted after this many long trials.
+/// A narrow interval only ends the search after this many long trials.
 const FEWEST_LONG: u32 = 3;
-/// A server with so few requests in flight on average is nearly idle: lower loads are no better.
+/// With fewer requests in flight on average, a server is nearly idle, and lower loads are no better.
 const IDLE: f64 = 0.1;
 /// The share of requests that must complete for a server to count as idle.
 const SERVED: f64 = 0.98;
 
-/// A search in progress: asks for trials and gets their results.
+/// A search in progress: it requests trials and gets their results.
 #[derive(Clone, Debug)]
 pub struct Search {
     settings: Settings,
     trials: Vec<(Trial, Option<Overwhelmed>)>,
     tiers: Vec<TierEdge>,
-    /// The number of trials near the edge so far.
+    /// The number of long trials near the edge so far.
     long: u32,
     /// Whether the time limit ended a trial.
     is_out_of_time: bool,
 }
 
 impl Search {
-    /// A search without trials.
+    /// Starts a search without trials.
     pub fn new(settings: Settings) -> Self {
         let tiers = settings.tiers.iter().map(|tier| edge(&settings, tier, &[])).collect();
         Self { tiers, settings, trials: Vec::new(), long: 0, is_out_of_time: false }
     }
 
-    /// Its settings.
+    /// The settings of the search.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Requests of all trials so far.
+    /// The number of requests of all trials so far.
     pub fn requests(&self) -> u64 {
         self.trials.iter().map(|(trial, _)| trial.requests).sum()
     }
 
-    /// Trials so far.
+    /// The number of trials so far.
     pub fn trials(&self) -> u32 {
         self.trials.len() as u32
     }
 
-    /// The last trial, and the criterion whose misses show that its load is far beyond the edge, if any.
+    /// The last trial, and the evidence that its load is far beyond the edge, if there is any.
     pub fn last(&self) -> Option<(&Trial, Option<Overwhelmed>)> {
         self.trials.last().map(|(trial, by)| (trial, *by))
     }
 
-    /// Seconds that all trials took.
+    /// The duration of all trials together, in seconds.
     pub fn time_s(&self) -> f64 {
         self.trials.iter().map(|(trial, _)| trial.span_s).sum()
     }
 
-    /// What is known about the edge of each tier.
+    /// The edge of each tier, as far as it is known.
     pub fn tiers(&self) -> &[TierEdge] {
         &self.tiers
     }
 
-    /// What is known about each tried load, in ascending order.
+    /// The results at each tried load, in ascending order.
     pub fn loads(&self) -> Vec<Load> {
         let mut loads: Vec<f64> = self.trials.iter().map(|(trial, _)| trial.load).collect();
         loads.sort_unstable_by(f64::total_cmp);
@@ -115,8 +115,8 @@ impl Search {
         self.bound_by_single_loads();
     }
 
-    /// The ends of a tier's interval as they are stated: for whole loads, the highest load that meets the
-    /// objectives lies between them.
+    /// The interval of a tier in the form of the answer. For whole loads, it contains the highest whole load that meets
+    /// the objectives.
     pub fn interval(&self, tier: usize) -> (Option<f64>, Option<f64>) {
         let edge = &self.tiers[tier];
         let highest = self.settings.highest.unwrap_or(f64::INFINITY);
@@ -129,8 +129,8 @@ impl Search {
         }
     }
 
-    /// The best estimate of the highest load that meets the objectives of a tier. If all tried loads meet
-    /// them, the highest of these; absent if none does.
+    /// The best estimate of the highest load that meets the objectives of a tier. If no tried load misses them, the
+    /// highest load that meets them; `None` if no load does.
     pub fn estimate(&self, tier: usize) -> Option<f64> {
         let edge = &self.tiers[tier];
         let (low, high) = self.interval(tier);
@@ -140,7 +140,7 @@ impl Search {
         (estimate > 0.0).then_some(estimate)
     }
 
-    /// The state of the search over all tiers.
+    /// How the search ended, over all tiers, or that it has not ended.
     pub fn outcome(&self) -> SearchEnding {
         self.outcome_of((0..self.tiers.len()).find(|&tier| self.is_open(tier)).unwrap_or(0))
     }
@@ -149,7 +149,7 @@ impl Search {
         self.outcome_of(tier) == SearchEnding::Unfinished
     }
 
-    /// The state of a tier.
+    /// How the search of one tier ended, or that it has not ended.
     pub fn outcome_of(&self, tier: usize) -> SearchEnding {
         let settings = &self.settings;
         let (lowest, high) = (self.lowest(), self.tiers[tier].high);
@@ -192,8 +192,8 @@ impl Search {
         self.settings.max_time_s.map_or(f64::INFINITY, |most| most - self.time_s())
     }
 
-    /// The most time that the rest may take if all remaining requests are sent at the load of the next
-    /// trial; absent without a next trial, or if the time of a request is unknown.
+    /// The longest time, in seconds, for the rest of the search, if all remaining requests are sent at the next load.
+    /// `None` without a next trial, or if the latency is unknown.
     pub fn seconds_left(&self) -> Option<f64> {
         let load = self.next()?.load;
         let left = self.settings.max_requests.saturating_sub(self.requests()) as f64;
@@ -201,7 +201,7 @@ impl Search {
         (each_s > 0.0).then(|| (left * each_s).min(self.time_left_s()))
     }
 
-    /// The lowest load that is tried: below it nothing is better, because requests are already alone.
+    /// The lowest load to try: at lower ones latencies are no better, because the server is nearly idle.
     pub fn lowest(&self) -> f64 {
         let idle = |(trial, _): &(Trial, Option<Overwhelmed>)| {
             // A server that refuses most requests has few in flight, but is not idle.
@@ -213,7 +213,7 @@ impl Search {
         self.trials.iter().filter_map(idle).fold(self.settings.lowest, f64::max)
     }
 
-    /// The open tier with the widest interval: the search works on it now.
+    /// The open tier with the widest interval: the next trial is for this tier.
     fn tier(&self) -> Option<usize> {
         let open = (0..self.tiers.len()).filter(|&tier| self.is_open(tier));
         open.max_by(|&a, &b| self.width(a).total_cmp(&self.width(b)))
@@ -237,7 +237,7 @@ impl Search {
         }
     }
 
-    /// The next trial; absent when the search is over.
+    /// The next trial; `None` when the search has ended.
     pub fn next(&self) -> Option<NextTrial> {
         let edge = &self.tiers[self.tier()?];
         let (load, wanted) = match (edge.good, edge.bad) {
@@ -251,8 +251,8 @@ impl Search {
         Some(NextTrial { load, requests: self.affordable(load, wanted) })
     }
 
-    /// The trial after one that was too short for a steady state and met the objectives: a longer one. If
-    /// far more requests arrived than ended, one at the rate at which they ended.
+    /// The trial after one that met the objectives but was too short for a steady state: a longer one. If far more
+    /// requests arrived than ended, it has the rate at which they ended.
     fn unsettled(&self) -> Option<(f64, u64)> {
         let (last, overwhelmed) = self.last()?;
         if last.is_settled || overwhelmed.is_some() {
@@ -274,7 +274,7 @@ impl Search {
         Some((load, (TIMES_ASIDE * aside).max(PROBE)))
     }
 
-    /// A higher load, by the stride. A stride below 2 grows to 2 from trial to trial.
+    /// A higher load, by the stride. A stride below 2 grows to 2 over the first trials.
     fn up(&self, good: f64) -> (f64, u64) {
         match self.settings.highest {
             Some(highest) if good >= highest => (highest, self.long_trial(highest)),
@@ -284,14 +284,13 @@ impl Search {
                 let up = good * asked.powi(1 << doublings).min(asked.max(2.0));
                 let up = self.rounded(up, f64::ceil);
                 let up = highest.map_or(up, |highest| up.min(highest));
-                // With only the requests that the lower load has in flight, a higher load shows little.
+                // At least the requests of start-up and drain at the lower load: fewer would show little.
                 (up, PROBE.max(self.aside(good)))
             }
         }
     }
 
-    /// A lower load: the rate at which requests ended, if far more arrived than ended; else lower by the
-    /// stride.
+    /// A lower load: the bad load divided by the stride, or the rate at which requests ended, if that is lower still.
     fn down(&self, bad: f64) -> (f64, u64) {
         if bad <= self.lowest() {
             return (bad, self.long_trial(bad));
@@ -308,7 +307,7 @@ impl Search {
         let width = (bad / good).ln();
         let middle = (good * bad).sqrt();
         let within = [good * (0.25 * width).exp(), good * (0.75 * width).exp()];
-        // If far more requests arrived than ended, the rate of ends is about what the server can do.
+        // If far more requests arrived than ended, the limit of the server is near the rate of ends.
         let leaves = self.trials.iter().filter(|(trial, _)| trial.load == bad);
         let leaves = leaves.map(|(trial, _)| trial.throughput()).fold(f64::INFINITY, f64::min);
         let load = edge.estimate.unwrap_or(middle).clamp(within[0], within[1]);
@@ -319,13 +318,13 @@ impl Search {
         (load, self.side_trial(load))
     }
 
-    /// A long trial, alternately below and above the estimate; first until the lower end is known.
+    /// A long trial, alternately below and above the estimate; always below until the lower end is known.
     fn near(&self, edge: &TierEdge) -> (f64, u64) {
         let estimate = edge.estimate.unwrap_or(self.settings.start);
         let below = |apart: f64| self.rounded(estimate * (-apart).exp(), f64::floor);
         let above = |apart: f64| self.rounded(estimate * apart.exp(), f64::ceil);
         let load = match (edge.low, edge.high) {
-            // Lower each time: far below the edge, the load certainly meets the objectives.
+            // Each trial is lower than the one before: far below the edge, the load certainly meets the objectives.
             (None, _) => below(FAR_APART * f64::from(1 + self.long.min(4))),
             (_, None) => above(FAR_APART),
             (Some(low), Some(high)) => {
@@ -338,7 +337,7 @@ impl Search {
         (load, self.long_trial(load))
     }
 
-    /// How many requests a trial needs to show on which side of the edge its load lies.
+    /// The number of requests with which a trial shows on which side of the edge its load lies.
     fn side_trial(&self, load: f64) -> u64 {
         let tail = |criterion: &Criterion| criterion.needed().map(|needed| 1.0 - needed);
         let rarest = self.settings.criteria.iter().filter_map(tail).fold(1.0, f64::min);
@@ -346,7 +345,7 @@ impl Search {
         few.max(TIMES_ASIDE * self.aside(load))
     }
 
-    /// How many requests a trial needs to narrow the interval: each has more than the one before.
+    /// The number of requests with which a trial narrows the interval; it grows from trial to trial.
     fn long_trial(&self, load: f64) -> u64 {
         let wanted = self.first_long() as f64 * GROWTH.powi(self.long.min(20) as i32);
         (wanted as u64).max(self.side_trial(load))
@@ -356,8 +355,8 @@ impl Search {
         (self.settings.max_requests / FIRST_LONG).min(MOST_AT_FIRST)
     }
 
-    /// Limits a trial to the remaining requests, and to a part of them; but leaves no remainder that is
-    /// too small for another trial.
+    /// Limits a trial to a part of the remaining requests. If the remainder would be too small for another trial, this
+    /// trial gets all of them.
     fn affordable(&self, load: f64, wanted: u64) -> u64 {
         let of_time = match self.settings.whole {
             _ if self.settings.max_time_s.is_none() => u64::MAX,
@@ -367,17 +366,17 @@ impl Search {
         let left = self.settings.max_requests.saturating_sub(self.requests()).min(of_time).max(1);
         let most = (left / OF_LEFT).max(self.side_trial(load));
         let asked = wanted.min(most).min(left);
-        // Several short trials at the end would show less than one.
+        // Several short trials at the end would show less than one long trial.
         if left - asked < self.side_trial(load).max(asked / 2) { left } else { asked }
     }
 
-    /// Requests of a trial that hardly count: its start-up and its drain.
+    /// The number of requests of start-up and drain, which hardly count.
     fn aside(&self, load: f64) -> u64 {
         let in_flight = if self.settings.whole { load } else { load * self.latency_near(load) };
         (LATENCIES_ASIDE * in_flight).ceil() as u64
     }
 
-    /// The latency in the nearest trial with a steady state; 0 if there is none.
+    /// The median latency in the nearest trial with a steady state, in seconds; 0 if there is none.
     fn latency_near(&self, load: f64) -> f64 {
         let distance = |trial: &Trial| (trial.load / load).ln().abs();
         let steady = self.trials.iter().filter(|(trial, overwhelmed)| {
@@ -388,13 +387,13 @@ impl Search {
         nearest.map_or(0.0, |trial| trial.latency_s)
     }
 
-    /// A load that people can say: a whole number, or one with few digits.
+    /// Rounds a load: to a whole number by `round`, or to a few digits.
     fn rounded(&self, load: f64, round: fn(f64) -> f64) -> f64 {
         if self.settings.whole {
             return round(load).max(1.0);
         }
         let digits = if self.settings.precision < 0.02 { 4 } else { 3 };
-        // Parsed from decimal text, so that it has no rounding error of a product.
+        // The load is parsed from decimal text, so that it has no rounding error of a product.
         format!("{load:.digits$e}").parse().unwrap_or(load)
     }
 }

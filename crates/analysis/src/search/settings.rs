@@ -1,4 +1,4 @@
-//! The limits of a search, the trial that it wants next, and how it can end.
+//! The goal and the limits of a search, its next trial, and the ways in which it can end.
 
 use inferometer_plan::search::Criterion;
 use serde::{Deserialize, Serialize};
@@ -6,39 +6,39 @@ use serde::{Deserialize, Serialize};
 /// The goal of a search, and its limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// What is judged; at least one.
+    /// The criteria that are judged; at least one.
     pub criteria: Vec<Criterion>,
-    /// The criteria of each tier, by their indices: all criteria of a tier must be met together, and each
-    /// tier has an answer of its own. Without named tiers, one tier of all criteria.
+    /// The criteria of each tier, by their indices. All criteria of a tier must be met together, and each tier has its
+    /// own answer. Without named tiers, there is one tier of all criteria.
     pub tiers: Vec<Vec<usize>>,
     /// The load of the first trial.
     pub start: f64,
     /// The factor from the first load to the second.
     pub stride: f64,
-    /// The lowest load that is tried.
+    /// The lowest load that may be tried.
     pub lowest: f64,
-    /// The highest one, if there is a limit.
+    /// The highest load that may be tried; absent without a limit.
     pub highest: Option<f64>,
-    /// Whether loads are whole numbers.
+    /// Whether loads are whole numbers, as for requests in flight.
     pub whole: bool,
-    /// The probability that the interval covers the edge.
+    /// The probability that the interval covers the edge, 0 to 1.
     pub confidence: f64,
-    /// How narrow the interval must be: its width as a share of its lower end.
+    /// The width of the interval at which the search ends, as a share of its lower end.
     pub precision: f64,
-    /// The most requests of all trials.
+    /// The largest number of requests of all trials.
     pub max_requests: u64,
-    /// The most trials.
+    /// The largest number of trials.
     pub max_trials: u32,
-    /// The most time of all trials in seconds, if there is a limit.
+    /// The longest duration of all trials together, in seconds; absent without a limit.
     pub max_time_s: Option<f64>,
 }
 
-/// The trial that a search wants next.
+/// The next trial of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NextTrial {
-    /// The load.
+    /// The load: requests per second, or requests in flight.
     pub load: f64,
-    /// Its number of requests.
+    /// The number of requests of the trial.
     pub requests: u64,
 }
 
@@ -46,20 +46,20 @@ pub struct NextTrial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchEnding {
-    /// It is not finished, or was stopped.
+    /// The search is not finished, or was stopped.
     Unfinished,
-    /// The interval is as narrow as asked for.
+    /// The interval is as narrow as requested.
     Found,
-    /// Not even the lowest load meets the objectives.
+    /// Even the lowest load misses the objectives.
     NotMetAtLowest,
-    /// The highest load meets them too.
+    /// The highest allowed load meets the objectives.
     MetAtHighest,
-    /// The limit on requests was reached before the interval was as narrow as asked for.
+    /// The limit on requests was reached before the interval was narrow enough.
     RequestsSpent,
-    /// The limit on trials was reached.
+    /// The limit on trials was reached before the interval was narrow enough.
     TrialsSpent,
-    /// The time limit was reached.
+    /// The time limit was reached before the interval was narrow enough.
     TimeSpent,
-    /// An objective on times between tokens could not be judged, because tokens came in bundles.
+    /// An objective on times between tokens cannot be judged, because tokens arrived in bundles.
     NotMeasurable,
 }

@@ -1,4 +1,4 @@
-//! Searches on simulated servers with a formula: the edge is known exactly.
+//! Tests searches on simulated servers with a formula, so that the edge is known exactly.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn settings(text: &str) -> Settings {
     }
 }
 
-/// A trial of independent requests; each misses each criterion with this probability.
+/// A trial of independent requests. A request misses each criterion with the probability `misses`.
 fn trial(search: &Search, asked: NextTrial, misses: f64, seed: u64) -> Trial {
     let mut rng = rng(seed, &["trial", &search.trials().to_string()]);
     let mut judged = |_: u64| {
@@ -70,7 +70,7 @@ fn trial(search: &Search, asked: NextTrial, misses: f64, seed: u64) -> Trial {
     }
 }
 
-/// Searches on a server whose share of misses is a function of the load.
+/// Runs a search on a server whose share of misses is a function of the load.
 fn search(settings: Settings, misses: impl Fn(f64) -> f64, seed: u64) -> Search {
     let mut search = Search::new(settings);
     while let Some(asked) = search.next() {
@@ -80,12 +80,12 @@ fn search(settings: Settings, misses: impl Fn(f64) -> f64, seed: u64) -> Search 
     search
 }
 
-/// 5 % of requests miss at the edge; the share grows with this power of the load.
+/// The share of misses is 5 % at `edge`, and grows with this power of the load.
 fn curve(edge: f64, power: f64) -> impl Fn(f64) -> f64 {
     move |load| (0.05 * (load / edge).powf(power)).min(1.0)
 }
 
-/// A request with these times in milliseconds: due, end, and time to first token.
+/// The figures of a request with these times in milliseconds: due, end, and time to first token.
 fn figures(due: f64, ended: f64, ttft: f64) -> RequestFigures {
     let at = |ms: f64| Nanos::ZERO + Duration::from_secs_f64(ms * 1e-3);
     RequestFigures {

@@ -1,5 +1,5 @@
-//! A trial: the outcome of each request at one load, and which of them count. Does not judge them:
-//! [`super::Evidence`] does.
+//! Collects the requests of a trial at one load, and determines which of them count. [`super::evidence`] computes their
+//! shares and means.
 
 use std::time::Duration;
 
@@ -13,52 +13,52 @@ use inferometer_metrics::{Fate, Gaps, RequestFigures};
 use inferometer_model::time::Nanos;
 use inferometer_plan::search::{Criterion, CriterionResult};
 
-/// Requests arrived faster than they ended: the load has no steady state.
+/// The evidence that requests arrived faster than they ended: the load has no steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Saturation {
-    /// Requests that arrived in the second half of the arrivals.
+    /// The number of requests that arrived in the second half of the arrivals.
     pub arrived: u64,
-    /// Requests that ended in the same time.
+    /// The number of requests that ended in the same time.
     pub ended: u64,
-    /// Requests in flight, averaged over the first eighth of that half.
+    /// The mean number of requests in flight in the first eighth of that half.
     pub in_flight_before: f64,
-    /// The same over the last eighth.
+    /// The mean number of requests in flight in the last eighth of that half.
     pub in_flight_after: f64,
 }
 
-/// The outcomes of the requests of one pass at one load.
+/// The results of one trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     /// The load: requests per second, or requests in flight.
     pub load: f64,
-    /// Requests that were sent.
+    /// The number of requests that were sent.
     pub requests: u64,
-    /// Requests that were planned: more than were sent if it was cut off.
+    /// The number of planned requests; not all of them were sent if the trial was cut off.
     pub planned: u64,
-    /// Requests in flight when it was cut off, plus those that had not been sent.
+    /// The number of requests in flight when the trial was cut off, plus those that had not been sent.
     pub cut_off: u64,
-    /// Requests that certainly missed each criterion, anywhere in the trial, except those that a closed
-    /// loop sends at once at its beginning.
+    /// For each criterion, the number of requests that certainly missed it, start-up and drain included. The first
+    /// requests of a closed loop, which are sent all at once, are not included.
     pub missed: Vec<u64>,
-    /// Requests of the start-up, which do not count.
+    /// The number of requests of the start-up, which do not count.
     pub startup: u64,
-    /// Requests of the drain, which do not count.
+    /// The number of requests of the drain, which do not count.
     pub drain: u64,
     /// The median time from due to end, in seconds.
     pub latency_s: f64,
-    /// From the first request that was due to the last end, in seconds.
+    /// The time from the first due request to the last end, in seconds.
     pub span_s: f64,
-    /// Requests that completed.
+    /// The number of requests that completed.
     pub completed: u64,
-    /// Whether it was long enough for a steady state. If not, it has fewer misses than the load has in
-    /// the long run.
+    /// Whether the trial was long enough for a steady state. If not, it has fewer misses than the load has in the long
+    /// run.
     pub is_settled: bool,
-    /// What the counted requests show about each criterion.
+    /// The result of the counted requests for each criterion.
     pub measured: Vec<Measure>,
-    /// Whether its streams came in bundles, so that it cannot judge objectives on times between tokens:
-    /// no request counts for such a criterion.
+    /// Whether streams arrived in bundles, so that objectives on times between tokens cannot be judged. No request
+    /// counts for the criteria of such objectives.
     pub lacks_gaps: bool,
-    /// Absent if requests ended as fast as they arrived, or if the trial was too short to decide that.
+    /// The growth of the queue. Absent if requests ended as fast as they arrived, or if the trial was too short.
     pub saturation: Option<Saturation>,
 }
 
@@ -68,7 +68,7 @@ impl Trial {
         self.measured.iter().map(|measure| measure.counted).max().unwrap_or(0)
     }
 
-    /// Whether the measured value meets a criterion; absent if no request counts.
+    /// Whether the measured value meets a criterion; `None` if no request counts.
     pub fn is_met(&self, index: usize, criterion: &Criterion) -> Option<bool> {
         let measure = self.measured[index];
         (measure.counted > 0).then(|| match (criterion.needed(), criterion.mean_limit_ms()) {
@@ -77,13 +77,13 @@ impl Trial {
         })
     }
 
-    /// Requests that were sent and ended: the others were in flight when it was cut off.
+    /// The number of requests that were sent and ended. Other requests were in flight when the trial was cut off.
     pub(super) fn ended(&self) -> u64 {
         let not_sent = self.planned.saturating_sub(self.requests);
         self.requests.saturating_sub(self.cut_off.saturating_sub(not_sent))
     }
 
-    /// Requests that ended per second.
+    /// Completed requests per second; infinite if the trial took no time.
     pub(super) fn throughput(&self) -> f64 {
         if self.span_s > 0.0 { self.completed as f64 / self.span_s } else { f64::INFINITY }
     }
@@ -115,7 +115,7 @@ impl HasStay for Row {
 }
 
 impl TrialFold {
-    /// A trial without requests yet; absent for a pass whose load is not constant.
+    /// Starts a trial without requests; `None` for a pass whose load is not constant.
     pub fn of(pass: &PassPlan, criteria: &[Criterion]) -> Option<Self> {
         Some(Self {
             load: pass.constant_load()?,
@@ -127,7 +127,7 @@ impl TrialFold {
         })
     }
 
-    /// Adds a request.
+    /// Adds the figures of a request.
     pub fn add(&mut self, figures: &RequestFigures) {
         let judged = self.criteria.iter().map(|criterion| criterion.judge(figures)).collect();
         let ended = figures.ended.unwrap_or(figures.due).max(figures.due);
@@ -137,7 +137,7 @@ impl TrialFold {
         self.rows.push(Row { index, fate, stay, judged });
     }
 
-    /// The trial.
+    /// Computes the results of the trial.
     pub fn finish(mut self) -> Trial {
         self.rows.sort_by_key(|row| (row.stay.due, row.index));
         let counts = |row: &&Row| u64::from(row.index) >= self.crowd && row.fate != Fate::NeverSent;
@@ -151,13 +151,13 @@ impl TrialFold {
         let missed = (0..self.criteria.len()).map(missed).collect();
         let unknown: Vec<bool> = (0..self.criteria.len()).map(is_unknown).collect();
         let planned = self.planned.max(self.rows.len() as u64);
-        // If a run was killed, only requests that had ended have a record.
+        // If a run was killed, requests that had not ended have no record.
         let never_recorded = planned - self.rows.len() as u64;
         let cut_off = self.rows.iter().filter(|row| row.fate != Fate::Ended).count() as u64;
         let cut_off = cut_off + never_recorded;
         self.rows.retain(|row| row.fate != Fate::NeverSent);
         let found = startup::counted(&self.rows);
-        // The outcome of a trial decided when it was cut off, so none of its requests count.
+        // The results of a trial decided when it was cut off, so none of its requests count.
         let none = CountedPart { startup: 0, end: 0, is_settled: false, ..found };
         let CountedPart { startup, end, latency_s, is_settled } =
             if cut_off > 0 { none } else { found };
@@ -191,23 +191,23 @@ impl TrialFold {
     }
 }
 
-/// After this many latencies the number in flight is that of the steady state, if the load has one.
+/// If the load has a steady state, it is reached after this many latencies.
 const SETTLED_LATENCIES: f64 = 3.0;
-/// Parts of the second half of the arrivals over which requests in flight are averaged.
+/// The number of parts of the second half of the arrivals, over which requests in flight are averaged.
 const PARTS: usize = 8;
-/// The smallest excess of arrivals over ends in that half, as a share.
+/// The smallest excess of arrivals over ends in that half, as a share of the arrivals.
 const LEAST_EXCESS: f64 = 0.1;
 /// The smallest excess in standard deviations of a difference of two Poisson counts.
 const EXCESS_DEVIATIONS: f64 = 4.0;
 
-/// Whether more requests arrived than ended (Little: the difference is in flight). In the second half of
-/// the arrivals the excess must be a tenth and four standard deviations, and each part must have more in
-/// flight than the last but one before it.
+/// The evidence that more requests arrived than ended, so that the number in flight grew (Little). In the second half
+/// of the arrivals, the excess must be at least a tenth of the arrivals and four standard deviations. Each part must
+/// have more in flight than the part two places before it.
 fn saturation(rows: &[Row], latency_s: f64) -> Option<Saturation> {
     let (first, last) = (rows.first()?.stay.due, rows.last()?.stay.due);
     let span_s = last.seconds_after(first);
     let half = first + Duration::from_secs_f64(span_s / 2.0);
-    // Until some latencies have passed, the number in flight rises under every load.
+    // In the first few latencies, the number in flight rises under every load.
     let early = median_latency_s(&rows[..rows.partition_point(|row| row.stay.due < half)]);
     if span_s / 2.0 < SETTLED_LATENCIES * early.min(latency_s) || rows.len() < 32 {
         return None;

@@ -1,5 +1,4 @@
-//! The answer of a sweep, from its plan and its trials. Its texts come from [`super::sentence`]
-//! only.
+//! Computes the answer of a sweep from its plan and its trials. All texts come from [`super::sentence`].
 
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::search::Over;
@@ -11,8 +10,8 @@ use super::saturation::most_beyond;
 use super::sentence::sentence;
 
 impl SweepAnswer {
-    /// The answer of a sweep so far. `cards`: how many cards were observed; used if the plan does not state
-    /// how many there are.
+    /// The answer of a sweep so far. `cards` is the number of observed cards. It is used if the plan does not state the
+    /// number of cards.
     pub fn of_sweep(cell: CellPlan, sweep: &Sweep, cards: Option<u32>) -> Self {
         let plan = sweep.plan();
         let gpus = plan.gpus.or(cards).filter(|cards| *cards > 0);
@@ -65,8 +64,8 @@ fn level_answer(level: &Level, confidence: f64, gpus: Option<u32>) -> LevelAnswe
     }
 }
 
-/// Marks the levels that no other level exceeds both in output tokens per second and in output tokens per
-/// second for each user.
+/// Marks the levels on the Pareto front of output tokens per second, and output tokens per second for each user: no
+/// other level is better in one of the two and at least as good in the other.
 fn mark_front(levels: &mut [LevelAnswer]) {
     let point = |level: &LevelAnswer| {
         let point = (level.output_tokens_per_s?.value, level.tokens_per_s_per_user?.value);
@@ -108,7 +107,7 @@ fn knee(sweep: &Sweep) -> Option<KneeAnswer> {
     let base = if whole { sweep.plateau()? } else { sweep.levels().first()? };
     let at = latency_at(sweep, found.load);
     let ratio = at.zip(base.latency_ms).map(|(at, base)| at / base.value);
-    // A number in flight is whole; the lowest number with the share lies between these.
+    // A number in flight is a whole number, so the loads are rounded up.
     let up = |load: f64| if whole { (load - 1e-6).ceil().max(1.0) } else { load };
     Some(KneeAnswer {
         load: up(found.load),
@@ -120,7 +119,7 @@ fn knee(sweep: &Sweep) -> Option<KneeAnswer> {
     })
 }
 
-/// The mean latency at a load, on a line between the loads around it.
+/// The mean latency at a load, interpolated linearly between the two nearest loads.
 fn latency_at(sweep: &Sweep, load: f64) -> Option<f64> {
     let by = sweep.plan().by;
     let known = sweep.levels().iter().filter(|level| level.by == by && !level.is_overloaded());
@@ -133,7 +132,7 @@ fn latency_at(sweep: &Sweep, load: f64) -> Option<f64> {
             let ((x0, y0), (x1, y1)) = (known[above - 1], known[above]);
             Some(y0 + (y1 - y0) * (load - x0) / (x1 - x0))
         }
-        // The nearest one below, if it is near.
+        // Above all known loads: the latency at the highest of them, if it is near.
         None => known.last().filter(|(at, _)| *at > 0.95 * load).map(|(_, latency)| *latency),
     }
 }

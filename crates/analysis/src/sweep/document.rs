@@ -1,4 +1,4 @@
-//! The answer of a sweep as results contain it. Types only.
+//! The answer of a sweep as stored in results. This module contains mainly types.
 
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::search::Over;
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use super::estimate::FigureEstimate;
 use super::outcome::SweepEnding;
 
-/// A figure with the ends of its interval.
+/// A figure with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ends {
-    /// The figure.
+    /// The value of the figure.
     pub value: f64,
-    /// The lower end.
+    /// The lower end of the interval.
     pub low: f64,
-    /// The upper end.
+    /// The upper end of the interval.
     pub high: f64,
 }
 
@@ -26,57 +26,57 @@ impl Ends {
         [ends.value, low, high].iter().all(|end| end.is_finite()).then_some(ends)
     }
 
-    /// The same in other units.
+    /// Converts the figure and its interval to another unit.
     pub(super) fn map(self, of: impl Fn(f64) -> f64) -> Self {
         let (a, b) = (of(self.low), of(self.high));
         Self { value: of(self.value), low: a.min(b), high: a.max(b) }
     }
 }
 
-/// What a sweep found for one cell.
+/// The answer of a sweep for one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepAnswer {
-    /// Input length of the cell.
+    /// Input length of the cell in tokens.
     pub input_length: u32,
-    /// Output length of the cell.
+    /// Output length of the cell in tokens.
     pub output_length: u32,
-    /// Which load was varied.
+    /// The load that was varied: requests in flight, or requests per second.
     pub by: Over,
     /// The answer in one sentence.
     pub answer: String,
-    /// The probability that an interval covers the true value.
+    /// The probability that an interval covers the true value, 0 to 1.
     pub confidence: f64,
-    /// How it ended.
+    /// How the sweep ended.
     pub outcome: SweepEnding,
     /// The throughput at saturation; absent if the server is not shown to be saturated.
     pub saturation: Option<SaturationAnswer>,
-    /// The knee; absent if the server is not shown to be saturated.
+    /// The knee; absent if the server is not shown to be saturated, or if the knee is unknown.
     pub knee: Option<KneeAnswer>,
-    /// Requests of all trials.
+    /// The number of requests of all trials.
     pub requests: u64,
-    /// Trials.
+    /// The number of trials.
     pub trials: u32,
-    /// Seconds that the trials took.
+    /// The duration of all trials together, in seconds.
     pub time_s: f64,
-    /// Cards that the server runs on, if known.
+    /// The number of cards that the server runs on; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpus: Option<u32>,
-    /// What is known about each load, in the order of loads.
+    /// The figures at each load, in the order of loads.
     pub levels: Vec<LevelAnswer>,
 }
 
 /// The throughput of a saturated server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SaturationAnswer {
-    /// The load at which it was measured.
+    /// The load at which this throughput was measured.
     pub load: f64,
     /// Completed requests per second.
     pub requests_per_s: Ends,
-    /// Their output tokens per second.
+    /// Output tokens of completed requests per second.
     pub output_tokens_per_s: Option<Ends>,
-    /// Mean time from due to end at that load; absent for a rate, because there it grows without limit.
+    /// Mean time from due to end at this load. Absent for a sweep by rate, because there it grows without limit.
     pub latency_ms: Option<Ends>,
-    /// The load above it at which throughput is clearly lower, if there is one.
+    /// A higher load at which throughput is clearly lower; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub falls_at: Option<f64>,
 }
@@ -84,35 +84,35 @@ pub struct SaturationAnswer {
 /// The lowest load with a given share of the throughput at saturation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KneeAnswer {
-    /// The best estimate.
+    /// The best estimate of this load.
     pub load: f64,
-    /// The lower end of its interval; absent if the knee may lie below the lowest load.
+    /// The lower end of the interval of `load`; absent if the knee may lie below the lowest tried load.
     pub low: Option<f64>,
-    /// The upper end.
+    /// The upper end of the interval of `load`.
     pub high: f64,
-    /// The share of the throughput.
+    /// The share of the throughput at saturation, 0 to 1.
     pub share: f64,
-    /// Mean latency at the knee as a multiple of that at `latency_of`; absent if unknown.
+    /// Mean latency at the knee divided by the mean latency at `latency_of`; absent if unknown.
     pub latency_ratio: Option<f64>,
-    /// The load that the latency is compared with: the lowest one whose throughput does not differ
-    /// significantly from that at saturation, or one in flight in a sweep by rate.
+    /// The load with which the latency is compared. It is the lowest load whose throughput does not differ
+    /// significantly from that at saturation. In a sweep by rate, it is one request in flight.
     pub latency_of: f64,
 }
 
-/// What is known about a load.
+/// The figures at one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LevelAnswer {
     /// The unit of the load.
     pub by: Over,
     /// The load: requests in flight, or requests per second.
     pub load: f64,
-    /// How often it was tried.
+    /// The number of trials at this load.
     pub trials: u32,
-    /// Requests of all its trials.
+    /// The number of requests of these trials.
     pub requests: u64,
-    /// Requests that count: those of start-up and drain do not.
+    /// The number of requests that count: those of start-up and drain do not.
     pub counted: u64,
-    /// Those that completed.
+    /// The number of completed requests of these trials, start-up and drain included.
     pub completed: u64,
     /// Whether a trial was long enough for a steady state.
     pub is_settled: bool,
@@ -120,9 +120,9 @@ pub struct LevelAnswer {
     pub is_overloaded: bool,
     /// Completed requests per second.
     pub requests_per_s: Option<Ends>,
-    /// Their output tokens per second.
+    /// Output tokens of completed requests per second.
     pub output_tokens_per_s: Option<Ends>,
-    /// Mean time to first token.
+    /// Mean time to first token; absent if the load has no steady state.
     pub ttft_ms: Option<Ends>,
     /// Mean time per output token after the first.
     pub tpot_ms: Option<Ends>,
@@ -130,15 +130,16 @@ pub struct LevelAnswer {
     pub latency_ms: Option<Ends>,
     /// Output tokens per second that one user sees after the first token: 1000 / `tpot_ms`.
     pub tokens_per_s_per_user: Option<Ends>,
-    /// Output tokens per second divided by the number of cards; absent if that number is unknown.
+    /// Output tokens per second divided by the number of cards; absent if the number of cards is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_s_per_gpu: Option<Ends>,
-    /// Whether no other load has both more output tokens per second and more of them for each user.
+    /// Whether no other load is better in one of `output_tokens_per_s` and `tokens_per_s_per_user`, and at least as
+    /// good in the other.
     pub is_on_front: bool,
 }
 
 impl SweepAnswer {
-    /// The cell.
+    /// The requested lengths of the cell.
     pub fn cell(&self) -> CellPlan {
         CellPlan { input_length: self.input_length, output_length: self.output_length }
     }

@@ -1,35 +1,35 @@
-//! A figure with its error, from a series whose values depend on each other; and how several of them are
-//! joined.
+//! Estimates a figure and its error from a series whose values depend on each other, and pools several estimates.
 
 use inferometer_stats::serial::long_run;
 use inferometer_stats::student_above;
 
 /// The number of cosines from which the error of a series is estimated.
 const COSINES: usize = 4;
-/// The fewest values of a series.
+/// The fewest values of a series for an estimate.
 const FEWEST: usize = 5;
-/// The remaining effect of the start-up is at least this share of a figure.
+/// The smallest standard error as a share of the figure, because the start-up always has some remaining effect.
 const LEAST_ERROR: f64 = 0.001;
 
-/// A figure and its error.
+/// A figure with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FigureEstimate {
-    /// The figure.
+    /// The value of the figure.
     pub value: f64,
     /// The square of its standard error.
     pub variance: f64,
-    /// Degrees of freedom of the error.
+    /// The degrees of freedom of the standard error.
     pub degrees: f64,
 }
 
 impl FigureEstimate {
-    /// The mean of a series in the order of time; absent with too few values.
+    /// The mean of a series, which must be in the order of time. `None` with fewer than five values.
     pub(super) fn mean(values: &[f64]) -> Option<Self> {
         let ones = vec![1.0; values.len()];
         Self::ratio(values, &ones)
     }
 
-    /// The sum of one series divided by the sum of another.
+    /// The sum of one series divided by the sum of another one. `None` with fewer than five values, or if the sum of
+    /// `below` is not positive.
     pub(super) fn ratio(above: &[f64], below: &[f64]) -> Option<Self> {
         let (sum, of) = (above.iter().sum::<f64>(), below.iter().sum::<f64>());
         if above.len() < FEWEST || of <= 0.0 {
@@ -43,8 +43,8 @@ impl FigureEstimate {
         Some(Self { value, variance, degrees: found.degrees as f64 })
     }
 
-    /// Several estimates of one figure, each weighted by its number of requests. If they differ by more
-    /// than their errors explain, the error is larger.
+    /// Pools several estimates of one figure, each with the weight beside it. If the estimates differ by more than
+    /// their errors explain, the error is larger. `None` without weight.
     pub(super) fn pooled(all: &[(Self, f64)]) -> Option<Self> {
         let total: f64 = all.iter().map(|(_, weight)| weight).sum();
         if total <= 0.0 {
@@ -67,7 +67,7 @@ impl FigureEstimate {
         self.variance.sqrt() / self.value.abs().max(f64::MIN_POSITIVE)
     }
 
-    /// One figure divided by another that was measured independently.
+    /// This figure divided by another one that was measured independently.
     pub(super) fn over(&self, other: &Self) -> Self {
         let value = self.value / other.value;
         let parts =
@@ -78,7 +78,7 @@ impl FigureEstimate {
         Self { value, variance: value * value * sum, degrees: degrees.max(1.0) }
     }
 
-    /// The ends of its interval.
+    /// Both ends of the confidence interval.
     pub fn interval(&self, confidence: f64) -> [f64; 2] {
         let reach = student_above((1.0 - confidence) / 2.0, self.degrees) * self.variance.sqrt();
         [self.value - reach, self.value + reach]

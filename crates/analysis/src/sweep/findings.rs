@@ -1,4 +1,4 @@
-//! Findings that a reader of a sweep needs besides the answer.
+//! Findings that a reader of a sweep must know besides the answer.
 
 use inferometer_model::finding::{Code, Finding, code};
 use inferometer_plan::search::Over;
@@ -9,7 +9,7 @@ use crate::cell::Cell;
 use crate::search::load_text;
 use crate::validity;
 
-/// The codes of findings on answers.
+/// The codes of the findings on sweeps.
 pub const CODES: [Code; 3] =
     [code::SWEEP_NOT_FINISHED, code::SWEEP_THROUGHPUT_FALLS, code::SWEEP_LIMITED_BY_CLIENT];
 
@@ -45,8 +45,7 @@ fn of_answer(answer: &SweepAnswer, cell: Option<&Cell>) -> Vec<Finding> {
     not_finished.into_iter().chain(falls).chain(limited).map(|finding| finding.at(&at)).collect()
 }
 
-/// The finding that the client itself was at its limit at saturation: it may be the client that was
-/// saturated.
+/// The finding that the client was suspect at saturation: the limit may be that of the client, not of the server.
 fn limited_by_the_client(answer: &SweepAnswer, cell: &Cell) -> Option<Finding> {
     let load = answer.saturation.as_ref()?.load;
     let reason = validity::suspect_at(cell, answer.by, load)?;

@@ -1,4 +1,4 @@
-//! A trial of a sweep: what the counted requests show about throughput and latencies at one load.
+//! Computes the figures of a trial of a sweep: throughput and latencies of the counted requests at one load.
 
 use std::time::Duration;
 
@@ -11,30 +11,29 @@ use super::estimate::FigureEstimate;
 use crate::growth::{Growth, growth};
 use crate::startup::{CountedPart, HasStay, Stay, counted};
 
-/// What one pass shows about its load.
+/// The figures of one trial at one load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LevelTrial {
     /// The unit of the load.
     pub by: Over,
     /// The load: requests in flight, or requests per second.
     pub load: f64,
-    /// Requests that were sent.
+    /// The number of requests that were sent.
     pub requests: u64,
-    /// Requests that were not sent, or were in flight when the user interrupted: a trial with such
-    /// requests is ignored.
+    /// The number of requests that were not sent, did not end, or have no record. A trial with such requests is
+    /// ignored.
     pub unfinished: u64,
-    /// Requests that completed.
+    /// The number of requests that completed.
     pub completed: u64,
-    /// Requests that count: those of start-up and drain do not.
+    /// The number of requests that count: those of start-up and drain do not.
     pub counted: u64,
-    /// The median time from due to end, in seconds.
+    /// The median time from due to end of all requests, in seconds.
     pub latency_s: f64,
-    /// From the first request that was due to the last end, in seconds.
+    /// The time from the first due request to the last end, in seconds.
     pub span_s: f64,
-    /// Whether it was long enough for a steady state.
+    /// Whether the trial was long enough for a steady state.
     pub is_settled: bool,
-    /// For arrivals at a rate: how fast the number in flight grew; absent if the trial was too short to
-    /// decide that.
+    /// The growth of the number in flight, for arrivals at a rate. Absent if the trial was too short for an estimate.
     pub growth: Option<Growth>,
     /// Completed requests per second.
     pub requests_per_s: Option<FigureEstimate>,
@@ -44,7 +43,8 @@ pub struct LevelTrial {
     pub ttft_ms: Option<FigureEstimate>,
     /// Mean time per output token after the first.
     pub tpot_ms: Option<FigureEstimate>,
-    /// Mean time from due to end. Absent, like the two before, if the load has no steady state.
+    /// Mean time from due to end. Like `ttft_ms` and `tpot_ms`, it is absent if the load is too high for a steady
+    /// state.
     pub latency_ms: Option<FigureEstimate>,
 }
 
@@ -58,8 +58,8 @@ impl LevelTrial {
 #[derive(Clone, Copy, Debug)]
 struct Row {
     index: u32,
-    /// Whether it was sent. A limit in flight drops due requests: these neither arrive at the server nor
-    /// end there.
+    /// Whether the request was sent. A limit on the number in flight drops due requests. These neither arrive at the
+    /// server nor end there.
     was_sent: bool,
     stay: Stay,
     tokens: f64,
@@ -84,11 +84,12 @@ pub struct LevelFold {
     rows: Vec<Row>,
 }
 
-/// The rate of ends still rises if it grows by more than this share from one quarter to the next.
+/// The rate at which requests end still rises if it grows by more than this share from one quarter of the trial to the
+/// next.
 const STILL_RISES: f64 = 0.03;
 
 impl LevelFold {
-    /// A trial without requests yet; absent for a pass whose load is not constant.
+    /// Starts a trial without requests; `None` for a pass whose load is not constant.
     pub fn of(pass: &PassPlan, confidence: f64) -> Option<Self> {
         Some(Self {
             by: if matches!(pass, PassPlan::Open { .. }) { Over::Rate } else { Over::Concurrency },
@@ -100,7 +101,7 @@ impl LevelFold {
         })
     }
 
-    /// Adds a request.
+    /// Adds the figures of a request.
     pub fn add(&mut self, figures: &RequestFigures) {
         self.unfinished += u64::from(figures.fate != Fate::Ended);
         if figures.fate == Fate::NeverSent {
@@ -118,7 +119,7 @@ impl LevelFold {
         });
     }
 
-    /// The trial.
+    /// Computes the figures of the trial.
     pub fn finish(mut self) -> LevelTrial {
         self.rows.sort_by_key(|row| (row.stay.due, row.index));
         let rows = self.rows.as_slice();
@@ -170,8 +171,8 @@ impl LevelFold {
     }
 }
 
-/// Requests and tokens per second of a closed loop: a place is taken again as soon as it is free, so
-/// `places` requests end per mean time in flight (Little: L = λW).
+/// Requests and tokens per second of a closed loop. A new request begins as soon as another one ends. So `places`
+/// requests end in the mean time that a request is in flight (Little: L = λW).
 fn of_places(rows: &[Row], places: f64) -> [Option<FigureEstimate>; 2] {
     let taken: Vec<f64> = rows.iter().map(|row| row.stay.seconds() / places).collect();
     let completed: Vec<f64> =
@@ -180,7 +181,7 @@ fn of_places(rows: &[Row], places: f64) -> [Option<FigureEstimate>; 2] {
     [FigureEstimate::ratio(&completed, &taken), FigureEstimate::ratio(&tokens, &taken)]
 }
 
-/// Requests and tokens per second, from what ends between two instants.
+/// Requests and tokens per second, from the requests that end between two instants.
 fn of_ends(rows: &[Row], from: Nanos, until: Nanos) -> [Option<FigureEstimate>; 2] {
     let within = |row: &&Row| row.stay.ended > from && row.stay.ended <= until;
     let mut ends: Vec<&Row> = rows.iter().filter(within).collect();
@@ -198,8 +199,8 @@ fn of_ends(rows: &[Row], from: Nanos, until: Nanos) -> [Option<FigureEstimate>; 
     [FigureEstimate::ratio(&completed, &gaps), FigureEstimate::ratio(&tokens, &gaps)]
 }
 
-/// Whether more requests end in the second half of a time than in the first, by more than chance: an
-/// engine that is still filling up does not show yet what it can do.
+/// Whether more requests end in the second half of a period than in the first, by more than chance. An engine that is
+/// still filling up does not yet show its limit.
 fn still_rises(rows: &[Row], from: Nanos, until: Nanos) -> bool {
     let middle = from + Duration::from_secs_f64(until.seconds_after(from) / 2.0);
     let ended = |begins: Nanos, ends: Nanos| {

@@ -1,16 +1,16 @@
-//! The knee: the lowest load whose throughput is a stated share of that at saturation.
+//! Finds the knee: the lowest load whose throughput is a given share of that at saturation.
 
 use super::estimate::FigureEstimate;
 use super::level::Level;
 
-/// The knee of a curve.
+/// The knee of a throughput curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knee {
-    /// The best estimate.
+    /// The best estimate of the load at the knee.
     pub load: f64,
-    /// The lower end of its interval; absent if the lowest tried load may be above the knee.
+    /// The lower end of the interval of `load`; absent if the knee may lie below the lowest tried load.
     pub low: Option<f64>,
-    /// The upper end.
+    /// The upper end of the interval of `load`.
     pub high: f64,
 }
 
@@ -21,12 +21,12 @@ struct Point {
     share: FigureEstimate,
 }
 
-/// The knee of a curve. `levels` are in the order of their loads; the last one is the level at
-/// saturation.
+/// Finds the knee of a curve. `levels` must be in the order of their loads; the last one is the level at saturation.
+/// `None` if the knee cannot be estimated.
 ///
-/// Between two levels the share is assumed to be linear in the logarithm of the load. The ends of the
-/// interval are the loads at which the upper and the lower ends of the shares' own intervals reach the
-/// share. So a load lies in the interval unless its throughput differs significantly from the share.
+/// Between two levels, the share is assumed to be linear in the logarithm of the load. The lower end of the interval is
+/// the load at which the upper ends of the shares' own intervals reach `share`. The upper end is the load at which
+/// their lower ends reach it. So a load lies in the interval unless its throughput differs significantly from `share`.
 pub(super) fn knee(levels: &[Level], share: f64, confidence: f64) -> Option<Knee> {
     let (last, below) = levels.split_last()?;
     let most = last.requests_per_s?;
@@ -57,14 +57,14 @@ pub(super) fn knee(levels: &[Level], share: f64, confidence: f64) -> Option<Knee
     Some(Knee { load: load.clamp(low.unwrap_or(0.0), high), low, high })
 }
 
-/// Where a line from one point to another reaches a value, over the logarithm of the load.
+/// The load at which a line between two points reaches a value. The line is over the logarithm of the load.
 fn crossing(from: (f64, f64), to: (f64, f64), value: f64) -> f64 {
     let part = (value - from.1) / (to.1 - from.1);
     from.0 * (to.0 / from.0).powf(part.clamp(0.0, 1.0))
 }
 
-/// The non-decreasing curve that is nearest to the points: decreasing neighbours are joined, each
-/// weighted by the inverse of its variance.
+/// The non-decreasing curve that is nearest to the points (isotonic regression): decreasing neighbours are averaged,
+/// each weighted by the inverse of its variance.
 fn rising(points: &[Point]) -> Vec<(f64, f64)> {
     let mut blocks: Vec<(f64, f64, usize)> = Vec::new();
     for point in points {

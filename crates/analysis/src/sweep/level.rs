@@ -1,4 +1,4 @@
-//! What is known about one load from all its trials.
+//! Joins the figures of all trials at one load.
 
 use inferometer_plan::search::Over;
 
@@ -6,30 +6,30 @@ use super::estimate::FigureEstimate;
 use super::fold::LevelTrial;
 use crate::growth::Growth;
 
-/// A load, with what its trials show together.
+/// A load, with the joint figures of its trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
     /// The unit of the load.
     pub by: Over,
     /// The load: requests in flight, or requests per second.
     pub load: f64,
-    /// The number of its trials.
+    /// The number of trials at this load.
     pub trials: u32,
-    /// Requests of all its trials.
+    /// The number of requests of these trials.
     pub requests: u64,
-    /// Requests that count.
+    /// The number of requests that count: those of start-up and drain do not.
     pub counted: u64,
-    /// Requests that completed.
+    /// The number of completed requests of these trials, start-up and drain included.
     pub completed: u64,
     /// Whether a trial was long enough for a steady state.
     pub is_settled: bool,
-    /// The growth in the last trial.
+    /// The growth of the number in flight in the last trial that counts; absent if it was not estimated.
     pub growth: Option<Growth>,
     /// Completed requests per second.
     pub requests_per_s: Option<FigureEstimate>,
-    /// Their output tokens per second.
+    /// Output tokens of completed requests per second.
     pub output_tokens_per_s: Option<FigureEstimate>,
-    /// Mean time to first token.
+    /// Mean time to first token; absent if the load has no steady state.
     pub ttft_ms: Option<FigureEstimate>,
     /// Mean time per output token after the first.
     pub tpot_ms: Option<FigureEstimate>,
@@ -38,8 +38,8 @@ pub struct Level {
 }
 
 impl Level {
-    /// What the trials of one load show. If one of them reached a steady state, those that did not are
-    /// ignored.
+    /// Joins the trials of one load. If one of them reached a steady state, those that did not are ignored. `None`
+    /// without a trial.
     pub(super) fn of(all: &[&LevelTrial]) -> Option<Self> {
         let last = all.last()?;
         let any_settled = all.iter().any(|trial| trial.is_settled);

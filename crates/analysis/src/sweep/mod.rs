@@ -1,9 +1,8 @@
-//! The sweep of load, from one request in flight to saturation: the next load to try, when the
-//! server is saturated, and where the knee is. Pure: other modules measure the trials and report
-//! them here.
+//! Sweeps the load, from one request in flight to saturation. Determines the next load to try, when the server is
+//! saturated, and where the knee is. It sends nothing: other modules measure the trials and report them here.
 //!
-//! A [`Sweep`] asks for a trial, gets the outcome of its requests ([`LevelTrial`]), and finally answers.
-//! docs/sweep.md describes the procedure with its formulas.
+//! A [`Sweep`] requests a trial, gets its figures ([`LevelTrial`]), and finally gives the answer. docs/sweep.md
+//! describes the procedure with its formulas.
 
 mod estimate;
 mod fold;

@@ -1,4 +1,4 @@
-//! How a sweep can end.
+//! The ways in which a sweep can end.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SweepEnding {
-    /// It is not finished, or was stopped.
+    /// The sweep is not finished, or was stopped.
     Unfinished,
-    /// The server is saturated, and the knee is as precise as asked for.
+    /// The server is saturated, and the knee is as precise as requested.
     Found,
     /// The server is not shown to be saturated at the highest allowed load.
     NotSaturated,
-    /// The limit on requests was reached before that.
+    /// The limit on requests was reached before the answer was known.
     RequestsSpent,
-    /// The limit on trials was reached.
+    /// The limit on trials was reached before the answer was known.
     TrialsSpent,
-    /// The time limit was reached.
+    /// The time limit was reached before the answer was known.
     TimeSpent,
     /// No request of any trial completed.
     NothingCompleted,

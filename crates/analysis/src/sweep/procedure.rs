@@ -10,40 +10,40 @@ use super::level::Level;
 use super::outcome::SweepEnding;
 use super::saturation::{Saturated, is_more, saturated, seems_flat};
 
-/// Requests of the first trial in a closed loop, for each request in flight: three are start-up, one is
-/// drain.
+/// The number of requests of the first trial in a closed loop, for each request in flight. Three of them are start-up,
+/// and one is drain.
 const ROUNDS: f64 = 12.0;
-/// The length of a first trial at a rate, in latencies.
+/// The duration of the first trial at a rate, as a multiple of the median latency.
 const LATENCIES: f64 = 16.0;
 /// The fewest requests of a trial: in a closed loop, and at a rate.
 const FEWEST_CLOSED: f64 = 24.0;
 const FEWEST_OPEN: f64 = 96.0;
 /// The factor from one load to the next until the server is saturated.
 const STRIDE: f64 = 2.0;
-/// The most trials of a load that does not show yet whether the server is saturated.
+/// The most trials at a load that does not yet show whether the server is saturated.
 const MOST_UNCLEAR: u32 = 4;
 /// The levels on both sides of the knee must be this close together before trials are made longer.
 const BRACKET: f64 = 1.2;
-/// A level at most this far from the knee, as a share, counts as at the knee.
+/// A level is at the knee if it differs from it by at most this share.
 const AT_KNEE: f64 = 0.02;
-/// A rate above capacity by more than this factor is too high to show what the server can handle.
+/// A rate that exceeds the capacity by more than this factor is too high to show the limit of the server.
 const FAR_ABOVE: f64 = 1.6;
-/// The factor above capacity of the rate that replaces it.
+/// The rate that replaces such a rate exceeds the capacity by this factor.
 const ABOVE: f64 = 1.25;
 
-/// The trial that a sweep wants next.
+/// The next trial of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NextLevel {
-    /// The unit of the load: a sweep by rate begins with one request in flight.
+    /// The unit of the load: a sweep by rate begins with a trial of one request in flight.
     pub by: Over,
-    /// The load.
+    /// The load: requests in flight, or requests per second.
     pub load: f64,
-    /// Its number of requests.
+    /// The number of requests of the trial.
     pub requests: u64,
 }
 
 impl NextLevel {
-    /// Its pass, derived from that of the plan.
+    /// The pass of the trial, derived from the pass of the plan.
     pub fn pass(self, of_plan: &PassPlan) -> PassPlan {
         let requests = u32::try_from(self.requests).unwrap_or(u32::MAX);
         let mut pass = of_plan.clone();
@@ -58,7 +58,7 @@ impl NextLevel {
     }
 }
 
-/// A sweep in progress: asks for trials and gets their results.
+/// A sweep in progress: it requests trials and gets their results.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     plan: SweepPlan,
@@ -69,23 +69,23 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// A sweep without trials.
+    /// Starts a sweep without trials.
     pub fn new(plan: &SweepPlan) -> Self {
         let (trials, levels) = (Vec::new(), Vec::new());
         Self { plan: plan.clone(), trials, levels, is_out_of_time: false }
     }
 
-    /// Notes that the time limit ended a trial.
+    /// Notes that the time limit ended a trial. No other trial follows.
     pub fn time_is_over(&mut self) {
         self.is_out_of_time = true;
     }
 
-    /// Its plan.
+    /// The plan of the sweep.
     pub fn plan(&self) -> &SweepPlan {
         &self.plan
     }
 
-    /// Adds a trial. A trial with requests that were not sent, or have no record, is ignored.
+    /// Adds the result of a trial. A trial with requests that were not sent or have no record is ignored.
     pub fn tell(&mut self, trial: LevelTrial) {
         if trial.unfinished > 0 {
             return;
@@ -93,7 +93,7 @@ impl Sweep {
         self.trials.push(trial);
         let mut loads: Vec<(Over, f64)> =
             self.trials.iter().map(|one| (one.by, one.load)).collect();
-        // One request in flight comes before every rate.
+        // The trial with one request in flight comes before every rate.
         loads.sort_by(|a, b| {
             (a.0 == Over::Rate, a.1)
                 .partial_cmp(&(b.0 == Over::Rate, b.1))
@@ -107,38 +107,38 @@ impl Sweep {
         self.levels = loads.into_iter().filter_map(of).collect();
     }
 
-    /// What is known about each load, in the order of loads; one request in flight before rates.
+    /// The figures at each load, in the order of loads. One request in flight comes before all rates.
     pub fn levels(&self) -> &[Level] {
         &self.levels
     }
 
-    /// The last trial that was taken in.
+    /// The latest trial that was not ignored.
     pub fn last(&self) -> Option<&LevelTrial> {
         self.trials.last()
     }
 
-    /// Trials so far.
+    /// The number of trials so far.
     pub fn trials(&self) -> u32 {
         self.trials.len() as u32
     }
 
-    /// Requests of all trials so far.
+    /// The number of requests of all trials so far.
     pub fn requests(&self) -> u64 {
         self.trials.iter().map(|trial| trial.requests).sum()
     }
 
-    /// Seconds that all trials took.
+    /// The duration of all trials together, in seconds.
     pub fn time_s(&self) -> f64 {
         self.trials.iter().map(|trial| trial.span_s).sum()
     }
 
-    /// The level at which the server is saturated, if that is shown.
+    /// The level at which the server is saturated; `None` if no saturation is shown.
     pub fn saturation(&self) -> Option<&Level> {
         self.saturated().map(|found| &self.levels[found.at])
     }
 
-    /// The lowest level whose throughput does not differ significantly from that at saturation: the
-    /// start of the plateau.
+    /// The lowest level whose throughput does not differ significantly from that at saturation: the start of the
+    /// plateau. `None` if no saturation is shown.
     pub fn plateau(&self) -> Option<&Level> {
         let found = self.saturated()?;
         let most = self.levels[found.at].requests_per_s?;
@@ -149,7 +149,7 @@ impl Sweep {
         self.levels[..=found.at].iter().find(|level| !is_less(level))
     }
 
-    /// The level above the one at saturation at which throughput is clearly lower, if there is one.
+    /// A level above that of saturation at which throughput is clearly lower; `None` if there is none.
     pub fn falls_beyond(&self) -> Option<&Level> {
         let found = self.saturated()?;
         let (at, shown_at) = (&self.levels[found.at], &self.levels[found.shown_at]);
@@ -161,14 +161,14 @@ impl Sweep {
         saturated(&self.levels, self.plan.confidence)
     }
 
-    /// The knee, if the server is saturated.
+    /// The knee; `None` if no saturation is shown.
     pub fn knee(&self) -> Option<Knee> {
         let found = self.saturated()?;
         match self.plan.by {
             Over::Concurrency => {
                 knee(&self.levels[..=found.at], self.plan.knee, self.plan.confidence)
             }
-            // The throughput at a rate is the rate itself, up to what the server can do.
+            // Below saturation, the throughput of an open loop equals its rate.
             Over::Rate => {
                 let most = self.levels[found.at].requests_per_s?;
                 let [low, high] = most.interval(self.plan.confidence);
@@ -179,12 +179,12 @@ impl Sweep {
         }
     }
 
-    /// The state of the sweep.
+    /// How the sweep ended, or that it has not ended.
     pub fn outcome(&self) -> SweepEnding {
         self.step().err().unwrap_or(SweepEnding::Unfinished)
     }
 
-    /// The next trial; absent when the sweep is over.
+    /// The next trial; `None` when the sweep has ended.
     pub fn next(&self) -> Option<NextLevel> {
         self.step().ok()
     }
@@ -219,17 +219,17 @@ impl Sweep {
         }
     }
 
-    /// How long a trial takes, by the nearest load below it; 0 if unknown.
+    /// The expected duration of a trial in seconds, from the latency at the nearest lower load; 0 if unknown.
     pub fn seconds(&self, asked: NextLevel) -> f64 {
         let requests = asked.requests as f64;
         match asked.by {
-            // The last request must end too.
+            // The trial lasts until the last request ends.
             Over::Rate => requests / asked.load + self.latency_near(asked.load),
             Over::Concurrency => requests * self.latency_near(asked.load) / asked.load,
         }
     }
 
-    /// The median latency at the highest tried load that is not above this one; 0 if there is none.
+    /// The median latency at the highest tried load that is not above `load`, in seconds; 0 if there is none.
     fn latency_near(&self, load: f64) -> f64 {
         let steady = self.trials.iter().filter(|trial| {
             (trial.load <= load || trial.by != self.plan.by) && !trial.is_overloaded()
@@ -240,7 +240,7 @@ impl Sweep {
         nearest.map_or(0.0, |trial| trial.latency_s)
     }
 
-    /// Requests of the first trial of a load.
+    /// The number of requests of the first trial at a load.
     fn first(&self, by: Over, load: f64) -> u64 {
         match by {
             Over::Concurrency => (ROUNDS * load).max(FEWEST_CLOSED) as u64,
@@ -252,13 +252,13 @@ impl Sweep {
         NextLevel { by, load, requests: self.first(by, load) }
     }
 
-    /// A trial of a level with twice the requests that it has had so far.
+    /// A trial at a level with twice as many requests as all earlier trials of this level together.
     fn again(&self, level: &Level) -> NextLevel {
         let requests = (2 * level.requests).max(self.first(level.by, level.load));
         NextLevel { by: level.by, load: level.load, requests }
     }
 
-    /// The next higher load, until the server is shown to be saturated.
+    /// The next higher load, as long as no saturation is shown.
     fn out(&self) -> Result<NextLevel, SweepEnding> {
         let Some(top) = self.levels.last() else {
             return Ok(self.first_trial(Over::Concurrency, 1.0));
@@ -283,7 +283,8 @@ impl Sweep {
         Ok(self.first_trial(self.plan.by, (top.load * STRIDE).min(highest)))
     }
 
-    /// A load between the levels around the knee; then longer trials of the least certain one.
+    /// A load between the two levels around the knee. Once they are near enough, longer trials of the level with the
+    /// largest error.
     fn near_knee(&self, found: Saturated) -> Result<NextLevel, SweepEnding> {
         let Some(knee) = self.knee() else { return Err(SweepEnding::Found) };
         let levels = &self.levels[..=found.at];
@@ -306,7 +307,7 @@ impl Sweep {
         Ok(self.again(&levels[least_known.unwrap_or(found.at)]))
     }
 
-    /// A rate just above capacity, one at the knee, then longer trials above capacity.
+    /// First a rate just above capacity, then one at the knee, then longer trials above capacity.
     fn near_capacity(&self, found: Saturated) -> Result<NextLevel, SweepEnding> {
         let over = &self.levels[found.at];
         let Some(most) = over.requests_per_s else { return Ok(self.again(over)) };
@@ -336,8 +337,8 @@ impl Sweep {
     }
 }
 
-/// A rate with three digits.
+/// Rounds a rate to three digits.
 fn rounded(rate: f64) -> f64 {
-    // Parsed from decimal text, so that it has no rounding error of a product.
+    // The rate is parsed from decimal text, so that it has no rounding error of a product.
     format!("{rate:.2e}").parse().unwrap_or(rate)
 }

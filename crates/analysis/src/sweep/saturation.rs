@@ -1,4 +1,4 @@
-//! The load from which on a server is saturated: throughput no longer grows, but latency does.
+//! Finds the load above which a server is saturated: throughput no longer grows, but latency does.
 
 use inferometer_plan::search::Over;
 use inferometer_stats::wilson;
@@ -11,15 +11,15 @@ pub(super) const LEAST_GAIN: f64 = 0.05;
 /// Two loads are only compared if the higher one is at least this many times the lower one.
 const LEAST_RATIO: f64 = std::f64::consts::SQRT_2;
 
-/// A load exceeds what the server accepts if more than this share of its requests fails, and clearly more
-/// than at a lower load.
+/// A load exceeds the limit of the server if more than this share of its requests fails, and clearly more than at a
+/// lower load.
 const SHED: f64 = 0.05;
-/// Standard deviations by which shares of failures must differ. A sweep compares each load with all lower
-/// ones. With 2 deviations, a server that fails the same share of every load would be called saturated in
-/// one sweep of eight; with 2.5, in one of forty at most (tests/sweep_limits.rs).
+/// Shares of failures must differ by this many standard deviations. A sweep compares each load with all lower ones.
+/// With 2 deviations, a server that fails the same share of every load would be called saturated in one sweep of eight.
+/// With 2.5, this happens in at most one of twenty (tests/sweep_limits.rs).
 const SHED_DEVIATIONS: f64 = 2.5;
 
-/// Where throughput no longer grows.
+/// The saturation that a sweep found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Saturated {
     /// The index of the level whose throughput counts.
@@ -28,15 +28,14 @@ pub(super) struct Saturated {
     pub shown_at: usize,
 }
 
-/// The largest gain in throughput that still counts as flat, as a factor. It is that of a server with X =
-/// N / (a + b N) for which doubling the load up to the higher one brings [`LEAST_GAIN`].
+/// The largest gain in throughput that still counts as no growth, as a factor. It assumes a server with X = N / (a + b
+/// N), for which doubling the load up to the higher one raises throughput by [`LEAST_GAIN`].
 fn allowed(below: &Level, above: &Level) -> Option<f64> {
     let ratio = above.load / below.load;
     (ratio >= LEAST_RATIO).then_some(1.0 + LEAST_GAIN * (ratio - 1.0))
 }
 
-/// The most throughput that such a server can have with any number in flight, as a multiple of that at
-/// saturation.
+/// The largest throughput of such a server with any number in flight, as a multiple of that at saturation.
 pub(super) fn most_beyond() -> f64 {
     1.0 / (1.0 - LEAST_GAIN)
 }
@@ -45,14 +44,14 @@ fn gain(below: &Level, above: &Level) -> Option<FigureEstimate> {
     Some(above.requests_per_s?.over(&below.requests_per_s?))
 }
 
-/// Whether throughput seems not to grow from one level to another, significantly or not.
+/// Whether throughput seems not to grow from one level to another, even if this is not significant.
 pub(super) fn seems_flat(below: &Level, above: &Level) -> bool {
     let gain = gain(below, above).zip(allowed(below, above));
     gain.is_some_and(|(gain, allowed)| gain.value < allowed)
 }
 
-/// Whether throughput does not grow from one level to another, by the upper end of its interval, although
-/// latency does, by the lower end of its interval.
+/// Whether throughput does not grow significantly from one level to another, while latency grows significantly or
+/// throughput falls significantly. Significant means: by the end of the confidence interval.
 fn is_flat(below: &Level, above: &Level, confidence: f64) -> bool {
     let slower = || Some(above.latency_ms?.over(&below.latency_ms?).interval(confidence)[0] > 1.0);
     let flat = || {
@@ -66,26 +65,26 @@ fn is_flat(below: &Level, above: &Level, confidence: f64) -> bool {
         && (slower().unwrap_or(false) || less().unwrap_or(false))
 }
 
-/// The interval of the share of requests that failed.
+/// The confidence interval of the share of requests that failed.
 fn failed(level: &Level) -> [f64; 2] {
     let of = level.requests as f64;
     wilson(of - level.completed as f64, of, SHED_DEVIATIONS)
 }
 
-/// Whether a server refuses, or a limit in flight drops, a much larger share of a load than of a lower
-/// one.
+/// Whether a clearly larger share of requests fails at a load than at a lower one. The server may refuse them, or a
+/// limit on the number in flight may drop them.
 fn sheds(below: &Level, above: &Level) -> bool {
     let share = 1.0 - above.completed as f64 / above.requests as f64;
     share > SHED && failed(above)[0] > failed(below)[1]
 }
 
-/// Whether a level has clearly more throughput than another.
+/// Whether the throughput of a level is significantly higher than that of another.
 pub(super) fn is_more(level: &Level, than: &Level, confidence: f64) -> bool {
     let ratio = level.requests_per_s.zip(than.requests_per_s).map(|(one, other)| one.over(&other));
     ratio.is_some_and(|ratio| ratio.interval(confidence)[0] > 1.0)
 }
 
-/// The lowest load at which a server is shown to be saturated; `levels` are in the order of their loads.
+/// The lowest load at which the server is shown to be saturated. `levels` must be in the order of their loads.
 pub(super) fn saturated(levels: &[Level], confidence: f64) -> Option<Saturated> {
     let by_rate = levels.last()?.by == Over::Rate;
     let shed = |above: usize| levels[..above].iter().any(|below| sheds(below, &levels[above]));
@@ -97,8 +96,8 @@ pub(super) fn saturated(levels: &[Level], confidence: f64) -> Option<Saturated> 
     let value = |at: &usize| levels[*at].requests_per_s.map_or(0.0, |found| found.value);
     let keeps_up =
         |at: &usize| levels[*at].is_settled && !levels[*at].is_overloaded() && !shed(*at);
-    // If a higher load has clearly lower throughput, the peak is what the server can do. If a closed
-    // loop's load is refused in part, it is the best load that is not.
+    // If throughput is clearly lower at a higher load, the peak is the limit of the server. If requests of a closed
+    // loop are refused, the limit is the best load without such refusals.
     let is_better = |at: &usize| {
         let is_whole = !by_rate && shed(shown_at);
         *at != shown_at && (is_whole || is_more(&levels[*at], &levels[shown_at], confidence))

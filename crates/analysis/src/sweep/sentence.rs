@@ -1,4 +1,4 @@
-//! The answer of a sweep in one sentence, with its intervals.
+//! Writes the answer of a sweep in one sentence, with its intervals.
 
 use inferometer_plan::search::Over;
 
@@ -7,7 +7,7 @@ use super::outcome::SweepEnding;
 use super::saturation::LEAST_GAIN;
 use crate::search::load_text as text;
 
-/// The sentence mentions failures if a larger share of the requests of a load failed.
+/// If a larger share of the requests of a load failed, the sentence mentions it.
 const FAILURES_TOLD: f64 = 0.01;
 
 /// The answer in one sentence.
@@ -108,7 +108,7 @@ fn not_saturated(answer: &SweepAnswer) -> String {
     )
 }
 
-/// The text on failed requests, at the lowest load with such failures.
+/// The text on failed requests, for the lowest load at which too many failed.
 fn failed(answer: &SweepAnswer) -> String {
     let share = |level: &LevelAnswer| 1.0 - level.completed as f64 / level.requests.max(1) as f64;
     let level = answer.levels.iter().find(|level| share(level) > FAILURES_TOLD);
@@ -118,7 +118,7 @@ fn failed(answer: &SweepAnswer) -> String {
     })
 }
 
-/// A share in percent with all its digits: `99.99 %` is not shown as 100 %.
+/// A share in percent with all its digits, so that `99.99 %` does not become 100 %.
 fn percent(share: f64) -> String {
     format!("{} %", (share * 1e8).round() / 1e6)
 }

@@ -1,4 +1,4 @@
-//! Sweeps of a simulated server whose curve is known: X(N) = N / (a + b N), up to a limit.
+//! Tests sweeps of simulated servers with known curves.
 
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ fn plan() -> SweepPlan {
     }
 }
 
-/// A server that ends 1 request per second with one in flight. Each further one adds as much, up to 20.
-/// Beyond 100 in flight the throughput falls to a share of that.
+/// A server that completes 1 request per second for each request in flight, up to 20. Above 100 in flight, the
+/// throughput falls to the share `falls_to` of that.
 fn trial(asked: NextLevel, falls_to: f64) -> LevelTrial {
     let most = if asked.load > 100.0 { 20.0 * falls_to } else { 20.0 };
     let requests_per_s = asked.load.min(most);
@@ -72,7 +72,7 @@ fn it_goes_up_by_doubling_and_then_between_the_loads_around_the_knee() {
         "{loads:?}"
     );
     assert!(loads.iter().all(|load| *load <= 64.0), "{loads:?}");
-    // 95 % of 20 are reached with 19 in flight.
+    // 95 % of the throughput at saturation need 19 in flight.
     let knee = sweep.knee().expect("a knee");
     assert!((18.5..19.5).contains(&knee.load), "{knee:?}");
     assert!(knee.low.is_some_and(|low| low <= 19.0) && knee.high >= 19.0, "{knee:?}");
@@ -85,7 +85,7 @@ fn it_goes_up_by_doubling_and_then_between_the_loads_around_the_knee() {
     );
     assert!(told.contains("95 % of that throughput, and a request takes "), "{told}");
     assert_eq!(found.levels[0].tokens_per_s_per_gpu.map(|ends| ends.value), Some(5.0));
-    // Up to 20 in flight each user has the same speed, so more is better; above that a user gets less.
+    // Up to 20 in flight each user has the same speed, so more in flight is better. Above 20, each user gets less.
     let front = found.levels.iter().filter(|level| level.is_on_front).map(|level| level.load);
     let front: Vec<f64> = front.collect();
     assert!(!front.is_empty() && front.iter().all(|load| (17.0..32.0).contains(load)), "{front:?}");
@@ -121,7 +121,7 @@ fn it_ends_at_each_bound_and_says_which() {
 #[test]
 fn a_server_that_does_less_beyond_its_peak_is_saturated_at_the_peak() {
     let sweep = swept(&plan(), 0.8);
-    // Loads beyond that are not tried.
+    // Higher loads are not tried.
     assert_eq!(sweep.saturation().map(|level| level.load), Some(32.0));
     let beyond = NextLevel { by: Over::Concurrency, load: 128.0, requests: 1_024 };
     let (mut one, mut other) = (Sweep::new(&plan()), Sweep::new(&plan()));
@@ -153,8 +153,7 @@ fn a_trial_that_is_not_whole_counts_for_nothing_and_one_without_an_answer_ends_i
     assert_eq!(sweep.outcome(), SweepEnding::NothingCompleted);
 }
 
-/// A server with gradual saturation, X = N / (a + b N) with a limit of 20, that refuses requests above a
-/// limit.
+/// A server with gradual saturation: X = N / (1 + N / 20) per second. It refuses all requests above `takes` in flight.
 fn soft(asked: NextLevel, takes: f64) -> LevelTrial {
     let sent = asked.load.min(takes);
     let most = sent / (1.0 + sent / 20.0);
@@ -187,7 +186,7 @@ fn a_server_that_refuses_what_is_too_much_is_saturated_below() {
     for takes in [40.0, 0.0] {
         let mut sweep = Sweep::new(&SweepPlan { max_requests: 1_000_000, ..plan() });
         while let Some(asked) = sweep.next() {
-            // With `0`, all requests are refused as soon as more than 32 are in flight.
+            // If `takes` is 0, all requests are refused as soon as more than 32 are in flight.
             let takes = if asked.load > 32.0 { takes } else { asked.load };
             sweep.tell(soft(asked, takes));
         }
@@ -256,7 +255,7 @@ fn a_trial_at_a_rate_is_as_long_as_the_time_that_is_left_with_its_last_answer() 
         max_time: Some(Duration::from_secs(most)),
         ..plan()
     };
-    // One in flight takes 24 s, and a request 1 s.
+    // The trial with one request in flight takes 24 s, 1 s for each request.
     for (most, ends) in [(130, false), (120, true)] {
         let mut sweep = Sweep::new(&plan(most));
         let first = sweep.next().expect("a trial");

@@ -1,45 +1,45 @@
-//! Reads text-block logs: the output of a client that ran closed loops over blocks of text, a few lines
-//! for each loop. Text in, figures out; it judges none.
+//! Reads text-block logs: the output of a client that ran closed loops over blocks of text, with a few lines for each
+//! loop. It judges no figure.
 
 use super::heading;
 
-/// What a log states about one closed loop; means are over its completed requests.
+/// The statements of a log about one closed loop. Means are over its completed requests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoggedBlock {
-    /// The headings above it, the outermost first.
+    /// The headings above the loop, the outermost first.
     pub headings: Vec<String>,
     /// Characters of each block of text.
     pub block_characters: u32,
-    /// Characters that were asked for.
+    /// Requested characters of output.
     pub asked_characters: u32,
-    /// Requests that were kept in flight.
+    /// The number of requests kept in flight.
     pub in_flight: u32,
-    /// Requests that were completed.
+    /// The number of completed requests.
     pub completed: u32,
-    /// How long it took, in seconds.
+    /// The duration of the loop, in seconds.
     pub duration_s: f64,
-    /// Mean tokens of the prompts.
+    /// Mean number of tokens of a prompt.
     pub prompt_tokens: f64,
-    /// Mean tokens of the outputs.
+    /// Mean number of tokens of an output.
     pub output_tokens: f64,
     /// Output tokens per second.
     pub output_tokens_per_s: f64,
     /// Completed requests per second.
     pub requests_per_s: f64,
-    /// When it began and when it ended, as in the log.
+    /// The times at which the loop began and ended, as text of the log.
     pub times: [String; 2],
-    /// Every figure and fact that it states, by the log's names.
+    /// Every number that the log states, with its name in the log.
     pub stated: Vec<(String, f64)>,
 }
 
 impl LoggedBlock {
-    /// A figure by its name in the log.
+    /// A number by its name in the log; `None` if the log does not state it.
     pub fn stated(&self, name: &str) -> Option<f64> {
         self.stated.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 }
 
-/// The loops in the logs of a text, in their order. A loop that lacks a figure is left out.
+/// Reads the loops of all logs in a text, in their order. A loop that lacks a required figure is left out.
 pub fn logged_blocks(text: &str) -> Vec<LoggedBlock> {
     let mut headings: Vec<(usize, String)> = Vec::new();
     let mut blocks: Vec<LoggedBlock> = Vec::new();
@@ -77,13 +77,13 @@ pub fn logged_blocks(text: &str) -> Vec<LoggedBlock> {
             && block.output_tokens_per_s > 0.0
     });
     for block in &mut blocks {
-        // Until here it is a rate.
+        // The log states prompt tokens per second; this converts them to tokens per request.
         block.prompt_tokens *= block.duration_s / f64::from(block.completed);
     }
     blocks
 }
 
-/// The line that begins a loop: `chunk_size: 4000, generate_size: 100`.
+/// Parses the first line of a loop: `chunk_size: 4000, generate_size: 100`.
 fn begun(told: &str) -> Option<(u32, u32)> {
     let (block, asked) = told.strip_prefix("chunk_size: ")?.split_once(", generate_size: ")?;
     Some((block.trim().parse().ok()?, asked.trim().parse().ok()?))

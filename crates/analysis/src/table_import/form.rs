@@ -1,43 +1,43 @@
-//! A table as numbers, with the format that they had: enough to write its rows again, byte for byte. It
-//! holds no figure as text, and judges none.
+//! Stores a table as numbers with their format, so that its rows can be written again byte for byte. Only a cell that
+//! is not a plain number is stored as text. It judges no figure.
 
 use serde::{Deserialize, Serialize};
 
-/// A table of a page.
+/// A table of a published page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TableForm {
-    /// The line above it that belongs to its rows, such as `**input 500**`.
+    /// The line above the table that belongs to its rows, such as `**input 500**`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above: Option<String>,
-    /// Its columns.
+    /// The columns, from left to right.
     pub columns: Vec<ColumnForm>,
-    /// Whether a pipe stands at both ends of each line.
+    /// Whether each line begins and ends with a pipe.
     pub outer_pipes: bool,
-    /// Its rows.
+    /// The rows, from top to bottom.
     pub rows: Vec<Vec<FormCell>>,
 }
 
-/// A column.
+/// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnForm {
-    /// Its heading.
+    /// The heading of the column.
     pub heading: String,
-    /// The rule below the heading: how its cells are aligned.
+    /// The Markdown rule below the heading, which states the alignment of the cells.
     pub rule: String,
-    /// The width of a cell in characters, including spaces, if all cells have the same width.
+    /// The width of a cell in characters, including spaces; absent if cells have different widths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub width: Option<usize>,
 }
 
-/// A cell.
+/// A cell of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FormCell {
     /// A number, and its number of decimals.
     Number {
-        /// The number.
+        /// The value of the number.
         value: f64,
-        /// Decimals.
+        /// The number of decimals.
         decimals: u8,
     },
     /// Text that is not a plain number.
@@ -45,7 +45,7 @@ pub enum FormCell {
 }
 
 impl FormCell {
-    /// Reads a cell. A number that would be written differently is stored as text.
+    /// Parses a cell. A number that would be formatted differently is stored as text.
     fn of(text: &str) -> Self {
         let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
         let number = text.parse::<f64>().ok().filter(|value| value.is_finite());
@@ -68,7 +68,7 @@ impl FormCell {
 }
 
 impl TableForm {
-    /// A table without rows, from the line of its headings and the rule below it.
+    /// A table without rows, from the line of its headings and the rule below them.
     pub(super) fn new(headings: &str, rule: &str, above: Option<&str>) -> Self {
         let (names, rules) = (segments(headings), segments(rule));
         let columns = names.iter().zip(&rules).map(|(name, rule)| ColumnForm {
@@ -84,14 +84,14 @@ impl TableForm {
         }
     }
 
-    /// A table from its lines: headings, rule, rows.
+    /// A table from its lines: headings, rule and rows.
     pub fn of_lines(headings: &str, rule: &str, rows: &[&str]) -> Self {
         let mut form = Self::new(headings, rule, None);
         rows.iter().for_each(|row| form.row(row));
         form
     }
 
-    /// Adds the line of a row.
+    /// Adds a row from its line.
     pub(super) fn row(&mut self, line: &str) {
         let cells = segments(line);
         for (column, cell) in self.columns.iter_mut().zip(&cells) {
@@ -101,7 +101,7 @@ impl TableForm {
         self.rows.push(cells.iter().map(|cell| FormCell::of(cell.trim())).collect());
     }
 
-    /// The table as lines of Markdown, the line above it first.
+    /// The table as Markdown, beginning with the line above it, if there is one.
     pub fn markdown(&self) -> String {
         let mut out = self.above.as_ref().map_or(String::new(), |above| format!("{above}\n\n"));
         let names = self.columns.iter().map(|column| column.heading.clone()).collect();
@@ -135,14 +135,14 @@ fn is_rule_text(text: &str) -> bool {
     text.contains("--") && text.chars().all(|c| ":-".contains(c))
 }
 
-/// The text between the pipes of a line, including spaces.
+/// The texts between the pipes of a line, including spaces.
 fn segments(line: &str) -> Vec<&str> {
     let line = line.trim();
     let line = line.strip_prefix('|').unwrap_or(line);
     line.strip_suffix('|').unwrap_or(line).split('|').collect()
 }
 
-/// A text padded with spaces, aligned as the rule says; the right side gets the odd space.
+/// Pads a text with spaces, aligned as the rule states. If the number of spaces is odd, the right side gets one more.
 fn padded(text: &str, width: usize, rule: &str) -> String {
     let room = width.saturating_sub(text.chars().count());
     let left = match (rule.starts_with(':'), rule.ends_with(':')) {

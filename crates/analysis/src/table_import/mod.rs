@@ -1,7 +1,7 @@
-//! Published tables in Markdown: text in, rows out. Opens no file, and judges no figure.
+//! Reads published tables from Markdown text. It opens no file, and judges no figure.
 //!
-//! Columns are recognised by the words of their headings (English or Chinese), in any order and with or
-//! without outer pipes. A row's input length may be above its table instead (`**input 500**`).
+//! Columns are recognised by the words of their headings (English or Chinese), in any order, with or without outer
+//! pipes. The input length may be in a line above the table instead (`**input 500**`).
 
 mod blocks;
 mod form;
@@ -14,17 +14,16 @@ pub use place::{HeadingFacts, engine_in_prose, place_of};
 use crate::prediction::Columns;
 use inferometer_model::cell::CellPlan;
 
-/// A table with the headings above it.
+/// A published table, with the headings above it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedTable {
-    /// The headings above it, the outermost first. A heading ends those of its own level and of deeper
-    /// levels.
+    /// The headings above the table, the outermost first. A heading ends those of its own level and of deeper levels.
     pub headings: Vec<String>,
-    /// The model, card and engine that they name.
+    /// The model, the card and the engine that the headings name.
     pub place: HeadingFacts,
-    /// Its rows.
+    /// The rows that have a figure.
     pub rows: Vec<PublishedRow>,
-    /// The tables that the rows come from, with their format.
+    /// The tables from which the rows come, with their format.
     pub forms: Vec<TableForm>,
 }
 
@@ -33,17 +32,17 @@ pub struct PublishedTable {
 pub struct PublishedRow {
     /// Input and output length, in the table's own unit.
     pub cell: CellPlan,
-    /// The figures that it states.
+    /// The figures of the row.
     pub measured: Columns,
 }
 
 impl PublishedTable {
-    /// Whether a heading above the table contains these words; only letters and digits are compared.
+    /// Whether a heading above the table contains these words. Only letters and digits are compared.
     pub fn is_under(&self, words: &str) -> bool {
         is_under(&self.headings, words)
     }
 
-    /// The most decimals of each figure, in the order of [`Columns::NAMES`].
+    /// The largest number of decimals of each figure, in the order of [`Columns::NAMES`].
     pub fn decimals(&self) -> [Option<u8>; 4] {
         let mut most = [None; 4];
         for form in &self.forms {
@@ -60,26 +59,26 @@ impl PublishedTable {
     }
 }
 
-/// Whether one of some headings contains these words; only letters and digits are compared.
+/// Whether one of the headings contains these words. Only letters and digits are compared.
 pub fn is_under(headings: &[String], words: &str) -> bool {
     let wanted = squeezed(words);
     headings.iter().any(|heading| squeezed(heading).contains(&wanted))
 }
 
-/// What a column contains.
+/// The content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
     InputLength,
     OutputLength,
-    /// A figure, by its place in [`Columns::NAMES`].
+    /// A figure, by its index in [`Columns::NAMES`].
     Figure(usize),
 }
 
-/// The tables of a Markdown text that have an output length and a figure per row. Tables of one engine
-/// that differ only in the input length above them become one.
+/// Reads the tables of a Markdown text whose rows have an input length, an output length and a figure. Consecutive
+/// tables under the same headings are joined.
 ///
 /// # Errors
-/// The line and the mistake, when a table's cell is not a number.
+/// If a cell that must be a number is not one: the number of the line and the cell.
 pub fn published_tables(text: &str) -> Result<Vec<PublishedTable>, String> {
     let mut reader = Reader::default();
     let mut lines = text.lines().zip(1..).peekable();
@@ -111,14 +110,14 @@ struct Reader {
     tables: Vec<PublishedTable>,
     headings: Vec<(usize, String)>,
     place: HeadingFacts,
-    /// An input length above a table, and its line.
+    /// The input length above a table. `above` is the line that states it.
     input_above: Option<u32>,
     above: Option<String>,
 }
 
 impl Reader {
     fn heading(&mut self, level: usize, text: &str) {
-        // Some records give model, card and engine headings of the same level: `place` knows their words.
+        // Some pages use one level for the headings of model, card and engine: `place` recognises their words.
         self.headings.retain(|(known, _)| *known < level);
         self.headings.push((level, text.to_owned()));
         self.place.heading(level, text);
@@ -147,7 +146,7 @@ impl Reader {
                 continue;
             }
             let plain = text.replace([',', '*', '`'], "");
-            // A figure may be followed by a mark of its client: `1.50 ±0.02`, `1.50 ?`.
+            // A mark may follow a figure: `1.50 ±0.02`, `1.50 ?`.
             let figure = plain.split(['±', '?']).next().unwrap_or(&plain).trim_end();
             let value: f64 = figure
                 .parse()
@@ -167,7 +166,7 @@ impl Reader {
         }))
     }
 
-    /// Adds a table if it has a known row.
+    /// Adds a table if it has a row with a figure.
     fn push(&mut self, rows: Vec<PublishedRow>, form: TableForm) {
         if rows.is_empty() {
             return;
@@ -186,19 +185,19 @@ impl Reader {
     }
 }
 
-/// The level and the words of a heading.
+/// The level and the text of a heading; `None` if the line is not a heading.
 fn heading(line: &str) -> Option<(usize, &str)> {
     let words = line.trim_start_matches('#');
     let level = line.len() - words.len();
     (level > 0 && words.starts_with(' ')).then(|| (level, words.trim()))
 }
 
-/// A line that begins or ends code; in code a `#` is not a heading.
+/// Whether a line begins or ends a code block. In a code block, `#` does not begin a heading.
 fn is_fence(line: &str) -> bool {
     line.trim_start().starts_with("```")
 }
 
-/// The line below the headings of a table: `| :---: | ---`.
+/// Whether a line is the rule below the headings of a table, such as `| :---: | ---`.
 fn is_rule(line: &str) -> bool {
     line.contains("--") && line.contains('|') && line.chars().all(|c| "|:- \t".contains(c))
 }
@@ -210,7 +209,7 @@ fn cells(line: &str) -> Vec<&str> {
     line.split('|').map(str::trim).collect()
 }
 
-/// The meaning of a column's heading; absent if it is unknown.
+/// The content of a column, from its heading; `None` if the heading is unknown.
 fn column(heading: &str) -> Option<Column> {
     let words = heading.to_lowercase();
     let has = |part: &str| words.contains(part);

@@ -1,24 +1,24 @@
-//! The model, card and engine that a page describes at a line, from the headings above it. It knows the
-//! words of headings, and reads no figure.
+//! Finds the model, the card and the engine that a page describes at a line, from the headings above this line. It
+//! reads no figure.
 
 use super::{heading, is_fence};
 
-/// What the headings above a line name; an absent value is not named.
+/// The facts that the headings above a line state; absent if no heading states them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeadingFacts {
-    /// The model.
+    /// The name of the model.
     pub model: Option<String>,
     /// The card, as written in the heading.
     pub card: Option<String>,
-    /// The engine, in lower case.
+    /// The name of the engine, in lower case.
     pub engine: Option<String>,
-    /// Its version, without a `v` in front.
+    /// The version of the engine, without a leading `v`.
     pub engine_version: Option<String>,
-    /// The level of the model's heading.
+    /// The level of the heading that names the model.
     model_level: usize,
 }
 
-/// Words that name engines, and the engines' names.
+/// Words that name engines, each with the name of its engine.
 const ENGINES: [(&str, &str); 12] = [
     ("vllm", "vllm"),
     ("tgi", "tgi"),
@@ -42,8 +42,8 @@ const CARDS: [&str; 32] = [
 ];
 
 impl HeadingFacts {
-    /// Adds a heading. Some pages give headings of one level to model, card and engine, or a higher level
-    /// to the engine than to the card. So words decide before levels do.
+    /// Adds a heading. Some pages use one level for model, card and engine, or a higher level for the engine than for
+    /// the card. So the words of a heading decide first, and its level only if the words are unknown.
     pub(super) fn heading(&mut self, level: usize, words: &str) {
         if let Some((engine, version)) = engine(words) {
             (self.engine, self.engine_version) = (Some(engine), version);
@@ -56,7 +56,7 @@ impl HeadingFacts {
     }
 }
 
-/// The place of the first line that `is_it` accepts, from the headings above it.
+/// The facts from the headings above the first line for which `is_it` is true; `None` if there is no such line.
 pub fn place_of(text: &str, is_it: impl Fn(&str) -> bool) -> Option<HeadingFacts> {
     let mut place = HeadingFacts::default();
     let mut is_code = false;
@@ -72,8 +72,8 @@ pub fn place_of(text: &str, is_it: impl Fn(&str) -> bool) -> Option<HeadingFacts
     None
 }
 
-/// The only engine that a text names, and the number of the first line that does; absent if it names none
-/// or several.
+/// The only engine that a text names, and the number of the first line that names it. `None` if the text names no
+/// engine or several.
 pub fn engine_in_prose(text: &str) -> Option<(&'static str, usize)> {
     let mut found: Option<(&str, usize)> = None;
     for (line, number) in text.lines().zip(1..) {
@@ -95,7 +95,7 @@ fn named(word: &str) -> Option<&'static str> {
     ENGINES.iter().find(|(known, _)| *known == word).map(|(_, name)| *name)
 }
 
-/// An engine and its version, if the heading begins with one: `vllm v0.2.7`.
+/// The engine and its version, if a heading begins with the name of an engine, such as `vllm v0.2.7`.
 fn engine(words: &str) -> Option<(String, Option<String>)> {
     let lower = words.to_lowercase();
     let mut parts = lower.split(|c: char| c.is_whitespace() || "(),:=".contains(c));
@@ -111,7 +111,7 @@ fn is_card(words: &str) -> bool {
     lower.split(|c: char| !c.is_alphanumeric()).any(|word| CARDS.contains(&word))
 }
 
-/// The text of a link: that of `[SUSTech/SUS-Chat-34B](https://...)` is between the brackets.
+/// The text of a link: for `[SUSTech/SUS-Chat-34B](https://...)`, the part in the first brackets.
 fn link_words(words: &str) -> &str {
     let inside = words.strip_prefix('[').and_then(|rest| rest.split_once("]("));
     inside.map_or(words, |(inside, _)| inside)

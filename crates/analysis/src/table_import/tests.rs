@@ -1,4 +1,4 @@
-//! Every known form of published table, as it was published.
+//! Tests every known form of published table, on tables as they were published.
 
 use super::*;
 

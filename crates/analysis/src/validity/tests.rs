@@ -1,4 +1,4 @@
-//! Each rule on both sides of its limit.
+//! Tests each rule on both sides of its limit.
 
 use super::*;
 use crate::cell::cell;
@@ -23,7 +23,7 @@ fn open(rate: f64) -> PassPlan {
     PassPlan::open(rate, Bound::requests(100))
 }
 
-/// A hundred requests sent `delay_ms` milliseconds late.
+/// A hundred requests that were sent `delay_ms` milliseconds late.
 fn sent_late(delay_ms: f64) -> Vec<Record> {
     let late = |_| {
         let mut record = steady(100.0, 50.0, 10.0, 4);
@@ -44,7 +44,7 @@ fn a_run_whose_client_was_exact_is_valid() {
 
 #[test]
 fn a_run_is_suspect_where_a_figure_of_its_table_is_not_vouched_for() {
-    // Each request: E2E 80 ms, 8 + 4 tokens.
+    // Each request has an E2E of 80 ms, and 8 + 4 tokens.
     let of = &latency_per_token::DEFINITION;
     for (metric, statistic, low, broken) in [
         (of, Statistic::Mean, 6.64, None),
@@ -55,7 +55,7 @@ fn a_run_is_suspect_where_a_figure_of_its_table_is_not_vouched_for() {
             5.3,
             Some("latency_per_token_ms is 6.667, the true value is between 5.300 and 6.667"),
         ),
-        // They have their own marks.
+        // These figures only get a mark.
         (of, Statistic::P50, 1.0, None),
         (&ttft::FROM_SENT, Statistic::Mean, 1.0, None),
     ] {
@@ -107,10 +107,10 @@ fn an_objective_that_the_clients_error_leaves_open_makes_a_run_suspect() {
 #[test]
 fn send_delay_is_judged_in_open_loops_only() {
     for (pass, delay_ms, valid) in [
-        // 5 % of 1,000 ms are 50 ms, but never more than 10 ms are allowed.
+        // 5 % of 1,000 ms are 50 ms, but at most 10 ms are allowed.
         (open(1.0), 9.9, true),
         (open(1.0), 10.1, false),
-        // 5 % of 10 ms.
+        // 5 % of 10 ms are 0.5 ms.
         (open(100.0), 0.49, true),
         (open(100.0), 0.51, false),
         (SATURATED, 5_000.0, true),
@@ -126,7 +126,7 @@ fn the_gap_of_conversations_is_that_of_their_requests() {
     let mut script = Script::of(10);
     script.turns = 100;
     let pass = PassPlan::Conversations { script, begin, of: CountOf::Conversations };
-    // A hundred turns within 99 * 20 + 80 ms, of conversations that begin every 10 s.
+    // A hundred turns within 99 * 20 + 80 ms. According to the plan, conversations begin every 10 s.
     let late = |delay_ms: f64| -> Vec<Record> {
         let turn = |at: u32| {
             let due_ms = f64::from(at) * 20.0 + 10.0;
@@ -165,11 +165,11 @@ fn a_rule_broken_in_many_passes_is_one_sentence_about_the_worst() {
 #[test]
 fn a_client_that_stood_still_or_never_rested_is_suspect() {
     let second = Process { wall_us: 1_000_000, cpu_us: 900_000, ..Process::default() };
-    // All 100 requests come within 80 ms of the first send.
+    // All 100 requests are sent at once and end 80 ms later.
     for (process, broken) in [
         (second, None),
         (Process { stalls: 3, stalled_us: 100_000, ..second }, Some("was stopped for 10.0 %")),
-        // Below 100 ms, and below 5 % of the pass, stalls are not reported.
+        // Stalls below 100 ms, or below 5 % of the pass, do not count.
         (Process { stalls: 3, stalled_us: 99_999, ..second }, None),
         (Process { stalls: 3, stalled_us: 100_000, wall_us: 2_000_000, ..second }, None),
         (Process { busy_us: 960_000, ..second }, Some("busy for 96.0 %")),

@@ -1,4 +1,4 @@
-//! The files that a plan names and that its requests or its engine are made from.
+//! The input files that a plan names, such as data sets, tokenizers, templates and descriptions of cards.
 
 use std::path::{Path, PathBuf};
 
@@ -7,24 +7,25 @@ use inferometer_plan::spec::Spec;
 use inferometer_plan::{Plan, TargetPlan};
 use inferometer_workload::fetch::{self, FetchConfig};
 
-/// The engine's flag that may name a file.
+/// The engine flag whose value may be the path of a card file.
 pub const CARD: &str = "card";
-/// The prefix of a length distribution that names a file.
+/// The prefix of a length distribution that is read from a file, as in `histogram:lengths.csv`.
 const HISTOGRAM: &str = "histogram:";
-/// The prefix of the names of texts that are built into this program.
+/// The prefix of the names of text corpora that are included in this program.
 const SHIPPED: &str = "shipped-";
 
-/// A key of a plan whose value may be a file.
+/// A key of a plan whose value may name a file.
 struct Key {
     name: &'static str,
     of: fn(&mut Spec) -> &mut Option<String>,
-    /// The text before the name of the file in the value.
+    /// The text before the file name in the value, such as `histogram:`; empty for most keys.
     prefix: &'static str,
-    /// Whether a value with the prefix is always a file; otherwise it may be a name or a hub id.
+    /// Whether a value with this prefix always names a file. If false, the value may also be a built-in name or a
+    /// Hugging Face id.
     always: bool,
 }
 
-/// All such keys.
+/// All keys whose values may name files.
 static KEYS: [Key; 8] = [
     Key { name: "dataset", of: |spec| &mut spec.workload.dataset, prefix: "", always: true },
     Key { name: "replay", of: |spec| &mut spec.replay, prefix: "", always: true },
@@ -54,15 +55,15 @@ static KEYS: [Key; 8] = [
 /// A file that a plan names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileOfPlan {
-    /// The key in the plan.
+    /// The key of the plan that names the file, such as `dataset`.
     pub key: &'static str,
-    /// The file's name in the plan.
+    /// The file name as written in the plan, without the prefix of the key.
     pub named: String,
-    /// Its path on this machine; the file may not exist.
+    /// The path of the file on this machine; the file may not exist.
     pub path: PathBuf,
 }
 
-/// The files that a spec names. For a tokenizer's folder, it is the file in the folder.
+/// The files that a spec names. If `tokenizer` names a folder, the file is `tokenizer.json` in this folder.
 pub fn files_of(spec: &Spec) -> Vec<FileOfPlan> {
     let mut spec = spec.clone();
     let mut files = Vec::new();
@@ -80,7 +81,8 @@ pub fn files_of(spec: &Spec) -> Vec<FileOfPlan> {
         if *name == "tokenizer" && path.is_dir() {
             path = path.join("tokenizer.json");
         }
-        // A server's model may have the name of a folder, so only a `.json` file counts.
+        // The model name of a server may also be the path of an unrelated file, so a model counts only if it ends with
+        // `.json`.
         let is_file = path.is_file() && (*name != "model" || named.ends_with(".json"));
         if *always || is_file {
             files.push(FileOfPlan { key: name, named: named.to_owned(), path });
@@ -89,7 +91,7 @@ pub fn files_of(spec: &Spec) -> Vec<FileOfPlan> {
     files
 }
 
-/// The files that a plan and its engine's flags name.
+/// The files that a plan names, including the card file in the flags of its embedded engine.
 pub fn files_of_plan(plan: &Plan) -> Vec<FileOfPlan> {
     let mut files = files_of(&plan.asked);
     if let TargetPlan::Embedded { engine_flags, .. } = &plan.target
@@ -100,7 +102,7 @@ pub fn files_of_plan(plan: &Plan) -> Vec<FileOfPlan> {
     files
 }
 
-/// Replaces the file of a key. Returns whether there is such a key.
+/// Makes a key of the spec name another file. Returns false and changes nothing if `key` is not one of `KEYS`.
 pub fn name_instead(spec: &mut Spec, key: &str, file: &Path) -> bool {
     let Some(Key { of, prefix, .. }) = KEYS.iter().find(|known| known.name == key) else {
         return false;

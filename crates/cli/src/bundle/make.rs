@@ -1,4 +1,4 @@
-//! Makes a bundle of stored runs. The store is not changed.
+//! Writes stored runs to a bundle file. It never changes the store.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,9 +20,10 @@ use super::files::{FileOfPlan, files_of_plan};
 use super::{BundleRunError, readme};
 use crate::stored::plan_of;
 
-/// Input files of up to this size are included by default.
+/// The maximum size in bytes of input files that are included by default (1 MiB).
 const SMALL_BYTES: u64 = 1 << 20;
-/// Files are searched for API keys in parts of this size, which overlap by the maximum length of a key.
+/// The number of bytes of a file that are searched for API keys at once. Each search also covers the last `LONGEST_KEY`
+/// bytes of the previous search, so that a key across the boundary is found.
 const SEARCHED_AT_ONCE: usize = 1 << 20;
 const LONGEST_KEY: usize = 16 << 10;
 
@@ -37,17 +38,17 @@ pub enum WithData {
     Nothing,
 }
 
-/// A complete bundle.
+/// A bundle that was written completely.
 pub struct Made {
-    /// Its path.
+    /// The path of the bundle.
     pub path: PathBuf,
-    /// Its size.
+    /// The size of the bundle in bytes; 0 if the size cannot be read.
     pub bytes: u64,
-    /// Its manifest.
+    /// The manifest in the bundle.
     pub manifest: Manifest,
 }
 
-/// The default name of a bundle of these runs.
+/// The default file name for a bundle of `runs`.
 pub fn default_name(runs: &[StoredRun]) -> String {
     let first = runs.first().map_or("runs", |run| run.row.id.as_str());
     match runs.len() {
@@ -56,11 +57,13 @@ pub fn default_name(runs: &[StoredRun]) -> String {
     }
 }
 
-/// Makes a bundle of runs. Several runs are repeats of one measurement. An existing file is replaced only when the
-/// bundle is complete.
+/// Writes a bundle of `runs` to `out`. Several runs count as repeats of one measurement. An existing file is replaced
+/// only after the new bundle is complete.
 ///
 /// # Errors
-/// If a run has no results yet, if a file cannot be read or written, or if the bundle would contain one of `secrets`.
+/// If a run is still in progress or has no results, if a file cannot be read or written, or if a document or a data
+/// file contains one of `secrets`. Run logs are not searched for secrets. With [`WithData::All`], also if an input file
+/// is missing.
 pub fn bundle(
     runs: &[StoredRun],
     out: &Path,
@@ -73,7 +76,7 @@ pub fn bundle(
         let plan = checked(run)?;
         about.push(of(run, plan.as_ref()));
         let id = run.row.id.as_str();
-        // The bytes must equal those in the store, because the hash of the plan is computed over them.
+        // Copy the plan as text, so that a restored run has exactly the plan text of this run.
         texts.push((of_run(id, PLAN), run.plan_json.clone() + "\n"));
         if let Some(plan) = &plan {
             let salt = run.environment.salt.as_deref();
@@ -114,7 +117,8 @@ fn about_contains(files: &[FileOfPlan], file: &FileOfPlan) -> bool {
     files.iter().any(|known| (known.key, &known.named) == (file.key, &file.named))
 }
 
-/// The plan of a run, if the run can be bundled; None if the run was imported or is of another version.
+/// Checks that a run can be bundled, and returns its plan. None if the run was imported, or if an incompatible version
+/// of this program wrote its plan.
 fn checked(run: &StoredRun) -> Result<Option<Plan>, BundleRunError> {
     let id = &run.row.id;
     let refused = |why: &str| Err(BundleRunError::Refused(format!("run {id} {why}")));
@@ -157,7 +161,8 @@ fn of(run: &StoredRun, plan: Option<&Plan>) -> BundledRun {
     }
 }
 
-/// The manifest's entry for a file of a plan, and its path.
+/// The manifest's entry for an input file, and the path of the file. `number` becomes part of the file name in the
+/// bundle.
 fn data_file(
     number: usize,
     FileOfPlan { key, named, path }: &FileOfPlan,
@@ -207,7 +212,7 @@ fn unreadable(path: &Path) -> impl FnOnce(std::io::Error) -> BundleRunError + us
     move |source| BundleRunError::Io { path, source }
 }
 
-/// Whether a file contains an API key.
+/// Whether a file contains one of `secrets`.
 fn holds_key(path: &Path, secrets: &Secrets) -> Result<bool, BundleRunError> {
     if secrets.is_empty() {
         return Ok(false);
@@ -241,8 +246,8 @@ fn pretty(document: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(document).expect("invariant: documents are plain data") + "\n"
 }
 
-/// Writes the bundle to a temporary file in the same folder and then renames it, so that an existing file is always
-/// complete.
+/// Writes the bundle to a temporary file in the same folder and then renames it, so that `out` is never an incomplete
+/// bundle. Returns the size in bytes.
 fn write(out: &Path, parts: Vec<Part<'_>>) -> Result<u64, BundleRunError> {
     let mut name = out.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.new", std::process::id()));

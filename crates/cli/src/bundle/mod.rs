@@ -1,5 +1,5 @@
-//! A run as one file: it is made from the store, checked completely when it is opened, and restored into another store
-//! as the same run.
+//! Bundles: files that contain stored runs with their plans, results and records. A bundle is checked completely when
+//! it is opened. Its runs can be restored into another store, where they keep their run ids.
 
 mod files;
 mod make;
@@ -17,7 +17,7 @@ pub use restore::{Restored, restore};
 
 use inferometer_store::StoreError;
 
-/// Why a bundle cannot be made or used.
+/// Why a bundle cannot be written or used.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleRunError {
     /// The runs cannot be bundled, or the bundle cannot be used.
@@ -28,7 +28,7 @@ pub enum BundleRunError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the file.
         source: BundleError,
     },
     /// The store cannot be read or written.

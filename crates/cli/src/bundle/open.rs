@@ -1,4 +1,5 @@
-//! Opens a bundle: checks all bytes, and compares the manifest's statements about the runs with the runs themselves.
+//! Opens a bundle: verifies the checksums of all files in it, and compares the manifest with the plans and summaries of
+//! the runs.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -15,11 +16,11 @@ use inferometer_store::{RunId, RunKind, RunState};
 
 use super::BundleRunError;
 
-/// A bundle.
+/// An opened bundle, whose content was checked completely.
 pub struct Bundle {
-    /// The file.
+    /// The path of the bundle.
     pub path: PathBuf,
-    /// Its runs, at least one.
+    /// The runs in the bundle, at least one.
     pub runs: Vec<Bundled>,
     limits: Limits,
     opened: Opened,
@@ -27,17 +28,17 @@ pub struct Bundle {
 
 /// A run in a bundle.
 pub struct Bundled {
-    /// Its entry in the manifest.
+    /// The entry of the run in the manifest.
     pub about: BundledRun,
-    /// Its run id.
+    /// The id of the run.
     pub id: RunId,
-    /// The origin of its figures.
+    /// Whether the figures were measured, predicted or imported.
     pub kind: RunKind,
-    /// How it ended.
+    /// How the run ended: complete, interrupted or failed.
     pub state: RunState,
-    /// Its plan as the store had it.
+    /// The plan as JSON, in the text of the store without trailing white space.
     pub plan_json: String,
-    /// Its results.
+    /// The results of the run.
     pub summary: Summary,
 }
 
@@ -45,7 +46,7 @@ impl Bundled {
     /// Parses the plan.
     ///
     /// # Errors
-    /// If it comes from an incompatible version of this program, or the run was imported and has no plan.
+    /// If an incompatible version of this program wrote the plan, or if the run was imported and has no plan.
     pub fn plan(&self) -> Result<Plan, BundleRunError> {
         serde_json::from_str(&self.plan_json).map_err(|error| {
             let (id, version) = (&self.id, &self.about.tool.version);
@@ -57,7 +58,8 @@ impl Bundled {
     }
 }
 
-/// Whether a file begins like a bundle; false if it cannot be read. [`Bundle::open`] reports why it cannot be read.
+/// Whether a file begins with the magic bytes of gzip, as every bundle does. False if the file cannot be read;
+/// [`Bundle::open`] reports the reason.
 pub fn is_bundle(path: &Path) -> bool {
     let mut first = [0; 2];
     let read = file::open(path).and_then(|mut file| file.read_exact(&mut first));
@@ -68,7 +70,7 @@ impl Bundle {
     /// Opens a bundle and checks all of it.
     ///
     /// # Errors
-    /// If the file is not a bundle, is damaged, or contradicts itself.
+    /// If the file cannot be read, is not a bundle or is damaged, or if its manifest contradicts its content.
     pub fn open(path: &Path) -> Result<Self, BundleRunError> {
         let unreadable = |source| BundleRunError::Io { path: path.to_owned(), source };
         let file = file::open(path).map_err(unreadable)?;
@@ -96,7 +98,7 @@ impl Bundle {
         Ok(Self { path: path.to_owned(), runs, limits, opened })
     }
 
-    /// Its manifest.
+    /// The manifest of the bundle.
     pub fn manifest(&self) -> &Manifest {
         &self.opened.manifest
     }
@@ -104,7 +106,7 @@ impl Bundle {
     /// Copies the log of a run to `to`.
     ///
     /// # Errors
-    /// If the file has changed, or `to` cannot be written.
+    /// If the bundle has changed since it was opened, if it cannot be read, or if `to` cannot be written.
     pub fn copy_log(&self, run: &Bundled, to: &mut dyn Write) -> Result<(), BundleRunError> {
         self.copy(&of_run(run.id.as_str(), RECORDS), to)
     }
@@ -112,7 +114,7 @@ impl Bundle {
     /// Copies an included input file to `to`.
     ///
     /// # Errors
-    /// As [`Self::copy_log`].
+    /// In the same cases as [`Self::copy_log`].
     pub fn copy_data(&self, data: &DataFile, to: &mut dyn Write) -> Result<(), BundleRunError> {
         self.copy(data.file.as_deref().unwrap_or_default(), to)
     }
@@ -126,7 +128,7 @@ impl Bundle {
     }
 }
 
-/// Reads a run of the manifest with its documents.
+/// Reads the plan and the summary of a run in the manifest, and checks that they agree with the manifest.
 fn bundled(opened: &Opened, about: &BundledRun) -> Result<Bundled, BundleError> {
     let shown = || about.run_id.escape_debug().take(60).collect::<String>();
     let wrong = |what: String| BundleError::Content(format!("run {}: {what}", shown()));

@@ -1,4 +1,4 @@
-//! The README of a bundle, for readers without this program.
+//! The README of a bundle, for readers who do not have this program.
 
 use std::fmt::Write as _;
 

@@ -15,10 +15,11 @@ pub struct Restored {
     pub was_there: bool,
 }
 
-/// Restores a run of a bundle with all its records.
+/// Restores a run of a bundle with all its records, under the same run id.
 ///
 /// # Errors
-/// If another run has its name, if its log is incomplete or belongs to another run, or if the store cannot be written.
+/// If the store has a different run with the same id, if the log in the bundle is incomplete or belongs to another run,
+/// or if the store cannot be written.
 pub fn restore(
     store: &mut Store,
     bundle: &Bundle,
@@ -26,7 +27,8 @@ pub fn restore(
 ) -> Result<Restored, BundleRunError> {
     if store.has_run(&run.id)? {
         let known = store.run(run.id.as_str())?;
-        // The same run has the same plan, start and results. Another version may have stored results in another format.
+        // Equal plans, start times and results identify the same run. The results are compared after parsing, because
+        // another version of this program may have stored them in another format.
         let is_same = known.plan_hash == run.about.plan_hash
             && known.started_unix_ns == run.about.started_unix_ns
             && known.summary.as_ref() == Some(&run.summary);
@@ -56,7 +58,7 @@ pub fn restore(
         Ok(store.restore_run(&restored, &log)?)
     });
     if entered.is_err() {
-        // The store has no entry for this log.
+        // Remove the log, because the store has no entry for it.
         let _ = fs::remove_file(&log);
     }
     entered.map(|()| Restored { was_there: false })

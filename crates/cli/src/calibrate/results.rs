@@ -15,13 +15,13 @@ use inferometer_store::Store;
 
 use super::CalibrateError;
 
-/// The origin of the runs as text, and the runs.
+/// The origin of the runs in words, and the runs.
 pub(crate) type ResultRuns = (String, Vec<MeasuredRun>);
 
 /// Reads the passes of a result file or of a stored run.
 ///
 /// # Errors
-/// If there is neither, or if its passes cannot be simulated.
+/// If `measured` is neither a file nor a stored run, if the run is a prediction, or if a pass cannot be simulated.
 pub(crate) fn read_results(
     measured: &str,
     store: Option<&str>,
@@ -53,7 +53,8 @@ pub(crate) fn read_results(
     Ok((format!("run {} of {model}", run.row.id), runs_of(passes)))
 }
 
-/// The passes of an imported file. Passes without a known load cannot be simulated.
+/// The passes of a result file. An error if the file does not state the load of its passes, because they then cannot be
+/// simulated.
 fn of_import(
     summary: &Summary,
     passes: Vec<(PassPlan, Vec<Record>)>,

@@ -1,5 +1,5 @@
-//! Fits the step constants of engines since vLLM 0.8 to measured runs in a CSV file, and computes the errors on runs
-//! that were left out of the fit. It measures nothing and writes no file.
+//! Reads measured runs from a CSV file. Fits the step constants of engines since vLLM 0.8 to measured runs, and
+//! computes the errors on runs that were left out of the fit. It measures nothing and writes no file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,9 +14,11 @@ use inferometer_net::file::{self, MAX_SETTINGS_BYTES};
 
 use super::{CalibrateError, Calibrated};
 
-/// The maximum number of fits with left-out runs. If there are more runs, they are left out in groups.
+/// The maximum number of fits for the errors on left-out runs. If there are more sets of replicates than this, each fit
+/// leaves out several sets.
 const MOST_FITS: usize = 8;
-/// If more than this share of a constant's initial uncertainty remains, the rows did not determine it.
+/// If this share or more of a constant's initial uncertainty remains after the fit, the rows did not determine the
+/// constant.
 const DETERMINED: f64 = 0.5;
 
 /// Whether the measurements are a CSV file of runs.
@@ -24,8 +26,8 @@ pub(crate) fn is_file_of_runs(measured: &str) -> bool {
     Path::new(measured).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
 }
 
-/// Fits a profile to runs, of which there must be at least one. `origin` describes their source, and `name` is the name
-/// of the new profile.
+/// Fits a profile to `runs`, which must not be empty. `origin` describes the source of the runs. `name` is the name of
+/// the new profile.
 pub(crate) fn calibrate_runs(
     origin: &str,
     runs: &[MeasuredRun],
@@ -96,8 +98,8 @@ fn fit(starts: &[Profile], runs: &[MeasuredRun]) -> Result<FittedRuns, Calibrate
     fit_runs(starts, runs, &[]).map_err(CalibrateError::new)
 }
 
-/// The errors of each run, predicted by a fit without it and its replicates, or without a group of runs. Empty if all
-/// runs are replicates of one.
+/// For each run, the errors of a fit that leaves out this run and its replicates. With more than `MOST_FITS` sets of
+/// replicates, a fit leaves out several sets. Empty if all runs are replicates of each other.
 fn left_out(starts: &[Profile], runs: &[MeasuredRun]) -> Result<Vec<RunError>, CalibrateError> {
     let replicates = replicates(runs);
     if replicates.len() < 2 {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use inferometer_run::DurationEstimate;
 
-/// Runs that may take longer than this need confirmation.
+/// A run needs confirmation if it may take longer than this.
 const LONG: Duration = Duration::from_secs(600);
 
 /// Asks for confirmation of a long run, if a terminal is attached.
@@ -26,7 +26,8 @@ pub fn consent(estimate: DurationEstimate) -> Result<(), String> {
     Err("not started: nothing was measured".to_owned())
 }
 
-/// Enter confirms; the end of the input does not.
+/// Whether an answer confirms: Enter, or a text that begins with `y`. The end of the input (an empty text) does not
+/// confirm.
 fn agrees(answer: &str) -> bool {
     matches!(answer.to_lowercase().as_str(), "\n" | "\r\n")
         || answer.trim().to_lowercase().starts_with('y')

@@ -1,4 +1,5 @@
-//! Standard output and standard error. Lines are held back while a full-screen view uses the terminal.
+//! Writes to standard output and standard error. While a full-screen view uses the terminal, lines for standard error
+//! are buffered.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -9,25 +10,25 @@ use inferometer_model::secrets::{Secrets, is_key_header};
 use inferometer_model::visible;
 use inferometer_report::terminal::{Colour, Screen, shown};
 
-/// The maximum length of a message in characters, because a value from a user may have any length.
+/// The maximum length of a message in characters. A message may contain a value of any length from a user or a server.
 const MOST_CHARS: usize = 20_000;
 
-/// Lines that are held back while the terminal shows a full-screen view.
+/// The buffered lines for standard error. None unless a full-screen view uses the terminal.
 static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
 
-/// Holds back all lines from now on, because a full-screen view uses the terminal.
+/// Starts to buffer all lines for standard error, because a full-screen view uses the terminal.
 pub fn hold() {
     HELD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
 }
 
-/// The last lines that are held back.
+/// The last `count` buffered lines.
 pub fn held_last(count: usize) -> Vec<String> {
     let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     let lines = held.as_deref().unwrap_or_default();
     lines[lines.len().saturating_sub(count)..].to_vec()
 }
 
-/// Prints all lines that were held back, and stops holding lines back.
+/// Prints all buffered lines, and stops buffering.
 pub fn release() {
     let held = HELD.lock().unwrap_or_else(PoisonError::into_inner).take();
     for line in held.unwrap_or_default() {
@@ -35,7 +36,7 @@ pub fn release() {
     }
 }
 
-/// Prints a line to standard error, without API keys and control characters. A closed standard error is ignored.
+/// Prints a line to standard error, without API keys and control characters. Write errors are ignored.
 pub fn tell(line: &str) {
     let redacted = secrets().redact_name(line);
     let clean = visible::cut(&visible::lines(&redacted), MOST_CHARS);
@@ -45,10 +46,10 @@ pub fn tell(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{clean}");
 }
 
-/// Writes a result to standard output, without control characters. If the reader has closed the pipe, this is no error.
+/// Writes a result to standard output, without control characters. A pipe that the reader has closed is not an error.
 ///
 /// # Errors
-/// If it cannot be written for another reason.
+/// If standard output cannot be written for another reason.
 pub fn write(text: &str) -> io::Result<()> {
     let text = shown(text, colour());
     let mut out = io::stdout().lock();
@@ -58,7 +59,7 @@ pub fn write(text: &str) -> io::Result<()> {
     }
 }
 
-/// Uses colours if standard output is a terminal, unless `NO_COLOR` is set.
+/// Whether output is coloured: only if standard output is a terminal and `NO_COLOR` is not set.
 pub fn colour() -> Colour {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if io::stdout().is_terminal() && !forbidden { Colour::Always } else { Colour::Never }
@@ -68,27 +69,28 @@ pub fn colour() -> Colour {
 pub fn screen() -> Screen {
     let is_terminal = io::stdout().is_terminal();
     let size = is_terminal.then(ratatui::crossterm::terminal::size).and_then(Result::ok);
-    // A terminal of unknown size reports 0.
+    // A terminal of unknown size reports 0 columns.
     let columns = size.map(|(columns, _)| usize::from(columns)).filter(|&columns| columns > 0);
     Screen { colour: colour(), columns }
 }
 
-/// The arguments of this process.
+/// The arguments of this process, and the command-line words of its settings.
 static ARGUMENTS: OnceLock<Vec<String>> = OnceLock::new();
 
-/// Stores the arguments of this process, and those that its settings add. API keys in them will not be printed.
+/// Stores the arguments of this process, and the command-line words of its settings, so that API keys in them are not
+/// printed.
 pub fn arguments_are(arguments: &[OsString], of_settings: Vec<String>) {
     let words = arguments.iter().map(|word| word.to_string_lossy().into_owned());
     // A process has only one command line, so later calls have no effect.
     let _ = ARGUMENTS.set(words.chain(of_settings).collect());
 }
 
-/// The API keys that this process received, in variables and in header arguments.
+/// The API keys that this process received in environment variables, headers and proxy addresses.
 pub fn secrets() -> &'static Secrets {
     static SECRETS: OnceLock<Secrets> = OnceLock::new();
     SECRETS.get_or_init(|| {
         let arguments = ARGUMENTS.get().map_or(&[][..], Vec::as_slice);
-        // In `bench`, a flag may have several values.
+        // In `bench`, a flag may have several values, so all words up to the next flag are values.
         let is_bench = arguments.iter().any(|word| word == "bench");
         let given = |flag: &str| -> Vec<String> {
             let with_sign = format!("{flag}=");
@@ -109,7 +111,8 @@ pub fn secrets() -> &'static Secrets {
                 Some((name, value)) => (name.trim().to_owned(), value.trim().to_owned()),
                 None => ("authorization".to_owned(), header),
             });
-        // Other headers may contain ordinary words, such as the name of the model.
+        // Headers that are not for keys may contain ordinary words, such as the name of the model, which must stay
+        // readable.
         let headers = headers.filter(|(name, _)| is_key_header(name));
         let keys = keys.map(|key| ("authorization".to_owned(), key));
         let proxies = Proxies::of_variables(&variable).secret_headers();
@@ -117,7 +120,7 @@ pub fn secrets() -> &'static Secrets {
     })
 }
 
-/// The value of an environment variable.
+/// The value of an environment variable; None if it is absent or not valid Unicode.
 pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

@@ -9,7 +9,7 @@ use super::command::list::with_list;
 /// Languages of code blocks whose lines are command lines.
 const OF_SHELLS: [&str; 4] = ["sh", "bash", "console", "shell"];
 
-/// The documents, from the root of the repository.
+/// The paths of the READMEs and of all Markdown files in `docs/`.
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = vec![root.join("README.md"), root.join("README.zh.md")];
@@ -61,7 +61,7 @@ fn command_lines(text: &str) -> Vec<String> {
     found
 }
 
-/// The words of the first command of a line; the rest belongs to other programs.
+/// The words of a line up to the first pipe, redirection or separator. The rest of the line belongs to other programs.
 fn words(line: &str) -> Vec<String> {
     let all = shlex::split(line).unwrap_or_else(|| panic!("no line for a shell: {line}"));
     let ends = |word: &String| ["|", ">", "&&", "&", ";"].contains(&word.as_str());

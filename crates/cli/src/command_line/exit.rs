@@ -1,4 +1,5 @@
-//! The failures of commands and their exit codes. Only here, errors of the library become messages and exit codes.
+//! The failures of commands and their exit codes. Errors of the library are converted to failures with a message and an
+//! exit code.
 
 use std::fmt::{self, Display};
 
@@ -20,7 +21,7 @@ use crate::command_line::console;
 /// A failed command. Everything that could be stored has been stored.
 #[derive(Debug)]
 pub enum Failure {
-    /// Wrong usage or a wrong plan: all mistakes. Nothing was sent.
+    /// Wrong usage or a wrong plan, with all mistakes. Nothing was sent.
     Usage(Vec<String>),
     /// The plan could not be carried out, or too many of its requests failed.
     RunFailed(String),
@@ -45,7 +46,7 @@ impl Failure {
         Self::RunFailed(error.to_string())
     }
 
-    /// The exit code, as documented.
+    /// The exit code of the process: 1 to 4, or 130 after an interruption.
     pub fn code(&self) -> u8 {
         match self {
             Self::RunFailed(_) => 1,
@@ -57,7 +58,7 @@ impl Failure {
         }
     }
 
-    /// The severity: of several failures, the one with the smallest value determines the exit code.
+    /// The severity; 0 is the most serious. Of several failures, the most serious one determines the exit code.
     pub fn severity(&self) -> u8 {
         match self {
             Self::Interrupted(_) => 0,
@@ -69,8 +70,8 @@ impl Failure {
         }
     }
 
-    /// Marks a failure for a run with objectives or a gate. Its line then begins with FAIL, because the line of a
-    /// success begins with PASS. Wrong usage is not changed, because nothing was sent.
+    /// Marks the failure of a run with objectives or a gate. The line of such a failure begins with FAIL, because the
+    /// line of a success begins with PASS. Wrong usage is not marked, because nothing was measured.
     #[must_use]
     pub fn judged(self) -> Self {
         match self {
@@ -109,7 +110,7 @@ impl Failure {
         }
     }
 
-    /// Prints the failure as the last line on standard error.
+    /// Prints the failure on standard error, one line for each message.
     pub fn print(&self) {
         let word = match self {
             Self::Objective(_) | Self::Judged(_) => Verdict::Fail.word(),
@@ -247,7 +248,7 @@ impl From<OtherVersion> for Failure {
     }
 }
 
-/// Returns the first of two failures, which determines the exit code. If there are two, prints the other one.
+/// Returns the first of two failures, which determines the exit code. If both failed, prints the second failure.
 ///
 /// # Errors
 /// The first failure, otherwise the second.
@@ -258,10 +259,10 @@ pub fn first_of(first: Result<(), Failure>, second: Result<(), Failure>) -> Resu
     first.and(second)
 }
 
-/// Writes a result to standard output. If the reader has closed the pipe, this is no error.
+/// Writes a result to standard output. A pipe that the reader has closed is not an error.
 ///
 /// # Errors
-/// If it cannot be written for another reason.
+/// If standard output cannot be written for another reason.
 pub fn print(text: &str) -> Result<(), Failure> {
     console::write(text)
         .map_err(|error| Failure::run_failed(format!("standard output cannot be written: {error}")))

@@ -7,18 +7,18 @@ use std::path::Path;
 use crate::command_line::console::variable;
 use crate::command_line::exit::Failure;
 
-/// Writes a file, and replaces an existing one. `flag`: the flag that named it.
+/// Writes a file, and replaces an existing file. `flag` is the flag that names the file, for the error message.
 ///
 /// # Errors
-/// If it cannot be written.
+/// If the file cannot be written.
 pub fn write(flag: &str, file: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(file, text).map_err(|error| refused(flag, file, &error))
 }
 
-/// Checks, before the work begins, that a new file can be created. The file is removed again.
+/// Checks, before the work begins, that a new file can be created. Creates the file and removes it again.
 ///
 /// # Errors
-/// If it cannot be created, or already exists.
+/// If the file cannot be created, or already exists.
 pub fn check_new(flag: &str, file: &Path) -> Result<(), Failure> {
     let made = File::create_new(file).and_then(|_| std::fs::remove_file(file));
     made.map_err(|error| {
@@ -26,7 +26,8 @@ pub fn check_new(flag: &str, file: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Rejects `-`, which other programs use for standard output, because standard output has its own document.
+/// Rejects the file name `-`, which means standard output in other programs. Standard output already contains the
+/// results.
 ///
 /// # Errors
 /// If the file is `-`.
@@ -40,17 +41,17 @@ pub fn is_no_stdout(flag: &str, file: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Whether two paths mean the same file, as far as this is known before it is written.
+/// Whether two paths refer to the same file. If a file does not exist yet, its absolute path is compared.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let whole = |file: &Path| file.canonicalize().or_else(|_| std::path::absolute(file)).ok();
     whole(one).is_some_and(|one| Some(one) == whole(other))
 }
 
-/// Writes a Markdown page and replaces an existing one. The summary file of a GitHub job is appended to instead,
-/// because every step adds to it.
+/// Writes a Markdown file, and replaces an existing file. If the file is the summary file of a GitHub job, appends to
+/// it instead, because every step of the job adds to this file.
 ///
 /// # Errors
-/// If it cannot be written.
+/// If the file cannot be written.
 pub fn write_summary(flag: &str, file: &Path, text: &str) -> Result<(), Failure> {
     let of_job = variable("GITHUB_STEP_SUMMARY").filter(|name| !name.is_empty());
     if of_job.is_none_or(|name| Path::new(&name) != file) {

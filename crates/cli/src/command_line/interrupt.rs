@@ -1,4 +1,4 @@
-//! Interruption by the user: the first one stops the run cleanly, the second one ends the process.
+//! Interruptions by the user: the first interruption stops the run cleanly, the second one ends the process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
@@ -8,21 +8,21 @@ use inferometer_run::Interrupt;
 
 use crate::command_line::console::tell;
 
-/// The interruption of all runs of this process.
+/// The interruption flag that all runs of this process share.
 static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
 /// Whether a run has begun, so that there are records to store.
 static RECORDING: AtomicBool = AtomicBool::new(false);
-/// How long operations before a run, such as a request to a server, may continue after an interruption.
+/// The time that operations before a run, such as a request to a server, have to finish after an interruption.
 const PATIENCE: Duration = Duration::from_millis(700);
 /// A function that is called before an interruption ends this process.
 static BEFORE_EXIT: Mutex<Option<fn()>> = Mutex::new(None);
 
-/// The interruption of all runs of this process.
+/// The interruption flag that all runs of this process share.
 pub fn shared() -> Interrupt {
     INTERRUPT.get_or_init(Interrupt::default).clone()
 }
 
-/// From now on, signals interrupt the runs of this process instead of ending it.
+/// From now on, signals interrupt the runs of this process instead of ending the process.
 pub fn handle_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -35,7 +35,7 @@ pub fn handle_signals() {
     });
 }
 
-/// From now on there are records to store, so an interruption waits until they are written.
+/// From now on there are records to store, so an interruption waits until the records are written.
 pub fn recording() {
     RECORDING.store(true, Ordering::Relaxed);
 }
@@ -45,7 +45,7 @@ pub fn before_exit(what: fn()) {
     *BEFORE_EXIT.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
 }
 
-/// Handles an interruption by a signal, or by a key while the terminal sends no signals.
+/// Handles an interruption: a signal, or a key press while a full-screen view disables signals from the terminal.
 pub fn interrupt() {
     if shared().request() {
         end();

@@ -6,8 +6,8 @@ use inferometer_net::thread::spawn;
 
 use crate::command_line::console::tell;
 
-/// Ends this process when its standard input is closed. The operating system closes it even if the parent process is
-/// killed.
+/// Ends this process when its standard input is closed. The operating system closes standard input even if the parent
+/// process is killed.
 pub fn end_with_stdin() {
     let tie = spawn(|| {
         // The content is ignored; only the end matters.

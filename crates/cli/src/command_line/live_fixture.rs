@@ -1,4 +1,4 @@
-//! A live state for tests of the code that shows it.
+//! The events of a run in progress, for tests of the live views.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ pub fn saturated(requests: u32, output_length: u32) -> PassBegin {
     PassBegin { pass: 0, cell, plan: PassPlan::Saturated { requests }, repeat: 1 }
 }
 
-/// A record with four tokens. The first token comes after 20 ms, plus 1 ms for each index.
+/// A record with four tokens, 5 ms apart. The first token arrives 20 ms plus `index` ms after the send.
 pub fn record(index: u32) -> Record {
     let at = |token: u32| Nanos(1_000_000 * u64::from(20 + index + 5 * token));
     let read =

@@ -1,5 +1,5 @@
-//! The command line of Inferometer: it takes arguments and returns an exit code. The library executes commands;
-//! `command` prints their results.
+//! The command line of Inferometer: it takes arguments and returns an exit code. The module `command` parses flags and
+//! prints results; the rest of the library does the work.
 
 mod console;
 mod exit;
@@ -43,11 +43,11 @@ struct Arguments {
     command: command::Command,
 }
 
-/// Executes the command in `arguments`, of which the first is the name of the program, and returns the exit code.
-/// Results go to standard output, progress and errors to standard error. `program` is the file with which this program
-/// starts itself as child processes; by default, it is the file of this process.
+/// Runs the command in `arguments` and returns the exit code. The first argument is the name of the program. Results
+/// are written to standard output; progress and errors are written to standard error. `program` is the executable file
+/// for child processes of this program; by default, the executable file of this process.
 ///
-/// It handles the signals of the process, and a second interruption ends the process. So a process should call it only
+/// This function installs signal handlers, and a second interruption ends the process. A process should call it only
 /// once, as its last action.
 pub fn main(arguments: Vec<OsString>, program: Option<PathBuf>) -> u8 {
     inferometer_net::fail_writes_beyond_file_limit();
@@ -95,22 +95,23 @@ fn command() -> clap::Command {
     }
 }
 
-/// The output of `--version` in a build whose commit is known, as in the packages; `-V` prints only the version.
+/// The output of `--version` if the build knows its commit, as in the packages; otherwise None. `-V` prints only the
+/// version.
 fn long_version(commit: Option<&str>) -> Option<String> {
     let commit = commit.filter(|commit| !commit.is_empty())?;
     Some(format!("{} (commit {commit})", env!("CARGO_PKG_VERSION")))
 }
 
-/// Sets the default of `--store` from the settings, for commands that only read and write stores. Commands that read
-/// plans handle their settings themselves.
+/// Sets the default of `--store` from the settings, for commands that do not read plans. Commands that read plans apply
+/// all settings themselves.
 fn with_store(command: clap::Command, store: Option<&str>) -> clap::Command {
     let Some(store) = store else { return command };
-    // A process has only one command line, so this is leaked only once.
+    // The parser needs a static text. A process has only one command line, so the memory is leaked only once.
     let store: &'static str = store.to_owned().leak();
     below_with_store(command, store)
 }
 
-/// Does this for the subcommands at all levels.
+/// Sets the default of `--store` for the subcommands at all levels.
 fn below_with_store(command: clap::Command, store: &'static str) -> clap::Command {
     command.mut_subcommands(|command| {
         let of_plans = ["run", "search", "sweep", "predict", "ab"].contains(&command.get_name());
@@ -141,7 +142,7 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
     if error.use_stderr() && (plain != text || console::secrets().is_in(&text)) {
         console::tell(plain.trim_end());
     } else if error.print().is_err() {
-        // If the output cannot be written, nobody can be told.
+        // If the output cannot be written, the failure cannot be reported.
     }
     u8::try_from(error.exit_code()).unwrap_or(2)
 }
@@ -158,7 +159,8 @@ fn number_words(text: &str) -> String {
     words.iter().fold(text.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours))
 }
 
-/// Treats a text that looks like a negative number as a value, so that the message says that it is out of range.
+/// Makes the parser accept a negative number as the value of a flag, so that the error message states that the number
+/// is out of range.
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
     let takes = |argument: clap::Arg| {
         let some = argument.get_num_args().is_none_or(|range| range.takes_values());

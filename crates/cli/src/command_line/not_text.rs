@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-/// The message about the first argument that must be UTF-8 and is not, if there is one. `clap` accepts any bytes for
-/// paths that are only opened.
+/// A message about the first argument that is not UTF-8; None for other errors of the parser. `clap` accepts any bytes
+/// for paths of files that are only opened.
 pub fn refusal(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     if error.kind() != clap::error::ErrorKind::InvalidUtf8 {
         return None;

@@ -10,13 +10,13 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::other_tools::vllm::FLAGS;
 use crate::other_tools::{dashed, meanings, misspelt, pages};
 
-/// Advice about a value in the form of another tool, for a flag that this program has too.
+/// Advice about a value in the format of another tool, for a flag that this program also has.
 pub fn advice_on_values(arguments: &[OsString]) -> Option<String> {
     let words: Vec<_> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
     values::advice(&words)
 }
 
-/// Advice about an unknown argument.
+/// Advice about an unknown command or flag; None if the message of the parser is enough.
 pub fn advice(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     let words: Vec<_> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
     match error.kind() {
@@ -101,7 +101,7 @@ fn on_flag(flag: &str, words: &[&str]) -> Option<String> {
     Some(text)
 }
 
-/// The equivalent of `bench serve` for a flag of `run`.
+/// Advice about a flag of `run` that was given to `bench serve`.
 fn of_bench(flag: &str) -> Option<String> {
     if !flags_of("run").iter().any(|ours| ours == flag) {
         return None;
@@ -124,7 +124,7 @@ fn whole<'a>(refused: &'a str, words: &[&'a str]) -> &'a str {
     longer.copied().find(|word| !meanings(word).is_empty()).unwrap_or(name)
 }
 
-/// The long flags of a command, with their dashes.
+/// The long flags of a command, with leading dashes.
 fn flags_of(command: &str) -> Vec<String> {
     let all = super::command();
     let found = all.find_subcommand(command);

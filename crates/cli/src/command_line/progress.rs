@@ -15,7 +15,7 @@ use inferometer_run::{LiveState, left};
 
 /// The interval at which a bar is redrawn.
 const REDRAW: Duration = Duration::from_millis(200);
-/// Operations that take less than this are not shown.
+/// The creation of prompts is shown only if it takes longer than this.
 const A_MOMENT: Duration = Duration::from_millis(500);
 /// Templates for the creation of prompts, with a known and an unknown total.
 const PROMPTS_OF: &str = "  {prefix} {bar:24} {pos}/{len} prompts made{msg}";
@@ -26,21 +26,22 @@ const RATE_LOOKS: usize = 10;
 /// Whether bars are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bars {
-    /// On standard error.
+    /// Bars are drawn on standard error.
     Drawn,
-    /// Not at all.
+    /// Bars are not drawn.
     None,
 }
 
-/// A bar in progress; dropping this value removes it. It only reads counters, so it does not affect the measurement.
+/// A bar in progress; dropping this value removes the bar. A bar only reads counters, so it does not affect the
+/// measurement.
 pub struct ShownBar {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Bars {
-    /// Shows a pass with `output_tokens` output tokens per request and, if known, the number of its requests and the
-    /// remaining time of the run.
+    /// Shows the progress of a pass with `output_tokens` output tokens per request. `requests` is the number of
+    /// requests in the pass, if known. `run` is the live state that gives the remaining time of the run.
     pub fn pass(
         self,
         label: &str,
@@ -59,8 +60,8 @@ impl Bars {
         })
     }
 
-    /// Shows the creation of prompts, with their number if it is known. `made` also counts the prompts of earlier
-    /// passes. If it takes less than `A_MOMENT`, nothing is shown.
+    /// Shows the creation of prompts. `prompts` is their number, if known. `made` counts the created prompts, including
+    /// those of earlier passes. Nothing is shown before `A_MOMENT` has passed.
     pub fn prompts(self, label: &str, prompts: Option<u32>, made: Arc<AtomicU64>) -> ShownBar {
         let before = made.load(Ordering::Relaxed);
         let template = if prompts.is_some() { PROMPTS_OF } else { PROMPTS };
@@ -78,7 +79,7 @@ impl Bars {
         })
     }
 
-    /// Draws a bar from an instant on, until the returned value is dropped.
+    /// Draws a bar repeatedly until the returned value is dropped; the first time after the delay `from`.
     fn redrawing(
         self,
         from: Duration,
@@ -118,7 +119,8 @@ struct Expected {
     output_tokens: u32,
 }
 
-/// A bar over output tokens, because the requests of a saturated pass all end shortly before its end.
+/// A bar that counts output tokens and not requests, because all requests of a saturated pass end shortly before the
+/// pass ends.
 fn bar(label: &str, expected: Expected) -> ProgressBar {
     let template = match expected.requests {
         Some(_) => "  {prefix} {bar:24} {percent:>3} %  {msg}",
@@ -147,7 +149,7 @@ fn words(of_pass: Option<Duration>, in_all: Option<Duration>) -> String {
     of_pass.into_iter().chain(in_all).collect()
 }
 
-/// A duration in words.
+/// A duration as text, such as `1 min 40 s`.
 pub fn spoken(span: Duration) -> String {
     let seconds = span.as_secs();
     match seconds {
@@ -192,7 +194,7 @@ fn draw(
         Some(all) => format!("{}/{all} requests", counts.over()),
         None => format!("{} requests", counts.over()),
     };
-    // The number of tokens in a chunk is known only after the request.
+    // The rate is in chunks, because the number of tokens in a chunk is known only after the request has ended.
     bar.set_message(format!(
         "{done}, {rate:.0} chunks/s, {in_flight} in flight{failed}{never_begun}{left}"
     ));

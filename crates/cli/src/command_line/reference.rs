@@ -13,7 +13,7 @@ use super::command;
 
 const MADE: &str = "This page is generated from the program's own tables.\n";
 
-/// Text for a cell of a Markdown table.
+/// Converts a text for a cell of a Markdown table: on one line, and with special characters escaped.
 fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|").replace('<', "&lt;")
 }
@@ -57,7 +57,7 @@ fn add_commands(name: &str, command: &Command, page: &mut String) {
     }
 }
 
-/// The possible values of an argument if there are few, and its default.
+/// The possible values of an argument and its default, as text.
 fn values(argument: &Arg) -> String {
     let mut text = String::new();
     let all = argument.get_possible_values();
@@ -77,7 +77,7 @@ fn values(argument: &Arg) -> String {
     text
 }
 
-/// Whether a flag is followed by a value. Switches are not.
+/// Whether an argument takes a value; switches take none.
 fn takes_a_value(argument: &Arg) -> bool {
     let count = argument.get_num_args();
     argument.get_action().takes_values() && count.is_none_or(|it| it.takes_values())

@@ -3,10 +3,10 @@
 
 use clap::Command;
 
-/// Flags about the measured target and workload, for all commands that measure.
+/// Flags that `-h` shows for all commands in `OF_EACH`.
 const OF_ALL: [&str; 7] =
     ["plan", "target", "model", "input_lengths", "output_lengths", "out", "dry_run"];
-/// Additional flags of each command.
+/// Additional flags that `-h` shows for each command.
 const OF_EACH: [(&str, &[&str]); 5] = [
     ("run", &["requests", "concurrency", "rate", "slo"]),
     ("predict", &["engine", "card", "requests", "rate", "against"]),
@@ -15,7 +15,7 @@ const OF_EACH: [(&str, &[&str]); 5] = [
     ("ab", &["concurrency", "rate", "gate", "max_time", "predict"]),
 ];
 
-/// Flags of `run` about loads, which a search or a sweep chooses itself.
+/// Flags of `run` that a search or a sweep does not use, because it chooses the loads itself.
 const OF_LOADS: [&str; 17] = [
     "passes",
     "one_by_one",
@@ -70,7 +70,7 @@ const REFUSED: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// Help texts of `ab` that replace those of `run`, because a block has one pair of lengths and one load.
+/// Help texts of `ab` for flags that have another meaning or default than in `run`.
 const OF_AB: [(&str, &str); 6] = [
     (
         "target",
@@ -88,7 +88,7 @@ const OF_AB: [(&str, &str); 6] = [
     ("concurrency", "Closed loop with this many requests in flight; a single value [default: 8]"),
 ];
 
-/// Shortens `-h` of the commands with many flags.
+/// Shortens `-h` of the commands in `OF_EACH`, hides the flags in `REFUSED`, and replaces the help texts in `OF_AB`.
 pub fn shortened(command: Command) -> Command {
     let command = command.mut_subcommand("ab", |ab| {
         OF_AB
@@ -108,7 +108,7 @@ pub fn shortened(command: Command) -> Command {
                     argument.hide_short_help(is_hidden)
                 })
                 .after_help(format!("inferometer {name} --help lists every flag."))
-                // If all flags are shown, this hint is unnecessary.
+                // `--help` already shows all flags, so the hint is left out there.
                 .after_long_help("")
         })
     })

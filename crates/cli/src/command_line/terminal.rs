@@ -15,7 +15,7 @@ use crate::command_line::{interrupt, program};
 /// How a run is shown. This does not affect the measurement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct View {
-    /// Print only errors on stderr, and messages that must not be hidden.
+    /// Print only errors and warnings on standard error.
     pub quiet: bool,
     /// Show progress bars if standard error is a terminal.
     pub progress: bool,
@@ -36,7 +36,7 @@ struct Terminal {
     run: OnceLock<LiveState>,
 }
 
-/// The events of a command's runs, shown as requested, and the host of these runs.
+/// Returns the events and the host for the runs of a command. The events are shown on the terminal as `view` states.
 pub fn show(view: View) -> (Events, Host) {
     let drawn = !view.quiet && view.progress && stderr().is_terminal();
     let bars = if drawn { Bars::Drawn } else { Bars::None };
@@ -55,7 +55,7 @@ pub fn show(view: View) -> (Events, Host) {
 }
 
 impl Terminal {
-    /// Prepares for the beginning of a run.
+    /// Asks for confirmation and opens the full-screen view, if the view requires this. An error prevents the run.
     fn begin(&self, estimate: DurationEstimate, live: &LiveState) -> Result<(), String> {
         if self.view.ask {
             consent(estimate)?;

@@ -1,4 +1,4 @@
-//! Errors of exports. They do not define exit codes.
+//! Errors of exports. The command line maps them to exit codes.
 
 use std::fmt::Display;
 

@@ -18,9 +18,9 @@ pub enum ExportedRows {
 
 /// The content and the destination of an export.
 pub struct Job<'a> {
-    /// The run.
+    /// The run to export.
     pub run: &'a StoredRun,
-    /// The notes on it.
+    /// The notes of the run.
     pub notes: &'a [Note],
     /// The kind of rows, for a format that has rows.
     pub what: ExportedRows,

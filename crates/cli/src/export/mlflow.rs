@@ -29,7 +29,7 @@ const DEFAULT_STORE: &str = "mlruns";
 pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
     let run = job.run;
     let summary = summary_of(run, job.say)?;
-    // An imported run has no plan of this program and no records, so its report has only figures.
+    // An imported run has no plan of this program, so only its figures are written as artifacts.
     let plan = match run.row.kind {
         RunKind::Imported => None,
         RunKind::Measured | RunKind::Predicted => Some(plan_of(run)?),
@@ -78,7 +78,8 @@ pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
     Ok(())
 }
 
-/// The traces of a report, which are not in the results.
+/// The traces of single requests for the charts of the report. The summary does not contain them, so they are computed
+/// from the log.
 fn traces(job: &Job<'_>, plan: &Plan) -> Result<Traces, ExportRunError> {
     let made = summarise_log(job.run, plan)?;
     made.cut.iter().for_each(|error| (job.say)(&format!("warning: {error}")));
@@ -96,7 +97,7 @@ impl From<io::Error> for Failed {
     }
 }
 
-/// The run's parameters: what was measured and how. Keys of the plan have the prefix `plan.`.
+/// The parameters of the run: target, engine, workload, and the keys of the plan with the prefix `plan.`.
 fn params(run: &StoredRun, plan: Option<&Plan>, summary: &Summary) -> Vec<(String, String)> {
     let target = &summary.target;
     let mut params = vec![
@@ -173,7 +174,7 @@ fn metrics(summary: &Summary) -> Vec<Metric> {
         let mut taken = BTreeSet::new();
         for (pass, row) in cell.passes.iter().zip(&mut rows) {
             let load = load(pass);
-            // Different passes with the same name get numbers in their order.
+            // Different passes with the same load get a number after the name, in order: `closed_8`, `closed_8_2`.
             let mut names =
                 std::iter::once(load.clone()).chain((2..).map(|number| format!("{load}_{number}")));
             let name = names
@@ -188,7 +189,7 @@ fn metrics(summary: &Summary) -> Vec<Metric> {
     metrics
 }
 
-/// The value of a figure that becomes a metric: numbers except the ends of intervals, and counts of requests.
+/// The value of a figure as a metric. None for the ends of intervals, for counts other than of requests, and for texts.
 fn shown(figure: &str, value: &Value) -> Option<f64> {
     match value {
         Value::Number(Some(_)) if figure.contains("_lo_") || figure.contains("_hi_") => None,

@@ -1,5 +1,5 @@
-//! The export formats of a stored run. Each has an entry in [`FORMATS`]; formats that need more than rows have a
-//! separate source file.
+//! The export formats of a stored run. Each format has an entry in [`FORMATS`]. Formats that do not consist of rows
+//! have a separate source file.
 
 mod error;
 mod job;
@@ -19,7 +19,7 @@ pub use rows::{columns, rows};
 
 /// An export format.
 pub struct Format {
-    /// Its name for users.
+    /// The name of the format for `--format`.
     pub name: &'static str,
     /// A short description.
     pub about: &'static str,
@@ -78,7 +78,7 @@ pub const FORMATS: &[Format] = &[
     },
 ];
 
-/// A format by its name.
+/// The format with this name, if there is one.
 pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }

@@ -14,20 +14,21 @@ pub enum Out<'a> {
     Stdout,
     /// A file that has a temporary name until it is complete.
     File {
-        /// Its final path.
+        /// The final path of the file.
         path: &'a Path,
-        /// Its temporary path.
+        /// The temporary path of the file.
         fresh: PathBuf,
-        /// Whether it replaces an existing file.
+        /// Whether the file replaces an existing file.
         replaces: bool,
     },
 }
 
 impl<'a> Out<'a> {
-    /// The named file, or standard output. Binary data is not written to a terminal.
+    /// The file `path`, or standard output if `path` is None. `is_text` states whether the data is text; binary data is
+    /// not written to a terminal.
     ///
     /// # Errors
-    /// If binary data would go to a terminal, or the path is a folder.
+    /// If binary data would be written to a terminal, or if the path is a folder.
     pub fn new(path: Option<&'a Path>, is_text: bool) -> Result<Self, ExportRunError> {
         let Some(path) = path else {
             return match is_text || !io::stdout().is_terminal() {
@@ -67,11 +68,12 @@ impl<'a> Out<'a> {
         Ok(BufWriter::with_capacity(1 << 16, out))
     }
 
-    /// Completes the export. A complete file gets its final name, and `say` receives a description of it. An incomplete
-    /// file is removed. A closed standard output is not a failure.
+    /// Ends the export, for which `written` is the result. A complete file gets its final name, and `say` receives its
+    /// description from `what`. An incomplete file is removed. If the reader has closed the pipe of standard output,
+    /// this is not a failure, and the function returns None.
     ///
     /// # Errors
-    /// If writing failed.
+    /// If reading, writing or renaming failed.
     pub fn close<T>(
         self,
         written: Result<T, Failed>,
@@ -84,7 +86,7 @@ impl<'a> Out<'a> {
                 Err(ExportRunError::write(format!("standard output {error}")))
             }
             (Err(failed), Self::File { path, fresh, .. }) => {
-                // An incomplete file is useless.
+                // Remove the incomplete file.
                 let _ = fs::remove_file(fresh);
                 Err(match failed {
                     Failed::Export(error) => {

@@ -23,13 +23,13 @@ use super::out::{Failed, Out};
 use crate::stored::plan_of;
 use crate::stored_passes::expect_records;
 
-/// The name and version of the rows of cells.
+/// The name and version of the schema for rows of cells.
 const CELLS_SCHEMA: &str = "inferometer.cells/1";
 
 type Sink = Box<dyn Write + Send>;
 type Opened = Result<Box<dyn RowWriter>, ExportError>;
 
-/// What a format needs before its first row.
+/// The data that a format needs before its first row: columns, schema, and id of the run.
 struct Head<'a> {
     fields: Vec<Field>,
     schema: &'a str,
@@ -61,7 +61,7 @@ pub fn json(job: &Job<'_>) -> Result<(), ExportRunError> {
     })
 }
 
-/// The columns of rows that are taken from records.
+/// The columns of rows of requests or events. None for rows of cells, whose columns depend on the run.
 pub fn columns(what: ExportedRows) -> Option<Columns> {
     match what {
         ExportedRows::Requests => Some((REQUESTS.about, REQUESTS.fields())),
@@ -87,11 +87,11 @@ fn write(
     Ok(())
 }
 
-/// Passes the rows of a run to the caller's form, which `open` creates from their columns. Returns the number of rows.
-/// `say` receives a message if the log is truncated.
+/// Writes the rows of a run to the writer that `open` creates from the columns. Returns the number of rows. `say`
+/// receives a message if the log is truncated.
 ///
 /// # Errors
-/// If the run has no such rows or cannot be read, and errors of the form.
+/// If the run has no such rows or cannot be read, or if the writer fails.
 pub fn rows(
     run: &StoredRun,
     what: ExportedRows,
@@ -136,10 +136,11 @@ fn rows_into(job: &Job<'_>, open: impl FnOnce(Head<'_>) -> Opened) -> Result<u64
     Ok(rows)
 }
 
-/// The rows of cells, if requested; otherwise checks that the run has records, from which other rows are made.
+/// The rows of cells, if they are requested. Otherwise an empty list, after a check that the run has records for the
+/// other kinds of rows.
 ///
 /// # Errors
-/// If there is nothing to write.
+/// If the run has no passes, or no records for the requested rows.
 fn cells_of(job: &Job<'_>) -> Result<Vec<Vec<cells_table::Field>>, ExportRunError> {
     if job.what != ExportedRows::Cells {
         return Ok(expect_records(job.run).map(|()| Vec::new())?);
@@ -180,8 +181,8 @@ fn events(job: &Job<'_>, form: &mut dyn RowWriter) -> Result<u64, Failed> {
     Ok(rows)
 }
 
-/// Passes the records of a run to `take` one after another, with their passes. From a truncated log it passes the
-/// existing records, and reports the truncation.
+/// Calls `take` for each record of a run, with the pass of the record. If the log is truncated, uses the existing
+/// records and reports the truncation.
 fn records(
     job: &Job<'_>,
     mut take: impl FnMut(&Rc<PassSource>, Record) -> Result<(), Failed>,
@@ -210,7 +211,7 @@ fn records(
     Ok(())
 }
 
-/// The results of a run. If the run ended before it wrote them, they are computed from its records.
+/// The results of a run. If the run ended before it stored results, they are computed from its records.
 pub(super) fn summary_of(run: &StoredRun, say: &dyn Fn(&str)) -> Result<Summary, ExportRunError> {
     if let Some(summary) = &run.summary {
         return Ok(summary.clone());
@@ -220,7 +221,8 @@ pub(super) fn summary_of(run: &StoredRun, say: &dyn Fn(&str)) -> Result<Summary,
     Ok(made.summary)
 }
 
-/// The columns of a row of cells. The meaning of each is stated in its name and in the definitions of metrics.
+/// The columns of a row of cells. They have no descriptions: their names and the definitions of metrics state their
+/// meaning.
 fn fields_of(row: &[cells_table::Field]) -> Vec<Field> {
     let field = |(name, value): &cells_table::Field| Field {
         name: Cow::Owned(name.clone()),

@@ -1,5 +1,5 @@
-//! Exports passes as result files of `vllm bench serve`, and the published table. `formats` creates their contents;
-//! this file selects the passes and the paths.
+//! Exports passes as result files of `vllm bench serve`, and results as a published table. Other crates create the
+//! contents; this file selects the passes and the paths.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use super::job::Job;
 use super::out::{Failed, Out};
 use crate::stored_passes::{burstiness, expect_records, expect_streams};
 
-/// Writes the file of one pass, or the files of all passes into a folder.
+/// Writes the file of one pass, or the files of all passes to a folder.
 pub fn write(job: &Job<'_>) -> Result<(), ExportRunError> {
     let run = job.run;
     expect_streams(run)?;
@@ -77,7 +77,7 @@ fn places(summary: &Summary) -> String {
     numbered.collect::<Vec<_>>().join("; ")
 }
 
-/// Writes a text to a file or to standard output. For a file, prints `what` was written.
+/// Writes a text to a file or to standard output. For a file, `say` of the job receives `what` as the description.
 fn save(
     job: &Job<'_>,
     path: Option<&Path>,

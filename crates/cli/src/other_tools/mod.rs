@@ -1,5 +1,5 @@
-//! Flags of other benchmarks and their equivalents in this program, because an unknown flag or key may come from
-//! another tool. The tables are data, one for each tool.
+//! Flags of other benchmarks and their equivalents in this program, for advice about unknown flags and keys. Each tool
+//! has a table in a data file.
 
 pub mod vllm;
 
@@ -11,11 +11,11 @@ use vllm::FLAGS;
 
 /// Another tool, with its flags.
 pub struct Tool {
-    /// Its usual name.
+    /// The usual name of the tool.
     pub name: &'static str,
-    /// The page for its users, if there is one.
+    /// The file in `docs/coming-from/` for users of the tool, if there is one.
     pub page: Option<&'static str>,
-    /// Each flag with the equivalent of `run`.
+    /// Each flag of the tool, with the equivalent in `run`.
     pub flags: Vec<(&'static str, &'static str)>,
 }
 
@@ -40,7 +40,7 @@ pub static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
 });
 
 impl Tool {
-    /// The equivalent of `run` for one of its flags.
+    /// The equivalent in `run` for a flag of this tool.
     fn meaning(&self, flag: &str) -> Option<&'static str> {
         let same = |known: &str| known == flag || known == dashed(flag);
         let found = self.flags.iter().find(|(known, _)| same(known));
@@ -78,7 +78,8 @@ pub fn meanings(flag: &str) -> Vec<(&'static str, Vec<&'static str>)> {
     found
 }
 
-/// The flag of another tool that is most similar to a long flag, if it is more similar than each of `ours`.
+/// The flag of another tool that is most similar to a long flag. None if no flag is similar enough, or if one of `ours`
+/// is more similar.
 pub fn misspelt(flag: &str, ours: &[&str]) -> Option<&'static str> {
     let dashed = dashed(flag);
     let theirs = TOOLS.iter().flat_map(|tool| tool.flags.iter().map(|(name, _)| *name));
@@ -101,7 +102,7 @@ pub fn advice_on_key(key: &str, keys: &[String]) -> Option<String> {
     (!meant.is_empty()).then(|| told.collect())
 }
 
-/// Replaces flags in the text of a table by the keys of a plan, for those that are keys.
+/// Replaces each flag in a text of a table by the plan key of the same name, if there is one.
 fn as_keys(here: &str, keys: &[String]) -> String {
     let mut text = String::new();
     for word in here.split_inclusive([' ', ',', ';', ')', ':']) {

@@ -7,47 +7,47 @@ use std::sync::LazyLock;
 /// The number of values of a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// None: the flag is a switch.
+    /// No value: the flag is a switch.
     None,
-    /// One.
+    /// Exactly one value.
     One,
-    /// Any number.
+    /// Any number of values.
     Many,
 }
 
 /// How this program treats a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It has the same effect as in vLLM.
+    /// The flag has the same effect as in vLLM.
     Same,
-    /// It has nearly the same effect; the text states the difference.
+    /// The flag has nearly the same effect; the text states the difference.
     Near(&'static str),
-    /// It is rejected, for this reason.
+    /// The flag is rejected; the text states the reason.
     Refused(&'static str),
 }
 
 /// A flag of `vllm bench serve`.
 #[derive(Clone, Debug)]
 pub struct Flag {
-    /// Its name with dashes.
+    /// The name with leading dashes, such as `--base-url`.
     pub name: &'static str,
-    /// Its name without dashes, as the parser's id.
+    /// The name without leading dashes, which is also the id of the parser's argument.
     pub id: &'static str,
-    /// Its name with underscores, which vLLM's parser also accepts.
+    /// The name without leading dashes and with underscores, which vLLM's parser also accepts.
     pub underscored: &'static str,
-    /// The number of its values.
+    /// The number of values of the flag.
     pub values: Values,
-    /// The only data set that it applies to, if there is one.
+    /// The data set to which the flag applies; None if it applies to all.
     pub dataset: Option<&'static str>,
-    /// The equivalent of `run`.
+    /// The equivalent in `run`, as text.
     pub here: &'static str,
-    /// How this program treats it.
+    /// How `bench serve` of this program treats the flag.
     pub answer: Answer,
     /// Values of a rejected flag that are accepted because they have no effect.
     pub harmless: Vec<&'static str>,
 }
 
-/// The content of the table.
+/// The table of all flags, one per line.
 const TABLE: &str = include_str!("../../data/other-tools/vllm.txt");
 
 /// Every flag, in the order of the table.

@@ -1,5 +1,5 @@
-//! Resolves the plan of a bundled run again for a server on this machine. Data about the original server is not used:
-//! address, headers, certificates, variables. Its command is used only if requested.
+//! Resolves the plan of a bundled run again, to measure it from this machine. The address, headers, certificates and
+//! API key variable of the original run are not used. The command of its server is used only if requested.
 
 use inferometer_model::cell::CellPlan;
 use inferometer_plan::spec::{CommandLine, ObserveKeys, ServerSpec, Spec};
@@ -18,7 +18,7 @@ use crate::plan_file;
 
 /// A run that will be measured again.
 pub struct RepeatedRun {
-    /// Its plan.
+    /// The plan, resolved for this machine.
     pub plan: Plan,
     /// The context of the run.
     pub context: Context,
@@ -27,7 +27,8 @@ pub struct RepeatedRun {
 /// Resolves the plan of a bundled run again.
 ///
 /// # Errors
-/// If it cannot be measured again, data is missing, or the resolved plan differs from the bundle's.
+/// If the run cannot be measured again, if a data file is missing, or if the plan resolves to other work than in the
+/// bundle.
 pub fn again(
     bundle: &Bundle,
     run: &Bundled,
@@ -39,7 +40,7 @@ pub fn again(
     let mut engine_flags = engine_flags(&there, here);
     for (key, file) in placed(bundle, &there, here)? {
         if key == CARD {
-            // Another engine has another card.
+            // If a server is measured here instead of the embedded engine, there is no flag for a card.
             engine_flags.entry(key).and_modify(|named| *named = file.display().to_string());
             continue;
         }
@@ -65,7 +66,8 @@ pub fn again(
     Ok(RepeatedRun { plan, context })
 }
 
-/// Rejects a bundle whose plan has another server command than its run. The user was shown the command of the run.
+/// Rejects a bundle if its plan would start another server command than the recorded one, because the user was shown
+/// the recorded command.
 fn check_command(
     run: &Bundled,
     there: &Plan,
@@ -112,10 +114,10 @@ fn measurable(run: &Bundled) -> Result<Plan, ReproduceError> {
     }
 }
 
-/// The spec of the new run, without the data files.
+/// The spec of the new run. The paths of data files are set later.
 fn asked(run: &Bundled, there: &Plan, here: &LocalSetup) -> Result<Spec, ReproduceError> {
     let environment = &run.summary.environment;
-    // Absent keys could get other defaults with another server, so the spec states them all.
+    // With another server, absent keys could get other defaults. So the spec states all keys.
     let asked = spelled_out(&there.asked)?;
     let mut spec = Spec {
         seed: Some(there.seed),
@@ -173,7 +175,7 @@ fn beside(launch: &LaunchPlan) -> String {
     format!("{with}{}", folder.unwrap_or_default())
 }
 
-/// The server as the bundle's run started it, if requested.
+/// The server that the bundle's run started, if the user requested to start it.
 fn servers_own(
     run: &Bundled,
     there: &Plan,
@@ -198,7 +200,7 @@ fn servers_own(
     }
 }
 
-/// The spec with the settings of how the server is reached here.
+/// The spec with the keys for the connection to the server here, or with the command that starts the server.
 fn with_keys(spec: &Spec, here: &LocalSetup) -> Result<Spec, ReproduceError> {
     let mut spec = spec.clone();
     if let Some(line) = &here.server_command {
@@ -217,7 +219,8 @@ fn with_keys(spec: &Spec, here: &LocalSetup) -> Result<Spec, ReproduceError> {
     Ok(plan_file::merge(None, keys, plan_file::OverrideOrigin::Flags)?)
 }
 
-/// The cells that were measured, because a prediction may have covered only a part of its grid.
+/// The cells of the original run, because a prediction may have covered only a part of its grid. An error if the
+/// resolved plan does not have one of these cells.
 fn chosen(cells: Vec<CellPlan>, there: &Plan) -> Result<Vec<CellPlan>, PlanError> {
     match there.cells.iter().find(|cell| !cells.contains(cell)) {
         None => Ok(there.cells.clone()),
@@ -225,7 +228,7 @@ fn chosen(cells: Vec<CellPlan>, there: &Plan) -> Result<Vec<CellPlan>, PlanError
     }
 }
 
-/// The arguments of the embedded engine, if it is also the target here.
+/// The flags of the embedded engine. Empty if a server is measured here.
 fn engine_flags(there: &Plan, here: &LocalSetup) -> std::collections::BTreeMap<String, String> {
     match &there.target {
         TargetPlan::Embedded { engine_flags, .. }
@@ -238,9 +241,11 @@ fn engine_flags(there: &Plan, here: &LocalSetup) -> std::collections::BTreeMap<S
     }
 }
 
-/// Checks that this program resolves the plan to what was measured. The requests are compared later, by their hash.
+/// Checks that this program resolves the plan to the same loads and settings as in the bundle. The requests are
+/// compared later, by their hash.
 fn check_same(run: &Bundled, there: &Plan, here: &Plan) -> Result<(), ReproduceError> {
-    // The path of a recording differs here, so its load is not compared; the hash covers its due times.
+    // A load from a recording contains the path of the recording, which differs here. So such loads are not compared;
+    // the hash of the requests covers the due times.
     let is_recorded = there.passes.iter().any(|pass| pass.clone().recording_mut().is_some());
     let parts = [
         ("cells", there.cells == here.cells),
@@ -268,14 +273,14 @@ fn check_same(run: &Bundled, there: &Plan, here: &Plan) -> Result<(), ReproduceE
     }
 }
 
-/// The requests of the bundle's run, which must be sent again. Predictions have no requests that could be compared
-/// first.
+/// The hash of the requests in the bundle's run, which the new run must send again. None for predictions, and if new
+/// prompts were requested.
 fn earlier_work(run: &Bundled, here: &LocalSetup) -> Option<EarlierWork> {
     let is_checked = run.kind == RunKind::Measured && !here.new_salt;
     let workload_hash = run.summary.workload_hash.clone().filter(|_| is_checked)?;
     let repeats = run.summary.cells.iter().map(|cell| {
         let repeats = cell.passes.iter().map(|pass| pass.repeat).max().unwrap_or(1);
-        // The number may be wrong in a bundle of unknown origin, so it is limited to the number of passes.
+        // In a bundle of unknown origin, the number of repeats may be wrong, so it is limited to the number of passes.
         let passes = u32::try_from(cell.passes.len()).unwrap_or(u32::MAX);
         (cell.plan(), repeats.min(passes))
     });

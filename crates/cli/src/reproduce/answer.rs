@@ -1,4 +1,4 @@
-//! Compares the new runs with those of the bundle, by the same comparison as `compare`.
+//! Compares the new runs with those of the bundle, with the same method as `compare`.
 
 use inferometer_analysis::compare::{Options, Reproduction, ReproductionResult, Subject};
 use inferometer_analysis::summary::Summary;
@@ -14,11 +14,11 @@ use crate::compare::{CompareError, Condition, GatedComparison, compare, of_bundl
 
 /// A run that was measured again.
 pub struct NewRun {
-    /// Its plan.
+    /// The plan of the new run.
     pub plan: Plan,
-    /// Its results.
+    /// The results of the new run.
     pub summary: Summary,
-    /// Whether its requests were compared with those of the bundle's run, and are the same.
+    /// Whether the requests were compared with those of the bundle's run, and are the same.
     pub is_same_work: bool,
 }
 
@@ -27,19 +27,19 @@ pub struct NewRun {
 pub struct Reproduced {
     /// The name and version of this document.
     pub schema: &'static str,
-    /// The answer in one sentence.
+    /// The result in one sentence.
     pub sentence: String,
-    /// Additional remarks.
+    /// Additional sentences for the user.
     pub remarks: Vec<String>,
-    /// The answer.
+    /// The result as data.
     pub answer: Reproduction,
     /// Facts that differ: name, value in the bundle, value here.
     pub facts: Vec<[String; 3]>,
-    /// The runs of the bundle.
+    /// The ids of the runs in the bundle.
     pub bundled: Vec<String>,
-    /// The new runs.
+    /// The ids of the new runs.
     pub runs: Vec<String>,
-    /// The comparison behind the answer.
+    /// The comparison from which the result follows.
     pub comparison: GatedComparison,
 }
 
@@ -49,7 +49,7 @@ const SCHEMA: &str = "inferometer.reproduction/1";
 /// Compares new runs, one for each run of the bundle, with those of the bundle.
 ///
 /// # Errors
-/// If they have nothing in common, or a condition is on a figure that they do not have.
+/// If the runs have no cell in common, or if a condition names a figure that cannot be compared.
 pub fn reproduced(
     bundle: &Bundle,
     new: &[NewRun],
@@ -57,7 +57,8 @@ pub fn reproduced(
     conditions: &[Condition],
 ) -> Result<Reproduced, CompareError> {
     let here = bundle.runs.iter().zip(new).map(|(run, new)| {
-        // Additional repeats have additional requests, so the hashes differ, but the common requests are the same.
+        // Additional repeats send additional requests, so the hash of the new run differs although the common requests
+        // are the same.
         let hash = match new.is_same_work {
             true => run.summary.workload_hash.clone(),
             false => new.summary.workload_hash.clone(),

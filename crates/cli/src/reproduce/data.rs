@@ -14,16 +14,16 @@ use super::ReproduceError;
 use super::here::LocalSetup;
 use crate::bundle::{Bundle, BundleRunError, DataFile, FileOfPlan, files_of_plan};
 
-/// The folder for data of bundles, beside the database.
+/// The folder for extracted data files of bundles, next to the database.
 const FOLDER: &str = "inferometer.data";
-/// This many hexadecimal digits of a checksum are enough to distinguish files.
+/// The number of hexadecimal digits of the checksum in the name of an extracted file.
 const SHORT: usize = 16;
 
 /// The path of each file that a plan needs, with the key of the plan that names it.
 ///
 /// # Errors
-/// If a file is neither in the bundle nor here; the message says where to get it. If a file was given that
-/// the bundle does not name.
+/// If a file is neither in the bundle nor on this machine, or if `here` contains a file that the bundle does not name.
+/// The message states how to get a missing file.
 pub fn placed(
     bundle: &Bundle,
     there: &Plan,
@@ -75,8 +75,8 @@ fn place(
     let cached = known.map(|known| FetchConfig::from_env().path(known));
     let candidates = there.map(|file| file.path.clone()).into_iter().chain(cached);
     for path in candidates.filter(|path| path.is_file()) {
-        // A file that was missing when the bundle was made has no checksum: the hash over the requests shows
-        // later whether it is the right one.
+        // A file that was missing when the bundle was made has no checksum. The hash of the requests shows later
+        // whether the file found here is the right one.
         if data.sha256.is_none() || is_it(&sum_of(&path)?) {
             return Ok(path);
         }

@@ -4,7 +4,7 @@
 use inferometer_analysis::summary::Summary;
 use inferometer_model::target::Environment;
 
-/// Facts that only identify a run or its inputs.
+/// Facts that only identify a run or its inputs, or that were observed during the run.
 const OF_THE_RUN: [&str; 14] = [
     "plan",
     "salt",
@@ -25,10 +25,11 @@ const OF_THE_RUN: [&str; 14] = [
 const OF_THE_ADDRESS: [&str; 4] = ["--host", "--port", "-p", "--listen"];
 /// The text for a fact that one side does not state.
 const NOT_STATED: &str = "not stated";
-/// What a comparison shows for a missing fact.
+/// The text of a comparison for a missing fact.
 const ABSENT: &str = "-";
 
-/// The facts that differ: name, value in the bundle, value here.
+/// The facts that differ: name, value in the bundle, value here. `differing` are the facts of the target that a
+/// comparison found.
 pub fn facts(differing: &[[String; 3]], there: &Summary, here: &Summary) -> Vec<[String; 3]> {
     let stated = |value: &String| match value.as_str() {
         ABSENT => NOT_STATED.to_owned(),
@@ -68,7 +69,7 @@ fn without_address(command: &str) -> Vec<&str> {
     kept
 }
 
-/// The client's machine, and the cards that are visible on it. The comparison of runs does not include these.
+/// Facts about the client's machine and its cards. The comparison of runs does not contain these facts.
 fn of_machine(environment: &Environment) -> [(&'static str, Option<String>); 6] {
     let names: Vec<&str> =
         environment.cards.iter().filter_map(|card| card.name.as_deref()).collect();

@@ -1,13 +1,13 @@
-//! How a bundle's run is measured on this machine.
+//! The settings with which a bundle's run is measured on this machine.
 
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-/// How a run is measured on this machine.
+/// The settings for measuring a bundle's run on this machine.
 #[derive(Clone, Debug, Default)]
 pub struct LocalSetup {
-    /// How the server is reached, as keys of a plan: `target`, `dialect`, `model`, `header`, ...
+    /// The connection to the server, as keys of a plan: `target`, `dialect`, `model`, `header`, ...
     pub keys: Map<String, Value>,
     /// The command that starts the server, as a line for the shell.
     pub server_command: Option<String>,
@@ -21,6 +21,6 @@ pub struct LocalSetup {
     pub data: Vec<PathBuf>,
     /// The database.
     pub store: PathBuf,
-    /// The folder for reports.
+    /// The folder for reports; None for the default folder.
     pub out: Option<PathBuf>,
 }

@@ -1,5 +1,6 @@
-//! Measures the run of a bundle again. The result is: identical, slower or faster by some amount, or undecided, with
-//! the facts that differ. [`crate::compare`] does the comparison.
+//! Measures the run of a bundle again. The result states whether the new figures are identical, the same within an
+//! interval, slower or faster, or whether this is undecided. It also states which facts differ. [`crate::compare`] does
+//! the comparison.
 
 mod again;
 mod answer;
@@ -21,7 +22,7 @@ pub enum ReproduceError {
     /// The run cannot be measured again, or not as requested.
     #[error("{0}")]
     Refused(String),
-    /// Its plan cannot be resolved here.
+    /// The plan of the run cannot be resolved here.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The bundle cannot be read, or its data cannot be stored.

@@ -44,7 +44,7 @@ fn two_settings_in_virtual_time_differ_and_the_report_answers_again_from_the_log
     let pairs = found["ab"]["pairs"].as_u64().expect("a count");
     let blocks = found["ab"]["blocks"].as_array().expect("blocks");
     assert_eq!(blocks.len() as u64, 2 * pairs);
-    // The blocks follow each other on one clock.
+    // The start times of all blocks are on one clock, in order.
     let starts: Vec<f64> = blocks.iter().filter_map(|one| one["started_s"].as_f64()).collect();
     assert!(starts.windows(2).all(|two| two[0] < two[1]), "{starts:?}");
     let group = found["group"].as_str().expect("a name");
@@ -56,7 +56,7 @@ fn two_settings_in_virtual_time_differ_and_the_report_answers_again_from_the_log
     }
     let page = fs::read_to_string(folder.path().join("again/ab.md")).expect("a page");
     assert!(page.contains("A is faster than B (max-num-seqs=2)"), "{page}");
-    // Its runs are ordinary runs. A comparison recognises that they were measured in turn.
+    // The two runs are ordinary runs. `compare` recognises that they were measured in turn.
     let runs: Vec<&str> =
         (0..2).filter_map(|at| found["ab"]["sides"][at]["run_id"].as_str()).collect();
     let compared = inferometer(folder.path(), &["compare", runs[0], runs[1], "--json"]);
@@ -88,7 +88,7 @@ fn two_servers_get_the_same_requests_and_one_server_gets_none_twice() {
     assert_eq!(one["ab"]["one_server"], true);
     let lengths = |at: usize| one["runs"][at]["cells"][0]["passes"][0]["input_tokens"].clone();
     assert_eq!(lengths(0), lengths(1), "and as long");
-    // A server with two names is still one server.
+    // One server under two host names is recognised as one server.
     let other_name = a.url.replace("127.0.0.1", "localhost");
     let names = ["--target", &a.url, "--target", &other_name];
     let one = document(folder.path(), 0, &[&names[..], &load, &LENGTHS].concat());

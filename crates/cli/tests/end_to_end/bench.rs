@@ -39,7 +39,7 @@ fn bench_serve_prints_the_table_of_vllm_with_our_verdict_below_and_writes_its_fi
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
-    // The steady state is always printed in separate lines.
+    // Metrics that --percentile-metrics leaves out are not printed. The steady-state metrics are always printed.
     assert!(!text.contains("Time per Output Token"), "{text}");
     assert!(text.contains("Steady-State Metrics"), "{text}");
     assert!(told(&out).contains("note: --seed:"), "{}", told(&out));
@@ -61,7 +61,7 @@ fn bench_serve_prints_the_table_of_vllm_with_our_verdict_below_and_writes_its_fi
     }
     assert_eq!(file["ttfts"].as_array().map(Vec::len), Some(6));
     assert!(file["p99.9_e2el_ms"].is_number() && file.get("mean_tpot_ms").is_none());
-    // The last of three pairs waited for the two pairs before it.
+    // The last of three pairs of requests waited for the two pairs before it.
     let waits: Vec<f64> = serde_json::from_value(file["queue_times"].clone()).expect("seconds");
     let ends: Vec<f64> = serde_json::from_value(file["latencies"].clone()).expect("seconds");
     assert!(waits[5] > waits[0] && waits[5] >= ends[0], "{waits:?} {ends:?}");
@@ -91,7 +91,7 @@ fn results_are_appended_line_by_line_and_without_details() {
     assert_eq!(documents.len(), 2);
     assert_eq!(documents[0]["request_rate"], 500.0);
     assert!(documents.iter().all(|one| one.get("ttfts").is_none() && one["completed"] == 6));
-    // The duration is from the begin of the pass to its last end, not from the first arrival.
+    // The duration starts at the beginning of the pass, not at the first arrival, and ends with the last request.
     let duration = documents[0]["duration"].as_f64().expect("seconds");
     assert!((6.0 / 500.0..300.0).contains(&duration), "{duration}");
 }

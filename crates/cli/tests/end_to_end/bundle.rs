@@ -1,4 +1,4 @@
-//! A run as one file: exported from one store and restored into another as the same run.
+//! Bundles: a run is written to one file, and restored into another store as the same run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,12 +20,12 @@ pub fn document(folder: &Path, arguments: &[&str]) -> Value {
     serde_json::from_str(&stdout(folder, arguments)).expect("JSON")
 }
 
-/// The id of a run.
+/// The id of a run, from its summary.
 pub fn id(summary: &Value) -> &str {
     summary["run_id"].as_str().expect("an id")
 }
 
-/// The path of a bundle of a run.
+/// Makes a bundle of a run, and returns its path.
 pub fn bundle_of(folder: &Path, run: &str, more: &[&str]) -> PathBuf {
     stdout(folder, &[&["bundle", run, "--out", "run.tar.gz"], more].concat());
     folder.join("run.tar.gz")

@@ -4,7 +4,8 @@ use crate::support::inferometer;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A measured summary of one pass. All subjects are derived from it, because every measurement gives other figures.
+/// A measured summary of one pass. All compared summaries are derived from this summary, because every measurement
+/// gives other figures.
 fn measured(folder: &TempDir) -> Value {
     let line = "run --speed 200 --input-lengths 16 --output-lengths 4 --passes one_by_one --one-by-one 1 \
                 --warmup 0 --salt s --quiet --json";
@@ -12,8 +13,8 @@ fn measured(folder: &TempDir) -> Value {
     serde_json::from_slice(&out.stdout).expect("a summary")
 }
 
-/// Writes a summary with five repeats of that pass and returns its path. The repeats start at `from_s` and are two
-/// seconds apart; each latency is multiplied by `slower`.
+/// Writes a summary with five repeats of the pass in `of`, and returns its path. The repeats start at `from_s` and are
+/// two seconds apart; each latency is multiplied by `slower`.
 fn summary(
     folder: &TempDir,
     of: &Value,

@@ -1,5 +1,5 @@
-//! What is learned about a server before it is measured, and the consequences: servers that are not ready, reject a
-//! field or a model, or have their metrics late.
+//! The identification of a server before a run: servers that are not ready, that reject a field or a model, or whose
+//! metrics appear late.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,8 +10,8 @@ use crate::tiny_server::{serve, whole};
 
 const LISTED: &str = r#"{"object":"list","data":[{"id":"m","object":"model"}]}"#;
 
-/// A server that answers a path and a body with the returned status and body. For `None`, it returns a completion with
-/// the requested number of tokens. It ends with the test.
+/// Starts a server and returns its address. For each request, `say` gets the path and the body, and returns the status
+/// and the body of the answer. For `None`, the server sends a completion with the requested number of tokens.
 fn server(say: impl Fn(&str, &str) -> Option<(u16, String)> + Send + Sync + 'static) -> String {
     serve(move |asked| match say(asked.path(), &asked.body) {
         Some((status, said)) => {
@@ -106,7 +106,7 @@ fn a_model_that_is_not_served_is_told_with_those_that_are_before_anything_is_mea
         said.contains("the server lists m, not other, and rejects it: 404: The model"),
         "{said}"
     );
-    // A busy server rejects requests for another reason.
+    // A busy server rejects requests for another reason, so the model is not blamed.
     let busy = |path: &str, _: &str| match plain(path) {
         None => Some((429, json!({"error": {"message": "Too many requests"}}).to_string())),
         said => said,

@@ -75,7 +75,7 @@ fn without_figures(text: &str) -> String {
 }
 
 /// The first documented line that is missing in the output. A line `...` stands for any lines, and `...` at the end of
-/// a line for the rest of the line. Rules below table headings may be missing.
+/// a line for the rest of the line. Horizontal lines below table headings are ignored in the output.
 fn missing(shown: &[&str], came: &str) -> Option<String> {
     let is_rule = |line: &&str| line.contains('─') && line.chars().all(|it| " ─".contains(it));
     let came: Vec<String> = came.lines().filter(|line| !is_rule(line)).map(comparable).collect();
@@ -105,7 +105,8 @@ fn missing(shown: &[&str], came: &str) -> Option<String> {
     None
 }
 
-/// Runs the commands of a block in a separate folder, one after the other.
+/// Runs the commands of a block in a separate folder, one after the other. An error describes the first difference in
+/// the output.
 fn play(block: &str, url: &str) -> Result<(), String> {
     let folder = folder();
     let programs = Path::new(BINARY).parent().expect("a folder").display().to_string();
@@ -215,7 +216,7 @@ fn the_book_has_every_page_of_docs() {
     assert!(absent.is_empty(), "docs/SUMMARY.md lacks {absent:?}");
 }
 
-/// What a page has in any language: levels of headings, rows of tables, commands and keys.
+/// The parts of a page that are equal in all languages: levels of headings, rows of tables, commands and keys.
 fn shape(text: &str) -> Vec<String> {
     let mut shape = Vec::new();
     let mut in_code = false;

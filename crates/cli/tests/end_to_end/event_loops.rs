@@ -1,4 +1,5 @@
-//! A client with several event loops sends the same as a client with one, and reports their number.
+//! A client with several event loops sends the same requests as a client with one, and reports the number of event
+//! loops.
 
 use serde_json::Value;
 

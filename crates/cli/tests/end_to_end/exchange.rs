@@ -48,7 +48,7 @@ fn a_run_goes_out_as_a_result_of_vllm_bench_and_comes_back_the_same() {
     }
     assert!(stdout(at, &["import", "result.json"]).contains("was imported before"));
     assert!(stdout(at, &["runs"]).contains("(imported from result.json)"));
-    // An imported run is never the latest run.
+    // `latest` never refers to an imported run.
     assert_eq!(document(at, &["report", "--json"])["run_id"], id);
     let compared = stdout(at, &["compare", back, "result.json"]);
     assert!(compared.contains("ttft_p50"), "{compared}");
@@ -99,7 +99,7 @@ fn a_published_table_is_a_run_among_others() {
     assert!(told(&refused).contains("has no request records"), "{}", told(&refused));
 }
 
-/// A report of a prediction that is made again has the same content.
+/// Checks that a report of a prediction has the same content if it is made again.
 fn made_again(at: &Path, id: &str) {
     stdout(at, &["report", id, "--out", "again"]);
     for file in ["prediction.md", "summary.json", "report.md"] {
@@ -108,7 +108,7 @@ fn made_again(at: &Path, id: &str) {
     }
 }
 
-/// Predictions compared with a table without common cells, and with a table of another model.
+/// Checks predictions that are compared with a table without common cells, and with a table of another model.
 fn held_against(at: &Path, table: &str) {
     let against = |model: &str, length: &str| {
         let lengths = ["--input-lengths", length, "--output-lengths", length];
@@ -127,7 +127,7 @@ fn held_against(at: &Path, table: &str) {
     }
 }
 
-/// Measures a simulated run whose requests are sent one by one; returns its name.
+/// Measures a run of the embedded engine whose requests are sent one by one; returns its id.
 fn simulated(at: &Path) -> String {
     let run = "run --speed 200 --input-lengths 16 --output-lengths 4 --passes one_by_one \
                --one-by-one 2 --warmup 0 --quiet --json";

@@ -1,4 +1,4 @@
-//! A run that is scraped while it is in progress, interrupted, and resumed.
+//! A run that is scraped by a Prometheus client while it is in progress, and then interrupted and resumed.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ fn a_run_is_scraped_while_it_goes_on_and_the_scrapes_end_with_it() {
     assert!(get(&address, "/").is_some_and(|text| text.starts_with("HTTP/1.1 404 ")));
     let (said, output) = scraped.interrupt();
     assert_eq!(output.status.code(), Some(130), "{said:?}");
-    // Another program may use the port by now.
+    // Another program may listen on the port by now.
     let after = get(&address, "/metrics");
     assert!(!after.is_some_and(|text| text.contains(complete)), "it listens after the run");
 
@@ -39,8 +39,7 @@ fn a_run_is_scraped_while_it_goes_on_and_the_scrapes_end_with_it() {
     let ended = "0 of 1 passes are complete";
     assert!(summary["findings"].to_string().contains(ended), "{}", summary["findings"]);
 
-    // The resumed run writes to the folder of the first one, and reports what it replaces there. The settings state how
-    // its server is reached, as for the first run.
+    // The resumed run has the output folder of the first run. The settings for the connection apply to it as well.
     let plan = crate::support::command(folder.path())
         .args(["run", "--resume", run, "--dry-run"])
         .env("INFEROMETER_PROXY", "none")

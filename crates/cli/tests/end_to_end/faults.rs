@@ -1,5 +1,5 @@
-//! Every fault of an answer in every dialect, over real sockets. The outcome is the same in all dialects, and other
-//! requests are complete.
+//! Every fault of an answer in every dialect, over real sockets. The outcome is the same in all dialects, except for
+//! the differences in `expected`.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
@@ -124,10 +124,10 @@ fn with(messages: &[String], message: &str) -> String {
     stream(&[before, &[message.to_owned()], after].concat())
 }
 
-/// Creates what a server sends before it closes the connection, from the messages of a correct answer.
+/// Creates the bytes that a server sends before it closes the connection, from the messages of a correct answer.
 type Sends = fn(&[String]) -> String;
 
-/// The fault, the bytes that are sent, and the expected outcome.
+/// Each fault: its name, the bytes that are sent, and the expected outcome.
 const FAULTS: &[(&str, Sends, &str)] = &[
     ("nothing", |all| stream(all), "complete"),
     ("a comment and an empty event", |all| with(all, ": still here\n\n\n"), "complete"),
@@ -165,8 +165,8 @@ const FAULTS: &[(&str, Sends, &str)] = &[
     ("204", |_| "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n".to_owned(), "truncated"),
 ];
 
-/// The expected outcome if a dialect differs. Triton has no message that ends a stream, so only HTTP shows that an
-/// answer is complete.
+/// The expected outcome of a fault in a dialect, if it differs from `FAULTS`. Triton has no message that ends a stream,
+/// so only HTTP shows that an answer is complete.
 fn expected(dialect: &str, fault: &str) -> Option<&'static str> {
     match (dialect, fault) {
         ("triton", "no end of the stream") => Some("complete"),
@@ -175,8 +175,8 @@ fn expected(dialect: &str, fault: &str) -> Option<&'static str> {
     }
 }
 
-/// Answers the n-th generation with the n-th fault, after the requests before the run. It runs until the process of the
-/// test ends.
+/// Starts a server and returns its address. After the requests before the run, the server answers the n-th generation
+/// with the n-th fault. It runs until the process of the test ends.
 fn serve(dialect: &'static str) -> String {
     let generations = AtomicUsize::new(0);
     tiny_server::serve(move |asked| {

@@ -1,5 +1,5 @@
-//! A server whose name and model name would affect a terminal, a page, a spreadsheet or a request, if they were not
-//! escaped.
+//! A server whose model name, version and errors would affect a terminal, a page, a spreadsheet or a request, if they
+//! were not escaped.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ use crate::support::{folder, inferometer, told};
 const NAME: &str = "=cmd|'/C calc'!A1\r\nX-Evil: 1\r\n\r\n\u{1b}[2J\u{1b}]0;t\u{7}\u{202e}\u{2028}\u{9b}\
                     31m<script>alert(1)</script>|\u{0}";
 
-/// A server with one model, and the heads of the requests that it receives.
+/// Starts a server with one model. Returns its address, and the heads of the requests that it receives.
 fn server(model: String) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

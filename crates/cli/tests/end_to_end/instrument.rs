@@ -33,7 +33,7 @@ fn check_measures_the_client_against_a_server_of_known_truth() {
         for peak in [&level["peak_concurrency"], &level["server"]["peak_streams"]] {
             assert!(peak.as_u64().is_some_and(|peak| (1..=streams).contains(&peak)), "{level}");
         }
-        // Two requests of 16 tokens in each stream, all of which the server counted.
+        // The server counted all tokens: two requests of 16 tokens in each stream.
         assert_eq!(level["server"]["tokens"].as_u64(), Some(32 * streams));
         assert_eq!(level["server"]["requests"].as_u64(), Some(2 * streams));
     }
@@ -52,7 +52,7 @@ fn wait_until_stopped(process: u32) {
 
 #[test]
 fn a_client_that_was_stopped_makes_the_run_suspect() {
-    // Tokens come about every 20 ms; the client waits between them.
+    // Tokens arrive about every 20 ms; the client waits between them.
     let engine = Engine::start_at("1", &[]);
     let folder = folder();
     let began = Instant::now();
@@ -65,7 +65,7 @@ fn a_client_that_was_stopped_makes_the_run_suspect() {
     let Scraped { mut run, errors, .. } = scraped;
     run.signal("-STOP");
     wait_until_stopped(run.id());
-    // The stop takes as long as everything before it, so that it is a large part of the pass on any machine.
+    // The stop lasts as long as the run so far, so that it is a large part of the pass on any machine.
     let stop = began.elapsed().max(Duration::from_millis(700));
     std::thread::sleep(stop);
     run.signal("-INT");
@@ -75,7 +75,7 @@ fn a_client_that_was_stopped_makes_the_run_suspect() {
     assert_eq!(output.status.code(), Some(130), "{said:?}");
     let summary: Value = serde_json::from_slice(&output.stdout).expect("one document");
     let process = &summary["cells"][0]["passes"][0]["instrument"]["process"];
-    // An idle client reads the clock every 50 ms, and was stopped afterwards.
+    // An idle client reads the clock every 50 ms, so the measured stop may be up to 50 ms shorter.
     let stood_still = process["stalled_us"].as_u64().map(Duration::from_micros);
     assert!(stood_still >= Some(stop - Duration::from_millis(50)), "{stop:?}: {process}");
     assert_eq!(summary["verdict"]["validity"], "suspect");
@@ -98,7 +98,7 @@ fn a_suspect_run_fails_where_it_is_held_to_be_strict() {
         let summary: Value = serde_json::from_slice(&output.stdout).expect("one document");
         assert_eq!(summary["verdict"]["validity"], "suspect");
         assert_eq!(told(&output).contains("the run is suspect: "), code == 4, "{}", told(&output));
-        // The kernel reports how long the client waited for a processor, if it supports this.
+        // Kernels with this file report how long the client waited for a processor.
         let process = &summary["cells"][0]["passes"][0]["instrument"]["process"];
         let is_told = std::path::Path::new("/proc/thread-self/schedstat").exists();
         assert_eq!(process["waited_for_cpu_us"].is_u64(), is_told, "{process}");

@@ -7,7 +7,7 @@ use crate::support::{Engine, Nobody, folder, inferometer, small_run, told};
 
 const SLO: [&str; 4] = ["--slo", "ttft_p50<1000000ms", "--junit", "slo.xml"];
 
-/// The file that a command wrote, which must fail with exit code 1.
+/// Runs a command that must fail with exit code 1, and returns the JUnit file that it wrote.
 fn written(folder: &Path, arguments: &[&str]) -> String {
     let out = inferometer(folder, arguments);
     assert_eq!(out.status.code(), Some(1), "{}", told(&out));
@@ -22,7 +22,7 @@ fn too_many_failed_requests_and_a_server_that_is_gone_are_errors_in_the_file() {
     let text = written(folder.path(), &[&small_run(&engine.url)[..], &SLO].concat());
     assert!(text.contains("tests=\"2\" failures=\"0\" errors=\"1\""), "{text}");
     assert!(text.contains("1 of 6 requests failed"), "{text}");
-    // The file of an earlier run must not remain for a run that could not be carried out.
+    // A run that fails at its start must replace the file of an earlier run.
     let nobody = Nobody::new();
     let text = written(folder.path(), &[&small_run(&nobody.url)[..], &SLO].concat());
     assert!(text.contains("tests=\"1\" failures=\"0\" errors=\"1\""), "{text}");

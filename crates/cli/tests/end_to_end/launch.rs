@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::support::{Engine, PATIENCE_S, Running, folder, inferometer, told};
 
-/// Writes a plan with one or two small cells and a server to start.
+/// Writes a plan with small cells and a server to start. `cells` are the input lengths as TOML.
 fn write_plan(folder: &Path, cells: &str, server: &str) {
     let plan = format!(
         "input_lengths = {cells}\noutput_lengths = [8]\npasses = [\"saturated\"]\nrequests = 12\n\
@@ -57,7 +57,7 @@ fn a_server_that_dies_in_a_cell_is_started_again_for_the_next_and_the_run_fails(
     assert!(told.contains("16 x 8, saturated: the server ended"), "{told}");
     assert!(told.contains("| attempt"), "{told}");
     let summary = summary.expect("a summary");
-    // The last lines of the log are printed once; in other places, the first error stands for them.
+    // The last lines of the log are printed only once. The finding contains only the first error in the log.
     assert_eq!(told.matches("| attempt").count(), 1, "{told}");
     let findings = summary["findings"].as_array().expect("findings");
     let died = findings.iter().find(|finding| finding["code"] == "server_died").expect("a finding");
@@ -83,7 +83,7 @@ fn a_server_that_does_not_come_up_is_told_with_its_last_lines() {
     let told = begin("echo first; echo no such model >&2; exit 3", "1h");
     assert!(told.contains("ended (exit status: 3) before it was ready"), "{told}");
     assert!(told.contains("| no such model"), "{told}");
-    // The line is printed only if the server wrote it within the timeout.
+    // The last line is printed only if the server wrote it within the timeout.
     let has_line = PATIENCE_S.into_iter().any(|patience_s| {
         let told = begin("echo no such model; exec sleep 100000", &format!("{patience_s}s"));
         let words = format!("not ready after {patience_s} s (ready_timeout)");
@@ -130,14 +130,14 @@ fn a_log_that_fills_is_cut_in_its_middle_and_says_so() {
     assert!(log.contains("bytes of the log were left out here"));
 }
 
-/// A run whose server has a child process in a separate session. All of these processes hold `pipe` open.
+/// Starts a run whose server has a child process in a separate session. Server and child keep the returned pipe open.
 fn with_a_grandchild(folder: &Path) -> (Running, File) {
     let made = Command::new("mkfifo").arg(folder.join("pipe")).status().expect("mkfifo runs");
     assert!(made.success());
     let command = "exec 9>pipe; trap \"\" TERM; setsid sleep 100000 & sleep 100000";
     write_plan(folder, "[16]", &format!("grace = '1s'\ncommand = '''{command}'''"));
     let run = Running::start(folder, &["run", "plan.toml", "--quiet"]);
-    // This opens only after the server has opened its end.
+    // Opening the pipe waits until the server has opened the other end.
     (run, File::open(folder.join("pipe")).expect("the pipe"))
 }
 
@@ -147,7 +147,7 @@ fn nothing_of_a_server_is_left_when_the_run_is_killed_or_interrupted() {
         let folder = folder();
         let (mut run, mut pipe) = with_a_grandchild(folder.path());
         run.signal(signal);
-        // This ends when the last process that holds the other end has ended.
+        // Reading ends when all processes that have the other end open have ended.
         let mut nothing = Vec::new();
         pipe.read_to_end(&mut nothing).expect("the end of the pipe");
         let status = run.finish().status;
@@ -158,7 +158,7 @@ fn nothing_of_a_server_is_left_when_the_run_is_killed_or_interrupted() {
 #[test]
 fn a_broken_run_is_gone_on_with_and_what_it_measured_whole_is_taken_over() {
     let folder = folder();
-    // The first server dies in the second cell, the second one does not start, and the third one works.
+    // The first server dies in the second cell, the second server does not start, and the third server works.
     write_plan(
         folder.path(),
         "[16, 24, 32]",
@@ -183,7 +183,7 @@ fn a_broken_run_is_gone_on_with_and_what_it_measured_whole_is_taken_over() {
     let whole = inferometer(folder.path(), &["run", "plan.toml", "--json", "--salt", salt]);
     let whole: Value = serde_json::from_slice(&whole.stdout).expect("one document");
     assert_eq!(whole["workload_hash"], summary["workload_hash"]);
-    // The new run does not depend on the old one, and a complete run cannot be resumed.
+    // The new run does not depend on the old run, and a complete run cannot be resumed.
     let run_id = summary["run_id"].as_str().expect("a name");
     let again = inferometer(folder.path(), &["report", run_id, "--json"]);
     assert_eq!(again.stdout, resumed.stdout);

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{folder, inferometer, told};
 
-/// One small cell on the embedded engine, at a hundred times the speed of the hardware.
+/// Arguments of a run with one small cell on the embedded engine, a hundred times faster than the hardware.
 const CELL: [&str; 9] = [
     "run",
     "--speed",
@@ -43,7 +43,7 @@ fn stages_ramps_and_replays_send_what_their_schedules_hold() {
     let seen: Vec<_> =
         passes.iter().map(|pass| (pass["load"].as_str(), pass["planned"].as_u64())).collect();
     assert_eq!(seen[0].0, Some("closed loop, 0.2s@1..4 in flight"));
-    // How many are in flight at a given time is tested in virtual time.
+    // The number of requests in flight at a given time is tested in virtual time.
     let peak = passes[0]["peak_concurrency"].as_u64().unwrap();
     assert!((1..=4).contains(&peak), "{}", passes[0]);
     assert_eq!(
@@ -222,7 +222,7 @@ fn rows_with_instants_are_replayed_open_loop() {
     assert_eq!(passes[0]["outcomes"]["complete"], 3);
 }
 
-/// When the requests of each pass were due, in nanoseconds, from a `--dump-workload` file.
+/// The due times of the requests of each pass in nanoseconds, from a `--dump-workload` file.
 fn due(folder: &std::path::Path, command: &str, more: &[&str]) -> Vec<Vec<u64>> {
     let load = ["--output-lengths", "4", "--salt", "s", "--dump-workload", "sent.jsonl"];
     let _ = fs::remove_file(folder.join("sent.jsonl"));
@@ -252,7 +252,8 @@ fn arrivals_have_the_rate_asked_for_and_are_drawn_for_each_pass_alike_in_run_and
     for (pass, last_ms) in played.iter().zip([250, 125, 250, 125]) {
         assert_eq!(pass.last(), Some(&(last_ms * 1_000_000)));
     }
-    // If both rates used the same random draw, the doubled gap of the double rate would equal that of the single rate.
+    // If both rates used the same random draw, the first gap of the double rate, doubled, would equal the first gap of
+    // the single rate.
     let first: Vec<u64> = played.iter().zip([1, 2, 1, 2]).map(|(due, by)| due[0] * by).collect();
     for (at, due) in first.iter().enumerate() {
         assert!(!first[..at].iter().any(|other| due.abs_diff(*other) < 3), "{first:?}");

@@ -1,4 +1,4 @@
-//! What packages contain in addition to the program: shell completions and manual pages.
+//! The files that packages contain in addition to the program: shell completions and manual pages.
 
 use std::fs;
 use std::process::Command;
@@ -30,7 +30,7 @@ fn completions_know_every_command_and_are_read_by_the_shell() {
         assert!(script.contains("input-lengths"), "{shell}");
         fs::write(folder.path().join(shell), script).expect("written");
     }
-    // Every machine that runs the tests has this shell.
+    // Every machine that runs the tests has bash.
     let read = Command::new("bash").arg("-n").arg(folder.path().join("bash")).status();
     assert!(read.expect("bash runs").success());
 }

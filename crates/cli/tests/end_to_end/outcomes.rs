@@ -21,7 +21,7 @@ fn outcomes(summary: &Value) -> Vec<(String, u64)> {
 
 #[test]
 fn each_fault_of_a_server_gives_its_own_outcome_and_spares_the_others() {
-    // Two requests are sent before the run, so the fault affects the third of its six requests.
+    // Two requests are sent before the run, so the fault affects the third of the run's six requests.
     for (fault, outcome, words) in [
         ("error-event@5", "server_error", "injected fault"),
         ("cut@5", "truncated", "inside the HTTP body"),
@@ -57,7 +57,7 @@ fn a_server_that_falls_silent_is_timed_out_by_the_phase_it_is_in() {
     ] {
         let expected = [("complete".to_owned(), 5), ("timed_out".to_owned(), 1)];
         let mut found = Vec::new();
-        // The other requests are answered in time if the timeout is long enough for this machine.
+        // On a slow machine, a short timeout may also end other requests. Then a longer timeout is tried.
         for patience_s in PATIENCE_S {
             let engine = Engine::start(&["--fault", fault]);
             let (output, summary) = measure(&engine.url, &[flag, &format!("{patience_s}s")]);
@@ -83,7 +83,7 @@ fn a_few_failures_are_allowed_when_the_plan_allows_them() {
 
 #[test]
 fn a_server_that_dies_leaves_every_request_with_its_record() {
-    // The server dies when the third request arrives; no answer has ended by then, even if it arrives late.
+    // The server dies when the third request of the run arrives. Answers are so long that none has ended by then.
     let engine = Engine::start_at("1", &["--fault", "die@5"]);
     let (output, summary) = measure_cell(&engine.url, ("24", "8000"), &[]);
     let summary = summary.unwrap_or_else(|| panic!("{}", told(&output)));
@@ -120,7 +120,8 @@ fn failed_requests_are_infinite_in_the_tail_where_that_is_asked_for() {
     let plain = json(&run);
     let pass = |summary: &Value| summary["cells"][0]["passes"][0].clone();
     assert!(pass(&plain).get("failures_as_inf").is_none());
-    // These are computed from the records of a stored run that did not request them; one in six requests failed.
+    // The percentiles are computed from the records of a stored run that did not request them; one in six requests
+    // failed.
     let again = json(&["report", "--failures-as-inf", "--json"]);
     let found = &pass(&again)["failures_as_inf"];
     assert_eq!((&found["failed"], &found["ttft_ms"]["n"]), (&1.into(), &6.into()));
@@ -133,7 +134,7 @@ fn failed_requests_are_infinite_in_the_tail_where_that_is_asked_for() {
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     let has_tail = |line: &str| line.contains("1 / 6") && line.ends_with("+inf");
     assert!(text.lines().any(has_tail), "{text}");
-    // A run that requests them has them in its own results.
+    // A run with --failures-as-inf has these percentiles in its results.
     let engine = Engine::start(&["--fault", "status=429@5"]);
     let run = [&["run", "--failures-as-inf", "--target", &engine.url][..], &cell, &load].concat();
     assert_eq!(pass(&json(&run))["failures_as_inf"]["e2e_ms"]["max"], "inf");
@@ -182,7 +183,7 @@ fn a_server_that_is_no_http_server_is_told_with_its_address() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let server = std::thread::spawn(move || {
-        // It answers the first connection only; after that, the test is over.
+        // The server answers only the first connection; the test needs no other.
         for stream in listener.incoming().take(1) {
             let mut stream = stream.unwrap();
             let _ = stream.read(&mut [0; 1024]);

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{folder, inferometer, told};
 
-/// The published tables, unchanged.
+/// The path of a published table, which is unchanged.
 fn published(name: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../analysis/src/table_import/fixtures");
     format!("{folder}/{name}.md")
@@ -107,7 +107,7 @@ fn a_stored_prediction_can_be_reported_again_and_held_against() {
     let two = predict(folder.path(), &["--store", "runs.db", "--against", run]);
     assert_eq!(two["cells"].as_array().map(Vec::len), Some(1));
     assert!(two["errors"]["output_tokens_per_s"]["max"].as_f64().expect("an error") < 1e-9);
-    // Only lengths were created, so there is no workload that could equal another one.
+    // The prediction creates only lengths and no prompts, so there is nothing to hash.
     assert_eq!((&two["workload_hash"], &two["body_hash"]), (&"".into(), &"".into()));
     assert!(!two["findings"].to_string().contains("in_sample"), "{}", two["findings"]);
 }
@@ -159,7 +159,7 @@ fn a_run_is_predicted_with_as_many_requests_as_it_sent_and_only_what_was_measure
     assert_eq!(calibrate("latest", &[]), "");
     let profile = std::fs::read_to_string(folder.path().join("profile.toml")).expect("written");
     assert!(profile.contains("requests = [6, 1]"), "{profile}");
-    // This is reported before anything is read or fitted.
+    // A mistake in --out is reported before anything is read or fitted.
     let told = calibrate("no such run", &["--out", "no/such/folder.toml"]);
     assert!(told.contains("--out: no/such/folder.toml cannot be written"), "{told}");
 }

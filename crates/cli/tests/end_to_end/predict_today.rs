@@ -102,7 +102,8 @@ fn near_the_capacity_the_ranges_contain_what_a_slightly_slower_engine_would_do()
         high.as_f64().expect("an end") / predicted.as_f64().expect("a figure")
     };
     let [low, near] = ["2", "16"].map(upper);
-    // The profile is wrong by some 5 % about a single step. Near the capacity, so much makes requests wait.
+    // The error of the profile for a single step is about 5 %. Near the capacity, steps that are slower by this much
+    // make requests wait.
     assert!(low < 1.08 && near > 1.12, "{low} {near}");
 }
 
@@ -151,7 +152,7 @@ fn memory_says_what_fits_and_how_many_cards_a_model_needs_that_does_not() {
     let resid = ["--model", "qwen3-14b", "--engine", "vllm-0.23", "--card", "h100-sxm"];
     let output = of(&[&resid[..], &["--json", "--lengths", "1000,2000"]].concat());
     let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    // As the server reported it.
+    // The server itself reported 288,608 tokens.
     let tokens = found["kv_tokens"].as_f64().expect("tokens");
     assert!((tokens / 288_608.0 - 1.0).abs() < 0.01, "{tokens}");
     let fit = |at: usize| found["sequences"][at]["fit"].as_u64().expect("sequences");
@@ -188,11 +189,11 @@ fn how_predictions_have_done_is_listed_over_the_store() {
         assert_eq!(output.status.code(), Some(0), "{}", told(&output));
         serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
     };
-    // Runs of the embedded engine are skipped, because it is the model itself.
+    // Runs of the embedded engine are skipped, because the engine is the model that predicts.
     let found = check();
     let why = found["skipped"][0]["why"].as_str().expect("a reason");
     assert!(why.contains("embedded engine") && found["runs"] == serde_json::json!([]), "{found}");
-    // The same results, as if they came from a real server.
+    // Import the same results as if they came from a real server.
     let mut reports = std::fs::read_dir(folder.path().join("inferometer-out")).expect("a folder");
     let report = reports.next().expect("a report").expect("an entry").path();
     let results = std::fs::read_to_string(report.join("summary.json")).expect("results");

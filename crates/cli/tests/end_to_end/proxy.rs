@@ -1,4 +1,4 @@
-//! A forward proxy for tests, and a gate that connects a Unix socket to a server. They are never measured themselves.
+//! A forward proxy for tests, and a gate that connects a Unix socket to a server. No test depends on their speed.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -15,7 +15,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Starts a proxy. If `authorization` is given, the proxy requires this value of the header.
+    /// Starts a proxy. If `authorization` is given, the proxy requires this value of the header `proxy-authorization`.
     pub fn start(authorization: Option<&'static str>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -31,7 +31,7 @@ impl Proxy {
         Self { address, heads }
     }
 
-    /// The heads of all requests to it so far.
+    /// The heads of all requests that the proxy has received.
     pub fn heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }

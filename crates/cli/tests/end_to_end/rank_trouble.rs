@@ -49,12 +49,13 @@ fn a_clock_that_is_minutes_ahead_and_drifts_moves_no_record_by_more_than_its_bou
         assert_eq!(of(rank)["requests"]["complete"], 50, "{}", summary["ranks"]);
     }
     let number = |key: &str| of(1)["clock"][key].as_f64().expect("a number");
-    // The test does not know for how long the clocks drifted, but no longer than it waits for anything.
+    // The test does not know how long the clocks drifted. No test waits longer than 600 s for an event.
     let drifted_ms = 600.0 * PPM / 1e3;
     let wrong = (number("offset_ms") + AHEAD_MS).abs();
     assert!(wrong <= number("bound_ms") + drifted_ms, "{}", of(1)["clock"]);
     if let Some(ppm) = of(1)["clock"]["drift_ppm"].as_f64() {
-        // Exact except for parts of a millionth: the clock is faster by 50 parts of what it shows.
+        // The drift relative to the fast clock differs from the drift relative to the correct clock by less than 0.01
+        // ppm.
         assert!((ppm + PPM).abs() <= number("drift_bound_ppm") + 0.01, "{}", of(1)["clock"]);
     }
     // Requests are due in the order of their numbers, independent of the rank that sends them.
@@ -108,7 +109,7 @@ fn a_run_that_lost_a_rank_goes_on_with_another_number_of_ranks() {
         before["ranks"].as_array().expect("ranks").iter().map(|one| &one["state"]).collect();
     assert_eq!(states, ["complete", "lost", "complete"], "{}", before["ranks"]);
 
-    // The rest is measured at a hundred times the speed, at the same address.
+    // The rest is measured with a faster engine at the same address.
     let listen = slow.url.strip_prefix("http://").expect("an address").to_owned();
     drop(slow);
     let _fast = Engine::start_on(&listen, "1000", &[]);

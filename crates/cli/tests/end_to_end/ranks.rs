@@ -14,12 +14,12 @@ pub fn meeting() -> String {
     listener.local_addr().expect("it is bound").to_string()
 }
 
-/// Starts one process of a run with several, with the variables that a launcher sets.
+/// Starts one of several processes of a run, with the environment variables that a launcher sets.
 pub fn rank(folder: &Path, place: (u32, u32), at: &str, arguments: &[&str]) -> Running {
     rank_with(folder, place, at, arguments, &[])
 }
 
-/// The same with additional variables.
+/// Like [`rank`], with additional environment variables.
 pub fn rank_with(
     folder: &Path,
     (rank, ranks): (u32, u32),
@@ -33,10 +33,10 @@ pub fn rank_with(
     Running::start_with(folder, &arguments, &[&set[..], more].concat())
 }
 
-/// Runs all processes of a run with the same arguments; returns the output of each, from rank 0 on.
+/// Runs all processes of a run with the same arguments; returns the output of each process, rank 0 first.
 fn all(folder: &Path, ranks: u32, arguments: &[&str]) -> Vec<Output> {
     let at = meeting();
-    // Rank 0 starts last, so the others wait for it.
+    // Rank 0 starts last, so the other ranks wait for it.
     let started: Vec<_> =
         (0..ranks).rev().map(|number| rank(folder, (number, ranks), &at, arguments)).collect();
     let mut ended: Vec<_> = started.into_iter().map(Running::finish).collect();
@@ -126,7 +126,7 @@ fn ranks_send_what_one_process_sends_and_their_records_are_one_run() {
     }
 }
 
-/// A search for an objective that every load meets.
+/// Arguments of a search for an objective that every load meets.
 fn search(url: &str) -> [&str; 7] {
     ["search", "--target", url, "--slo", "ttft_p50<10s", "--max-requests", "600"]
 }
@@ -249,8 +249,9 @@ fn two_of_rank_0_end_both_and_a_stranger_is_refused_while_the_run_goes_on() {
     summary(&lead);
 }
 
-/// Starts a run of three ranks with two cells, and kills rank 1 when the first cell is stored. Returns rank 0 and rank
-/// 2. `output`: the output length of the second cell, which must be so long that the cell is still in progress then.
+/// Starts a run of three ranks with two cells, and kills rank 1 when the first cell is stored. Returns the processes of
+/// ranks 0 and 2. `output` is the output length of the second cell. It must be so long that this cell is still in
+/// progress when rank 1 is killed.
 pub fn two_of_three_ranks(folder: &Path, url: &str, output: &str) -> [Running; 2] {
     let outputs = format!("8,{output}");
     let load = ["--output-lengths", &outputs, "--concurrency", "3", "--requests", "6", "--quiet"];

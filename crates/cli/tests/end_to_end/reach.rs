@@ -216,7 +216,7 @@ fn a_server_that_wants_a_certificate_of_its_client_gets_it() {
         "{}",
         told(&output)
     );
-    // A certificate of another authority.
+    // The server rejects a certificate of another authority.
     let other =
         ["--client-cert", &file("self-signed.pem"), "--client-key", &file("self-signed.key")];
     let (output, _) = measure(&url, &[&trusts[..], &other].concat());

@@ -1,4 +1,4 @@
-//! A bundle's run measured again: identical, slower or undecided; and runs with different work.
+//! A bundle's run measured again: identical, slower or undecided results, and the rejection of different work.
 
 use std::fs;
 use std::path::Path;
@@ -53,7 +53,7 @@ fn the_card_of_a_prediction_goes_into_its_bundle() {
     document(there.path(), &line.split_whitespace().collect::<Vec<_>>());
     let bundle = bundle_of(there.path(), "latest-predicted", &[]);
     let bundle = bundle.to_str().expect("a path");
-    // Another card has the same name here.
+    // In this folder, a file of the same name contains another card.
     fs::write(here.path().join("mine.toml"), "name = \"mine\"").expect("written");
     let again = document(here.path(), &["reproduce", bundle, "--json", "--quiet"]);
     assert_eq!(again["answer"]["outcome"]["kind"], "identical", "{again:#}");
@@ -161,7 +161,7 @@ fn what_is_not_the_same_work_is_refused_before_anything_is_measured() {
     let done =
         document(there.path(), &[&["reproduce", whole, "--quiet", "--json"], &to[..]].concat());
     assert_eq!(done["answer"]["outcome"]["kind"], "not_decided", "{done:#}");
-    // The requests differ from the bundle's: here because the bundle has another hash.
+    // Requests that differ from the bundle's are rejected. Here they differ because the hash in the bundle was changed.
     document(at.path(), &[&small_run(&engine.url)[..], &["--quiet"]].concat());
     let random = bundle_of(at.path(), "latest", &[]);
     let other = there.path().join("other.tar.gz");
@@ -185,7 +185,7 @@ fn what_is_not_the_same_work_is_refused_before_anything_is_measured() {
 fn the_embedded_engine_is_measured_again_without_a_server_and_a_command_only_when_it_is_asked_for()
 {
     let at = folder();
-    // A run with only default values: its resolved values are measured again, with any server.
+    // The run has only default values. Its resolved values are measured again, with any server.
     document(at.path(), &["run", "--speed", "400", "--quiet", "--json"]);
     let bundle = bundle_of(at.path(), "latest", &[]);
     let to = ["--target", "http://127.0.0.1:1", "--dry-run"];
@@ -241,7 +241,7 @@ fn the_embedded_engine_is_measured_again_without_a_server_and_a_command_only_whe
     assert!(!facts.contains("--port") && !facts.contains("round"), "{facts}");
 }
 
-/// Writes a bundle whose only run has other results.
+/// Copies a bundle with one run, and changes the results of the run.
 fn changed(from: &Path, to: &Path, change: impl Fn(&mut Summary)) {
     let opened = Bundle::open(from).expect("a bundle");
     let mut manifest = opened.manifest().clone();
@@ -261,7 +261,8 @@ fn changed(from: &Path, to: &Path, change: impl Fn(&mut Summary)) {
     fs::write(to, write(Vec::new(), parts).expect("a bundle")).expect("written");
 }
 
-/// Five repeats of the only pass, starting at `from_s` and one second apart; each latency is multiplied by `slower`.
+/// Replaces the passes with five repeats of the first pass, which start at `from_s` and are one second apart. Each
+/// latency is multiplied by `slower`.
 fn five_repeats(summary: &mut Summary, slower: f64, from_s: f64) {
     let mut document = serde_json::to_value(&*summary).expect("JSON");
     let pass = document["cells"][0]["passes"][0].clone();

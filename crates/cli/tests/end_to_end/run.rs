@@ -81,7 +81,7 @@ fn json_is_one_document_by_the_schema_and_nothing_else() {
         assert_eq!(crowd["input_tokens"].as_u64(), cell["input_length"].as_u64().map(|l| l * 8));
         assert_eq!(crowd["output_tokens"], 64);
         assert_eq!(crowd["tokens_from"], "usage");
-        // At most eight, if the client sends all before the first one is answered.
+        // The peak is eight only if the client sends all requests before the first answer ends.
         assert!((1..=8).contains(&crowd["peak_concurrency"].as_u64().unwrap()), "{crowd}");
     }
 }
@@ -261,7 +261,7 @@ fn a_killed_run_keeps_its_records_and_its_report_says_that_it_is_incomplete() {
     let lengths = ["run", "--input-lengths", "32", "--output-lengths", "16", "--quiet"];
     let load = ["--concurrency", "4", "--duration", "1h", "--warmup", "0"];
     let mut run = Running::start(folder.path(), &[&lengths[..], &load].concat());
-    // Records are written to the disk every second; then the log grows.
+    // Records are written to the disk every second, so the log grows.
     wait_until("the first records", || log_bytes(folder.path()) >= 1_000);
     run.signal("-KILL");
     run.finish();

@@ -38,7 +38,7 @@ fn a_search_in_virtual_time_answers_with_an_interval_that_the_report_makes_again
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(summary["predicted"], true);
     let (low, high) = ends(&summary);
-    // A fine sweep gives 18.2.
+    // A fine sweep over rates gives 18.2 requests/s.
     assert!(low.expect("a lower end") < 18.2 && high.expect("an upper end") > 18.2);
     let answer = &summary["searches"][0];
     let estimate = answer["estimate"].as_f64().expect("an estimate");
@@ -63,7 +63,7 @@ fn a_search_in_virtual_time_answers_with_an_interval_that_the_report_makes_again
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
     assert!(shown.contains(&format!("inferometer search --predict {run}.toml")), "{shown}");
 
-    // The next search begins where this one ended.
+    // The first trial of a search with --start has this load.
     let bracket = ["--predict", "--start", "18", "--slo", "tpot_p95<25ms"];
     let near = search(folder.path(), 0, &[&bracket[..], &["--max-requests", "8000"]].concat());
     assert_eq!(near["cells"][0]["passes"][0]["rate"], 18.0);
@@ -119,8 +119,8 @@ fn what_holds_nowhere_or_everywhere_is_said_and_has_its_exit_code() {
     assert!(
         ends(&never).1.is_some_and(|high| high < 2.0) && never["searches"][0]["estimate"].is_null()
     );
-    // With a real server, trials are cut off before any answer has ended, which takes minutes at this speed. This must
-    // not count as a failure to measure.
+    // With a real server, trials are cut off before any answer has ended, because an answer takes minutes at this
+    // speed. The cut-off must not count as a failure to measure.
     let engine = Engine::start_at("1", &[]);
     let cell = ["--input-lengths", "64", "--output-lengths", "8000"];
     let high = ["--from", "400", "--to", "800", "--max-requests", "900", "--warmup", "0"];

@@ -1,5 +1,5 @@
-//! An API key is sent to the server only. It must not appear in the store, the log, a report or an error, even if the
-//! server quotes it, cuts it off, or the user gives it in a wrong place.
+//! An API key is sent only to the server. The key must not appear in the store, the log, a report or an error, even if
+//! the server quotes the key or a part of it, or if the user gives the key in a wrong place.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ const TENANT: &str = "tenant-hush-5512";
 /// The placeholder of the key in the answers below.
 const IN: &str = "KEY";
 
-/// For each kind of server, its answers about itself by path.
+/// For each kind of server: the answers with facts about the server, by path.
 const KINDS: [&[(&str, &str)]; 5] = [
     &[
         (
@@ -44,8 +44,8 @@ const KINDS: [&[(&str, &str)]; 5] = [
     &[("/v1/models", r#"{"data":[{"id":"m"}]}"#), ("/metrics", "KEY")],
 ];
 
-/// Answers to requests, one after the other. The dots before the key end just before the place where a text is cut off:
-/// at 80, 100 and 500 characters.
+/// Answers to generation requests, in the order in which they are sent. The program cuts texts off at 80, 100 or 500
+/// characters; the dots place the key at these positions.
 fn answers() -> Vec<String> {
     let dots = |count: usize| ".".repeat(count);
     let http = |status: &str, kind: &str, body: String| {
@@ -78,7 +78,7 @@ fn answers() -> Vec<String> {
     ]
 }
 
-/// A server of one kind that includes the key in every possible answer.
+/// Starts a server of one kind that includes the key in every possible answer. Returns its address.
 fn telling_server(kind: &'static [(&str, &str)]) -> String {
     let answers = answers();
     let posted = AtomicUsize::new(0);
@@ -151,7 +151,7 @@ fn a_key_that_a_server_says_in_any_field_is_in_no_file_and_on_no_screen() {
     }
 }
 
-/// A key that is in no variable.
+/// A key that is in no environment variable, so the program does not know it.
 const OTHER: &str = "other-key-12";
 
 fn assert_refused(what: &str, folder: &Path, output: &Output) {
@@ -285,7 +285,7 @@ fn a_short_key_is_named_as_one_that_stays_in_texts() {
     }
 }
 
-/// A server that identifies itself, and quotes all received headers in its errors.
+/// Starts a server that identifies itself, and quotes all received headers in its errors. Returns its address.
 fn quoting_server() -> String {
     serve(|asked| {
         if asked.path() == "/v1/models" {

@@ -147,7 +147,7 @@ fn a_mistake_in_the_settings_is_told_with_its_place_and_a_suggestion() {
         assert!(told(&output).contains(words), "{}", told(&output));
         assert!(!told(&output).contains("s3cretword"));
     }
-    // Help needs no settings.
+    // Help works with invalid settings.
     assert_eq!(with(folder.path(), &[named], &["run", "--help"]).status.code(), Some(0));
 }
 
@@ -173,7 +173,7 @@ fn a_variable_with_the_name_of_no_flag_is_told_and_those_of_other_commands_are_n
     assert_eq!(said.lines().count(), 1, "{said}");
     let quiet = [&variables[..], &[("INFEROMETER_QUIET", "true")]].concat();
     assert_eq!(told(&with(folder.path(), &quiet, &["run", "--dry-run"])), "");
-    // A variable can switch off what the file switches on.
+    // A variable can switch off a flag that the user's file switches on.
     write(folder.path(), "quiet = true\n");
     assert_eq!(told(&with(folder.path(), &variables, &["run", "--dry-run"])), "");
     let loud = [&variables[..], &[("INFEROMETER_QUIET", "no")]].concat();
@@ -213,7 +213,7 @@ fn settings_of_a_server_hold_for_the_server_that_the_settings_name() {
         let shown = dry(folder.path(), &[base, (name, value)], &["--model", "m"]);
         assert!(shown["origins"][key].is_string(), "{key}: {shown:#}");
     }
-    // If one setting does not fit the server that another setting names, the first is ignored, not the server.
+    // If the settings contain a server and a key of the embedded engine, the key is ignored.
     let speed = ("INFEROMETER_SPEED", "1000");
     let output =
         with(folder.path(), &[speed, ("INFEROMETER_TARGET", "http://127.0.0.1:1")], &["run"]);

@@ -20,7 +20,8 @@ fn a_sweep_measures_each_combination_once_a_round_and_tells_what_each_argument_d
     let output = inferometer(folder.path(), &["run", "plan.toml", "--json", "--out", "out"]);
     let told = told(&output);
     assert_eq!(output.status.code(), Some(0), "{told}");
-    // There are four servers; the last one of the first round is used again in the second.
+    // There are four servers in two rounds. The last server of the first round is measured first in the second round,
+    // without a new start.
     assert_eq!(told.matches("\nstarting ").count(), 7, "{told}");
     let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
     let runs = document["runs"].as_array().expect("runs");
@@ -45,7 +46,8 @@ fn a_sweep_measures_each_combination_once_a_round_and_tells_what_each_argument_d
             .expect("an effect")
     };
     assert_eq!(of("12")["pairs"], 4);
-    // The size of the effect depends on the machine; its consistency with these runs does not.
+    // The size of the effect depends on the machine. On any machine, the effect must follow from the figures of these
+    // runs.
     let rate = |run: &Value| run["cells"][0]["requests_per_s"].as_f64().expect("a figure");
     let fact = |run: &Value, name: &str| run["target"]["facts"][name].clone();
     let ratios: Vec<f64> = runs
@@ -63,7 +65,7 @@ fn a_sweep_measures_each_combination_once_a_round_and_tells_what_each_argument_d
     let expected = (ratios.iter().sum::<f64>() / 4.0).exp_m1();
     let change = of("12")["change"].as_f64().expect("a change");
     assert!((change - expected).abs() <= 1e-9 * expected.abs(), "{change}, not {expected}");
-    // The rounds of one server are compared with those of another, even if their ports differed.
+    // The rounds of one server are compared with the rounds of another, even if their ports differ.
     let group = fact(&runs[0], "group");
     let [few, many] = ["1", "12"].map(|slots| {
         let group = group.as_str().expect("a name");

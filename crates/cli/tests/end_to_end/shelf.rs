@@ -28,7 +28,7 @@ fn schema(name: &str, part: &str) -> jsonschema::Validator {
     jsonschema::validator_for(&schema).expect("a schema")
 }
 
-/// A store with two predictions, which need no server, and a measured run of six requests.
+/// Creates a store with two predictions and a measured run of six requests. Returns the id of the measured run.
 fn shelf(folder: &Path) -> String {
     let grid = ["--input-lengths", "24", "--output-lengths", "6", "--quiet"];
     for _ in 0..2 {

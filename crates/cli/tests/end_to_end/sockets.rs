@@ -6,8 +6,8 @@ use inferometer_net::{Actor, Close, ConnId, EpollNet, Net, ReadResult, Ready, Wa
 
 const BYTES: usize = 8 << 20;
 
-/// Connects to itself. The accepting side sends this many bytes and closes the connection. The other side reads once
-/// per notification, and at most as much as its buffer holds.
+/// Connects to itself. The accepting side sends `left` bytes and closes the connection. The other side reads once per
+/// notification, and at most as many bytes as its buffer can contain.
 struct Sipper {
     to: SocketAddr,
     begun: bool,

@@ -302,7 +302,8 @@ fn searches_go_over_several_servers_and_interrupted_runs_are_resumed() {
     assert!(found["searches"][0]["answer"].is_string(), "{}", found["searches"]);
     assert!(planned(&found).iter().all(|trial| trial.len() == 2));
 
-    // At the speed of the hardware, the second cell takes minutes, so the run is interrupted after the first is stored.
+    // At the speed of the hardware, the second cell takes minutes. So the interruption comes after the first cell is
+    // stored, and before the second cell ends.
     let (a, b) = (Engine::start_at("1", &[]), Engine::start_at("1", &[]));
     let folder = crate::support::folder();
     let load = [

@@ -34,7 +34,7 @@ impl Engine {
         Self::start_on("127.0.0.1:0", speed, flags)
     }
 
-    /// The same at a given address.
+    /// Like [`Engine::start_at`], at a given address.
     pub fn start_on(listen: &str, speed: &str, flags: &[&str]) -> Self {
         let mut child = Command::new(BINARY)
             .args(["engine", "--listen", listen, "--speed", speed, "--until-stdin-closes"])
@@ -58,17 +58,17 @@ impl Drop for Engine {
     }
 }
 
-/// A command of the binary that runs in parallel to its test. It is killed when this value is dropped, so that a
-/// failing test leaves no process behind.
+/// A process of the binary that runs while its test continues. The process is killed when this value is dropped, so
+/// that a failing test leaves no process behind.
 pub struct Running(Option<Child>);
 
 impl Running {
-    /// Starts it in a folder; its output is kept for [`Running::finish`].
+    /// Starts the process in a folder. [`Running::finish`] returns its output.
     pub fn start(folder: &Path, arguments: &[&str]) -> Self {
         Self::start_with(folder, arguments, &[])
     }
 
-    /// The same with environment variables.
+    /// Like [`Running::start`], with additional environment variables.
     pub fn start_with(folder: &Path, arguments: &[&str], set: &[(&str, &str)]) -> Self {
         let child = command(folder)
             .args(arguments)
@@ -85,23 +85,23 @@ impl Running {
         self.0.as_mut().expect("it was not finished")
     }
 
-    /// Its process id.
+    /// The process id.
     pub fn id(&mut self) -> u32 {
         self.child().id()
     }
 
-    /// The lines of its standard error, as they arrive. The caller must read them to the end.
+    /// The lines of standard error, as they arrive. The caller must read all lines, so that the process does not block.
     pub fn errors(&mut self) -> Lines<BufReader<ChildStderr>> {
         BufReader::new(self.child().stderr.take().expect("nobody reads it yet")).lines()
     }
 
-    /// Sends it a signal, such as `-INT`.
+    /// Sends the process a signal, such as `-INT`.
     pub fn signal(&mut self, name: &str) {
         let sent = Command::new("kill").args([name, &self.id().to_string()]).status();
         assert!(sent.expect("kill runs").success(), "{name}");
     }
 
-    /// Waits for its end.
+    /// Waits until the process ends, and returns its exit status and output.
     pub fn finish(mut self) -> Output {
         self.0.take().expect("it was not finished").wait_with_output().expect("it ends")
     }
@@ -122,12 +122,12 @@ pub struct Scraped {
     pub run: Running,
     /// `127.0.0.1:PORT`
     pub address: String,
-    /// Its standard error after the line with the address.
+    /// The lines of standard error after the line with the address.
     pub errors: Lines<BufReader<ChildStderr>>,
 }
 
 impl Scraped {
-    /// Starts a run with these arguments.
+    /// Starts a run with these arguments and `--metrics-listen`.
     pub fn start(folder: &Path, arguments: &[&str]) -> Self {
         let listen = ["run", "--metrics-listen", "0"];
         let mut run = Running::start(folder, &[&listen, arguments].concat());
@@ -138,7 +138,7 @@ impl Scraped {
         Self { run, address: address.expect("an address"), errors }
     }
 
-    /// Its current metrics.
+    /// The current metrics of the run.
     pub fn metrics(&self) -> String {
         get(&self.address, "/metrics").expect("it listens while the run goes on")
     }
@@ -153,7 +153,8 @@ impl Scraped {
         text
     }
 
-    /// Interrupts it as a user does; returns its standard error, and its exit status and output.
+    /// Interrupts the run with SIGINT. Returns the remaining lines of standard error, and the exit status with the
+    /// output.
     pub fn interrupt(mut self) -> (Vec<String>, Output) {
         self.run.signal("-INT");
         let said = self.errors.map_while(Result::ok).collect();
@@ -167,7 +168,7 @@ pub fn value(text: &str, sample: &str) -> f64 {
     line.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{sample} in {text}"))
 }
 
-/// The answer to a request; None if no server listens.
+/// The response to a GET request, with its head; None if no server listens.
 pub fn get(address: &str, target: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     let request = format!("GET {target} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
@@ -177,8 +178,8 @@ pub fn get(address: &str, target: &str) -> Option<String> {
     Some(answer)
 }
 
-/// An address at which no process listens and no other process can listen while this value exists. It is the client's
-/// end of a connection.
+/// An address at which no process listens and no other process can listen while this value exists. The address is the
+/// client's end of a connection.
 pub struct Nobody {
     _listener: TcpListener,
     _client: TcpStream,
@@ -210,11 +211,12 @@ pub fn wait_until(what: &str, mut has_come: impl FnMut() -> bool) {
     }
 }
 
-/// Timeouts in seconds to try one after the other, if a server has a limited time. On an idle machine the first is
-/// enough, and on a very busy one the last.
+/// Timeouts in seconds for tests that limit the time of a server. A test tries them in order: the first is enough on an
+/// idle machine, the last on a very busy machine.
 pub const PATIENCE_S: [u32; 3] = [1, 15, 240];
 
-/// The binary in a folder, without the API keys, proxies and settings of the user who runs the tests.
+/// A command that runs the binary in a folder, without the API keys, proxies and settings of the user who runs the
+/// tests.
 pub fn command(folder: &Path) -> Command {
     let mut command = Command::new(BINARY);
     command.current_dir(folder).env("XDG_CONFIG_HOME", folder);
@@ -233,12 +235,12 @@ pub fn inferometer(folder: &Path, arguments: &[&str]) -> Output {
     command(folder).args(arguments).output().expect("the binary runs")
 }
 
-/// A small measurement of a server: one cell, six requests at once.
+/// Measures a server with one cell and six requests at once. Returns the output, and the summary if one was printed.
 pub fn measure(url: &str, more: &[&str]) -> (Output, Option<Value>) {
     measure_cell(url, ("24", "12"), more)
 }
 
-/// The same for a given cell.
+/// Like [`measure`], with the given input and output lengths.
 pub fn measure_cell(url: &str, cell: (&str, &str), more: &[&str]) -> (Output, Option<Value>) {
     let folder = folder();
     let arguments = [&small_run_of(url, cell), more].concat();
@@ -269,15 +271,15 @@ pub fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The bytes of the only run log of a folder so far; 0 if there is none. Other files that a run keeps next to its log
-/// while it is in progress do not count.
+/// The current size in bytes of the only run log in a folder; 0 if there is none. Other files that a run in progress
+/// has next to its log do not count.
 pub fn log_bytes(folder: &Path) -> u64 {
     let files = std::fs::read_dir(folder.join("inferometer.runs")).into_iter().flatten().flatten();
     let log = files.map(|file| file.path()).find(|path| path.extension() == Some("log".as_ref()));
     log.and_then(|log| log.metadata().ok()).map_or(0, |log| log.len())
 }
 
-/// Whether a request asks for generated text, not for tokens or facts.
+/// Whether a request is for generated text, and not for tokens or for facts about the server.
 pub fn is_generation(asked: &Asked) -> bool {
     asked.head.starts_with("POST") && !asked.path().contains("tokenize")
 }

@@ -1,20 +1,20 @@
-//! A server whose answers a test defines, byte for byte. It answers one request per connection and then closes it. It
-//! is never measured itself.
+//! A server whose answers a test defines, byte for byte. It answers one request per connection and then closes the
+//! connection. No test depends on its speed.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
-/// A request.
+/// A request that the server received.
 pub struct Asked {
-    /// Its request line and header fields.
+    /// The request line and the header fields.
     pub head: String,
-    /// Its body as text.
+    /// The body as text.
     pub body: String,
 }
 
 impl Asked {
-    /// Its path with the query.
+    /// The path with the query.
     pub fn path(&self) -> &str {
         self.head.split(' ').nth(1).unwrap_or_default()
     }
@@ -28,7 +28,8 @@ pub fn whole(status_and_fields: &str, body: &str) -> String {
     )
 }
 
-/// Serves the answers of a function until the process of the test ends; returns the address.
+/// Starts a server that answers each request with the result of `answer`, until the process of the test ends. Returns
+/// the address.
 pub fn serve(answer: impl Fn(&Asked) -> String + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("it is bound"));

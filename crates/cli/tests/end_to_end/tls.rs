@@ -15,17 +15,17 @@ use crate::support::{Engine, folder, inferometer, measure, told};
 
 pub const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../net/fixtures/tls/");
 
-/// A gate that accepts TLS connections and forwards their content; returns its address.
+/// Starts a gate that accepts TLS connections and forwards their content to `to`. Returns its address.
 pub fn gate(to: &str) -> String {
     gate_that_shows("server", to)
 }
 
-/// The same with the certificate and key of this name.
+/// Like [`gate`], with the certificate and key of this name.
 fn gate_that_shows(name: &str, to: &str) -> String {
     gate_by(name, to, None)
 }
 
-/// The same for clients with a certificate of the clients' authority.
+/// Like [`gate`], but only for clients with a certificate of the clients' authority.
 pub fn gate_for_known_clients(to: &str) -> String {
     let pem = std::fs::read(format!("{FIXTURES}client-authority.pem")).unwrap();
     let mut roots = RootCertStore::empty();

@@ -1,4 +1,4 @@
-//! The structure of the workspace: each crate depends only on listed crates, modules do not import each other in
+//! Tests the structure of the workspace: each crate depends only on listed crates, modules do not import each other in
 //! cycles, and some code occurs only in listed files.
 
 mod modules;
@@ -71,7 +71,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 26] = [
     ("python", &["model", "plan", "report", "store", "run", "predict", "cli"]),
 ];
 
-/// Code that only the listed files may contain, each by its crate and its path in the crate.
+/// Code that only the listed files may contain. The paths of the files begin with the crate.
 const ONLY_IN: [(&str, &[&str]); 6] = [
     ("Instant::now", &[]),
     ("SystemTime::now", &[]),

@@ -1,4 +1,4 @@
-//! Finds which modules of a crate refer to which others, from its source.
+//! Finds the references between the modules of a crate in its source files.
 //!
 //! A path is followed through re-exports to the module that defines the named item. So an import through a parent
 //! module counts as an import from the file that defines the item.
@@ -18,7 +18,7 @@ pub type Module = Vec<String>;
 pub struct Modules {
     /// The paths in the file of each module, as written there.
     named: BTreeMap<Module, Vec<Vec<String>>>,
-    /// What each module re-exports, by name.
+    /// The re-exports of each module: the name, and the path that it stands for.
     handed_on: BTreeMap<Module, Vec<(String, Vec<String>)>>,
 }
 
@@ -43,8 +43,8 @@ impl Modules {
         modules
     }
 
-    /// The cycles among the children of one module, where each child includes everything below it. Each text has the
-    /// children, and an example of their references.
+    /// Descriptions of the cycles among the children of each module. A child includes all modules below it. Each
+    /// description has an example of every reference in the cycle.
     pub fn cycles(&self) -> Vec<String> {
         let arrows = self.arrows();
         let parents: BTreeSet<&[String]> =
@@ -64,7 +64,7 @@ impl Modules {
         arrows
     }
 
-    /// The module that defines what a path in a module names; None if it is outside of the crate.
+    /// The module that defines the item of a path in the module `of`; None if the item is outside of the crate.
     fn defining(&self, of: &Module, path: &[String], depth: usize) -> Option<Module> {
         let (mut at, mut rest) = match path.first()?.as_str() {
             "crate" => (Module::new(), &path[1..]),
@@ -220,7 +220,7 @@ impl Names {
     }
 }
 
-/// Whether an item exists only for tests.
+/// Whether an attribute is `#[cfg(test)]`.
 fn is_for_tests(attribute: &Attribute) -> bool {
     attribute.path().is_ident("cfg")
         && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))

@@ -1,5 +1,6 @@
 //! Tests the spelling of documents: each word of their prose must be in the word list `docs/words.txt`.
-//! `INFEROMETER_WRITE_PAGES=1 cargo test --test house spelling` adds new words to the list; they are then reviewed.
+//! `INFEROMETER_WRITE_PAGES=1 cargo test --test house spelling` writes the list again. New words in the list must be
+//! reviewed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -41,7 +42,7 @@ fn words(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Whether a word has at least two letters, and no capital letter except the first.
+/// Whether a word has at least two letters, of which only the first may be a capital letter.
 fn is_prose(word: &str) -> bool {
     let mut letters = word.chars();
     letters.next().is_some_and(|first| first.is_ascii_alphabetic())

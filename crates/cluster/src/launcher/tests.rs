@@ -1,4 +1,4 @@
-//! Tests with the variables of each launcher, and with wrong ones.
+//! Tests with the variables of each launcher, and with wrong variables.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn found(variables: &[(&str, &str)]) -> Result<LauncherState, String> {
     })
 }
 
-/// The launcher, rank, size, host and port that are expected from some variables.
+/// The expected result for some variables: launcher, rank, number of ranks, host and port.
 type Given<'a> = (Launcher, u32, u32, Option<&'a str>, Option<u16>);
 
 const SLURM: [(&str, &str); 6] = [

@@ -1,4 +1,4 @@
-//! Rank 0's state of the other ranks. The main thread and one thread for each connection share it.
+//! Rank 0's view of the other ranks. The main thread and one thread for each connection share it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,21 +11,21 @@ use crate::meeting::JoinError;
 use crate::message::{Order, PassReport, Progress, SentRecord};
 use crate::pace;
 
-/// Receives the records of a rank; dropped after the last one.
+/// Receives the records of a rank. It is dropped after the last record.
 pub type Sink = Box<dyn FnMut(Vec<SentRecord>) + Send>;
 
-/// The state of one rank, from 1 on.
+/// The state of one of the ranks from 1 on.
 #[derive(Default)]
 pub struct Rank {
     pub host: String,
     pub joined: bool,
-    /// Whether it works on the current order.
+    /// Whether the rank works on the current order.
     works: bool,
-    /// The hash of its requests, once it is prepared for the pass of the current order.
+    /// The hash of the rank's requests, once the rank is prepared for the pass of the current order.
     prepared: Option<String>,
-    /// The longest round trip that it reported, in nanoseconds.
+    /// The longest round trip that the rank reported, in nanoseconds.
     round_trip_ns: u64,
-    /// Set when it has completed the current order; contains the report if the order was a pass.
+    /// Set when the rank has completed the current order. Contains the report if the order was a pass.
     done: Option<Option<Box<PassReport>>>,
     lost: Option<String>,
     sink: Option<Sink>,
@@ -33,15 +33,16 @@ pub struct Rank {
 
 /// The state of all ranks from 1 on, and the orders.
 pub struct RankStates {
-    /// The ranks from 1 on.
+    /// The state of each rank, from rank 1 on.
     pub ranks: Vec<Rank>,
-    /// All orders so far. They are numbered from 1 in this sequence; the last one is current.
+    /// All orders so far, numbered from 1. The last one is the current order.
     orders: Vec<Order>,
-    /// When the pass of the current order starts.
+    /// The instant at which the pass of the current order starts; None if it is not known yet.
     pub start: Option<Nanos>,
-    /// Whether any rank is lost. Stored because each reply needs it, and there may be thousands of ranks.
+    /// Whether any rank is lost. This flag is stored because each reply needs it, and there may be thousands of
+    /// ranks.
     is_any_lost: bool,
-    /// Why the run cannot begin.
+    /// Why the run cannot begin; None if nothing prevents it.
     pub refusal: Option<JoinError>,
     pub alarm: Option<Box<dyn FnOnce() + Send>>,
 }
@@ -68,8 +69,8 @@ impl RankStates {
         }
     }
 
-    /// Whether all ranks are prepared; None if one is lost, because a pass without it would be incomplete. A rank that
-    /// is prepared with different requests becomes lost.
+    /// Whether all ranks are prepared. None if a rank is lost, because the pass would be incomplete. A rank that is
+    /// prepared with different requests counts as lost from then on.
     pub fn are_prepared(&mut self, workload_hash: &str) -> Option<bool> {
         for number in 1..=self.ranks.len() as u32 {
             let rank = self.rank(number);
@@ -91,14 +92,14 @@ impl RankStates {
         Some(true)
     }
 
-    /// Sets the start of the pass, for which all ranks are prepared, and returns it.
+    /// Sets the start of the pass and returns it. All ranks must be prepared.
     pub fn announce(&mut self, now: Nanos) -> Nanos {
         let longest = self.ranks.iter().map(|rank| rank.round_trip_ns).max().unwrap_or(0);
         let ranks = self.ranks.len() as u32 + 1;
         *self.start.insert(now + pace::announced(ranks, Duration::from_nanos(longest)))
     }
 
-    /// Whether the pass that a rank works on must end now.
+    /// Whether the current pass must end now.
     pub fn stops(&self) -> bool {
         self.is_any_lost || matches!(self.orders.last(), Some(Order::End { failed: Some(_) }))
     }
@@ -108,7 +109,7 @@ impl RankStates {
         self.orders.len() as u64
     }
 
-    /// The order after the one with this number, if it exists.
+    /// The order that follows the order with this number; None if there is none yet.
     pub fn after(&self, order: u64) -> Option<&Order> {
         self.orders.get(usize::try_from(order).ok()?)
     }
@@ -154,7 +155,7 @@ impl RankStates {
         (1..).zip(&self.ranks).find_map(lost)
     }
 
-    /// Updates a rank's progress. Returns its sink when the rank is done; the caller drops it.
+    /// Updates a rank's progress. When the rank is done, returns its sink, so that the caller can drop it.
     pub fn hear(&mut self, number: u32, order: u64, progress: Progress) -> Option<Sink> {
         if order != self.order() {
             return None;
@@ -178,7 +179,8 @@ impl RankStates {
         }
     }
 
-    /// Takes the sink of a rank for records of this order. The caller must return it with `bring_back`.
+    /// Removes and returns the sink of a rank, for records of this order. The caller must return the sink with
+    /// `bring_back`.
     pub fn take_sink(&mut self, number: u32, order: u64) -> Option<Sink> {
         let holds = order == self.order();
         self.rank(number).sink.take().filter(|_| holds)
@@ -188,7 +190,7 @@ impl RankStates {
         self.rank(number).sink = Some(sink);
     }
 
-    /// Marks a rank as lost. The records that it has already sent are kept.
+    /// Marks a rank as lost. Records that it has already sent stay in the run.
     pub fn lose(&mut self, number: u32, why: String) {
         self.is_any_lost = true;
         let rank = self.rank(number);
@@ -204,7 +206,7 @@ impl RankStates {
     }
 }
 
-/// A board that several threads read and write.
+/// The state of all ranks, which several threads read and write.
 pub struct Shared {
     board: Mutex<RankStates>,
     changed: Condvar,

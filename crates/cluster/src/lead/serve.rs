@@ -1,4 +1,4 @@
-//! The thread of one connection: it answers a rank's questions and passes its records on.
+//! The thread of one connection: it answers the messages of a rank and passes the rank's records on.
 
 use std::io;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use super::board::Shared;
 use crate::link::{Link, in_words};
 use crate::message::{Down, Progress, Up};
 
-/// A rank is considered lost if it sends nothing for this long. It asks at least every 250 ms in a run of up to 1,250
-/// ranks, and every 20 s in a run of 100,000 ranks (see `pace`).
+/// A rank counts as lost if it sends nothing for this long. A rank sends a message at least every 250 ms in a run of
+/// up to 1,250 ranks, and every 20 s in a run of 100,000 ranks (see `pace`).
 pub const LOST_AFTER: Duration = Duration::from_secs(30);
 
-/// Serves a rank until the end of the run. If the connection ends earlier, the rank is lost.
+/// Answers the messages of a rank until the end of the run. If the connection ends earlier, the rank counts as lost.
 pub fn serve(shared: &Shared, number: u32, link: &mut Link) {
     let lost = loop {
         match answer(shared, number, link) {
@@ -28,17 +28,18 @@ pub fn serve(shared: &Shared, number: u32, link: &mut Link) {
     shared.changed();
 }
 
-/// Answers the next question. Returns whether it was the last one.
+/// Receives and answers the next message. Returns whether the message was the last one.
 fn answer(shared: &Shared, number: u32, link: &mut Link) -> io::Result<bool> {
     let up: Up = link.receive(LOST_AFTER)?;
-    // Read the clock first: the comparison needs an instant between the rank's question and this answer.
+    // Read the clock first: the clock comparison needs an instant between the rank's message and this answer.
     let clock = monotonic_now();
     let (down, is_last) = reply(shared, number, up, clock);
     link.send(&down, LOST_AFTER)?;
     Ok(is_last)
 }
 
-/// Returns the answer to a message that arrived when rank 0's clock showed `clock`, and whether it is the last answer.
+/// Returns the answer to a message that arrived when rank 0's clock showed `clock`, and whether this is the last
+/// answer.
 pub fn reply(shared: &Shared, number: u32, up: Up, clock: Nanos) -> (Down, bool) {
     let (mut is_last, mut sink) = (false, None);
     let (has, is_free, records) = match up {
@@ -56,7 +57,7 @@ pub fn reply(shared: &Shared, number: u32, up: Up, clock: Nanos) -> (Down, bool)
             (0, false, Vec::new())
         }
     };
-    // Dropping a sink may wait for other threads, so the board is not locked here.
+    // Dropping a sink may wait for other threads, so the state must not be locked here.
     drop(sink);
     if !records.is_empty() {
         let sink = shared.lock().take_sink(number, has);
@@ -68,7 +69,7 @@ pub fn reply(shared: &Shared, number: u32, up: Up, clock: Nanos) -> (Down, bool)
     shared.changed();
     let down = {
         let board = shared.lock();
-        // Each rank gets the orders one after the other; no order is skipped, even if the next one has been given
+        // Each rank receives the orders one after the other. No order is skipped, even if the next one exists
         // already.
         let what = board.after(has).filter(|_| is_free).cloned();
         Down {

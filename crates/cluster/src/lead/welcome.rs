@@ -1,4 +1,4 @@
-//! Accepts processes that connect to rank 0: ranks of this run join, all others are refused with a reason.
+//! Accepts processes that connect to rank 0: ranks of this run join; all other processes are refused with a reason.
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -15,25 +15,25 @@ use crate::meeting::JoinError;
 use crate::message::{Challenge, Hello, Introduction, PROTOCOL, Welcome};
 use crate::token::{Token, TokenError, nonce};
 
-/// How long a process may take to introduce itself.
+/// How long a process may take for each step of its introduction.
 const INTRODUCTION: Duration = Duration::from_secs(10);
-/// How long to wait after accepting a connection failed.
+/// How long to wait after accepting a connection has failed.
 const BEFORE_NEXT: Duration = Duration::from_millis(50);
-/// The number of connections that may be open in addition to the number of ranks.
+/// The number of connections that may be open in addition to one for each rank.
 const STRANGERS: usize = 64;
 
-/// What rank 0 needs to recognise the ranks of its run.
+/// The data by which rank 0 recognises the ranks of its run.
 pub struct Guests {
     pub token: Token,
     pub me: Introduction,
     pub salt: String,
-    /// The random identity that distinguishes this rank 0 from another one.
+    /// The random identity that distinguishes this rank 0 from other processes.
     pub instance: String,
     pub notice: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 impl Hello {
-    /// A process's statement about itself, with the proof that it has the token.
+    /// The introduction of a process, with the proof that the process has the token.
     pub fn of(
         me: &Introduction,
         token: &Token,
@@ -61,7 +61,7 @@ pub fn accept(
         if closed.load(Ordering::Relaxed) {
             return;
         }
-        // The connection ended before it was accepted, or no file descriptor was free. The process tries again.
+        // The connection ended before it was accepted, or no file descriptor was free. So accept again after a pause.
         let Ok((stream, _)) = stream else {
             drop(shared.wait(shared.lock(), BEFORE_NEXT));
             continue;
@@ -84,7 +84,8 @@ pub fn accept(
     }
 }
 
-/// Lets a process introduce itself. Returns the number and the connection of a rank that has joined.
+/// Receives the introduction of a process. If the process joins as a rank, returns the number and the connection of
+/// the rank.
 fn welcome(stream: TcpStream, shared: &Shared, guests: &Guests) -> io::Result<Option<(u32, Link)>> {
     let from = stream.peer_addr()?;
     let mut link = Link::new(stream)?;
@@ -95,7 +96,7 @@ fn welcome(stream: TcpStream, shared: &Shared, guests: &Guests) -> io::Result<Op
     let nonces = [challenge.nonce.as_str(), &hello.nonce];
     let is_proven = guests.token.is_proven(&hello.proof, "member", nonces, &hello.introduction);
     if !is_proven {
-        // A process without the token gets no other information.
+        // A process without the token receives no other information.
         let why = "it does not have the token of this run".to_owned();
         link.send(&Welcome::Refused { why, mistake: false }, INTRODUCTION)?;
         (guests.notice)(&format!(
@@ -113,7 +114,7 @@ fn welcome(stream: TcpStream, shared: &Shared, guests: &Guests) -> io::Result<Op
         return Ok(None);
     }
     if let Err((why, ends_run)) = join(shared, &guests.me, &other) {
-        // Send the refusal before rank 0 ends the run because of it.
+        // Send the refusal now: rank 0 may end the run because of it.
         let told = link.send(&Welcome::Refused { why: why.clone(), mistake: true }, INTRODUCTION);
         if ends_run {
             shared.lock().refusal.get_or_insert(JoinError::Mistake(why));
@@ -135,7 +136,7 @@ fn welcome(stream: TcpStream, shared: &Shared, guests: &Guests) -> io::Result<Op
     }
 }
 
-/// Registers a rank. The error says why it does not fit, and whether the run cannot begin because of it.
+/// Registers a rank. The error states why the process cannot join, and whether the run cannot begin because of it.
 fn join(shared: &Shared, me: &Introduction, other: &Introduction) -> Result<(), (String, bool)> {
     let mut board = shared.lock();
     let has_begun = board.missing().is_empty();
@@ -156,7 +157,7 @@ fn join(shared: &Shared, me: &Introduction, other: &Introduction) -> Result<(), 
     Ok(())
 }
 
-/// Why two processes cannot be of one run.
+/// Checks that two processes can belong to the same run. The error states the difference.
 fn mismatch(me: &Introduction, other: &Introduction) -> Result<(), String> {
     let name = other.name();
     if other.rank == 0 {

@@ -1,5 +1,5 @@
-//! The thread that communicates with rank 0: it compares the clocks, receives orders and sends records. The connection
-//! and the clock are chosen by the caller.
+//! The thread that communicates with rank 0: it compares the clocks, receives orders and sends records. The caller
+//! provides the connection and the clock.
 
 use std::io;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::link::{Link, in_words};
 use crate::message::{ClockReport, Down, Order, SentRecord, Up};
 use crate::pace::{self, WaitsFor};
 
-/// Rank 0 is considered lost if it does not answer for this long.
+/// Rank 0 counts as lost if it does not answer for this long.
 const LOST_AFTER: Duration = Duration::from_secs(30);
-/// The number of exchanges without pauses when the clocks are first compared, and after each pass.
+/// The number of exchanges without pauses, at the first comparison of the clocks and after each pass.
 const BURST: u32 = 16;
-/// Limits for one message: the number of records, and the number of their reads and events.
+/// The limits of one message: the number of records, and the total number of their reads and events.
 const MOST_RECORDS: usize = 4_096;
 const MOST_ROWS: usize = 500_000;
 
@@ -28,13 +28,13 @@ pub trait Rank0Connection {
     /// The current time of this rank's clock.
     fn now(&self) -> Nanos;
 
-    /// Sends a question and returns the answer.
+    /// Sends a message and returns the answer.
     ///
     /// # Errors
     /// If rank 0 does not answer in time.
     fn ask(&mut self, up: &Up) -> io::Result<Down>;
 
-    /// Waits for at most this time; ends earlier if there is something to tell rank 0.
+    /// Waits for at most this time. Returns earlier if there is news for rank 0.
     fn wait(&mut self, desk: &MemberState, most: Duration);
 }
 
@@ -50,14 +50,14 @@ impl Rank0Connection for Link {
 
     fn wait(&mut self, desk: &MemberState, most: Duration) {
         let state = desk.lock();
-        // A notification that came before this lock woke nobody, so check for news first.
+        // A notification before this lock woke no thread, so check for news first.
         if !state.has_news() {
             drop(desk.wait(state, most));
         }
     }
 }
 
-/// Communicates with rank 0 until the run is over. `ranks` is the number of ranks of the run.
+/// Communicates with rank 0 until the run is over. `ranks` is the number of ranks of the run, including rank 0.
 pub fn carry<L: Rank0Connection>(line: L, desk: &Arc<MemberState>, ranks: u32) {
     let mut courier = Courier {
         line,
@@ -80,14 +80,14 @@ pub fn carry<L: Rank0Connection>(line: L, desk: &Arc<MemberState>, ranks: u32) {
     desk.changed();
 }
 
-/// When the pass started.
+/// The start of a pass.
 #[derive(Clone, Copy)]
 struct PassStart {
     /// The start by rank 0's clock.
     at: Nanos,
     /// The start by this rank's clock.
     here: Nanos,
-    /// Whether the plan states when requests are due, as offsets from the start.
+    /// Whether the plan determines when requests are due, as offsets from the start.
     is_scheduled: bool,
 }
 
@@ -97,9 +97,9 @@ struct Courier<L> {
     clock: Clock,
     /// The shortest round trip so far, in nanoseconds.
     least: u64,
-    /// The longest round trip since the order was received, in nanoseconds.
+    /// The longest round trip since the current order was received, in nanoseconds.
     longest: u64,
-    /// The largest error bound of the pass's records, in nanoseconds.
+    /// The largest error bound of the instants in the pass's records, in nanoseconds.
     bound: u64,
     /// The start of the current pass.
     start: Option<PassStart>,
@@ -113,7 +113,8 @@ impl<L: Rank0Connection> Courier<L> {
         loop {
             let mut batch = Vec::new();
             let is_over = self.collect(desk, &mut batch);
-            // This exchange comes after the instants of the records just collected, so their offsets are interpolated.
+            // This exchange is later than the instants of the collected records, so the offsets at these instants are
+            // interpolated.
             self.ask(desk)?;
             if !batch.is_empty() {
                 self.bring(desk, batch)?;
@@ -154,7 +155,7 @@ impl<L: Rank0Connection> Courier<L> {
         }
     }
 
-    /// Takes the records that are available. Returns whether the pass is complete and these are its last records.
+    /// Collects the available records. Returns whether the pass is complete and these are its last records.
     fn collect(&mut self, desk: &MemberState, batch: &mut Vec<SentRecord>) -> bool {
         let mut state = desk.lock();
         let is_played = state.played.is_some();
@@ -175,7 +176,7 @@ impl<L: Rank0Connection> Courier<L> {
         false
     }
 
-    /// Sends one question and handles the answer.
+    /// Sends a message and processes the answer.
     fn ask(&mut self, desk: &MemberState) -> io::Result<()> {
         let (order, progress) = {
             let state = desk.lock();
@@ -222,15 +223,16 @@ impl<L: Rank0Connection> Courier<L> {
         Ok(())
     }
 
-    /// Moves the instants of a record to rank 0's axis. All instants move by the same offset, so the durations between
-    /// them remain as this clock measured them.
+    /// Moves the instants of a record to rank 0's time axis. All instants move by the same offset, so the durations
+    /// between them do not change.
     fn shift(&mut self, record: &mut Record) {
         let at = record.picked.unwrap_or(record.due);
         let Some(offset) = self.clock.offset(at) else { return };
         self.bound = self.bound.max(offset.bound_ns);
         let due = record.due;
         record.shift(offset.ns);
-        // The plan counts due times from the start by rank 0's clock, so they do not depend on the drift of this clock.
+        // The plan counts due times from the start by rank 0's clock, so due times do not depend on the drift of this
+        // clock.
         if let Some(PassStart { at, here, is_scheduled: true }) = self.start {
             let planned = at + due.since(here);
             record.due = record.picked.map_or(planned, |picked| planned.min(picked));

@@ -1,4 +1,4 @@
-//! The state that a member's main thread and its courier thread share.
+//! The state that is shared by a member's main thread and the thread that communicates with rank 0.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use inferometer_model::time::Nanos;
 use super::LOOK_EVERY;
 use crate::message::{Order, PassReport, Progress, SentRecord};
 
-/// Returns the next record of the pass: `Ok(None)` if there is none yet, an error after the last record.
+/// Returns the next record of the pass: `Ok(None)` if none is available yet, an error after the last record.
 pub type Outgoing = Box<dyn FnMut() -> Result<Option<SentRecord>, NoMoreRecords> + Send>;
 
 /// The pass has no more records.
@@ -17,35 +17,35 @@ pub struct NoMoreRecords;
 
 #[derive(Default)]
 pub struct State {
-    /// The number of the member's current order.
+    /// The number of the member's current order, from 1.
     pub order: u64,
     pub what: Option<Order>,
     /// Whether the main thread has taken the order.
     taken: bool,
-    /// Set when the order is done; contains the report if the order was a pass.
+    /// Set when the order is done. Contains the report if the order was a pass.
     pub done: Option<Option<Box<PassReport>>>,
     /// Whether rank 0 knows that the order is done.
     pub told: bool,
     pub prepared: Option<String>,
-    /// When the pass starts, by this rank's clock.
+    /// The instant at which the pass starts, by this rank's clock; None if it is not known yet.
     pub start: Option<Nanos>,
     pub records: Option<Outgoing>,
-    /// Whether the plan states when requests of the pass are due.
+    /// Whether the plan determines when requests of the pass are due.
     pub is_scheduled: bool,
-    /// The report of a complete pass whose records are not all sent yet.
+    /// The report of a complete pass, until all records of the pass have been sent.
     pub played: Option<PassReport>,
     pub alarm: Option<Box<dyn FnOnce() + Send>>,
     pub stopped: bool,
-    /// Why this rank cannot continue.
+    /// Why this rank cannot continue; None if it can.
     pub failed: Option<String>,
-    /// Why rank 0 is lost.
+    /// Why rank 0 is lost; None if it is not.
     pub lost: Option<String>,
-    /// Whether the courier thread has ended.
+    /// Whether the thread that communicates with rank 0 has ended.
     pub left: bool,
 }
 
 impl State {
-    /// The progress of this rank. `round_trip_ns`: the longest round trip since the order was received.
+    /// The progress of this rank. `round_trip_ns` is the longest round trip since the order was received.
     pub fn progress(&self, round_trip_ns: u64) -> Progress {
         match (&self.done, &self.prepared) {
             (Some(report), _) => Progress::Done(report.clone()),
@@ -61,12 +61,12 @@ impl State {
         (self.records, self.played) = (None, None);
     }
 
-    /// Whether the courier must contact rank 0 immediately.
+    /// Whether rank 0 must be contacted immediately.
     pub fn has_news(&self) -> bool {
         self.done.is_some() && !self.told || self.played.is_some()
     }
 
-    /// Returns the order if the main thread has not taken it yet. If it has, that order is now done.
+    /// Returns the current order if the main thread has not taken it yet. If it has, the order counts as done now.
     fn next_order(&mut self) -> Option<Order> {
         if self.taken {
             self.done.get_or_insert(None);
@@ -107,12 +107,12 @@ impl MemberState {
         self.changed.notify_all();
     }
 
-    /// Waits for this time, or until the state changes.
+    /// Waits until the state changes, for at most this time.
     pub fn pause(&self, span: Duration) {
         drop(self.wait(self.lock(), span));
     }
 
-    /// Returns the next order if it has arrived. The previous order is done.
+    /// Returns the next order if it has arrived. The previous order then counts as done.
     #[cfg(test)]
     pub fn take_order(&self) -> Option<Order> {
         self.lock().next_order()
@@ -126,12 +126,14 @@ impl MemberState {
             }
             let was_done = state.done.is_some();
             let order = state.next_order();
-            // Notifies the courier only if something changed, so that it sends no unnecessary questions to rank 0.
+            // The other thread is notified only if something changed, so that it sends no unnecessary messages to
+            // rank 0.
             if order.is_some() || state.done.is_some() != was_done {
                 self.changed();
             }
             if let Some(order) = order {
-                // Rank 0 waits for the message that the order is done, so this waits until the courier has sent it.
+                // Rank 0 waits for the message that the order is done, so this waits until the other thread has sent
+                // it.
                 while matches!(order, Order::End { .. }) && !state.left {
                     state = self.wait(state, LOOK_EVERY);
                 }
@@ -173,7 +175,7 @@ impl MemberState {
         loop {
             match &state.lost {
                 Some(why) => return Err(why.clone()),
-                // `told` is cleared again if rank 0's reply contained the next order.
+                // `told` is reset if rank 0's reply contained the next order.
                 None if state.told || state.order != order => return Ok(()),
                 None => state = self.wait(state, LOOK_EVERY),
             }

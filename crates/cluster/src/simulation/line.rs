@@ -1,4 +1,4 @@
-//! A rank of the simulation: its clock, its connection to rank 0, and the actions of its run.
+//! A rank of the simulation: its clock, its connection to rank 0, and the actions of its main thread.
 
 use std::collections::VecDeque;
 use std::io;
@@ -27,22 +27,22 @@ impl LocalClock {
         (at as i64 + at as i64 * self.ppm / 1_000_000) as u64 + self.offset
     }
 
-    /// What rank 0's clock shows when this clock shows `local`.
+    /// The time of rank 0's clock when this clock shows `local`.
     pub fn of_rank_0(self, local: u64) -> u64 {
         let since = i128::from(local - self.offset);
         (since * 1_000_000 / (1_000_000 + i128::from(self.ppm))) as u64
     }
 }
 
-/// What the thread of a rank requests from the scheduler.
+/// A request of a rank's thread to the scheduler.
 pub enum Wish {
-    /// To send a message of this many bytes.
+    /// Sends a message of this many bytes.
     Say(Up, u64),
     Sleep(Duration),
     Over,
 }
 
-/// Lets the thread of a rank continue at an instant, with a reply if there is one.
+/// Lets the thread of a rank continue at an instant, with the reply if the thread waited for one.
 pub struct Go {
     pub at: u64,
     pub down: Option<Down>,
@@ -55,7 +55,7 @@ pub struct VirtualLine {
     pub go: Receiver<Go>,
     pub rank: u32,
     pub script: Script,
-    /// The total time for decoding messages on this machine, and their total bytes.
+    /// The total time for decoding messages on this machine, and the total size of these messages in bytes.
     pub coding: Arc<Mutex<(Duration, u64)>>,
 }
 
@@ -75,7 +75,7 @@ impl Rank0Connection for VirtualLine {
     }
 
     fn ask(&mut self, up: &Up) -> io::Result<Down> {
-        // Rank 0 receives what is decoded from the bytes, as over a network.
+        // As over a network, rank 0 receives a message that was decoded from bytes.
         let text = serde_json::to_vec(up)?;
         let began = monotonic_now();
         let up = serde_json::from_slice(&text)?;
@@ -89,27 +89,27 @@ impl Rank0Connection for VirtualLine {
 
     fn wait(&mut self, desk: &MemberState, most: Duration) {
         if !self.script.act(desk, self.now()) {
-            // If the scheduler has ended, the next question returns the error.
+            // If the scheduler has ended, the next message returns the error.
             let _ = self.wish(Wish::Sleep(most));
         }
     }
 }
 
-/// What the run's main thread does at a rank: it takes orders, prepares, and makes records when requests are due.
+/// The actions of a rank's main thread: it takes orders, prepares passes, and creates records when requests are due.
 pub struct Script {
     pub scene: Scene,
     pub rank: u32,
     pub clock: LocalClock,
-    /// The number of the order of the current pass, once the pass has begun.
+    /// The number of the order of the current pass; None before the pass has begun.
     pub pass: Option<u64>,
     pub knows_start: bool,
     pub made: u64,
     pub outgoing: Arc<Mutex<Made>>,
-    /// How long before the start each rank knew it, in nanoseconds; negative if the start was already over.
+    /// How long before the start each rank knew the start, in nanoseconds; negative if the start was already over.
     pub ahead: Arc<Mutex<Vec<i64>>>,
 }
 
-/// Records that the courier has not yet taken.
+/// Records that have not been sent yet.
 #[derive(Default)]
 pub struct Made {
     records: VecDeque<SentRecord>,
@@ -126,7 +126,7 @@ impl Made {
 }
 
 impl Script {
-    /// Does the next step of the run; false if there is nothing to do. In a pass: true after the last record.
+    /// Executes the next step of the run; false if there is nothing to do. In a pass: true after the last record.
     fn act(&mut self, desk: &MemberState, now: Nanos) -> bool {
         let (order, is_told) = {
             let state = desk.lock();
@@ -155,7 +155,7 @@ impl Script {
             let sent = Nanos(start.0 + self.made * gap);
             let index = self.made as u32 * self.scene.ranks + self.rank;
             let record = Record { index, ..steady(0.0, 10.0, 1.0, self.scene.tokens).later(sent) };
-            // What the instant is by the clock of rank 0.
+            // The instant by the clock of rank 0.
             let text = Some(self.clock.of_rank_0(sent.0).to_string());
             outgoing.records.push_back(SentRecord { record, text });
             self.made += 1;

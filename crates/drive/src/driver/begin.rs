@@ -1,4 +1,5 @@
-//! Begins the requests that are due, or drops them at the limit of requests in flight. It reads no responses.
+//! Begins the requests that are due, or drops them at the limit of requests in flight. This module reads no
+//! responses.
 
 use std::time::Duration;
 
@@ -15,13 +16,14 @@ use crate::encode::Encoded;
 use crate::exchange::Exchange;
 use crate::job::Recorder;
 
-/// The most requests that are begun in one turn, so that arrivals are read in between.
+/// The maximum number of requests begun in one turn. It is limited so that arrived data is read soon.
 const BEGIN_PER_TURN: usize = 32;
 /// How long to wait before trying again, if the source had no request ready or the recorder had no room.
 const RETRY: Duration = Duration::from_millis(1);
 
 impl<R: Recorder> Driver<R> {
-    /// Begins every request that is due. Returns when the next one is due.
+    /// Begins the requests that are due, up to the limit of one turn. The result says when the loop needs the
+    /// next turn.
     pub(super) fn begin_due<N: Net>(&mut self, net: &mut N) -> Wake {
         for _ in 0..BEGIN_PER_TURN {
             let due = match self.load.next_due() {

@@ -1,5 +1,6 @@
-//! What the event loops of a pass have in common: its requests in their order, its limits, what ends it
-//! early, and the recorder. A loop takes the lock when a request begins and when it ends, never for a token.
+//! The state that the event loops of a pass share: its requests in their order, its limits, the reasons to
+//! end it early, and the recorder. A loop takes the lock when a request begins and when a request ends, never
+//! for a token.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,14 +25,14 @@ use crate::watch::Watch;
 /// How long the other loops may take to wake up before a pass starts.
 const WAKING: Duration = Duration::from_millis(1);
 
-/// What all event loops of a pass have in common.
+/// The state that all event loops of a pass share.
 pub(super) struct Common<R> {
     state: Mutex<State<R>>,
-    /// Set when the user interrupts.
+    /// Set when the user interrupts the run.
     pub interrupted: Arc<AtomicBool>,
-    /// Whether the pass ends early: each loop cancels what it has in flight.
+    /// Whether the pass ends early. If so, each loop cancels its requests in flight.
     pub ends_early: AtomicBool,
-    /// Whether connections may still carry several requests, one after the other.
+    /// Whether a connection may still be used for several requests, one after the other.
     pub reuses_connections: AtomicBool,
     pub memory: AnswerMemory,
 }
@@ -51,7 +52,7 @@ impl<R> Common<R> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state, unless another loop has it now.
+    /// Locks the state; `None` if another loop has the lock.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, State<R>>> {
         self.state.try_lock().ok()
     }
@@ -75,21 +76,21 @@ pub(super) struct State<R> {
     pub never_begun: Arc<Live>,
     /// Which requests of the pass belong to this process.
     pub share: Share,
-    /// How many requests this process has, if that is known.
+    /// The number of requests of this process, if it is known.
     pub planned: Option<u32>,
-    /// How many of them have a record or are in flight.
+    /// The number of requests of this process that have a record or are in flight.
     pub next: u32,
-    /// How many were begun that follow no other request of a conversation.
+    /// The number of requests begun, without the later turns of conversations.
     pub begun: u32,
     pub places: Places,
     pub loops: Vec<Loop>,
     /// Which loop takes which request.
     pub order: Order,
-    /// Decides when the pass starts; `None`: as soon as everything is prepared.
+    /// Decides when the pass starts; `None`: as soon as all loops are prepared.
     pub gate: Option<Box<dyn StartGate>>,
-    /// When it started.
+    /// When the pass starts, once this is decided.
     pub start: Option<Nanos>,
-    /// Why the remaining requests will never begin, if they will not.
+    /// Why the remaining requests will never begin; `None` while requests may begin.
     pub rest: Option<Rest>,
     /// The detail of requests that are cancelled because the pass ends early.
     pub cancelled: Option<&'static str>,
@@ -99,9 +100,9 @@ pub(super) struct State<R> {
 /// One of the event loops.
 #[derive(Default)]
 pub(super) struct Loop {
-    /// Its part of the requests; `None` for the only loop of a pass.
+    /// The part of the requests that this loop has; `None` for the only loop of a pass.
     pub part: Option<Share>,
-    /// How many requests of its part it has begun that follow no other one.
+    /// The number of requests of its part that this loop has begun, without the later turns of conversations.
     pub begun: u32,
     pub is_prepared: bool,
     pub is_done: bool,
@@ -111,27 +112,27 @@ pub(super) struct Loop {
 /// Why requests are never begun.
 #[derive(Clone)]
 pub(super) struct Rest {
-    /// When this was known; `None`: the time when the last request has ended.
+    /// The due time of these requests in their records; `None`: the time when the last loop ends.
     at: Option<Nanos>,
     why: String,
 }
 
-/// The answer to a loop that takes a request.
+/// The result of [`State::take`].
 pub(super) enum Taken {
     Begun(Box<Encoded>, Record),
-    /// The request was dropped and recorded. Its conversation, and the record.
+    /// The request was dropped and recorded. Contains its conversation and its record.
     Dropped(u32, Record),
-    /// No request yet: the thread that makes requests, or the one that writes records, is behind.
+    /// No request now: the source has no request ready, or too many records wait to be written.
     Later,
-    /// No request until another one has ended: the limit of requests in flight is reached.
+    /// No request until another request has ended: the limit of requests in flight is reached.
     Full,
-    /// No request any more.
+    /// There will be no more requests.
     Over,
 }
 
 impl<R: Recorder> State<R> {
-    /// Takes the request of a loop that is due. `continues` is the conversation of which it is the next turn,
-    /// by its number in the loop.
+    /// Takes the next request of the loop `which`, which is due at `due`. If the request is a later turn of a
+    /// conversation, `continues` is the number of this conversation in the loop.
     pub fn take(&mut self, which: usize, due: Nanos, now: Nanos, continues: Option<u32>) -> Taken {
         if self.rest.is_some() || self.planned.is_some_and(|planned| self.next >= planned) {
             return Taken::Over;
@@ -143,7 +144,8 @@ impl<R: Recorder> State<R> {
             return Taken::Full;
         }
         if self.recorder.is_behind() {
-            // This bounds the memory. The record shows that the request begins late.
+            // This limits the memory of records that wait. The record of the request shows that it begins
+            // late.
             self.waits.begin(now);
             return Taken::Later;
         }
@@ -181,10 +183,10 @@ impl<R: Recorder> State<R> {
                 self.encoder.address_to(&mut encoded, server);
                 return Taken::Begun(encoded, record);
             }
-            // The source waits for the end of a request, or for a thread that makes requests.
+            // The source waits for the end of a request, or for a thread that generates requests.
             NextRequest::Wait => return Taken::Later,
             NextRequest::Exhausted => "the source of requests ended before it was due".to_owned(),
-            // The dialect supports no request of this source, so the rest is skipped.
+            // The dialect does not support a request of this source, so all remaining requests are skipped.
             NextRequest::Unsupported(why) => why,
         };
         self.rest = Some(Rest { at: Some(now), why });
@@ -192,8 +194,8 @@ impl<R: Recorder> State<R> {
         Taken::Over
     }
 
-    /// Records a request that has ended. Turns that would have followed it, and will not, are recorded as
-    /// skipped.
+    /// Records a request that has ended. If later turns of its conversation will not be sent, they are
+    /// recorded as skipped.
     pub fn end(
         &mut self,
         which: usize,
@@ -213,7 +215,8 @@ impl<R: Recorder> State<R> {
         self.recorder.record(record, text);
     }
 
-    /// Notifies the source that a request ended, or was dropped.
+    /// Notifies the source that a request ended, or was dropped. Records the turns that will not be sent for
+    /// this reason as skipped.
     pub fn notify(&mut self, conversation: u32, record: &Record, answer: &str) {
         let skipped = self.encoder.ended(conversation, record, answer);
         let why = || format!("{EARLIER_TURN_FAILED}: {}", record.outcome);
@@ -223,15 +226,15 @@ impl<R: Recorder> State<R> {
         }
     }
 
-    /// Ends the pass early: requests in flight are cancelled with one detail, and requests that were not
-    /// begun are skipped with another.
+    /// Ends the pass early: requests in flight are cancelled with the detail `cancelled`, and requests that
+    /// were not begun are skipped with the detail `skipped`.
     pub fn end_early(&mut self, which: usize, cancelled: Option<&'static str>, skipped: &str) {
         self.cancelled = cancelled;
         self.rest.get_or_insert(Rest { at: None, why: skipped.to_owned() });
         self.wake_others(which);
     }
 
-    /// Notes that a loop has nothing in flight and begins nothing any more.
+    /// Records that a loop has no request in flight and begins no more requests.
     pub fn loop_ends(&mut self, which: usize, now: Nanos) {
         self.skip_rest_if_alone(now);
         self.loops[which].is_done = true;
@@ -241,7 +244,7 @@ impl<R: Recorder> State<R> {
         self.waits.end(now);
     }
 
-    /// Notes that a loop is prepared. Returns when the pass starts, if all loops are prepared.
+    /// Records that a loop is prepared. Returns the start of the pass, if it is decided.
     pub fn prepared(&mut self, which: usize, now: Nanos) -> Prepared {
         self.loops[which].is_prepared = true;
         if let Some(start) = self.start {
@@ -264,7 +267,7 @@ impl<R: Recorder> State<R> {
         Prepared::Starts(start)
     }
 
-    /// The number, within the process, of a request or conversation that has this number in a loop.
+    /// Converts the number of a request or conversation within a loop to its number within the process.
     fn of_process(&self, which: usize, number: u32) -> u32 {
         match self.loops[which].part {
             Some(part) => self.share.count_of(part.index_of(number)),
@@ -272,7 +275,7 @@ impl<R: Recorder> State<R> {
         }
     }
 
-    /// The number, within the process, of a loop's next request that follows no other one.
+    /// The number, within the process, of a loop's next request that is not a later turn of a conversation.
     fn number(&self, which: usize) -> u32 {
         match self.order {
             Order::NextOfAll => self.begun,
@@ -280,7 +283,8 @@ impl<R: Recorder> State<R> {
         }
     }
 
-    /// Whether a request that follows no other one has a record or is in flight.
+    /// Whether the request with this number within the process has a record or is in flight. The request must
+    /// not be a later turn of a conversation.
     fn is_taken(&self, number: u32) -> bool {
         let index = self.share.index_of(number);
         let of = |one: &&Loop| one.part.is_some_and(|part| part.owns(index.into()));
@@ -288,7 +292,8 @@ impl<R: Recorder> State<R> {
         owner.is_some_and(|one| one.part.is_some_and(|part| part.count_of(index) < one.begun))
     }
 
-    /// The record of a request that has this number within the process.
+    /// Creates the record of the request with this number within the process, and counts the request as
+    /// taken.
     fn planned_record(&mut self, number: u32, due: Nanos, info: Option<&RequestInfo>) -> Record {
         let mut record = Record::planned(self.pass, self.share.index_of(number), due);
         record.streamed = self.encoder.is_streamed();
@@ -327,7 +332,8 @@ impl<R: Recorder> State<R> {
         let Some(Rest { at, why }) = self.rest.clone().filter(|_| running == 1) else { return };
         let now = at.unwrap_or(now);
         let Some(planned) = self.planned else { return };
-        // There may be millions of them: successive ones that are alike are recorded together.
+        // There may be millions of such requests: successive requests that differ only in their index are
+        // recorded together.
         let mut alike: Option<(Option<RequestInfo>, Record, u32)> = None;
         let by_loops = self.order == Order::Own;
         let mut number = if by_loops { 0 } else { self.next };
@@ -363,7 +369,7 @@ impl<R: Recorder> State<R> {
         self.recorder.record_never_begun(record, count);
     }
 
-    /// Wakes the loop that may begin its request now, unless it is the calling one.
+    /// Wakes the loop that may begin its request now, unless it is the calling loop.
     fn wake_next(&self, which: usize) {
         let next = self.places.next().filter(|next| *next != which);
         if let Some(waker) = next.and_then(|next| self.loops[next].waker.as_ref()) {
@@ -377,7 +383,7 @@ impl<R: Recorder> State<R> {
     }
 }
 
-/// What a prepared loop waits for.
+/// When a prepared loop starts, or what it waits for.
 pub(super) enum Prepared {
     Starts(Nanos),
     WaitsForLoops,

@@ -42,8 +42,8 @@ impl<R: Recorder> Driver<R> {
         self.common.lock().end(self.which, conversation, record, (answer, reasoning));
     }
 
-    /// Ends the pass early: cancels the requests in flight, here and in the other loops, and skips those that
-    /// were not begun. Only the reasons of the first call count.
+    /// Ends the pass early: cancels the requests in flight of this loop, makes the other loops do the same,
+    /// and skips the requests that were not begun. Only the reasons of the first call are used.
     pub(super) fn abort<N: Net>(
         &mut self,
         net: &mut N,

@@ -1,8 +1,8 @@
-//! The driver: it begins requests when the load model says so, sends them over connections, and gives each of
-//! them to the recorder, whatever its outcome.
+//! The driver: it begins requests when they are due according to the load model, and sends them over
+//! connections. It gives each request to the recorder, whatever its outcome.
 //!
-//! It is an actor over a [`Net`]: nothing here sleeps, blocks or reads another clock. Nothing is done between
-//! a socket read and its stamp.
+//! It is an actor over a [`Net`]: nothing here sleeps, blocks or reads another clock. No other work is done
+//! between a socket read and its time stamp.
 
 mod begin;
 mod common;
@@ -32,14 +32,14 @@ use crate::live::{Live, LoopCounts};
 use crate::timers::Timers;
 use crate::watch::{CHECK_PERIOD, Watch};
 
-/// The most requests that are encoded ahead in one turn, so that arrivals are read in between.
+/// The maximum number of requests encoded ahead in one turn. It is limited so that arrived data is read soon.
 const ENCODE_PER_TURN: usize = 8;
-/// The most bytes of one read. What does not fit is read in the next turn.
+/// The maximum size of one read, in bytes. More bytes are read in the next turn.
 const READ_BUFFER: usize = 256 << 10;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Opening connections and encoding ahead. Nothing is due yet.
+    /// Opening connections and encoding ahead. No request is due yet.
     Preparing {
         opened: usize,
         until: Option<Nanos>,
@@ -48,15 +48,15 @@ enum Stage {
     Done,
 }
 
-/// Performs a [`Job`], or the part of one of several event loops.
+/// Performs a [`Job`], or the part of a job that one of several event loops has.
 pub struct Driver<R> {
-    /// What all event loops of the pass have in common.
+    /// The state that all event loops of the pass share.
     common: Arc<Common<R>>,
     /// The index of this event loop.
     which: usize,
-    /// When its requests are due.
+    /// Decides when the requests of this loop are due.
     load: Box<dyn LoadModel>,
-    /// The servers that it connects to.
+    /// The servers that this loop connects to.
     servers: Servers,
     timeouts: Timeouts,
     most_time: Option<Duration>,
@@ -68,25 +68,25 @@ pub struct Driver<R> {
     connections: Connections,
     timers: Timers,
     in_flight: u32,
-    /// Its part of the limit of requests in flight, if there is one.
+    /// The part of this loop in the limit of requests in flight, if there is a limit.
     most_in_flight: Option<u32>,
     /// The share of the process and the part of this loop, if the loop has conversations of its own.
     own_conversations: Option<(Share, Share)>,
-    /// Whether there are no requests to begin any more, whatever the load model says.
+    /// Whether this loop begins no more requests, even if the load model has more.
     begins_no_more: bool,
     /// Whether there may be a request to encode ahead.
     may_encode: bool,
     buffer: Vec<u8>,
-    /// When it checks next whether the pass is to end early, if the job has a watcher.
+    /// When this loop next checks whether the pass must end early; `None` without a watcher.
     next_look: Option<Nanos>,
 }
 
 /// How often, and for how long, no request began because too many records were waiting to be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// How often.
+    /// The number of such waits.
     pub count: u64,
-    /// How long in total.
+    /// The total time of these waits.
     pub time: Duration,
     since: Option<Nanos>,
 }
@@ -155,8 +155,9 @@ impl<R: Recorder> Driver<R> {
         }
     }
 
-    /// Performs a share of a pass. The job's load model and its counts are those of the share; records have
-    /// the indices of the pass. With `is_in_source`, the source has only the requests of the share.
+    /// Makes the driver perform a share of a pass. The job must have the load model and the counts of the
+    /// share; records have the indices of the whole pass. With `is_in_source`, the source contains only the
+    /// requests of the share.
     #[must_use]
     pub fn of_share(self, share: Share, is_in_source: bool) -> Self {
         let mut state = self.common.lock();
@@ -168,7 +169,7 @@ impl<R: Recorder> Driver<R> {
         self
     }
 
-    /// Starts the pass when a gate says so.
+    /// Makes a gate decide when the pass starts.
     #[must_use]
     pub fn starting_at(self, gate: Box<dyn StartGate>) -> Self {
         self.common.lock().gate = Some(gate);
@@ -224,8 +225,8 @@ impl<R: Recorder> Driver<R> {
         self.start
     }
 
-    /// Whether connections may still carry several requests, one after the other. False if the job did not
-    /// allow it, or if the server closed a connection that it had promised to keep.
+    /// Whether a connection may still be used for several requests, one after the other. False if the job did
+    /// not allow this, or if the server closed a connection that it had announced to keep.
     pub fn reuses_connections(&self) -> bool {
         self.common.reuses_connections.load(Relaxed)
     }
@@ -234,7 +235,7 @@ impl<R: Recorder> Driver<R> {
     /// other shares.
     ///
     /// # Panics
-    /// If another event loop of the pass still exists.
+    /// If the driver of another event loop of the pass still exists.
     pub fn into_parts(self) -> (String, R) {
         let common = Arc::into_inner(self.common).expect("the last event loop of its pass");
         let State { mut encoder, recorder, .. } = common.into_state();
@@ -263,12 +264,12 @@ impl<R: Recorder> Driver<R> {
         self.next_look.into_iter().chain(self.ends_at()).fold(wake, Wake::or_at)
     }
 
-    /// The time limit of the pass, if there is one.
+    /// The instant at which the pass must end, if it has a time limit.
     fn ends_at(&self) -> Option<Nanos> {
         self.most_time.map(|most| self.start + most)
     }
 
-    /// Why the pass ends early now, if it does.
+    /// The reason to end the pass early now; `None` if there is none.
     fn why_to_end(&mut self, now: Nanos) -> Option<&'static str> {
         if self.ends_at().is_some_and(|at| now >= at) {
             return Some(STOPPED_AT_MAX_TIME);

@@ -1,32 +1,32 @@
-//! How many requests may be in flight at the same time, over all event loops of a pass. A free place is given
-//! to the request that was due first.
+//! The limit of requests in flight, over all event loops of a pass. If requests wait at the limit, the
+//! request that was due first begins first.
 
 use inferometer_load::OverLimit;
 use inferometer_model::time::Nanos;
 
-/// The places of requests in flight.
+/// The limit, the number of requests in flight, and the requests that wait.
 pub(super) struct Places {
-    /// The most requests in flight, if there is a limit.
+    /// The limit of requests in flight; `None` for no limit.
     pub most: Option<u32>,
     /// What happens to a request that is due while the limit is reached.
     pub over_limit: OverLimit,
     in_flight: u32,
-    /// By loop: the due time of its next request, if that waits for a place.
+    /// For each loop: the due time of its next request, if this request waits at the limit.
     waiting: Vec<Option<Nanos>>,
 }
 
 impl Places {
-    /// All places free.
+    /// A limit without requests in flight.
     pub fn new(most: Option<u32>, over_limit: OverLimit) -> Self {
         Self { most, over_limit, in_flight: 0, waiting: Vec::new() }
     }
 
-    /// Requests in flight.
+    /// The number of requests in flight.
     pub fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// Whether a loop may begin a request with this due time.
+    /// Whether a loop may begin a request with this due time now.
     pub fn is_free_for(&self, which: usize, due: Nanos) -> bool {
         self.is_free()
             && self.next().is_none_or(|next| next == which || self.waiting[next] >= Some(due))
@@ -36,7 +36,7 @@ impl Places {
         self.most.is_none_or(|most| self.in_flight < most)
     }
 
-    /// Notes that a loop's next request waits for a place.
+    /// Records that a loop's next request waits at the limit.
     pub fn wait(&mut self, which: usize, due: Nanos) {
         if self.waiting.len() <= which {
             self.waiting.resize(which + 1, None);
@@ -44,14 +44,14 @@ impl Places {
         self.waiting[which] = Some(due);
     }
 
-    /// The loop whose request may begin now: of those that wait, the one that was due first.
+    /// The loop whose waiting request may begin now: the request that was due first.
     pub fn next(&self) -> Option<usize> {
         let first =
             self.waiting.iter().enumerate().filter_map(|(at, due)| due.map(|due| (due, at)));
         first.min().map(|(_, at)| at).filter(|_| self.is_free())
     }
 
-    /// Notes that a loop has begun a request.
+    /// Records that a loop has begun a request.
     pub fn begin(&mut self, which: usize) {
         self.in_flight += 1;
         if let Some(due) = self.waiting.get_mut(which) {
@@ -59,7 +59,7 @@ impl Places {
         }
     }
 
-    /// Notes that a request has ended.
+    /// Records that a request has ended.
     pub fn end(&mut self) {
         self.in_flight -= 1;
     }
@@ -82,7 +82,7 @@ mod tests {
         places.end();
         assert_eq!(places.next(), Some(1));
         assert!(!places.is_free_for(0, Nanos(7)) && places.is_free_for(1, Nanos(5)));
-        // A request that comes later, but was due earlier, is first.
+        // A request that begins to wait later, but was due earlier, begins first.
         assert!(places.is_free_for(2, Nanos(4)));
         places.begin(1);
         places.end();

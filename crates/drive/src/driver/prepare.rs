@@ -1,4 +1,5 @@
-//! Before the pass starts: opens connections and encodes requests ahead. Nothing is sent.
+//! Opens connections before requests need them, and encodes requests before the pass starts. This module
+//! sends nothing.
 
 use std::time::Duration;
 
@@ -9,10 +10,10 @@ use super::{Driver, ENCODE_PER_TURN, Stage};
 use crate::connections::Purpose;
 use crate::job::Recorder;
 
-/// The most connections that are being opened at the same time, so that the server's accept queue does not
-/// overflow.
+/// The maximum number of connections that are being opened at the same time. It is limited so that the
+/// server's accept queue does not overflow.
 const MAX_OPENING: usize = 64;
-/// How long to wait before calling a gate again whose start is not known yet.
+/// How long to wait before calling a gate again that has not decided the start yet.
 const GATE_PERIOD: Duration = Duration::from_millis(1);
 
 impl<R: Recorder> Driver<R> {
@@ -22,7 +23,7 @@ impl<R: Recorder> Driver<R> {
         let until = until.or_else(|| self.timeouts.connect.map(|limit| now + limit));
         while opened < self.connections_ahead && self.connections.opening_ahead() < MAX_OPENING {
             let server = self.servers.next_ahead();
-            // The other servers may accept connections.
+            // If one server refuses, the other servers may still accept connections.
             if !self.open_ahead(net, server) && self.servers.count() == 1 {
                 break;
             }
@@ -39,8 +40,8 @@ impl<R: Recorder> Driver<R> {
                 (false, None) => Wake::WhenReady,
             };
         }
-        // A connection that could not be opened ahead is tried again by the request that needs it,
-        // and that request's record shows the failure.
+        // If a connection could not be opened ahead, the request that needs it tries again, and its record
+        // shows the failure.
         let prepared = self.common.lock().prepared(self.which, net.now());
         self.stage = Stage::Preparing { opened, until };
         match prepared {
@@ -52,7 +53,7 @@ impl<R: Recorder> Driver<R> {
         self.run(net)
     }
 
-    /// Opens connections until enough are idle while the pass runs.
+    /// Opens connections while the pass runs, until enough are idle or being opened.
     pub(super) fn open_spare<N: Net>(&mut self, net: &mut N) {
         let room = self
             .most_in_flight

@@ -1,4 +1,4 @@
-//! Sends requests and reads responses. Nothing is done between a read and its stamp.
+//! Sends requests and reads responses. No other work is done between a read and its time stamp.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -12,7 +12,7 @@ use crate::exchange::Exchange;
 use crate::job::Recorder;
 use crate::memory::ANSWERS_BYTES;
 
-/// The detail of a request on a kept connection that the server had closed.
+/// The detail of a request on a reused connection that the server had closed.
 const CLOSED_AFTER_ANSWER: &str =
     "the server closed the connection after an earlier answer, without announcing it";
 
@@ -38,7 +38,7 @@ impl<R: Recorder> Driver<R> {
     pub(super) fn receive<N: Net>(&mut self, net: &mut N, conn: ConnId) {
         let result = net.read(conn, &mut self.buffer);
         let Some(exchange) = self.connections.carried(conn) else {
-            // An idle connection: whatever arrives, it cannot be used any more.
+            // The connection is idle. If anything arrives on it, it cannot be used any more.
             if !matches!(result, ReadResult::Empty) {
                 self.connections.remove(conn);
                 net.close(conn, Close::Gracefully);
@@ -50,7 +50,8 @@ impl<R: Recorder> Driver<R> {
                 let (progress, tokens) = exchange.feed(&arrived, &self.buffer[..arrived.bytes]);
                 if tokens > 0 {
                     self.live.chunks(tokens);
-                    // The first token arms the timer again. Later tokens find it armed, which costs nothing.
+                    // The first token arms the timer again. For later tokens the timer is armed already, so
+                    // they cost nothing.
                     if let Some(limit) = self.timeouts.between_events {
                         self.timers.arm(conn, arrived.user + limit);
                     }
@@ -58,7 +59,7 @@ impl<R: Recorder> Driver<R> {
                 let holds = exchange.answer_bytes();
                 let before = std::mem::replace(&mut exchange.counted_bytes, holds);
                 let too_large = exchange.too_large();
-                // Lists grow by doubling, so hardly any read changes it.
+                // Lists grow by doubling, so few reads change the memory.
                 if holds != before {
                     self.common.memory.change(before, holds);
                 }
@@ -75,8 +76,8 @@ impl<R: Recorder> Driver<R> {
             ReadResult::Closed | ReadResult::Failed(_)
                 if exchange.record.kept_connection == Some(true) && !exchange.answered() =>
             {
-                // The server had promised to keep the connection. The request is lost, and its record says
-                // so. From now on each request gets its own connection.
+                // The server had announced to keep the connection open. The request is lost, and its record
+                // says so. From now on, each request gets a new connection.
                 self.common.reuses_connections.store(false, Relaxed);
                 self.end_exchange(net, conn, |exchange, now| {
                     let outcome = Outcome::Connection { phase: exchange.phase() };
@@ -99,8 +100,8 @@ impl<R: Recorder> Driver<R> {
         }
     }
 
-    /// Ends the request whose answer takes most memory beyond the plan's need, because all answers in flight
-    /// together take too much.
+    /// Ends the request whose answer uses most memory beyond the plan's need, because all answers in flight
+    /// together use too much memory.
     fn give_up_largest<N: Net>(&mut self, net: &mut N) {
         let Some((conn, surplus)) = self.connections.largest(Exchange::surplus_bytes) else {
             return;

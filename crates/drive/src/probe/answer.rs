@@ -1,4 +1,4 @@
-//! The answers to the requests of a probe: JSON, or a description of what came instead.
+//! The answers to the requests of a probe: JSON, or a description of an unexpected answer.
 
 use inferometer_http::client::{Client, ClientError, ClientResponse};
 use inferometer_model::secrets::Secrets;
@@ -6,7 +6,7 @@ use inferometer_plan::spec::shown_address;
 use inferometer_wire::error_message;
 use serde_json::Value;
 
-/// What came instead of the JSON that a known server has at a path.
+/// An unexpected answer at a path where a known server sends JSON of a known form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instead {
     /// The path.
@@ -46,12 +46,12 @@ impl Instead {
         matches!(self.status, Some(502..=504))
     }
 
-    /// What came, and what to do about it.
+    /// Describes the answer for the user, with advice.
     pub fn in_words(&self) -> String {
         let Self { path, status, location, is_page, message } = self;
         let Some(status) = status else { return format!("{path}: {message}") };
         let came = format!("answers {status} at {path}");
-        // A page is not a message for a terminal.
+        // The content of a web page is not shown in a terminal.
         let said = if *is_page { " with a web page".to_owned() } else { format!(" ({message})") };
         match (status, location) {
             (401, _) => format!(
@@ -97,12 +97,12 @@ impl Instead {
 /// Sends requests to a server, one after the other, and remembers unexpected answers.
 pub(super) struct Asker<'a> {
     client: &'a Client,
-    /// `None` before the first request; then what came instead of JSON at its path, if no JSON came.
+    /// `None` before the first request. Then: the first answer if it was not JSON, otherwise `Some(None)`.
     first: Option<Option<Instead>>,
-    /// The answer of a server that is loading.
+    /// The answer of a server that is loading its model.
     loading: Option<Instead>,
     last: Option<ClientResponse>,
-    /// The fields of all heads so far.
+    /// The header fields of all answers so far.
     headers: Vec<(String, String)>,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Asker<'a> {
         self.take(path, response)
     }
 
-    /// The same for a request with a body.
+    /// Like [`Self::json`], for a POST request with a body.
     pub(super) fn post(&mut self, path: &str, body: &Value) -> Result<Option<Value>, ClientError> {
         let response = self.client.post(path, body);
         self.take(path, response)
@@ -155,8 +155,8 @@ impl<'a> Asker<'a> {
         Ok(value)
     }
 
-    /// Checks for TLS after a broken first answer: a TLS server closes a connection without TLS, usually
-    /// without a message.
+    /// Checks for TLS after a broken first answer: a TLS server closes a connection that does not begin with
+    /// TLS, usually without a message.
     fn other_protocol(&self, error: ClientError) -> ClientError {
         let is_odd = matches!(error, ClientError::Garbled { .. } | ClientError::Broken { .. });
         let is_first = self.first.is_none() && !self.client.url.secure;
@@ -177,13 +177,13 @@ impl<'a> Asker<'a> {
         self.last.as_ref()
     }
 
-    /// The first value of a header field in any of the answers.
+    /// The value of a header field in the first answer that has it.
     pub(super) fn header_seen(&self, name: &str) -> Option<String> {
         let field = self.headers.iter().find(|(field, _)| field.eq_ignore_ascii_case(name));
         field.map(|(_, value)| value.clone())
     }
 
-    /// What came at the first requested path, if it was not JSON.
+    /// The answer to the first request, if it was not JSON.
     pub(super) fn instead(&self) -> Option<&Instead> {
         self.first.as_ref()?.as_ref()
     }

@@ -1,11 +1,12 @@
-//! One function for each engine, which takes facts from its answers. It sends no requests.
+//! Functions that read information about a server from its answers, one for each engine. This module sends no
+//! requests.
 
 use serde_json::Value;
 
 use super::answer::Asker;
 use super::found::ServerInfo;
 
-/// The owner of the models in an engine's list, by which the engine is recognised.
+/// Owners of models in a server's list of models (`owned_by`), and the engines that they identify.
 const OWNERS: [(&str, &str); 10] = [
     ("vllm", "vllm"),
     ("sglang", "sglang"),
@@ -22,7 +23,7 @@ const OWNERS: [(&str, &str); 10] = [
 /// Owners that several engines report: the title of the API distinguishes these engines.
 pub(super) const SHARED_OWNERS: [&str; 3] = ["", "me", "openai"];
 
-/// The titles of APIs by which engines are recognised.
+/// Titles in descriptions of APIs, and the engines that they identify.
 const TITLES: [(&str, &str); 3] = [
     ("MAX Serve", "max"),
     ("llama.cpp Python API", "llama-cpp-python"),
@@ -59,7 +60,7 @@ pub(super) fn note_models(found: &mut ServerInfo, models: &Value, server: Option
     }
 }
 
-/// Whether it is the server of mlx_lm, by its answer for an unknown path: plain text that is declared as
+/// Whether the last answer, for an unknown path, is that of mlx_lm's server: plain text that is declared as
 /// JSON, from Python's own HTTP server.
 pub(super) fn is_mlx_lm(asker: &Asker<'_>) -> bool {
     let is = |name, value: &str| asker.last_header(name).is_some_and(|had| had.starts_with(value));
@@ -68,7 +69,7 @@ pub(super) fn is_mlx_lm(asker: &Asker<'_>) -> bool {
         && asker.last().is_some_and(|last| last.status == 404 && last.body == b"Not Found")
 }
 
-/// Takes facts from TGI, or from Text Embeddings Inference, which has the same path.
+/// Reads the `/info` of TGI, or of Text Embeddings Inference, which has the same path.
 pub(super) fn note_tgi(found: &mut ServerInfo, info: &Value) {
     let kinds = [
         ("embedding", "embeddings"),
@@ -130,13 +131,13 @@ pub(super) fn note_llama_cpp(found: &mut ServerInfo, props: &Value) {
     note(found, "n_ctx_slot", &props["default_generation_settings"]["n_ctx"]);
 }
 
-/// Takes facts from a server's description of its API: the engine; and from its paths, if it lists no models,
-/// the dialect.
+/// Reads a server's description of its API. The title may identify the engine. If the dialect is not known
+/// yet, the paths determine the dialect, or what else the server serves.
 pub(super) fn note_api(found: &mut ServerInfo, api: &Value) {
     let title = api["info"]["title"].as_str().unwrap_or_default();
     if let Some((_, engine)) = TITLES.iter().find(|(known, _)| title.contains(known)) {
         found.engine = Some(engine);
-        // MAX states its own version elsewhere. Here it states the version of its framework.
+        // MAX states its own version at `/version`. Here it states the version of its web framework.
         if found.version.is_none() && *engine != "max" {
             found.version = api["info"]["version"].as_str().map(str::to_owned);
         }
@@ -160,14 +161,14 @@ pub(super) fn note_api(found: &mut ServerInfo, api: &Value) {
     }
 }
 
-/// Takes facts from Triton's own protocol.
+/// Reads an answer in Triton's own protocol.
 pub(super) fn note_triton(found: &mut ServerInfo, server: &Value) {
     found.engine = Some("triton");
     found.dialect = Some("triton");
     found.version = server["version"].as_str().map(str::to_owned);
 }
 
-/// The models of a Triton server that are ready.
+/// Reads the names of the models that are ready on a Triton server.
 pub(super) fn note_triton_models(found: &mut ServerInfo, index: &Value) {
     let ready = index.as_array().into_iter().flatten().filter(|model| model["state"] == "READY");
     found.models = ready.filter_map(|model| model["name"].as_str().map(str::to_owned)).collect();

@@ -1,4 +1,4 @@
-//! What a server states about itself.
+//! The information that a server states about itself.
 
 use std::collections::BTreeMap;
 
@@ -7,28 +7,29 @@ use inferometer_model::visible;
 
 use super::answer::Instead;
 
-/// What a server states about itself. What it does not state is `None` or empty, never guessed.
+/// The information that a server states about itself. A value that it does not state is `None` or empty,
+/// never guessed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerInfo {
     /// Engine, such as `vllm`.
     pub engine: Option<&'static str>,
-    /// Its version.
+    /// The version of the engine.
     pub version: Option<String>,
-    /// The models that it serves.
+    /// The names of the models that the server serves.
     pub models: Vec<String>,
     /// The dialect to use, if one is known to fit.
     pub dialect: Option<&'static str>,
-    /// Whether it is the embedded engine, so that every figure comes from a simulation.
+    /// Whether the server is the embedded engine, so that every figure comes from a simulation.
     pub simulated: bool,
-    /// What it serves instead of generated text, such as `embeddings`.
+    /// What the server serves instead of generated text, such as `embeddings`.
     pub serves_only: Option<&'static str>,
     /// Additional facts, under the server's own names.
     pub facts: BTreeMap<String, String>,
-    /// Whether it answered with a list of models, which may be empty.
+    /// Whether the server answered with a list of models, which may be empty.
     pub lists_models: bool,
-    /// What came instead of its list of models.
+    /// The answer to the request for the list of models, if it was not JSON.
     pub instead: Option<Instead>,
-    /// Its answer while it loads its model, or the answer of a gateway without a server behind it.
+    /// The server's answer while it loads its model, or the answer of a gateway without a server behind it.
     pub loading: Option<Instead>,
 }
 
@@ -42,7 +43,7 @@ impl ServerInfo {
         self.facts = facts.map(|(name, fact)| (redacted(name), redacted(fact))).collect();
     }
 
-    /// One line for people: `vllm 0.32.0, model tiny`.
+    /// A summary in one line, for people: `vllm 0.32.0, model tiny`.
     pub fn line(&self) -> String {
         let engine = match (self.engine, &self.version) {
             (Some(engine), Some(version)) => format!("{engine} {}", visible::name(version)),

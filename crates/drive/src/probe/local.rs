@@ -1,5 +1,5 @@
-//! Finds the servers that run on this machine, at the ports that engines use by default. They are probed at
-//! the same time, and nothing is generated.
+//! Finds the servers that run on this machine, at the ports that engines use by default. All ports are probed
+//! at the same time, and no server generates text.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub fn find_local(ports: &[u16], within: Duration) -> Vec<(Url, ServerInfo)> {
     found.into_iter().map(|(_, server)| server).collect()
 }
 
-/// The server on a port, if it can be measured.
+/// The server on a port, if its engine or its dialect is known.
 fn ask(port: u16, patience: Duration) -> Option<(Url, ServerInfo)> {
     let url = Url::plain("127.0.0.1", port);
     let client = Client::reach(&url, Vec::new(), patience, &ServerAccess::default()).ok()?;

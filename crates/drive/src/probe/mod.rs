@@ -1,5 +1,5 @@
-//! Identifies a server: engine, version, models, and the dialect (API) to use. What the server does not state
-//! stays unknown. The server generates nothing.
+//! Identifies a server: engine, version, models, and the dialect (API) to use. A value that the server does
+//! not state stays unknown. The server generates no text.
 
 mod answer;
 mod engines;
@@ -28,11 +28,11 @@ pub fn probe(client: &Client) -> Result<ServerInfo, ClientError> {
     ask(client, false)
 }
 
-/// The same for a server that is not ready yet. If it cannot list its models for this reason, no further
-/// requests are sent.
+/// Like [`probe`], for a server that may not be ready yet. If it cannot list its models for this reason, no
+/// further requests are sent.
 ///
 /// # Errors
-/// As [`probe`].
+/// The errors of [`probe`].
 pub fn probe_if_ready(client: &Client) -> Result<ServerInfo, ClientError> {
     ask(client, true)
 }
@@ -57,7 +57,7 @@ fn ask(client: &Client, only_if_ready: bool) -> Result<ServerInfo, ClientError> 
     if let Some(version) = asker.json("/version")?
         && let Some(version) = version["version"].as_str()
     {
-        // Other engines have this path too. The list of models shows which engine it is.
+        // Several engines have this path. The list of models identifies the engine.
         found.version = Some(version.to_owned());
     } else if engines::is_mlx_lm(&asker) {
         found.engine = Some("mlx_lm");
@@ -90,7 +90,7 @@ fn ask(client: &Client, only_if_ready: bool) -> Result<ServerInfo, ClientError> 
     Ok(found)
 }
 
-/// Sends the requests for only some servers, if the first requests did not identify the engine.
+/// Sends requests that only some servers can answer, if the first requests did not identify the engine.
 fn further(
     asker: &mut Asker<'_>,
     found: &mut ServerInfo,

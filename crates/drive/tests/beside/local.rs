@@ -1,4 +1,4 @@
-//! The servers of this machine, by their ports.
+//! Finding the servers of this machine by their ports.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn listing(owner: &'static str) -> u16 {
 #[test]
 fn servers_are_found_in_the_order_of_the_ports_and_who_speaks_no_http_is_none() {
     let (first, second) = (listing("library"), listing("somebody"));
-    // One port accepts connections and closes them; at the other one, no program listens.
+    // One port accepts connections and closes them; on another port, no program listens.
     let closing = TcpListener::bind("127.0.0.1:0").unwrap();
     let closes = closing.local_addr().unwrap().port();
     std::thread::spawn(move || closing.incoming().map_while(Result::ok).for_each(drop));

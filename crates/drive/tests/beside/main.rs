@@ -1,4 +1,4 @@
-//! Requests outside of a measurement, over real sockets. No test waits for a clock.
+//! Requests outside of a measurement, over real sockets.
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 mod local;

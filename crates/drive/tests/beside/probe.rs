@@ -1,5 +1,5 @@
-//! What servers state about themselves, over real sockets. The answers are those of real servers, reduced to
-//! the parts that are used.
+//! The identification of servers, over real sockets. The answers are those of real servers, reduced to the
+//! parts that are used.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -11,13 +11,14 @@ use inferometer_plan::Url;
 
 use crate::support::server;
 
-/// Paths with their answers; other paths are not found.
+/// Paths with their answers.
 type Answers = &'static [(&'static str, &'static str)];
 
 const NOT_FOUND: &str =
     "404 Not Found\r\ncontent-type: application/json\r\n\r\n{\"detail\":\"Not Found\"}";
 
-/// Serves answers, each `STATUS\r\nfields\r\n\r\nbody`.
+/// Starts a server with these answers, each `STATUS\r\nfields\r\n\r\nbody`. It answers other paths with
+/// `otherwise`.
 fn serve(answers: Answers, otherwise: &'static str) -> Client {
     server(move |path, _| {
         let found = answers.iter().find(|(known, _)| *known == path);
@@ -270,7 +271,7 @@ fn a_server_of_another_protocol_is_told_with_what_to_give() {
         assert!(matches!(error, ClientError::OtherProtocol { .. }), "{error:?}");
         assert!(error.to_string().contains(words), "{error}");
     }
-    // A server without TLS, with an address that says that it has TLS.
+    // A server without TLS whose address begins with `https://`.
     let plain = parrot(b"HTTP/1.1 400 Bad Request\r\n\r\nInvalid HTTP request received.");
     let told = reach(&Url { secure: true, ..plain.clone() }).err().unwrap().to_string();
     assert!(told.contains(&format!("speaks no TLS there; give {plain}")), "{told}");

@@ -1,4 +1,4 @@
-//! A client of a server whose answers a test makes.
+//! A client of a server whose answers a test provides.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use inferometer_plan::Url;
 
 use crate::tiny_server::{serve, whole};
 
-/// A client of a server whose answer to a path and a body is `say`'s result: `STATUS\r\nfields\r\n\r\nbody`.
+/// A client of a server. `say` returns the answer to a path and a body: `STATUS\r\nfields\r\n\r\nbody`.
 pub fn server(say: impl Fn(&str, &str) -> String + Send + Sync + 'static) -> Client {
     let url = serve(move |asked| {
         let said = say(asked.path(), &asked.body);

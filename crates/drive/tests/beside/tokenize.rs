@@ -1,4 +1,4 @@
-//! The tokenizers inside servers: the requests, and how their answers are read.
+//! The tokenizers inside servers: the requests, and how the answers are parsed.
 
 use inferometer_drive::tokenize::ServerTokenizer;
 use inferometer_model::tokenizer::Tokenizer;
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::support::server;
 
-/// A server whose tokens are bytes. `paths` encode and decode, `text_key` is the key of a text to encode,
-/// `answer_key` that of a decoded text. The server adds `lead` before all ids.
+/// A server whose tokens are bytes. `paths` encode and decode, `text_key` is the key of a text to encode, and
+/// `answer_key` is the key of a decoded text. The server adds `lead` before all ids.
 fn tokenizer(
     paths: [&'static str; 2],
     text_key: &'static str,

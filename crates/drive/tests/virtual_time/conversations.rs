@@ -12,7 +12,8 @@ use inferometer_model::time::Nanos;
 
 use crate::support::{Server, Setup, ms, request};
 
-/// Conversations with a number of turns each. The prompt of a turn is everything before it, and its name.
+/// A source of conversations; `turns` has the number of turns of each. The prompt of a turn is the
+/// conversation before it, and the name of the turn.
 struct Conversations {
     turns: Vec<u32>,
     begun: u32,
@@ -56,8 +57,8 @@ impl Source for Conversations {
     }
 }
 
-/// Plays conversations with these think times in milliseconds, one at a time, against a server
-/// that takes 30 ms for the answer " w w". Returns their records, the start, and the prompts.
+/// Runs conversations with these think times in milliseconds, one at a time, against a server that takes 30
+/// ms for the answer " w w". Returns their records, the start, and the prompts.
 fn converse(think: &[&[u64]], refuses: Option<usize>, stop: bool) -> Played {
     let turns = think.iter().map(|talk| talk.len() as u32).collect();
     let source =
@@ -65,7 +66,7 @@ fn converse(think: &[&[u64]], refuses: Option<usize>, stop: bool) -> Played {
     converse_from(source, think, refuses, stop)
 }
 
-/// As [`converse`], with these conversations.
+/// Like [`converse`], with these conversations.
 fn converse_from(
     source: Conversations,
     think: &[&[u64]],

@@ -1,5 +1,5 @@
 //! A pass on several event loops is the same as on one: the same requests at the same instants, whatever ends
-//! it.
+//! the pass.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -52,7 +52,7 @@ impl Played {
     }
 }
 
-/// Plays a pass on this many event loops, each request with a prompt of its own.
+/// Runs a pass on this many event loops. Each request has a different prompt.
 fn play_with(pass: &PassPlan, loops: u32, change: impl FnOnce(&mut Setup)) -> Played {
     let server = Server::new(ms(20), ms(5), 3);
     let prompts = server.prompts.clone();
@@ -160,7 +160,7 @@ fn one_rule_judges_the_requests_of_all_loops() {
         let server = Server { refuses: Some(3), ..Server::new(ms(20), ms(5), 3) };
         let setup = Setup {
             loops,
-            // After the first failure, more than 1 % of 100 requests is certain; of 400 it is not.
+            // One failure is not more than 1 % of the 400 planned requests, so the pass does not end early.
             watcher: StopWatch::of(rule, &pass).map(Watcher::Stop),
             ..Setup::of(pass.clone(), 400)
         };
@@ -185,8 +185,8 @@ fn a_loop_that_stands_still_changes_no_stamp_of_the_others() {
     };
     assert_eq!(of_first(&stalled), of_first(&free));
     for record in &stalled.records {
-        // Its requests begin late, and their records say so. The kernel's stamps of their responses are
-        // right.
+        // The requests of the second loop begin late, and their records say so. The kernel's stamps of their
+        // responses are right.
         let sent = record.send_start.expect("it was sent");
         let last = record.token_events().next_back().expect("three tokens");
         assert_eq!(record.arrival(last), sent + ms(30), "{}", record.index);

@@ -8,7 +8,7 @@ use inferometer_model::record::{Event, Read, Record};
 
 use crate::support::{Server, Setup, ms};
 
-/// Plays requests of which some are answered without an end; returns all records.
+/// Runs `requests` requests. The server answers the requests in `floods` without an end. Returns all records.
 fn flooded(requests: u32, floods: std::ops::Range<usize>, flood: &[u8]) -> Vec<Record> {
     let mut setup = Setup::of(PassPlan::closed(requests, Bound::requests(requests)), requests);
     setup.keep_text = true;
@@ -43,7 +43,7 @@ fn an_answer_without_an_end_is_given_up_and_the_requests_beside_it_go_on() {
 
 #[test]
 fn answers_that_together_take_too_much_memory_are_given_up_largest_first() {
-    // Half a message each: 60 of 4 MiB exceed what all may take together.
+    // Each answer is half a message of 4 MiB. 60 such answers exceed the limit for all answers together.
     let half = format!("data: {}", "w".repeat(4 << 20));
     let mut setup = Setup::of(PassPlan::Saturated { requests: 64 }, 64);
     setup.timeouts.total = Some(ms(40));

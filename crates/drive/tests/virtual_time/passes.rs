@@ -90,7 +90,8 @@ fn limited(
 
 #[test]
 fn beyond_a_limit_requests_are_dropped_at_their_due_time_and_counted() {
-    // One request is due every 5 ms, each takes 18 ms, and two may be in flight: two of every four are sent.
+    // One request is due every 5 ms, each takes 18 ms, and two may be in flight: two of every four requests
+    // are sent.
     let (records, start) = limited(Bound::requests(12), OverLimit::Drop, Some(2), 200.0);
     assert_eq!(records.len(), 12);
     for (k, record) in records.iter().enumerate() {
@@ -114,7 +115,8 @@ fn beyond_a_limit_requests_are_dropped_at_their_due_time_and_counted() {
 
 #[test]
 fn a_ramp_of_concurrency_sends_at_its_own_instants() {
-    // From 1 to 3 in 400 ms: the second place opens at 100 ms and the third at 300 ms.
+    // The concurrency rises from 1 to 3 in 400 ms: a second request may be in flight from 100 ms on, and a
+    // third from 300 ms on.
     let stage = Stage { duration: ms(400), from: 1.0, to: 3.0, curve: Curve::Linear };
     let pass = PassPlan::Closed { concurrency: Level::Stages(vec![stage]), bound: Bound::none() };
     let (records, start) = Setup::of(pass, 20).play(Server::new(ms(100), ms(50), 2), true);
@@ -154,7 +156,7 @@ fn a_server_that_does_not_listen_gives_each_request_its_refusal() {
 
 #[test]
 fn a_pass_ends_when_its_time_is_over_whatever_is_in_flight_then() {
-    // Two at a time, each 1 s: three rounds end within 3.5 s, and the fourth is in flight.
+    // Two requests at a time, each 1 s long: three pairs end within 3.5 s, and the fourth pair is in flight.
     let mut setup = Setup::of(PassPlan::closed(2, Bound::requests(20)), 20);
     setup.most_time = Some(ms(3_500));
     let (records, start) = setup.play(Server::new(ms(999), ms(1), 2), true);
@@ -166,7 +168,7 @@ fn a_pass_ends_when_its_time_is_over_whatever_is_in_flight_then() {
     for record in records.iter().filter(|record| record.outcome != Outcome::Complete) {
         assert_eq!(why_stopped(record.detail.as_deref()), Some(STOPPED_AT_MAX_TIME));
     }
-    // A pass that ends before its limit is as if it had none.
+    // A time limit has no effect on a pass that ends before it.
     setup.most_time = Some(ms(60_000));
     let (records, _) = setup.play(Server::new(ms(999), ms(1), 2), true);
     assert!(records.iter().all(|record| record.outcome == Outcome::Complete));
@@ -191,9 +193,9 @@ fn a_trial_is_cut_off_when_its_claim_is_certain_and_its_records_bear_the_claim_o
         max_trials: 40,
         max_time_s: None,
     };
-    // One request is due each ms, and no answer comes within a second. The first 100 of 300 decide. The last
-    // of them is due at 99 ms; it is 50 ms late, and 100 ms more are over in which it could have been read,
-    // at 249 ms. The next check is at 250 ms.
+    // One request is due each ms, and no answer arrives within a second. The first 100 of 300 requests
+    // decide. The last of these is due at 99 ms. Its objective of 50 ms, and 100 ms more in which its
+    // response could have been read, are over at 249 ms. The next check is at 250 ms.
     let evenly = PassPlan::Open {
         rate: Level::Constant(1_000.0),
         arrivals: Arrivals::Constant,

@@ -16,7 +16,7 @@ use inferometer_wire::dialect::dialect;
 
 use crate::support::{NO_TIMEOUTS, Records, Server, ms};
 
-/// Plays a closed loop over servers; `None` is an address where no server listens. Returns the records, the
+/// Runs a closed loop over servers; `None` is an address where no server listens. Returns the records, the
 /// prompts that each server received, and the hash of the bodies.
 fn played(
     (balance, sessions): (Balance, &[Option<u64>]),

@@ -1,4 +1,4 @@
-//! Helpers of the tests: a reference server, and a pass that is played against it.
+//! Helpers of the tests: a reference server, and a pass that runs against it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -27,7 +27,7 @@ pub fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// Responds to each request with a stream: the first token after `ttft`, then one every `gap`.
+/// Responds to each request with a stream: the first token after `ttft`, then one token every `gap`.
 pub struct Server {
     pub ttft: Duration,
     pub gap: Duration,
@@ -38,7 +38,7 @@ pub struct Server {
     pub refuses: Option<usize>,
     /// Responds to these requests with these bytes repeatedly, without an end.
     pub floods: Option<(Range<usize>, Vec<u8>)>,
-    /// The connections of such requests.
+    /// The connections of the requests in `floods`.
     pub flooded: Vec<ConnId>,
     /// The prompts in the order of arrival.
     pub prompts: Arc<Mutex<Vec<String>>>,
@@ -97,7 +97,7 @@ impl Server {
             write_chunk(&mut bytes, usage.as_bytes());
             bytes.extend_from_slice(LAST_CHUNK);
         }
-        // The client may have gone.
+        // The client may have closed the connection.
         let _ = net.write(conn, &bytes);
     }
 }
@@ -145,7 +145,7 @@ impl Actor<VirtualNet> for Server {
 #[derive(Default)]
 pub struct Records {
     pub records: Vec<Record>,
-    /// How many more times it says that it is behind.
+    /// How many more calls of `is_behind` return true.
     behind: Cell<u32>,
 }
 
@@ -166,17 +166,17 @@ pub struct Setup {
     pub timeouts: Timeouts,
     pub stop: Arc<AtomicBool>,
     pub keep_text: bool,
-    /// How often the recorder says at first that it is behind.
+    /// How many calls of the recorder's `is_behind` return true at first.
     pub behind: u32,
     /// The waits that the driver counted.
     pub waits: Cell<Waits>,
     pub watcher: Option<Watcher>,
     pub most_time: Option<Duration>,
-    /// The number of its event loops.
+    /// The number of event loops of the pass.
     pub loops: u32,
-    /// How often the loops after the first get a processor.
+    /// The loops after the first get a processor only at multiples of this time.
     pub others_act_every: Duration,
-    /// The hash of its bodies.
+    /// The hash of the request bodies.
     pub body_hash: RefCell<String>,
     /// The client gets a processor only at multiples of this time.
     pub client_acts_every: Duration,
@@ -212,14 +212,14 @@ impl Setup {
         }
     }
 
-    /// Plays the pass; returns its records by index, and when it started.
+    /// Runs the pass. Returns its records, sorted by index, and the start of the pass.
     pub fn play(&self, server: Server, listening: bool) -> (Vec<Record>, Nanos) {
         let request = request("a b c".into(), server.tokens);
         let source = Box::new(Prepared::new(vec![request; self.requests as usize]));
         self.play_source(source, server, listening)
     }
 
-    /// As [`Setup::play`], with the requests of a source.
+    /// Like [`Setup::play`], with the requests of a source.
     pub fn play_source(
         &self,
         source: Box<dyn Source>,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Measured single operations of a card.
+/// The measured speeds of single operations of a card.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operations {
@@ -10,7 +10,7 @@ pub struct Operations {
     pub kv_bandwidth_share: f64,
     /// Throughput of the attention of long prompts, in 10^12 operations per second.
     pub prompt_attention_tflops: f64,
-    /// All-reduce operations over cards inside a captured CUDA graph.
+    /// The times of all-reduce operations inside a captured CUDA graph, with increasing numbers of cards.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reductions: Vec<Reduced>,
     /// Matrix products with sixteen-bit weights.
@@ -20,18 +20,18 @@ pub struct Operations {
     pub fp8: Option<Curve>,
 }
 
-/// The number of cards, the time of an empty reduction in microseconds, and the time per million elements in
-/// microseconds.
+/// The time of an all-reduce: (number of cards, time without data in microseconds, additional time per million elements
+/// in microseconds).
 pub type Reduced = (f64, f64, f64);
 
-/// Matrix products by their number of rows. With few rows, reading the weights limits the speed; with many rows,
-/// multiplying does. Between measured rows, the time per parameter is interpolated linearly.
+/// The speed of matrix products by number of rows (tokens). With few rows, reading the weights limits the speed; with
+/// many rows, multiplying does. Between measured numbers of rows, the time per parameter is interpolated linearly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Curve {
-    /// The number of rows, and the weights read, in 10^12 bytes per second.
+    /// For few rows: (number of rows, rate of reading weights in 10^12 bytes per second).
     pub stream_tb_per_s: Vec<(f64, f64)>,
-    /// A larger number of rows, and the throughput, in 10^12 operations per second.
+    /// For more rows: (number of rows, throughput in 10^12 operations per second).
     pub tflops: Vec<(f64, f64)>,
 }
 
@@ -57,16 +57,18 @@ impl Operations {
         self.fp8.as_ref().map_or(Ok(()), |curve| curve.check("operations.fp8"))
     }
 
-    /// The seconds of an empty reduction over `cards` cards, and the seconds per element. If this number of cards was
-    /// not measured, the next larger measured number is used, or the largest one. `None` if none was measured.
+    /// Returns the seconds of an all-reduce over `cards` cards without data, and the additional seconds per element. If
+    /// this number of cards was not measured, the next larger measured number is used, or the largest one. `None` if no
+    /// number was measured.
     pub fn reduction(&self, cards: f64) -> Option<(f64, f64)> {
         let known = self.reductions.iter().find(|known| known.0 >= cards);
         known.or(self.reductions.last()).map(|&(_, empty, million)| (empty * 1e-6, million * 1e-12))
     }
 }
 
-/// Interpolates the time per parameter at `rows` rows. `points` has increasing rows. Below the first point, its time is
-/// used; beyond the last one, the time grows in proportion to the rows.
+/// Interpolates the time per parameter at `rows` rows. `points` are (rows, seconds per parameter) with increasing rows.
+/// Below the first point, the time is that of the first point. Beyond the last point, the time grows in proportion to
+/// the rows.
 ///
 /// # Panics
 /// If `points` is empty.
@@ -84,14 +86,14 @@ pub fn through(points: &[(f64, f64)], rows: f64) -> f64 {
 }
 
 impl Curve {
-    /// The measured rows, each with the seconds of a product per parameter. `bytes`: the bytes of one parameter.
+    /// Returns the measured points: (rows, seconds of the product per parameter). `bytes` is the size of one parameter.
     pub fn points(&self, bytes: f64) -> Vec<(f64, f64)> {
         let streamed = self.stream_tb_per_s.iter().map(|&(rows, tb)| (rows, bytes / (tb * 1e12)));
         let multiplied = self.tflops.iter().map(|&(rows, tf)| (rows, 2.0 * rows / (tf * 1e12)));
         streamed.chain(multiplied).collect()
     }
 
-    /// The weights read with the smallest number of rows, in 10^12 bytes per second.
+    /// The rate of reading weights with the smallest measured number of rows, in 10^12 bytes per second.
     pub fn streamed_tb_per_s(&self) -> f64 {
         self.stream_tb_per_s.first().map_or(0.0, |first| first.1)
     }

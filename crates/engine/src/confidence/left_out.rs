@@ -1,19 +1,20 @@
-//! Derives the range for a new table from the errors of a few left-out tables.
+//! Derives the range of predictions for a new table (the measured rows of a model) from the errors of a few tables that
+//! were left out of fits.
 //!
-//! The errors of a table have two parts: a bias that all its rows share, and a scatter around it. The biases matter
-//! most, and there are only a few of them. So the half-width is the root of the sum of two squares. One is Student's t
-//! times the biases of the left-out tables, with their few degrees of freedom. The other is Student's t times the
-//! scatter within tables. The two variances are not combined first, as in Satterthwaite's method: two biases that
-//! happen to be small would then give too narrow a range.
+//! The errors of a table have two parts: a bias that all its rows share, and a scatter around the bias. The half-width
+//! is the root of the sum of two squares: Student's t times the root mean square of the biases, and Student's t times
+//! the scatter within tables. There are only a few tables, so the bias has few degrees of freedom and a large t.
+//! Satterthwaite's method would first combine the two variances. It is not used: if two biases happen to be small, its
+//! range is too narrow.
 
 use super::{ErrorColumn, FEWEST_ROWS, fitted, p90};
 use crate::config::ResolvedConfig;
 use crate::profile::{Profile, Provenance, SignedError, SignedErrors, profiles};
 
-/// 90 % of the values of a normal distribution lie within this many standard deviations.
+/// 90 % of the values of a normal distribution are within this many standard deviations of the mean.
 const NINE_OF_TEN: f64 = 1.645;
 
-/// The errors of tables that were left out of fits, as logarithms in percent.
+/// The errors of tables that were left out of fits, in percent: 100 x ln(prediction / measurement).
 pub(super) struct Spread {
     /// Degrees of freedom of the biases.
     degrees: f64,
@@ -21,15 +22,18 @@ pub(super) struct Spread {
     bias: f64,
     /// Degrees of freedom of the scatter.
     rows: f64,
+    /// The pooled standard deviation within tables.
     scatter: f64,
-    /// The number of left-out errors, and whether they are of tables with the same weights.
+    /// The number of left-out tables.
     count: usize,
+    /// Whether the left-out tables have the same weights as the model.
     is_of_kind: bool,
+    /// The weights of the model, for messages.
     weights: String,
 }
 
 impl Spread {
-    /// The spread for a model that is in none of the tables.
+    /// The spread for a model without measured rows; `None` if no table was left out of a fit.
     pub fn of(
         config: &ResolvedConfig,
         tables: &[&Provenance],
@@ -46,8 +50,8 @@ impl Spread {
         if !of_kind.is_empty() {
             return Some(Self::pooled(&[of_kind], 0.0, true, weights));
         }
-        // There is only one table with these weights, so its errors on other models are unknown. They are assumed to be
-        // like those of a table with other weights.
+        // There is only one table with these weights, so the error for another model is unknown. It is assumed to be as
+        // large as with other weights.
         let own = tables.iter().filter_map(|table| scatter_of(table, column));
         let own = own.reduce(f64::max)?;
         let all = alike(config).flat_map(|profile| &profile.provenance);
@@ -63,8 +67,9 @@ impl Spread {
         some.then(|| Self::pooled(&sets, own, false, weights))
     }
 
-    /// Pools the errors of sets of tables. Tables of one set were predicted from one another, or from the same tables,
-    /// so each set has one degree of freedom less than tables.
+    /// Pools the errors of sets of tables. The tables of a set were predicted from each other or from the same other
+    /// tables. So each set has one degree of freedom less than it has tables. `least_scatter` is a lower bound of the
+    /// scatter, in percent.
     fn pooled(
         sets: &[Vec<SignedError>],
         least_scatter: f64,
@@ -113,14 +118,15 @@ impl Spread {
     }
 }
 
-/// With the cost model since vLLM 0.8, the errors of all tables together count like this many more rows of a table.
+/// The weight of the errors of all tables, as a number of additional rows of a table. Used with the cost model since
+/// vLLM 0.8.
 const OTHERS_AS_ROWS: f64 = 6.0;
-/// Scatter of repeated runs of the same engine in percent. No prediction is assumed to be more accurate.
+/// The scatter of repeated runs of the same engine, in percent. No prediction is assumed to be more accurate than this.
 const REPLICATES_PERCENT: f64 = 1.8;
 
 /// The half-width, as a logarithm, that contains 90 % of the rows of a table. Tables of the cost model since vLLM 0.8
-/// have few rows each. So in addition to the table's own left-out errors, those of all tables count, like a few more
-/// rows.
+/// have few rows each. So the left-out errors of all tables are added to the table's own, with the weight of
+/// [`OTHERS_AS_ROWS`] rows.
 pub(super) fn of_few_rows(
     config: &ResolvedConfig,
     own: &Provenance,
@@ -146,14 +152,15 @@ pub(super) fn of_few_rows(
     Some((student_95(rows + OTHERS_AS_ROWS) * scatter / 100.0).ln_1p())
 }
 
-/// The profiles with the same cost model.
+/// The profiles with the same cost model as the profile of `config`.
 fn alike(config: &ResolvedConfig) -> impl Iterator<Item = &'static Profile> {
     let is_today = config.profile.steps.is_some();
     profiles().iter().filter(move |profile| profile.steps.is_some() == is_today)
 }
 
-/// The tables whose errors apply to a model that is in none of `tables`. With the cost model since vLLM 0.8, constants
-/// were fitted to several profiles at once, so these are the tables of all of those profiles.
+/// The tables whose errors apply to a model that is in none of `tables`. With the cost model since vLLM 0.8, the
+/// constants of several profiles were fitted together. So the tables of all these profiles apply, if they have the same
+/// weights.
 pub(super) fn pool<'a>(config: &ResolvedConfig, tables: &[&'a Provenance]) -> Vec<&'a Provenance> {
     if config.profile.steps.is_none() {
         return tables.to_vec();
@@ -175,7 +182,7 @@ fn scatter_of(table: &Provenance, column: ErrorColumn) -> Option<f64> {
     Some(left_out.into_iter().chain(of_few).reduce(f64::max)? / NINE_OF_TEN)
 }
 
-/// The additional error of a table that was measured with another version than the profile's, as a logarithm. It comes
+/// The additional half-width, as a logarithm, for measurements of another version than the profile's. It is computed
 /// from the errors of tables that were predicted with the constants of another version.
 pub(super) fn other_version(config: &ResolvedConfig, column: ErrorColumn) -> f64 {
     let of_engine = alike(config).filter(|profile| profile.engine == config.profile.engine);
@@ -183,17 +190,17 @@ pub(super) fn other_version(config: &ResolvedConfig, column: ErrorColumn) -> f64
     let set: Vec<SignedError> =
         tables.filter_map(|table| signed(&table.other_version, column)).collect();
     if set.is_empty() {
-        // Nothing was measured, so this is a guess.
+        // There are no such errors, so this is a guess.
         return super::UNCALIBRATED_FACTOR.ln();
     }
     let spread = Spread::pooled(&[set], 0.0, true, String::new());
     student_95(spread.degrees) * spread.bias / 100.0
 }
 
-/// The 95 % quantile of Student's t, which is half of a 90 % interval. Between the degrees of the table, it is linear
-/// in their inverse, which is slightly too wide.
+/// The 95 % quantile of Student's t, which is the half-width of a 90 % interval. Between the tabulated degrees of
+/// freedom, the quantile is interpolated linearly in 1 / degrees. The result is slightly too large.
 pub(super) fn student_95(degrees: f64) -> f64 {
-    /// Degrees of freedom, and the quantile.
+    /// (degrees of freedom, quantile)
     const TABLE: [(f64, f64); 12] = [
         (1.0, 6.314),
         (2.0, 2.920),
@@ -236,7 +243,7 @@ mod tests {
     fn the_range_is_the_root_of_both_squares_computed_by_hand() {
         let set = vec![error(3.0, 2.0, 16), error(-4.0, 2.0, 16)];
         let spread = Spread::pooled(&[set], 0.0, true, "fp16".to_owned());
-        // The biases: sqrt((9 + 16) / 2) with one degree of freedom; the scatter: 2 with thirty.
+        // The bias is sqrt((9 + 16) / 2) with 1 degree of freedom. The scatter is 2 with 30 degrees of freedom.
         let expected = (6.314_f64 * 12.5_f64.sqrt()).hypot(1.697 * 2.0) / 100.0;
         assert!((spread.logarithm() - expected).abs() < 1e-9, "{}", spread.logarithm());
     }

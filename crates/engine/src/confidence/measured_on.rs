@@ -3,20 +3,20 @@
 use crate::card::{Card, cards};
 use crate::config::ResolvedConfig;
 
-/// The engine and card of measurements, as far as they are known. Unknown ones are assumed to be the profile's.
+/// The engine and card of measurements, as far as they are known. An unknown value is assumed to be the profile's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeasuredOn {
     /// The engine, in lower case.
     pub engine: Option<String>,
-    /// Its version.
+    /// The version of the engine, such as `0.2.7`.
     pub engine_version: Option<String>,
     /// The card, as named by the measuring person or tool.
     pub card: Option<String>,
 }
 
 impl MeasuredOn {
-    /// Why no row of the profile applies: another engine, another series of versions, or another card. `None` if rows
-    /// apply.
+    /// Returns why the rows of the profile do not apply to the measurements: another engine, another series of
+    /// versions, or another card. `None` if they apply.
     pub fn is_unlike(&self, config: &ResolvedConfig) -> Option<String> {
         let profile = &config.profile;
         let of_profile =
@@ -30,7 +30,7 @@ impl MeasuredOn {
         Some(format!("{card} was measured: the profile is of {}", config.card.name))
     }
 
-    /// Whether the engine is the profile's, but in another version.
+    /// Whether the measured version is known and differs from the profile's.
     pub fn is_other_version(&self, config: &ResolvedConfig) -> bool {
         self.version_is_unlike(config, str::to_owned)
     }
@@ -52,14 +52,14 @@ impl MeasuredOn {
         })
     }
 
-    /// The engine and its version, such as `vllm 0.2.5`.
+    /// The engine and its version, such as `vllm 0.2.5`; unknown parts are left out.
     pub fn engine_in_words(&self) -> String {
         let words = [&self.engine, &self.engine_version];
         words.into_iter().flatten().cloned().collect::<Vec<_>>().join(" ")
     }
 
-    /// Whether the version differs from the profile's, comparing the part that `of` returns. A version of the profile
-    /// that ends in `x` matches all versions with the same beginning.
+    /// Whether the measured version differs from the profile's. Only the parts that `of` returns are compared. If the
+    /// profile's version ends in `x`, all versions with the same beginning match.
     fn version_is_unlike(&self, config: &ResolvedConfig, of: impl Fn(&str) -> String) -> bool {
         let known = &config.profile.engine_version;
         self.engine_version.as_ref().is_some_and(|version| {
@@ -75,8 +75,8 @@ fn series(version: &str) -> &str {
     &version[..end]
 }
 
-/// The only card that a text, such as a driver's, may mean; `None` if there are none or several. Drivers state the form
-/// of PCIe cards, and the memory of others: `NVIDIA H100 80GB HBM3`.
+/// Returns the card that a text means, such as the name that a driver reports. `None` if no card or several cards
+/// match. Drivers state the form of PCIe cards, and the memory of other cards: `NVIDIA H100 80GB HBM3`.
 pub fn card_in_words(words: &str) -> Option<&'static Card> {
     let lower = words.to_lowercase();
     let is_pcie = lower.contains("pcie");
@@ -88,7 +88,7 @@ pub fn card_in_words(words: &str) -> Option<&'static Card> {
         return Some(named);
     }
     let says_form = is_pcie || lower.contains("sxm") || lower.contains("hbm3");
-    // Every part of a name such as `rtx-pro-6000` must occur, except form and memory.
+    // The text must contain every part of a name such as `rtx-pro-6000`, except form and memory.
     let is_named = |card: &&Card| {
         let mut parts = card.name.split('-').filter(|part| !is_form(part) && !part.ends_with("gb"));
         let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
@@ -107,8 +107,8 @@ fn is_form(part: &str) -> bool {
     ["pcie", "sxm", "sxm2", "sxm4", "sxm5"].contains(&part)
 }
 
-/// Whether a text may mean the card of this name: `A100 40G` may mean `a100-pcie-40gb`. The family must be named.
-/// Memory and form must not differ if both state them.
+/// Whether a text may mean the card of this name: `A100 40G` may mean `a100-pcie-40gb`. The text must contain the
+/// family, such as `a100`. If both text and name state the memory or the form, these must be equal.
 fn is_card(words: &str, name: &str) -> bool {
     let parts = |text: &str| -> Vec<String> {
         let lower = text.to_lowercase();

@@ -14,14 +14,15 @@ use left_out::Spread;
 /// The half-width of an uncalibrated range, as a factor. A prediction from a data sheet alone can be wrong by this
 /// factor.
 const UNCALIBRATED_FACTOR: f64 = 2.0;
-/// The factor for the errors of fitted rows, if there are no errors of left-out rows.
+/// The factor on the errors of fitted rows. These errors are used if there are no errors of left-out rows.
 const IN_SAMPLE_FACTOR: f64 = 1.5;
-/// The cost model since vLLM 0.8 adds up operations that were measured from one row to thousands. So it also applies
-/// outside of the measured rows, up to these factors of input tokens, output tokens and sequences. The second constant
-/// is the additional half-width, as a logarithm, for each doubling beyond the rows.
+/// How far a cell may be outside of the range of the measured rows: the factors of input tokens, output tokens and
+/// sequences. The cost model since vLLM 0.8 applies there too, because it is the sum of single operations that were
+/// measured with one to thousands of tokens.
 const BEYOND: [u32; 3] = [8, 8, 4];
+/// The additional half-width, as a logarithm, for each doubling outside of the range of the measured rows.
 const BEYOND_LOGARITHM: f64 = 0.03;
-/// A fit is nearly exact with fewer rows than this, so their errors say nothing about other rows.
+/// A fit to fewer rows than this is nearly exact, so its errors say nothing about other rows.
 const FEWEST_ROWS: u32 = 8;
 
 /// The columns for which profiles state errors.
@@ -93,9 +94,9 @@ impl Confidence {
 /// Returns the uncertainty of predictions for a cell in which at most `sequences` run at once, compared with
 /// measurements on `measured`.
 ///
-/// If the profile has rows of the model, their errors are used, with their lengths left out of the fit. Otherwise, the
-/// errors of models whose whole tables were left out are used. These are models with the same weights if there are any;
-/// else of all weights, which gives wider ranges.
+/// If the profile has rows of the model, the errors of these rows are used, from fits without rows of the same length
+/// or without half of all rows. Otherwise, the errors of models whose whole tables were left out of fits are used.
+/// These are the models with the same weights if there are any, otherwise all models, which gives wider ranges.
 pub fn confidence(
     config: &ResolvedConfig,
     cell: CellPlan,
@@ -183,13 +184,14 @@ fn p90(errors: &ColumnErrors, column: ErrorColumn) -> Option<f64> {
     errors.get(column.name()).map(|error| error.p90)
 }
 
-/// The errors of the fitted rows in percent, if there are enough rows.
+/// The 90th percentile of the errors of the fitted rows in percent, times [`IN_SAMPLE_FACTOR`]. `None` if there are
+/// fewer than [`FEWEST_ROWS`] rows.
 fn fitted(table: &Provenance, column: ErrorColumn) -> Option<f64> {
     let is_enough = table.rows >= FEWEST_ROWS;
     p90(&table.errors, column).filter(|_| is_enough).map(|p90| p90 * IN_SAMPLE_FACTOR)
 }
 
-/// The first property of a cell that is outside of the range of all tables, in words.
+/// Describes the first property of a cell that is outside of the range of all tables; `None` if there is none.
 fn not_covered(
     config: &ResolvedConfig,
     tables: &[&Provenance],
@@ -212,7 +214,7 @@ fn not_covered(
     })
 }
 
-/// Each property of a cell: its name, its value, and the range of all tables.
+/// The properties of a cell: (name, value, range of the value over all tables).
 fn measures(
     tables: &[&Provenance],
     cell: CellPlan,

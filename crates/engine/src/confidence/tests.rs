@@ -1,5 +1,5 @@
-//! Tests of the ranges of predictions: for models with measured rows, for other models, and outside of what was
-//! measured.
+//! Tests of the ranges of predictions: for models with measured rows, for other models, and for cells outside of the
+//! measured range.
 
 use super::*;
 use crate::config::EngineConfig;

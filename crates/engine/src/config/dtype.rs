@@ -43,7 +43,7 @@ impl fmt::Display for Dtype {
 pub enum KvCacheDtype {
     /// The type of the activations.
     Auto,
-    /// Eight bits each.
+    /// Eight bits per number.
     Fp8,
 }
 

@@ -12,7 +12,7 @@ use crate::weights::Weights;
 pub struct EngineConfig {
     /// The model.
     pub model: ModelSpec,
-    /// The engine version and its card.
+    /// The constants of an engine version on a card.
     pub profile: Profile,
     /// `--quantization`; absent: the model's own format.
     pub weights: Option<Weights>,

@@ -13,7 +13,7 @@ pub struct Limits {
     pub max_model_len: u32,
     /// Maximum number of sequences that run at once.
     pub max_num_seqs: u32,
-    /// Maximum tokens of a step; padding counts.
+    /// Maximum tokens of a step, including padding.
     pub max_num_batched_tokens: u32,
     /// Maximum padding of a prompt step, in tokens.
     pub max_paddings: u32,
@@ -28,11 +28,11 @@ pub struct Limits {
 pub struct ResolvedConfig {
     /// The model.
     pub model: ModelSpec,
-    /// The engine version and its card.
+    /// The constants of an engine version on a card.
     pub profile: Profile,
     /// The card of the profile.
     pub card: Card,
-    /// How the linear layers are stored.
+    /// The storage format of the linear layers.
     pub weights: Weights,
     /// Limits of the scheduler.
     pub limits: Limits,
@@ -68,7 +68,8 @@ impl ResolvedConfig {
         }
     }
 
-    /// Why the cost of this configuration is uncalibrated, if no profile has measured rows of its form.
+    /// Returns why the cost is uncalibrated, if the configuration has pipeline stages or a mixture of experts. No
+    /// profile has measured rows of such configurations.
     pub fn uncalibrated_form(&self) -> Option<String> {
         if self.pipeline_parallel_size > 1 {
             let stages = self.pipeline_parallel_size;
@@ -82,7 +83,7 @@ impl ResolvedConfig {
         })
     }
 
-    /// Sentences for readers of predictions: the parts of the configuration that no measured row supports.
+    /// Returns sentences for users: which parts of the configuration no measured row supports.
     pub fn caveats(&self) -> Vec<String> {
         let mut caveats = Vec::new();
         let cards = self.tensor_parallel_size;

@@ -1,4 +1,4 @@
-//! The cost of decode steps with a fixed number of sequences, and of many consecutive such steps. It never schedules.
+//! The cost of a decode step, and of many consecutive decode steps with the same sequences. Nothing is scheduled here.
 
 /// The cost of decode steps with a fixed number of sequences.
 #[derive(Clone, Copy, Debug)]
@@ -9,8 +9,9 @@ pub(crate) struct DecodeCost {
     pub(super) floor_s: f64,
     pub(super) output_token_s: f64,
     pub(super) context_token_s: f64,
-    /// The time of the chain (see [`crate::cost`]) per token of context in the batch, and its upper bound.
+    /// The time of the chain (see [`crate::cost`]) per token of context in the batch.
     pub(super) chain_context_token_s: f64,
+    /// The upper bound of the time of the chain.
     pub(super) chain_most_s: f64,
 }
 
@@ -22,9 +23,9 @@ impl DecodeCost {
         self.host_s + generated * self.output_token_s + device_s
     }
 
-    /// Returns the number and the total nanoseconds of consecutive steps over the same sequences, each of which grows
-    /// by a token per step. There are at most `most` steps, and each begins before `limit_ns`. The result equals that
-    /// of adding up the steps one by one.
+    /// Adds up consecutive decode steps of the same sequences, which grow by one token per step. Ends after `most`
+    /// steps, or before a step that would begin at or after `limit_ns`. Returns the number of steps and their total
+    /// time in nanoseconds.
     pub(crate) fn steps(
         &self,
         most: u32,

@@ -1,10 +1,11 @@
-//! The cost of a step in seconds: the calibrated cost model and its terms. No scheduling.
+//! The cost of a step in seconds: the calibrated cost model and its terms. Nothing is scheduled here.
 //!
-//! There are two cost models. The one of vLLM since 0.8 is in `today`; profiles with `steps` use it. The older one, in
-//! this file, is for the engine versions of 2023.
+//! There are two cost models. The cost model of vLLM since 0.8 is in `today` and is used for profiles with `steps`. The
+//! older cost model is in this file and is used for the engine versions of 2023.
 //!
-//! B is the number of sequences, C the tokens of context in the batch, G the output tokens among these, n the number of
-//! prompts, padded to a longest of s tokens, L the number of layers and H the number of query heads:
+//! B is the number of sequences, C the number of context tokens in the batch, and G the number of output tokens among
+//! them. n is the number of prompts, each padded to s tokens, the length of the longest. r is the number of tokens that
+//! a mixed step computes. L is the number of layers and H the number of query heads:
 //!
 //! ```text
 //! decode(B, C, G) = host(B) + G output + max(L floor, products(B', B) + attention(B, C))
@@ -15,21 +16,21 @@
 //! attention(B, C) = max(C kv / bw, C 4 L width / reread, L chain min(C / B, 512) if B H <= 512)
 //! ```
 //!
-//! B' is B, padded to the batch size of a captured graph if the engine uses CUDA graphs. The time of products depends
-//! on the format of the weights, and includes sampling from a row of logits for each sequence. `kv` is the bytes of
-//! keys and values of a token, and `width` the width of all query heads. F is the throughput of dense products in
-//! operations per second.
+//! B' is B, padded to the batch size of a captured graph if the engine uses CUDA graphs. `products(x, y)` is the time
+//! of matrix products for x tokens, and of the output projection and the sampler for y sequences. It depends on the
+//! format of the weights. `kv` is the bytes of keys and values of a token, `bw` the memory bandwidth, and `width` the
+//! width of all query heads. F is the throughput of dense products in operations per second.
 //!
-//! - `output`: in every step, the sampler of vLLM 0.2.6 and later creates nested lists and a tensor of every output
-//!   token of the batch, on the host (`model_executor/sampling_metadata.py`).
-//! - `reread`: the decode attention of vLLM 0.2.x reads keys and values again for each query head. If heads share them,
-//!   these reads are served from the cache.
+//! - `output`: in every step, the sampler of vLLM 0.2.6 and later creates nested lists and a tensor of all output
+//!   tokens of the batch, on the host (`model_executor/sampling_metadata.py`).
+//! - `reread`: the decode attention of vLLM 0.2.x reads keys and values again for each query head. If several heads
+//!   share keys and values, the card's cache serves these reads.
 //! - `chain`: if there are few sequences, they are split into parts of 512 tokens. One thread block reads a part token
-//!   by token, so a batch that is too small to fill the card waits for it.
+//!   by token. If the batch is too small to fill the card, the step waits for this thread block.
 //!
 //! Tensor parallelism divides products, attention and KV, and adds two reductions per layer. A step passes through all
-//! pipeline stages in sequence, with a transfer between them. In a mixture of experts, a step reads the weights of
-//! those experts that at least one of its tokens is routed to.
+//! pipeline stages in sequence, with a transfer from each stage to the next. In a mixture of experts, a step reads the
+//! weights of every expert that at least one token is routed to.
 
 mod shape;
 
@@ -48,9 +49,9 @@ use reduction::Reduction;
 pub use shape::StepShape;
 use today::TodayCost;
 
-/// The number of tokens in a part of a sequence, and the maximum number of thread blocks (sequences x heads) for which
-/// vLLM 0.2.x splits sequences into parts (`model_executor/layers/attention.py`).
+/// The number of tokens in a part of a sequence (`model_executor/layers/attention.py` of vLLM 0.2.x).
 const PART_TOKENS: f64 = 512.0;
+/// The maximum number of thread blocks (sequences x heads) for which vLLM 0.2.x splits sequences into parts.
 const SPLIT_UP_TO: f64 = 512.0;
 
 /// The cost of steps of one model under one profile.

@@ -1,4 +1,4 @@
-//! The time of products of activations and weights, from the bytes read and the operations. No attention.
+//! The time of products of activations and weights, from the bytes read and the operations. Attention is not included.
 
 use crate::config::ResolvedConfig;
 use crate::model::Experts;
@@ -6,19 +6,19 @@ use crate::profile::{AwqKernel, GptqKernel};
 use crate::weights::Weights;
 
 /// Bytes that the sampler of vLLM 0.2.x moves for each logit of a sampled row. The logit is written in half precision
-/// (2) and divided by the temperature (4). Probabilities and their logarithms are computed in single precision (6
-/// each), copied (8), and divided by random noise (4 + 12). Finally, the maximum is searched (4). This is counted in
-/// `model_executor/layers/sampler.py` and not fitted, because two tables cannot separate the cost of the vocabulary
-/// from that of heads.
+/// (2 bytes) and divided by the temperature (4). Probabilities and their logarithms are computed in single precision (6
+/// each), copied (8), and divided by random noise (4 + 12). Finally, the maximum is searched (4). The bytes are counted
+/// in `model_executor/layers/sampler.py` and not fitted: two measured tables cannot separate the cost of the vocabulary
+/// from the cost of heads.
 const SAMPLER_BYTES_PER_LOGIT: f64 = 46.0;
 
-/// The matrix products of one step with the kernel of its weights, and sampling from their logits.
+/// The matrix products of one step with the kernel for the weights, and sampling from the logits.
 #[derive(Clone, Debug)]
 pub(super) struct Products {
     kernel: Kernel,
-    /// Parameters of the layers that one token is multiplied with.
+    /// The parameters of the layers that one token is multiplied by.
     linear: f64,
-    /// Parameters of one expert, if the model has experts.
+    /// The parameters of one expert of every layer with experts; 0 if the model has no experts.
     expert: f64,
     experts: Option<Experts>,
     parameter_bytes: f64,
@@ -74,7 +74,7 @@ impl Products {
         }
     }
 
-    /// Parameters of the layers that are read from memory for this many rows.
+    /// The number of parameters of the layers that a step of this many rows reads from memory.
     fn parameters_read(&self, rows: f64) -> f64 {
         self.experts.map_or(self.linear, |experts| {
             let more = experts.distinct(rows) - f64::from(experts.per_token);
@@ -82,8 +82,8 @@ impl Products {
         })
     }
 
-    /// Seconds for `rows` rows through the layers, and for `sampled` of them through the output projection and the
-    /// sampler.
+    /// The seconds in which `rows` rows pass through the layers, and `sampled` of them through the output projection
+    /// and the sampler.
     pub(super) fn seconds(&self, rows: f64, sampled: f64) -> f64 {
         let sampler_s = sampled * self.sampler_row_s;
         let products_s = match &self.kernel {
@@ -129,8 +129,8 @@ impl Products {
     }
 }
 
-/// The 1.5-norm of two times. It is more than the larger one and less than the sum, because reading weights and
-/// multiplying by them overlap in part.
+/// The 1.5-norm of two times. It is more than the larger time and less than the sum, because reading weights and
+/// multiplying by them partly overlap.
 fn overlapped(a: f64, b: f64) -> f64 {
     let sum = a * a.sqrt() + b * b.sqrt();
     (sum * sum).cbrt()

@@ -1,6 +1,6 @@
 //! The time of transfers between cards. There are two reductions per layer between tensor-parallel cards, after
-//! attention and after the MLP. Pipeline stages pass on the residual stream. Speeds are those of the card's link; those
-//! between stages are not calibrated.
+//! attention and after the MLP. Each pipeline stage sends the residual stream to the next. The speeds are those of the
+//! link between the cards; transfers between stages are not calibrated.
 
 use crate::config::ResolvedConfig;
 

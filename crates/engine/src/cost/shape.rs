@@ -1,18 +1,18 @@
-//! The work of a step: everything that its cost depends on. Values only.
+//! The work of a step: everything that its cost depends on. This file contains no logic.
 
 /// The work of one step: everything that its cost depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StepShape {
-    /// Prompts are computed.
+    /// The step computes whole prompts.
     Prompt {
         /// Number of prompts.
         sequences: u32,
         /// The tokens of the longest prompt; the others are padded to it.
         longest: u32,
-        /// The sum of the squares of their lengths.
+        /// The sum of the squares of the prompt lengths.
         squares: u64,
     },
-    /// Chunks of prompts are computed together with decoding sequences.
+    /// The step computes chunks of prompts together with decoding sequences.
     Mixed {
         /// Number of sequences.
         sequences: u32,
@@ -24,7 +24,8 @@ pub enum StepShape {
         sampled: u32,
         /// The number of tokens whose keys and values are read, by decoding sequences and by later chunks of prompts.
         context: u64,
-        /// The sum over chunks of prompts: the square of the position of their end, minus that of their beginning.
+        /// The sum of end^2 - begin^2 over all chunks of prompts, from position `begin` to position `end` in the
+        /// prompt.
         squares: u64,
     },
     /// Every sequence gets a token.
@@ -33,7 +34,7 @@ pub enum StepShape {
         sequences: u32,
         /// The tokens of all sequences, including those whose keys and values this step computes.
         context: u64,
-        /// The number of these tokens that are output.
+        /// The number of output tokens among them.
         generated: u64,
     },
 }

@@ -16,10 +16,13 @@
 //!   the speed; with many rows, multiplying does. A mixture of experts multiplies by the experts that at least one of
 //!   its tokens is routed to, each with its share of the rows.
 //! - `head(S)`: the same curve of sixteen-bit weights, for the output projection.
-//! - `moved`: the bytes that one row of a layer moves in normalisation, rotation, activation functions and the write of
-//!   keys and values. Counted, not fitted: 8 hidden, 4 (query + key-value heads), 6 key-value heads and 3 intermediate,
-//!   as sixteen-bit numbers.
-//! - `sampler`: eight passes over a row of single-precision logits. Counted, not fitted.
+//! - `moved`: the bytes that one row moves in all layers, in normalisation, rotation, activation functions and the
+//!   write of keys and values. Counted, not fitted. For each layer, it is 8 times the hidden width, 4 times the width
+//!   of the query heads, 6 times the width of the key heads and 3 times the intermediate width, in activations.
+//! - `sampler`: the bytes of eight passes over a row of single-precision logits. Counted, not fitted.
+//! - `bw`: in the term with `kv_share`, the memory bandwidth of the data sheet; in other terms, the measured rate of
+//!   reading weights. `kv` is the bytes of keys and values of a token, and F the measured throughput of the attention
+//!   of prompts.
 //!
 //! Tensor parallelism divides products, attention and KV, and adds two reductions per layer. Pipeline stages add their
 //! transfers.
@@ -34,10 +37,10 @@ use crate::weights::Weights;
 
 /// Bytes per logit: eight passes of the sampler over four bytes.
 const SAMPLER_BYTES_PER_LOGIT: f64 = 8.0 * 4.0;
-/// The row numbers of the curve if no operation of the card was measured.
+/// The numbers of rows of the points of the curve, if the products were not measured on the card.
 const ROWS: [f64; 11] = [1.0, 8.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0];
-/// Typical shares of the data sheet's speeds that measured cards reach. They are used for cards without measurements.
-/// In order: weight reads, matrix products, both with eight bits, reads of keys and values, attention of prompts.
+/// Typical shares of the data sheet's speeds that measured cards reach, for use with cards that were not measured. In
+/// order: weight reads, matrix products, both with eight bits, reads of keys and values, attention of prompts.
 const STREAM_SHARE: f64 = 0.74;
 const PRODUCTS_SHARE: f64 = 0.78;
 const FP8_STREAM_SHARE: f64 = 0.65;
@@ -46,13 +49,14 @@ const KV_SHARE: f64 = 0.87;
 const ATTENTION_SHARE: f64 = 0.62;
 /// The exponent of the norm that combines reading and multiplying; it approximates the measured curves.
 const BEND: f64 = 3.0;
-/// Between these numbers of rows, the bandwidth factor changes to the products factor, linearly in the logarithm.
+/// Between these numbers of rows, the factor on the speed changes from `bandwidth_factor` to `products_factor`. The
+/// logarithm of the factor is linear in the logarithm of the number of rows.
 const TURN: (f64, f64) = (256.0, 1024.0);
 
 /// The cost of steps of one model under one profile with step constants.
 #[derive(Clone, Debug)]
 pub(super) struct TodayCost {
-    /// The time of every step.
+    /// The part of the time that is the same for all steps.
     step_s: f64,
     sequence_s: f64,
     prompt_step_s: f64,
@@ -177,7 +181,7 @@ impl Products {
     fn seconds(&self, rows: f64) -> f64 {
         let shared = self.shared * through(&self.points, rows);
         let Some(experts) = self.experts else { return shared };
-        // Each expert in use multiplies its own share of the rows.
+        // Each expert multiplies only the rows that are routed to it.
         let touched = experts.distinct(rows);
         let own = (rows * f64::from(experts.per_token) / touched).max(1.0);
         shared + touched * self.expert * through(&self.points, own)
@@ -189,7 +193,7 @@ impl Products {
     }
 }
 
-/// The time per parameter of these weights by rows, with the factors of the constants.
+/// The time per parameter of these weights, as (rows, seconds), with the factors of the constants.
 fn products(
     config: &ResolvedConfig,
     constants: &StepConstants,
@@ -210,7 +214,8 @@ fn products(
     points.into_iter().map(|(rows, seconds)| (rows, seconds / factor(rows))).collect()
 }
 
-/// The same for a card without such measurements, from its data sheet and without factors.
+/// The time per parameter of these weights, as (rows, seconds), from the card's data sheet and without factors. It is
+/// for cards on which products with these weights were not measured.
 fn of_data_sheet(config: &ResolvedConfig, weights: Weights) -> [(f64, f64); 11] {
     let card = &config.card;
     let (stream_share, share, flops) = match (weights, card.fp8_flops_per_s) {

@@ -1,5 +1,5 @@
-//! Scheduling ahead: the next step is already scheduled while one runs (`--async-scheduling`). A request that arrives
-//! during a step waits for its end and for the whole next step.
+//! Scheduling ahead (`--async-scheduling`): the engine schedules the next step while a step runs. A request that
+//! arrives during a step waits for the end of this step and for the whole next step.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ impl Engine {
             Some(planned) => planned,
             None => self.plan()?,
         };
-        // Sequences that end with this step hold their places while the next one is scheduled.
+        // Sequences that end with this step still count as running while the next step is scheduled.
         self.queues.leaving = ended.len();
         self.scheduled = self.plan();
         self.queues.leaving = 0;
@@ -22,8 +22,8 @@ impl Engine {
         Some(step)
     }
 
-    /// The number of requests that end with the scheduled step and are no longer in a queue. The first value counts
-    /// those that hold their memory until then, the second those that are refused.
+    /// Counts the requests that end with the scheduled step and are no longer in a queue. The first number is that of
+    /// requests with output, which hold KV blocks until the step ends. The second is that of ignored requests.
     pub(super) fn ending(&self) -> (usize, usize) {
         self.scheduled.as_ref().map_or((0, 0), |Planned { step, ended }| {
             let all = step.outputs.iter().filter(|output| output.finished.is_some()).count();
@@ -34,7 +34,7 @@ impl Engine {
     /// Removes a request from the scheduled step.
     pub(super) fn abort_scheduled(&mut self, id: RequestId) {
         let Some(Planned { step, ended }) = &mut self.scheduled else { return };
-        // Its next token will not be generated.
+        // The scheduled step does not generate a token for this request.
         let before = step.outputs.len();
         step.outputs.retain(|output| output.id != id);
         self.generation_tokens -= (before - step.outputs.len()) as u64;
@@ -44,12 +44,12 @@ impl Engine {
         }
     }
 
-    /// As `steady_steps`, but each call of `step` executes the scheduled step and schedules another one of the same
-    /// kind.
+    /// Does the work of `steady_steps` for an engine that schedules ahead. Afterwards, another decode step of the same
+    /// sequences is scheduled.
     pub(super) fn steady_steps_ahead(&mut self, limit: Duration) -> Option<SteadySteps> {
         let Planned { step, ended } = self.scheduled.as_ref()?;
         let running = self.queues.running.len();
-        // A first token needs its own instant, so such a step is left to `step`.
+        // The instant of a first token is recorded, so a step with a first token is left to `step`.
         let is_steady = step.kind == StepKind::Decode
             && ended.is_empty()
             && step.outputs.len() == running
@@ -63,7 +63,7 @@ impl Engine {
             DecodeLoad::of(&self.queues.running, self.max_sequence_tokens);
         let most = remaining.checked_sub(1).filter(|&steps| steps > 0 && sequences > 0)?;
         let most = self.scheduler.steady_steps(&self.queues, most).checked_sub(1)?;
-        // These are the scheduled step and all further ones that begin within the limit; one more is then scheduled.
+        // Execute the scheduled step and all further steps that begin within the limit, and schedule one more.
         let decode = self.cost.decode(sequences);
         let left_ns = limit_ns.saturating_sub(first_ns);
         let (more, more_ns) = decode.steps(most, context, generated, left_ns);

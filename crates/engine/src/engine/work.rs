@@ -1,4 +1,4 @@
-//! The work of the next step, summed over sequences. It changes nothing.
+//! Sums up the work of a step over its sequences. It changes no sequence.
 
 use crate::cost::StepShape;
 use crate::policy::Sequence;
@@ -10,7 +10,7 @@ pub(super) struct DecodeLoad {
     pub sequences: u32,
     pub context: u64,
     pub generated: u64,
-    /// The number of steps until the first of them ends; `u32::MAX` if none runs.
+    /// The number of steps until the first sequence ends; `u32::MAX` if no sequence runs.
     pub remaining: u32,
 }
 

@@ -1,4 +1,5 @@
-//! Calibration on the blocks of a text-block log. Only output tokens per second are compared.
+//! Calibration on a text-block log: the log of several closed loops over prompts with blocks of text. Each closed loop
+//! is one row, called a block. Only output tokens per second are compared.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +9,20 @@ use crate::error::EngineError;
 use crate::profile::{ColumnErrors, Profile};
 use crate::text_blocks::TextBlock;
 
-/// The logarithmic error above which the weight of a row decreases. A log does not include the cost of its
-/// failed requests. So some rows have large errors with any constants, and must not distort the fit.
+/// The logarithmic error above which the weight of a row decreases. The log does not state the cost of failed requests.
+/// So some rows have large errors with any constants, and must not distort the fit.
 const ROBUST: f64 = 0.02;
 
-/// A measured block of a log.
+/// One measured closed loop of a log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuredBlock {
-    /// The characters of each block of text.
+    /// The number of characters of the text in each prompt.
     pub block_characters: u32,
-    /// The characters of the requested output.
+    /// The requested number of output characters.
     pub requested_characters: u32,
-    /// The block as a load of the engine.
+    /// The load of the engine.
     pub block: TextBlock,
-    /// Output tokens per second.
+    /// The measured output tokens per second.
     pub output_tokens_per_s: f64,
 }
 
@@ -86,8 +87,8 @@ pub fn fit_blocks(
     })
 }
 
-/// Returns two errors of every block, from fits without the block: first without all blocks of its block
-/// length, then without all blocks of its requested length.
+/// Returns two errors of every block. One comes from a fit without all blocks of the same `block_characters`, the other
+/// from a fit without all blocks of the same `requested_characters`.
 ///
 /// # Errors
 /// See [`super::fit`].

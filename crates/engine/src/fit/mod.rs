@@ -33,21 +33,21 @@ use crate::weights::Weights;
 use inferometer_stats::percentile;
 use solve::least_squares;
 
-/// The number of requests in the one-by-one pass if outputs end by themselves.
+/// The number of requests in the one-by-one pass if the model ends the outputs.
 const ENDING_ONE_BY_ONE: u32 = 10;
 
-/// The weight of the ridge term that keeps the fitted constants near their start: the residual of one unit
-/// on a parameter's axis. Rows scatter by about 1 %, so a sixth of a unit weighs as much as one row. This is
-/// about 1/40 of a bandwidth, or up to 1/3 of a time. Without the ridge, the fit follows the scatter of few
-/// rows, and errors of left-out rows are up to twice as large.
+/// The weight of the ridge term that keeps the fitted constants near their start: the residual of one unit on a
+/// parameter's axis. Rows scatter by about 1 %, so one sixth of a unit has the same weight as one row. One sixth of a
+/// unit changes a bandwidth by about 1/40, and a time by up to 1/3. Without the ridge, the fit follows the scatter of
+/// few rows, and errors of left-out rows are up to twice as large.
 const RIDGE_WEIGHT: f64 = 0.06;
-/// The same weight for the blocks of a log, where many rows determine few constants.
+/// The weight of the ridge term for the blocks of a log. It is smaller, because many rows determine few constants.
 const BLOCKS_TETHER: f64 = 0.003;
 
 /// The measured rows of one model, and how they were measured.
 #[derive(Clone, Debug)]
 pub struct MeasuredTable {
-    /// The model and the engine's arguments. The profile in it is ignored: the profile of the fit replaces it.
+    /// The model and the engine's arguments. Its profile is ignored; the profile of the fit is used.
     pub config: EngineConfig,
     /// The rows.
     pub rows: Vec<MeasuredRow>,
@@ -81,7 +81,7 @@ pub fn errors(profile: &Profile, table: &MeasuredTable) -> Result<Vec<RowError>,
     config.profile = profile.clone();
     let error = |row: &MeasuredRow| {
         config.max_model_len = Some(row.max_model_len);
-        // Requests that do not end by themselves are identical, so one is enough.
+        // If outputs have the requested length, all requests are identical, so one request is enough.
         let one_by_one = if row.mean_output.is_some() { ENDING_ONE_BY_ONE } else { 1 };
         let found =
             table_with_mean_output(&config, row.cell, row.mean_output, one_by_one, table.requests)?;
@@ -113,9 +113,9 @@ pub fn fit(
     search(start, names, RIDGE_WEIGHT, |profile, ridge| residuals(profile, tables, ridge))
 }
 
-/// Searches for the named constants with the smallest sum of squared residuals. All other constants keep
-/// their values. `tether` is the weight of the ridge term. `residuals` appends to the residuals of the ridge,
-/// and returns `None` if the engine cannot start with a profile.
+/// Searches for the values of the named constants with the smallest sum of squared residuals. All other constants keep
+/// their values. `tether` is the weight of the ridge term. `residuals` gets a profile and the residuals of the ridge,
+/// and appends the residuals of the rows. It returns `None` if the engine cannot start with the profile.
 fn search(
     start: &Profile,
     names: &[&str],
@@ -155,9 +155,9 @@ fn residuals(
     residuals.iter().all(|residual| residual.is_finite()).then_some(residuals)
 }
 
-/// Returns the profile at which the search for the named constants starts. It has round numbers, so that a fit
-/// without some rows takes no constant from these rows. Constants without a round number, and constants that
-/// are not named, keep their values in `profile`.
+/// Returns the profile at which the search for the named constants starts. Its constants are round numbers. So the
+/// start of a fit without some rows contains no information about these rows. Constants without a round number, and
+/// constants that are not named, keep their values in `profile`.
 pub fn round_start(profile: &Profile, names: &[&str]) -> Profile {
     let mut start = profile.clone();
     start.provenance.clear();
@@ -183,11 +183,11 @@ pub fn constants_of(weights: Weights) -> &'static [&'static str] {
 /// kernels with the same weights.
 pub const TGI_CONSTANTS: [&str; 4] =
     ["step_us", "sequence_layer_head_ns", "awq.bandwidth_efficiency", "awq.dense_efficiency"];
-/// The constants that four V100 need in addition to those of the A100, for workers in separate processes and
-/// for a slow link.
+/// The constants that are fitted for four V100 cards, in addition to those of the A100: the cost of separate worker
+/// processes, and the efficiency of a slow link.
 pub const V100_CONSTANTS: [&str; 2] = ["batch_root_us", "link_efficiency"];
 
-/// The constants of models with weights of FP16, FP32 or FP8.
+/// The constants that rows of models with FP16, FP32 or FP8 weights determine.
 const SHARED: [&str; 8] = [
     "step_us",
     "sequence_layer_head_ns",
@@ -198,7 +198,7 @@ const SHARED: [&str; 8] = [
     "chain_token_ns",
     "activation_bytes_per_token_hidden",
 ];
-/// The start of the search. The values have one or two digits and are near the fit to both FP16 tables.
+/// The values at which the search starts. They are round and near the result of the fit to both FP16 tables.
 const ROUND: [(&str, f64); 13] = [
     ("step_us", 4000.0),
     ("sequence_layer_head_ns", 150.0),
@@ -214,13 +214,13 @@ const ROUND: [(&str, f64); 13] = [
     ("awq.bandwidth_efficiency", 0.5),
     ("awq.dense_efficiency", 0.15),
 ];
-/// The constants whose start differs for TGI, because its steps take little time of the host.
+/// The values at which the search starts for TGI, if they differ. Steps of TGI need little host time.
 const ROUND_TGI: [(&str, f64); 2] = [("step_us", 100.0), ("awq.bandwidth_efficiency", 0.15)];
-/// The constants of GPTQ and SqueezeLLM models.
+/// The constants that rows of models with GPTQ or SqueezeLLM weights determine.
 const GPTQ: [&str; 3] =
     ["gptq.bandwidth_efficiency", "gptq.dense_efficiency", "gptq.dequantise_efficiency"];
-/// The constants of AWQ models. The last two differ between vLLM 0.2.5, with which the AWQ table was
-/// measured, and 0.2.7: the sampler's share of the host's time, and attention outside captured graphs.
+/// The constants that rows of models with AWQ weights determine. The AWQ table was measured with vLLM 0.2.5. The last
+/// two constants differ from those of 0.2.7: host time of the sampler, and attention outside of captured graphs.
 const AWQ: [&str; 4] = [
     "awq.bandwidth_efficiency",
     "awq.dense_efficiency",
@@ -237,7 +237,7 @@ pub fn error_percent(errors: &[RowError]) -> ColumnErrors {
     ])
 }
 
-/// Returns the distribution of absolute errors in percent, rounded to two decimals. There must be an error.
+/// Returns the distribution of absolute errors in percent, rounded to two decimals. `errors` must not be empty.
 fn spread_of_errors(errors: impl Iterator<Item = f64>) -> ErrorPercent {
     let mut values: Vec<f64> = errors.map(|error| 100.0 * error.abs()).collect();
     values.sort_by(f64::total_cmp);

@@ -89,8 +89,8 @@ impl Parameter {
         self.low * (self.high / self.low).powf(share)
     }
 
-    /// Returns the point of a value on that axis. Values near a bound give a point at some distance from it,
-    /// because the search could not move at the bound.
+    /// Returns the point of a value on the axis of the search. A value near a bound is first moved away from the bound,
+    /// because the derivative there is almost 0 and the search would not move.
     pub(super) fn axis_of(&self, value: f64) -> f64 {
         let share = (value / self.low).ln() / (self.high / self.low).ln();
         let share = share.clamp(0.02, 0.98);

@@ -16,7 +16,7 @@ pub struct MeasuredRow {
     pub latency_per_output_token_ms: f64,
     /// The `--max-model-len` of the server, in tokens.
     pub max_model_len: u32,
-    /// Mean output tokens, if outputs ended by themselves: tokens/s / requests/s.
+    /// The mean output tokens of a request, tokens/s / requests/s; absent if outputs had the requested length.
     pub mean_output: Option<f64>,
 }
 
@@ -25,7 +25,7 @@ pub struct MeasuredRow {
 pub enum Outputs {
     /// Outputs ended after the requested number of tokens.
     AsAsked,
-    /// Outputs ended at the end of the text; their mean length is tokens/s / requests/s.
+    /// The model ended the outputs; their mean length is tokens/s / requests/s.
     EndByThemselves,
 }
 

@@ -6,7 +6,8 @@ use super::{MeasuredTable, fit, residuals};
 use crate::error::EngineError;
 use crate::profile::Profile;
 
-/// The weight of the ridge term that keeps the factors near 1. It is small, so that the rows decide if they can.
+/// The weight of the ridge term that keeps the factors near 1. It is small, so that the rows determine the factors if
+/// possible.
 const RIDGE_WEIGHT: f64 = 0.003;
 /// The largest factor; the smallest is 1 / `MOST`.
 const MOST: f64 = 4.0;

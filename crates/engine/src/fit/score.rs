@@ -14,16 +14,16 @@ pub struct Score {
     pub table: String,
     /// The number of rows.
     pub rows: usize,
-    /// The number of rows that are called uncalibrated. The following counts are of the other rows.
+    /// The number of rows with uncalibrated ranges. The following counts do not include these rows.
     pub uncalibrated: usize,
     /// The number of rows whose measured throughput is in its range.
     pub throughput: usize,
     /// The number of rows whose measured latency per output token is in its range.
     pub latency: usize,
-    /// How far the ranges of throughput and latency extend above the prediction, in percent of the prediction.
-    /// Of the last calibrated row; `None` if there is none.
+    /// How far the ranges of throughput and latency of the last calibrated row extend above the prediction, in percent
+    /// of the prediction. `None` if no row is calibrated.
     pub range_pct: Option<[f64; 2]>,
-    /// The errors from which the ranges of the last row come, or why it is uncalibrated.
+    /// The errors from which the ranges of the last row were computed, or why the row is uncalibrated.
     pub words: String,
 }
 
@@ -46,7 +46,7 @@ pub fn knowing_one_table(profile: &Profile, of: &str) -> Profile {
     without
 }
 
-/// Counts the rows of a table inside the ranges of a profile. The profile must not know the table's model.
+/// Counts the rows of a table inside the ranges of a profile. The profile must not have rows of the table's model.
 ///
 /// # Errors
 /// If the engine cannot start with the configuration of a row.
@@ -71,7 +71,7 @@ pub fn score(profile: &Profile, table: &MeasuredTable) -> Result<Score, EngineEr
             score.words = why;
             continue;
         }
-        // Prediction and range are multiples of the measured value, which is therefore 1.
+        // In units of the measured value, the prediction is 1 + error, and the measurement is 1.
         let is_inside = |column: ErrorColumn, error: f64| {
             let [low, high] = found.interval(column, 1.0 + error);
             (low..=high).contains(&1.0)

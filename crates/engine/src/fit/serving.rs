@@ -1,6 +1,6 @@
-//! The published serving run of SUS-Chat-34B, on which no constant is fitted: 1,000 ShareGPT requests at 32
+//! The published serving run of SUS-Chat-34B, to which no constant is fitted: 1,000 ShareGPT requests at 32
 //! requests/s, many more than the engine can run at once. The data set is not included. The lengths are
-//! generated from the known facts about it.
+//! generated from the known properties of the data set.
 
 use inferometer_load::{Bound, PassPlan, load_model};
 use inferometer_model::time::Nanos;
@@ -15,20 +15,20 @@ const REQUESTS: u32 = 1000;
 const RATE_PER_S: f64 = 32.0;
 /// Mean output tokens: the published tokens/s x total time / requests.
 const MEAN_OUTPUT: f64 = 218.8;
-/// Mean prompt tokens. The page does not state them. The script reports this value for the same filter of the
-/// same data set with Llama's tokenizer.
+/// Mean prompt tokens. The published page does not state them. The benchmark script reports this value for the same
+/// filter of the same data set with Llama's tokenizer.
 const MEAN_PROMPT: f64 = 215.0;
-/// Standard deviations of the logarithms of the lengths. They are chosen so that the simulated latency per
-/// token and per output token, which short requests dominate, agree with the page.
+/// Standard deviations of the logarithms of the lengths. They are chosen so that the simulated latencies per token and
+/// per output token agree with the page. Short requests dominate these two means.
 const PROMPT_SIGMA: f64 = 0.95;
 const OUTPUT_SIGMA: f64 = 1.5;
 /// The limits of the script's filter: prompts of 4 to 1,024 tokens, and at most 2,048 tokens with the output.
-/// Few answers of the data set are longer than its longest prompts.
+/// Outputs are limited to 1,024 tokens too, because few outputs of the data set are longer.
 const PROMPT_RANGE: (f64, f64) = (4.0, 1024.0);
 const OUTPUT_RANGE: (f64, f64) = (4.0, 1024.0);
 const TOTAL_MOST: u32 = 2048;
 
-/// The figures of the run, with the definitions of its script.
+/// The figures of the run, as the benchmark script defines them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ServingFigures {
     /// The time from the first send to the last end, in seconds.
@@ -83,7 +83,7 @@ pub fn serving_run(config: &EngineConfig) -> Result<ServingFigures, EngineError>
 fn lengths() -> Vec<Lengths> {
     let prompts = log_normal(MEAN_PROMPT, PROMPT_SIGMA, PROMPT_RANGE);
     let outputs = log_normal(MEAN_OUTPUT, OUTPUT_SIGMA, OUTPUT_RANGE);
-    // A step without a common divisor with `REQUESTS` visits every place once.
+    // A step without a common divisor with `REQUESTS` reaches every index once.
     let place = |at: u32, step: u32| ((at * step) % REQUESTS) as usize;
     let of = |at: u32| {
         let prompt = prompts[place(at, 617)];
@@ -108,7 +108,8 @@ fn log_normal(mean: f64, sigma: f64, (least, most): (f64, f64)) -> Vec<u32> {
     quantiles(high)
 }
 
-/// The quantile of the normal distribution by Tukey's lambda, with an error below 0.01 in the used range.
+/// The quantile of the normal distribution, approximated by Tukey's lambda distribution. The error is below 0.01 in the
+/// used range.
 fn normal_quantile(share: f64) -> f64 {
     (share.powf(0.135) - (1.0 - share).powf(0.135)) / 0.1975
 }

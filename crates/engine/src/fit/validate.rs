@@ -8,9 +8,9 @@ use crate::error::EngineError;
 use crate::profile::{Coverage, Profile, SignedError, SignedErrors};
 use crate::weights::Weights;
 
-/// Returns two errors of every row, by table, from fits without the row (`fit_to`): one without all rows of
-/// its input length, one without all rows of its output length. If all rows have the same length, the fits
-/// without this length are skipped.
+/// Returns two errors of every row, by table. One comes from a fit (`fit_to`) without all rows of the same input
+/// length, the other from a fit without all rows of the same output length. If all rows have the same input (or output)
+/// length, there is no such fit.
 ///
 /// # Errors
 /// Those of `fit_to`, or if the engine cannot start with the configuration of a row.
@@ -53,7 +53,7 @@ pub fn leave_table_out(
 }
 
 /// Returns the errors of the rows of `tables`, which have FP16 weights, from a fit to one table of quantised
-/// weights only. All shared constants come from that fit.
+/// weights only. All constants that FP16 rows use come from this fit.
 ///
 /// # Errors
 /// See [`fit`].
@@ -66,7 +66,7 @@ pub fn leave_weights_out(
     tables.iter().map(|table| errors(&fitted, table)).collect()
 }
 
-/// Fits all constants, the shared ones and those of the kernel, to one table of quantised weights only.
+/// Fits all constants to one table of quantised weights only: those that all weights use, and those of the kernel.
 ///
 /// # Errors
 /// See [`fit`].
@@ -105,14 +105,14 @@ pub fn signed(errors: &[RowError]) -> SignedErrors {
     ])
 }
 
-/// Returns the ranges of lengths and sequences that the rows of a table cover. There must be a row.
+/// Returns the ranges of lengths and sequences that the rows of a table cover.
 ///
 /// # Errors
 /// If the engine cannot start with the configuration of a row.
 pub fn coverage(profile: &Profile, table: &MeasuredTable) -> Result<Coverage, EngineError> {
     let mut config = EngineConfig { profile: profile.clone(), ..table.config.clone() };
-    // The number of requests that were in the engine at once, up to the limit of the engine. How many of them
-    // fit into memory is not considered, because it follows from the lengths.
+    // The maximum number of requests that the engine ran at once, according to its limit. Whether they fit into memory
+    // is not considered, because it follows from the lengths.
     let mut most = 1;
     for row in &table.rows {
         config.max_model_len = Some(row.max_model_len);

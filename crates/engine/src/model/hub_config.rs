@@ -10,7 +10,7 @@ use super::spec::{Experts, Mlp, ModelSpec};
 use crate::error::EngineError;
 use crate::weights::Weights;
 
-/// The profile of models that have no profile of their own.
+/// The default profile of models that are read from a file.
 const DEFAULT_PROFILE: &str = "a100-40g-vllm-0.2.7";
 
 /// Keys with which configurations state the maximum sequence length; the smallest value is used.
@@ -51,7 +51,7 @@ const GATED: [&str; 21] = [
 ];
 
 /// Model types whose output projection shares its matrix with the input embedding, unless `tie_word_embeddings` is
-/// given. This is the default of the transformers library, which the other types override.
+/// given. This is the default of the transformers library; all other known types override the default.
 const TIED: [&str; 9] =
     ["opt", "gpt2", "gpt_bigcode", "falcon", "bloom", "mpt", "gemma", "gemma2", "starcoder2"];
 
@@ -78,10 +78,10 @@ const PLAIN: [&str; 10] = [
     "starcoder2",
 ];
 
-/// Reads the file.
+/// Reads the sizes of a model from a file.
 ///
 /// # Errors
-/// If it cannot be read, or does not describe a decoder-only transformer that the cost model supports.
+/// If the file cannot be read, or does not describe a decoder-only transformer that the cost model supports.
 pub(super) fn read(path: &Path) -> Result<ModelSpec, EngineError> {
     let shown = path.display().to_string();
     let text = file::read_text(path, MAX_SETTINGS_BYTES).map_err(|error| {
@@ -90,8 +90,8 @@ pub(super) fn read(path: &Path) -> Result<ModelSpec, EngineError> {
     parse(&text, &name_of(path)).map_err(|reason| EngineError::Malformed { path: shown, reason })
 }
 
-/// The name of the model in a file. For a `config.json` it is the name of its folder, as on the hub; otherwise it is
-/// the name of the file.
+/// The name of the model in a file. For a `config.json`, it is the name of the folder, as on the hub. Otherwise it is
+/// the name of the file without extension.
 fn name_of(path: &Path) -> String {
     let is_the_hubs = path.file_name().is_some_and(|name| name == "config.json");
     let named =
@@ -238,7 +238,8 @@ impl Config {
         Ok((stretched * factor) as u32)
     }
 
-    /// The experts, in the supported form: all layers except the first few choose among equal experts.
+    /// Returns the experts; `None` if the model is not a mixture of experts. Only one form is supported: all layers
+    /// except the first few have experts, and all experts have the same width.
     fn experts(&self, model_type: &str) -> Result<Option<Experts>, String> {
         let keys = ["num_local_experts", "num_experts", "n_routed_experts"];
         let found = keys.into_iter().find_map(|key| Some((key, self.number(&[key])?)));

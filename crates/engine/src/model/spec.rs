@@ -20,7 +20,7 @@ pub enum Mlp {
 pub struct Experts {
     /// The number of experts of a layer that the router can choose.
     pub count: u32,
-    /// How many of them each token is routed to.
+    /// The number of these experts that each token is routed to.
     pub per_token: u32,
     /// The number of additional experts that every token passes through.
     #[serde(default)]
@@ -47,7 +47,7 @@ impl Experts {
 pub struct ModelSpec {
     /// A short name in lower case.
     pub name: String,
-    /// Its name on the hub; empty if it comes from a file.
+    /// The name of the model on the Hugging Face hub; empty if the model comes from a file.
     pub hub_id: String,
     /// The number of transformer layers.
     pub layers: u32,
@@ -59,7 +59,7 @@ pub struct ModelSpec {
     pub kv_heads: u32,
     /// Width of a head.
     pub head_dim: u32,
-    /// Intermediate width of the feed-forward block; of one half if it is gated.
+    /// Intermediate width of the feed-forward block. For a gated block, it is the width of the up projection alone.
     pub intermediate: u32,
     /// The number of tokens in the vocabulary.
     pub vocabulary: u32,
@@ -67,7 +67,7 @@ pub struct ModelSpec {
     pub context: u32,
     /// The largest limit that may be requested, if it is larger than `context`.
     pub context_limit: Option<u32>,
-    /// How the linear layers are stored.
+    /// The storage format of the linear layers.
     pub weights: Weights,
     /// The feed-forward block.
     pub mlp: Mlp,
@@ -87,7 +87,8 @@ impl ModelSpec {
         self.shared_parameters() + experts * self.expert_parameters()
     }
 
-    /// Parameters that every token passes through: all except those of the experts that a router chooses.
+    /// Parameters of the linear layers that every token passes through: all except those of the experts that a router
+    /// chooses.
     pub fn shared_parameters(&self) -> f64 {
         let (hidden, head_dim) = (f64::from(self.hidden), f64::from(self.head_dim));
         let query = hidden * f64::from(self.heads) * head_dim;

@@ -1,5 +1,5 @@
-//! Options for the noise of the engine: how the steps of a real engine differ from their cost. This file parses and
-//! formats them; it draws no random numbers.
+//! Options for the noise of the engine: how the durations of steps differ from their computed cost, as on a real
+//! engine. This file parses and formats the options; it draws no random numbers.
 
 mod state;
 
@@ -10,16 +10,17 @@ use std::time::Duration;
 use crate::error::EngineError;
 pub use state::NoiseState;
 
-/// What makes steps longer or shorter than their cost. Times count only while the engine works, not while it is idle.
+/// The kinds of noise, which make steps longer or shorter than their computed cost; an absent kind has no effect. All
+/// times are working times of the engine, without the times in which it is idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Noise {
     /// Independent variation of each step: the standard deviation of the logarithm of its factor, whose mean is 1.
     pub step: Option<f64>,
     /// Slow variation of all steps together.
     pub drift: Option<Drift>,
-    /// The first steps are slower.
+    /// Slower steps at the start.
     pub warmup: Option<WarmUp>,
-    /// A few steps are much slower.
+    /// A few much slower steps.
     pub burst: Option<Burst>,
     /// Occasional stops of the engine.
     pub pause: Option<Pause>,
@@ -31,9 +32,9 @@ pub struct Noise {
 /// which starts in its stationary distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
-    /// The standard deviation of the logarithm.
+    /// The standard deviation of the logarithm of the factor.
     pub sd: f64,
-    /// The time after which the correlation with the earlier value has decreased to 1/e.
+    /// The time after which the correlation with an earlier value has decreased to 1/e.
     pub time: Duration,
 }
 
@@ -42,7 +43,7 @@ pub struct Drift {
 pub struct WarmUp {
     /// The share by which the first step is slower. It decreases linearly to 0.
     pub share: f64,
-    /// The time after which it is 0.
+    /// The time after which the share is 0.
     pub time: Duration,
 }
 
@@ -55,12 +56,12 @@ pub struct Burst {
     pub factor: f64,
 }
 
-/// A stop, such as a garbage collection. It occurs within a step, which takes longer by that time.
+/// Stops of the engine, such as garbage collections. A stop occurs within a step, which takes longer by its length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pause {
     /// The length of a stop.
     pub length: Duration,
-    /// The mean time from the end of one stop to the next; these times are exponentially distributed.
+    /// The mean time from the end of a stop to the start of the next. These times are exponentially distributed.
     pub every: Duration,
 }
 
@@ -75,7 +76,7 @@ impl Noise {
     /// optional.
     ///
     /// # Errors
-    /// If a part is wrong. The error names it and states which values are allowed.
+    /// If a part is wrong. The error names the part and states which values are allowed.
     pub fn parse(text: &str) -> Result<Self, EngineError> {
         let mut noise = Self::default();
         for part in text.split(',').map(str::trim) {
@@ -180,7 +181,7 @@ impl FromStr for Noise {
 }
 
 impl fmt::Display for Noise {
-    /// In the format that [`Noise::parse`] reads.
+    /// Writes the noise in the format that [`Noise::parse`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = |time: Duration| format!("{}s", time.as_secs_f64());
         let parts = [
@@ -213,7 +214,7 @@ fn number(text: &str, least: f64, most: f64) -> Option<f64> {
     text.parse().ok().filter(|number| (least..=most).contains(number))
 }
 
-/// A time of at least a microsecond: `20ms`, `5s`, `10m`, `2h`.
+/// Parses a time of at least a microsecond: `20ms`, `5s`, `10m`, `2h`.
 fn span(text: &str) -> Option<Duration> {
     let split = text.find(|c: char| c.is_ascii_alphabetic())?;
     let unit_s = match &text[split..] {

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{Drift, Noise};
 
-/// The state of an engine's noise. An engine that continues the work of another one takes over its state.
+/// The state of an engine's noise. An engine that continues the work of another engine also continues its noise state.
 #[derive(Clone, Debug)]
 pub struct NoiseState {
     noise: Noise,
@@ -19,11 +19,11 @@ pub struct NoiseState {
     pauses: ChaCha8Rng,
     /// The logarithm of the drift, in units of its standard deviation.
     drift: f64,
-    /// The length of the previous step, over which the drift has not changed yet.
+    /// The duration of the previous step. When the next step begins, the drift changes over this time.
     last_ns: u64,
     /// The total time of work so far, including pauses.
     busy_ns: u64,
-    /// When the next pause is due, on the same clock.
+    /// The value of `busy_ns` at which the next pause begins.
     pause_at_ns: f64,
 }
 
@@ -46,7 +46,7 @@ impl NoiseState {
         }
     }
 
-    /// Returns the time of the next step, which has this cost.
+    /// Returns the duration of the next step, whose computed duration is `cost`.
     pub fn step(&mut self, cost: Duration) -> Duration {
         let Noise { step, drift, warmup, burst, .. } = self.noise;
         let mut factor = 1.0;
@@ -57,7 +57,7 @@ impl NoiseState {
             let kept = portable::exp(-(self.last_ns as f64) / time.as_nanos() as f64);
             let drawn = normal(&mut self.drifts);
             self.drift = kept * self.drift + (1.0 - kept * kept).sqrt() * drawn;
-            // Slow periods contain fewer steps. This factor makes the mean over steps 1.
+            // Slow periods contain fewer steps. The last factor makes the mean over all steps 1.
             factor *= log_normal(sd, self.drift) * portable::exp(sd * sd);
         }
         if let Some(warmup) = warmup {

@@ -1,5 +1,5 @@
-//! Schedulers: they decide which sequences take part in the next step. To add one, add a file here and a line in
-//! `registry.rs`.
+//! Schedulers: they decide which sequences take part in the next step. To add a scheduler, add a file here and a line
+//! in `registry.rs`.
 
 mod queues;
 mod scheduler;

@@ -1,5 +1,5 @@
-//! The state that a scheduler works on: sequences, the waiting and the running queue, KV memory. It
-//! does not decide which sequences run.
+//! The state that a scheduler works on: sequences, the waiting and the running queue, KV memory. This file does not
+//! decide which sequences run.
 
 use std::collections::VecDeque;
 
@@ -11,22 +11,21 @@ use crate::request::{Finish, RequestId};
 /// A request inside the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
-    /// The caller's number of the request.
+    /// The caller's id of the request.
     pub id: RequestId,
     /// The number of prompt tokens.
     pub prompt: u32,
     /// The number of output tokens so far.
     pub generated: u32,
-    /// The most output tokens that the request allows.
+    /// The maximum number of output tokens that the request allows.
     pub max_tokens: u32,
     /// The number of output tokens after which the model ends the text, if less than `max_tokens`.
     pub ends_after: u32,
     /// The number of KV blocks that the sequence holds.
     pub blocks: u32,
-    /// The number of tokens whose keys and values are in memory. Only engines with chunked prefill use
-    /// it.
+    /// The number of tokens whose keys and values are in memory. Only engines with chunked prefill use this number.
     pub computed: u32,
-    /// The number of tokens that the current step computes. Only engines with chunked prefill use it.
+    /// The number of tokens that the current step computes. Only engines with chunked prefill use this number.
     pub scheduled: u32,
     /// The hashed blocks of the prompt; absent if the engine has no prefix cache.
     pub prefix: Option<Box<Prefix>>,
@@ -44,8 +43,8 @@ impl Sequence {
         self.prompt + self.generated
     }
 
-    /// The number of remaining output tokens. A sequence ends at the latest when it has `max_sequence_tokens` tokens,
-    /// prompt and output together.
+    /// The number of remaining output tokens. A sequence ends when it has `max_sequence_tokens` tokens, prompt and
+    /// output together, if it does not end earlier.
     #[inline]
     pub fn remaining(&self, max_sequence_tokens: u32) -> u32 {
         let requested = self.max_tokens.min(self.ends_after) - self.generated;
@@ -66,11 +65,12 @@ impl Sequence {
 /// The state that a scheduler works on.
 #[derive(Clone, Debug)]
 pub struct Queues {
-    /// Sequences that are not admitted yet, or were preempted. The front one is next.
+    /// Sequences that are not admitted yet, or were preempted. The front sequence is admitted next.
     pub waiting: VecDeque<Sequence>,
     /// Sequences that hold KV blocks, in the order of their arrival.
     pub running: Vec<Sequence>,
-    /// The number of sequences that end with the running step and hold their places until its end.
+    /// The number of sequences that end with the running step. They are not in `running`, but count against the limit
+    /// of running sequences until the step ends.
     pub leaving: usize,
     /// The KV memory.
     pub kv: BlockManager,
@@ -80,7 +80,7 @@ pub struct Queues {
     pub preemptions: u64,
     /// The number of decode steps since the last prompt step.
     pub decodes_since_prompt: u32,
-    /// The number of prompt tokens that were looked up in the prefix cache so far, of admitted sequences.
+    /// The number of tokens of admitted sequences that were looked up in the prefix cache so far.
     pub prefix_queries: u64,
     /// The number of these tokens that were found in the prefix cache.
     pub prefix_hits: u64,
@@ -102,7 +102,7 @@ impl Queues {
         }
     }
 
-    /// Frees the KV blocks of a sequence and returns it. The caller has taken it out of its queue.
+    /// Frees the KV blocks of a sequence and returns the sequence. The caller must have removed it from its queue.
     pub fn release(&mut self, mut sequence: Sequence) -> Sequence {
         let blocks = std::mem::take(&mut sequence.blocks);
         match &mut sequence.prefix {
@@ -113,7 +113,7 @@ impl Queues {
     }
 
     /// Preempts a running sequence, to compute it again later: frees its KV blocks and puts it at the
-    /// front of the waiting queue. The caller has taken it out of `running`.
+    /// front of the waiting queue. The caller must have removed the sequence from `running`.
     pub fn preempt(&mut self, victim: Sequence) {
         let mut victim = self.release(victim);
         (victim.computed, victim.scheduled) = (0, 0);

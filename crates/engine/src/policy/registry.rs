@@ -1,4 +1,4 @@
-//! The list of schedulers. To add one, add a file in this folder and a line here.
+//! The list of schedulers. To add a scheduler, add a file in this folder and a line here.
 
 use super::scheduler::Scheduler;
 use super::tgi_1_3::Tgi13;
@@ -12,7 +12,7 @@ static SCHEDULERS: [&dyn Scheduler; 3] = [&Vllm02, &VllmV1, &Tgi13];
 /// Returns the scheduler of a profile's engine.
 ///
 /// # Errors
-/// If there is none for that engine and version.
+/// If there is no scheduler for this engine and version.
 pub fn scheduler(profile: &Profile) -> Result<&'static dyn Scheduler, EngineError> {
     let (engine, version) = (profile.engine.as_str(), profile.engine_version.as_str());
     let found = SCHEDULERS.into_iter().find(|scheduler| scheduler.is_used_by(engine, version));

@@ -11,17 +11,18 @@ use crate::profile::Profile;
 pub enum Batch {
     /// The prompts of the last `admitted` running sequences are computed; each of these sequences gets a token.
     Prompt {
-        /// The number of sequences; 0 if requests were only ignored.
+        /// The number of admitted sequences; 0 if requests were only ignored.
         admitted: usize,
-        /// Requests that can never run. They end here with the tokens that they had before a preemption, usually none.
+        /// Requests that can never run. They end in this step with the output tokens from before a preemption, usually
+        /// none.
         ignored: Vec<Sequence>,
     },
     /// Every running sequence gets a token.
     Decode,
-    /// Each running sequence computes its [`Sequence::scheduled`] tokens. If all its tokens are then computed, it gets
-    /// another one.
+    /// Each running sequence computes its [`Sequence::scheduled`] tokens. If all tokens of a sequence are then
+    /// computed, the sequence gets another token.
     Mixed {
-        /// As in a prompt step.
+        /// Requests that can never run, as in [`Batch::Prompt`].
         ignored: Vec<Sequence>,
     },
 }
@@ -48,8 +49,8 @@ pub trait Scheduler: Send + Sync {
     /// none ends. This is a lower bound; the true number may be higher.
     fn steady_steps(&self, queues: &Queues, most: u32) -> u32;
 
-    /// The number of tokens, prompt and output together, at which a sequence ends. By default it is one above the
-    /// limit.
+    /// The number of tokens, prompt and output together, at which a sequence ends. By default it is `max_model_len` +
+    /// 1.
     fn max_sequence_tokens(&self, limits: Limits) -> u32 {
         limits.max_model_len + 1
     }
@@ -59,7 +60,7 @@ pub trait Scheduler: Send + Sync {
         false
     }
 
-    /// Whether the next step is scheduled while one runs.
+    /// Whether the engine schedules the next step while a step runs.
     fn schedules_ahead(&self, _profile: &Profile) -> bool {
         false
     }

@@ -11,10 +11,10 @@ use crate::error::EngineError;
 
 /// The number of decode steps after which all fitting requests are admitted (`--max-waiting-tokens`).
 const MAX_WAITING_TOKENS: u32 = 20;
-/// The ratio of waiting to running requests that admits requests earlier (`--waiting-served-ratio`).
+/// Requests are admitted earlier if this ratio of waiting to running requests is reached (`--waiting-served-ratio`).
 const WAITING_SERVED_RATIO: f64 = 1.2;
 
-/// TGI 1.3.x (`router/src/infer.rs` and `queue.rs` of 1.3.4).
+/// The scheduler of TGI 1.3.x (`router/src/infer.rs` and `queue.rs` of 1.3.4).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tgi13;
 
@@ -27,8 +27,8 @@ impl Scheduler for Tgi13 {
         engine == "tgi" && version.starts_with("1.3.")
     }
 
-    /// `--max-total-tokens` and `--max-batch-prefill-tokens` under vLLM's names. TGI limits neither sequences nor
-    /// padding.
+    /// The limits of TGI (`--max-total-tokens`, `--max-batch-prefill-tokens`) under vLLM's names. TGI does not limit
+    /// the number of sequences or the padding.
     fn limits(&self, config: &EngineConfig) -> Result<Limits, EngineError> {
         let model = &config.model;
         let most = model.context_limit.unwrap_or(model.context);
@@ -51,7 +51,7 @@ impl Scheduler for Tgi13 {
         false
     }
 
-    /// TGI leaves free 5 % of the memory that remains after its warm-up; this approximates it.
+    /// An approximation: TGI leaves 5 % of the memory free that remains after its warm-up.
     fn default_gpu_memory_utilization(&self) -> f64 {
         0.95
     }
@@ -113,7 +113,8 @@ fn has_waited_enough(queues: &Queues) -> bool {
     queues.running.is_empty() || queues.decodes_since_prompt >= MAX_WAITING_TOKENS
 }
 
-/// How many waiting requests are admitted now, in order of arrival.
+/// How many waiting requests are admitted now, in order of arrival. Without `any_number`, the result is 0 if too few of
+/// them fit.
 fn admissible(queues: &Queues, any_number: bool) -> usize {
     let mut free = queues.kv.total() - queues.kv.used();
     let mut prompt_tokens = 0;

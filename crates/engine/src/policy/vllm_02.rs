@@ -10,7 +10,7 @@ use crate::config::{EngineConfig, Limits};
 use crate::error::EngineError;
 use crate::kv::AllocStatus;
 
-/// vLLM 0.2.x (`vllm/core/scheduler.py` of 0.2.5 to 0.2.7).
+/// The scheduler of vLLM 0.2.x (`vllm/core/scheduler.py` of 0.2.5 to 0.2.7).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vllm02;
 
@@ -50,7 +50,8 @@ impl Scheduler for Vllm02 {
         }
         grow(queues);
         if queues.running.is_empty() {
-            // The only sequence was preempted because no block was free. It is admitted again, or can never run.
+            // The only sequence was preempted because no block was free. It is admitted again, or ignored if it can
+            // never run.
             return admit(queues);
         }
         Some(Batch::Decode)
@@ -73,14 +74,14 @@ struct Prompts {
     sum: u32,
 }
 
-/// What happens to the first waiting sequence.
+/// What a step does with the first waiting sequence.
 enum Next {
     Admitted,
     Ignored,
 }
 
 impl Prompts {
-    /// What this step does with the first waiting sequence; `None` if the sequence must continue to wait.
+    /// Returns what the step does with the first waiting sequence; `None` if the sequence must continue to wait.
     fn next(&self, queues: &Queues) -> Option<Next> {
         let limits = queues.limits;
         // A preempted sequence recomputes its output as part of its prompt.

@@ -13,7 +13,7 @@ use crate::error::EngineError;
 use crate::prefix_cache::CacheHit;
 use crate::profile::Profile;
 
-/// vLLM from 0.8 on (`vllm/v1/core/sched/scheduler.py`).
+/// The scheduler of vLLM from 0.8 on (`vllm/v1/core/sched/scheduler.py`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VllmV1;
 
@@ -59,8 +59,8 @@ impl Scheduler for VllmV1 {
             max_num_batched_tokens,
             max_paddings: 0,
             max_prompt_part: max_prompt_part.unwrap_or(u32::MAX),
-            // Without it, a long prompt that does not fit would be begun and preempted repeatedly. In versions that
-            // reserve nothing, the cached blocks of the computed part have the same effect.
+            // Without the reservation, a long prompt that does not fit would be begun and preempted repeatedly.
+            // Versions without a reservation avoid this, because the blocks of the computed part remain cached.
             reserves_prompts: is_of_today,
         })
     }
@@ -159,10 +159,10 @@ fn serve_running(queues: &mut Queues, budget: &mut u32) -> bool {
     has_blocks
 }
 
-/// What a step computes of the first waiting sequence.
+/// The part of the first waiting sequence that a step computes.
 #[derive(Clone, Copy)]
 struct Admission {
-    /// The number of cached blocks of its prefix.
+    /// The number of cached blocks at the start of the prompt.
     cached_blocks: u32,
     /// The number of tokens that are computed after the cached ones.
     tokens: u32,

@@ -8,7 +8,7 @@ const LARGE_CARD_BYTES: u64 = 70 << 30;
 /// The first version that schedules ahead by default.
 const AHEAD_FROM: (u32, u32) = (0, 14);
 
-/// The defaults of its server for `--max-num-seqs` and `--max-num-batched-tokens`.
+/// The defaults of vLLM's server for `--max-num-seqs` and `--max-num-batched-tokens`.
 pub(super) fn limits(profile: &Profile, card: &Card) -> (u32, u32) {
     let is_large = card.memory_bytes >= LARGE_CARD_BYTES && !card.name.contains("a100");
     let (sequences, tokens) = if is_large { (1024, 8192) } else { (256, 2048) };

@@ -1,5 +1,5 @@
-//! The measured rows behind a profile: what they cover, what they were used for, and the profile's errors on them.
-//! Computes nothing.
+//! The measured rows that a profile was fitted to or compared with: the ranges that they cover, their use, and the
+//! errors of the profile on them. Computes nothing.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +11,28 @@ use crate::weights::Weights;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
-    /// The table: a model's name.
+    /// The name of the table, usually the name of the model.
     pub table: String,
-    /// How its model's linear layers are stored.
+    /// The storage format of the linear layers of the model.
     pub weights: Weights,
     /// What the rows were used for.
     pub role: Role,
     /// Number of rows.
     pub rows: u32,
-    /// The numbers of requests in the saturated pass and in the pass one by one that were assumed.
+    /// The assumed numbers of requests: (saturated pass, one-by-one pass).
     pub requests: (u32, u32),
-    /// What the rows cover.
+    /// The ranges that the rows cover.
     pub seen: Coverage,
     /// Absolute errors in percent, per column.
     pub errors: ColumnErrors,
-    /// The same errors, but each row is predicted by a fit to all tables without its own lengths. One such fit leaves
-    /// out the rows with its input length, another those with its output length. Empty if no constant was fitted on the
-    /// rows.
+    /// Absolute errors in percent, per column, of fits without the predicted row. With the older cost model, one fit is
+    /// without all rows of the same input length, another without all rows of the same output length. With the cost
+    /// model since vLLM 0.8, the fit is without half of all rows. Empty if no constant was fitted on the rows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out_lengths: ColumnErrors,
-    /// The same errors, but the whole table is left out of the fit. Empty if no other table has rows of its kernel,
-    /// because the errors would then be meaningless.
+    /// Absolute errors in percent, per column, of a fit without the whole table. With the cost model since vLLM 0.8,
+    /// the fit is without all rows of the same source. Empty if no other table has rows of the same kernel, because the
+    /// errors would then be meaningless.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out_table: ColumnErrors,
     /// Signed errors of the table, predicted by a fit to the other tables with the same weights.
@@ -43,8 +44,8 @@ pub struct Provenance {
     /// Signed errors of the table, predicted with the constants that differ in another version of the engine.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub other_version: SignedErrors,
-    /// If a few rows were used only to scale another profile: the largest left-out errors of that profile. A few rows
-    /// cannot show that the errors are smaller.
+    /// The largest left-out errors of the profile that was scaled to a few rows; otherwise empty. A few rows cannot
+    /// show that the errors are smaller.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out_of_start: ColumnErrors,
 }
@@ -59,11 +60,11 @@ pub type SignedErrors = BTreeMap<String, SignedError>;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignedError {
-    /// Their mean: the error that all rows of the table share.
+    /// The mean of the errors: the error that all rows of the table share.
     pub bias: f64,
-    /// Their standard deviation.
+    /// The standard deviation of the errors.
     pub scatter: f64,
-    /// Their number.
+    /// The number of errors.
     pub rows: u32,
 }
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepConstants {
-    /// Whether the next step is scheduled while one runs (`--async-scheduling`); absent: depends on the version.
+    /// Whether the engine schedules the next step while a step runs (`--async-scheduling`); absent: depends on the
+    /// version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asynchronous: Option<bool>,
     /// The default of `--max-num-seqs`; absent: depends on the version and the card.
@@ -18,14 +19,14 @@ pub struct StepConstants {
     pub max_num_batched_tokens: Option<u32>,
     /// Host time per step that does not overlap with the card's work, in microseconds.
     pub step_us: f64,
-    /// The same per sequence of the step, in microseconds.
+    /// Additional host time per sequence of the step, in microseconds.
     pub sequence_us: f64,
-    /// The same for a step that computes prompts, in microseconds.
+    /// Additional host time of a step that computes prompts, in microseconds.
     pub prompt_step_us: f64,
-    /// Latency of the front end in microseconds: from the arrival of a request to the scheduler, and of its first token
-    /// back to the client.
+    /// Latency of the front end in microseconds: the time of a request from its arrival to the scheduler, plus the time
+    /// of its first token back to the client.
     pub front_us: f64,
-    /// Time in which the front end handles one request before it can take the next, in microseconds.
+    /// Time in which the front end handles one request before it can handle the next, in microseconds.
     pub front_service_us: f64,
     /// Time of a layer in addition to its matrix products and attention, in microseconds.
     pub layer_us: f64,

@@ -5,21 +5,21 @@ use std::collections::VecDeque;
 use inferometer_model::time::Nanos;
 use serde::Serialize;
 
-/// One finished request. Instants are on the machine's monotonic clock. Those of tokens are the ends of engine steps,
-/// not the instants at which a socket accepted the bytes.
+/// One finished request. Instants are on the machine's monotonic clock. The instants of tokens are the ends of engine
+/// steps, not the instants at which a socket accepted the bytes.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Account {
-    /// The request's id, as its answer states it.
+    /// The id of the request, as in its response.
     pub(super) id: String,
     /// Prompt tokens.
     pub(super) prompt_tokens: u32,
     /// Output tokens.
     pub(super) output_tokens: u32,
-    /// When the engine received it.
+    /// When the server received the request.
     pub(super) arrived_ns: Nanos,
-    /// When its first token was ready; absent if there was none.
+    /// When the first token was ready; absent if there was none.
     pub(super) first_token_ns: Option<Nanos>,
-    /// When it ended.
+    /// When the request ended.
     pub(super) finished_ns: Nanos,
 }
 

@@ -32,12 +32,12 @@ pub struct Generation {
     pub(super) arrived: Nanos,
     pub(super) first_token: Option<Nanos>,
     pub(super) last_token: Option<Nanos>,
-    /// Whether it failed or stalls, so that nothing more is sent.
+    /// Whether the response failed or stalls, so that nothing more is sent.
     pub(super) silent: bool,
 }
 
 impl Generation {
-    /// Whether this fault is injected into it.
+    /// Whether this fault is injected into the response.
     pub(super) fn has(&self, kind: FaultKind) -> bool {
         self.faults.contains(&kind)
     }

@@ -1,4 +1,4 @@
-//! Faults that can be injected into requests. Parsing only.
+//! Faults that can be injected into requests. This file only parses them.
 
 use std::str::FromStr;
 
@@ -28,7 +28,7 @@ pub enum FaultKind {
     /// `halves`: every second event has an empty text, and the next one has the text of both, as if each token were
     /// half of a character.
     Halves,
-    /// `close`: the connection is closed after the complete answer, although its head promised to keep it alive.
+    /// `close`: the connection is closed after the complete answer, although the response head does not announce it.
     Close,
     /// `slow-headers=MS`: nothing is sent for MS milliseconds.
     SlowHeaders(u32),
@@ -46,7 +46,7 @@ pub enum FaultKind {
 pub struct Fault {
     /// The kind of fault.
     pub kind: FaultKind,
-    /// The number of the affected request for text, from 1; absent for all requests.
+    /// The number of the affected request for generated text, from 1; absent if all such requests are affected.
     pub request: Option<u64>,
 }
 
@@ -92,7 +92,7 @@ impl Fault {
         Ok(Self { kind, request })
     }
 
-    /// Whether it applies to this request, counted from 1.
+    /// Whether the fault applies to the request with this number, from 1.
     pub fn applies_to(&self, request: u64) -> bool {
         self.request.is_none_or(|only| only == request)
     }

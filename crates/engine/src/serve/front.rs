@@ -1,6 +1,6 @@
 //! The handler of the engine's server. It passes requests to the engine, runs the engine's steps on an absolute
 //! schedule, and sends tokens when their step ends. A step that begins at T ends at T + duration / speed. The next step
-//! begins at that instant, even if the server runs late. It reads no socket.
+//! begins at that instant, even if the server runs late. The handler reads no socket.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -218,7 +218,7 @@ impl Front {
         if !generation.silent {
             tell(connection, &mut generation, output, &self.words, sent);
         }
-        // A failed response is over. A stalled one remains, so that the connection accepts no further request.
+        // A failed response is dropped. A stalled response remains, so that the connection handles no further request.
         let stalls = generation.has(FaultKind::Stall);
         if stalls || (output.finished.is_none() && !generation.silent) {
             connection.response = Some(generation);

@@ -1,5 +1,5 @@
-//! The HTTP front end: runs the engine in real time with the APIs of serving engines, and injects faults on request.
-//! `/engine/accounts` reports the true times of each finished request.
+//! The HTTP front end: runs the engine in real time with the APIs of serving engines, and injects the configured
+//! faults. `/engine/accounts` reports the true times of each finished request.
 
 mod accounts;
 mod api;
@@ -25,27 +25,27 @@ use crate::error::EngineError;
 pub use fault::{Fault, FaultKind};
 pub use front::Front;
 
-/// How the HTTP front end presents the engine.
+/// The settings of the HTTP front end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrontConfig {
     /// The model name that requests must state, usually the hub id or name of the model.
     pub served_model_name: String,
     /// The faults to inject, and into which requests.
     pub faults: Vec<Fault>,
-    /// The speed of steps relative to real time.
+    /// The speed of the engine relative to the simulated hardware; with 2, steps take half of their duration.
     pub speed: f64,
     /// Tokens that a chat template adds to the contents of a chat.
     pub chat_overhead_tokens: u32,
-    /// The maximum number of output tokens before the model ends the text itself; lengths are uniform from 1 on. If
-    /// absent, the model never ends its text itself.
+    /// The model ends each text after a number of tokens that is uniformly distributed from 1 to this value, unless the
+    /// request ignores the end of the text. If absent, the model never ends a text.
     pub end_of_text_within: Option<u32>,
-    /// Whether each event of a stream that is a JSON object states when it was sent. The time is its last member,
-    /// `sent_ns`, in nanoseconds of the monotonic clock.
+    /// Whether each event of a stream that is a JSON object states its send time. The send time is the last member of
+    /// the object, `sent_ns`, in nanoseconds of the monotonic clock.
     pub send_instants: bool,
 }
 
 impl FrontConfig {
-    /// A front without faults, in real time.
+    /// A front end in real time, without faults.
     pub fn new(served_model_name: impl Into<String>) -> Self {
         Self {
             served_model_name: served_model_name.into(),

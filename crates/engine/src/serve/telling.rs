@@ -14,12 +14,13 @@ use crate::step::StepOutput;
 /// The message of an injected failure.
 pub(super) const FAILURE: &str = "The engine failed (injected fault).";
 
-/// The id in a response.
+/// The id of a request, as responses state it.
 pub(super) fn name(job: &Job, request: RequestId) -> String {
     format!("{}{:016x}", job.form.id_prefix(), request.0)
 }
 
-/// Injects a fault into the middle of a response, if one applies to it. Returns whether the response continues.
+/// Injects a fault into the middle of a response, if a fault applies to the response. Returns whether the response
+/// continues.
 pub(super) fn fail(connection: &mut Connection, generation: &Generation) -> bool {
     let stream = generation.job.stream;
     for fault in &generation.faults {
@@ -61,8 +62,8 @@ pub(super) fn fail(connection: &mut Connection, generation: &Generation) -> bool
     true
 }
 
-/// Queues the output of one more token for the client. `sent` is added to the event if events must state their send
-/// time.
+/// Queues the output of one more token for the client. `sent` is the send time to add to each event; absent if events
+/// do not state their send time.
 pub(super) fn tell(
     connection: &mut Connection,
     generation: &mut Generation,
@@ -78,7 +79,7 @@ pub(super) fn tell(
     });
     let token = output.tokens_so_far.saturating_sub(1);
     let (token, _) = words.at(generation.job.seed, token);
-    // The first half of a character is a token without text; the second token brings the text of both.
+    // With `halves`, every second token has no text, and the next token has the text of both.
     let half = generation.has(FaultKind::Halves) && !ended && output.tokens_so_far % 2 == 1;
     let told_text = if half { generation.sent_bytes } else { generation.text.len() };
     let bundled = output.tokens_so_far - generation.sent_tokens >= generation.bundle();
@@ -116,7 +117,7 @@ pub(super) fn tell(
     generation.sent_bytes = told_text;
 }
 
-/// An event with the instant as the last member of its JSON object, if there is an instant.
+/// Adds the send time, if there is one, as the last member of the JSON object of an event.
 fn stamped(mut event: Vec<u8>, sent: Option<Nanos>) -> Vec<u8> {
     let end = event.iter().rposition(|&byte| byte == b'}');
     if let Some((sent, end)) = sent.zip(end) {
@@ -126,7 +127,7 @@ fn stamped(mut event: Vec<u8>, sent: Option<Nanos>) -> Vec<u8> {
     event
 }
 
-/// Closes a connection although its head promised to keep it open, if that fault applies to the response.
+/// Closes the connection after a complete response, if the fault `close` applies to the response.
 fn close_unasked(connection: &mut Connection, generation: &Generation) {
     if generation.has(FaultKind::Close) {
         connection.close();

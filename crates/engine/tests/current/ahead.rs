@@ -22,7 +22,8 @@ fn what_arrives_during_a_step_of_an_engine_that_schedules_ahead_waits_for_one_mo
         let first = found[1].first_token.expect("a token").since(found[1].sent);
         (first.as_nanos() as u64 - front_ns) as f64 / 1e6
     };
-    // The wait is the rest of a step of 11 ms and the prompt step of 41 ms; scheduled ahead, one step more.
+    // The wait is the rest of a step of 11 ms, and the prompt step of 41 ms. An engine that schedules ahead adds a
+    // step.
     let (alone, ahead) = (waits(false), waits(true));
     assert!((40.0..54.0).contains(&alone), "{alone}");
     assert!((9.0..13.0).contains(&(ahead - alone)), "{ahead} {alone}");

@@ -1,5 +1,5 @@
-//! Tests that a fit finds the constants that the runs were simulated with, and keeps those that the runs do not
-//! determine.
+//! Tests that a fit finds the constants that the runs were simulated with, and does not change constants that the runs
+//! do not determine.
 
 use inferometer_engine::fit::runs::{MeasuredRun, fit_runs, parse_runs, play_run};
 use inferometer_engine::profile::{Profile, StepConstants, profile};
@@ -33,12 +33,12 @@ fn two_runs_determine_what_they_depend_on_and_leave_the_rest() {
         fitted.constants.iter().find(|constant| constant.name == name).expect("a constant")
     };
     for (name, factor) in [("products_factor", 0.8), ("front_us", 2.0)] {
-        // The prior keeps the constant a little below the full change.
+        // The prior makes the fitted change a little smaller than the true change.
         let way = (of(name).value / of(name).prior).ln() / f64::ln(factor);
         assert!((0.7..1.3).contains(&way), "{name}: {way}");
         assert!(of(name).remaining < 0.7, "{name}: {}", of(name).remaining);
     }
-    // Runs with 16-bit weights on one card do not determine these.
+    // Runs with 16-bit weights on one card do not determine these constants.
     for name in ["fp8_factor", "reduction_factor"] {
         assert!((of(name).value / of(name).prior - 1.0).abs() < 1e-9, "{name}");
         assert!(of(name).remaining > 0.95, "{name}: {}", of(name).remaining);

@@ -1,4 +1,4 @@
-//! Tests the errors of runs on which nothing was fitted. A change that makes these errors larger is not an
+//! Tests the errors on runs to which nothing was fitted. A change that makes these errors larger is not an
 //! improvement.
 
 use inferometer_engine::confidence::{Confidence, ErrorColumn, MeasuredOn, confidence};
@@ -74,8 +74,7 @@ fn of_the_figures_that_have_a_range_as_many_lie_in_it_as_are_said_to() {
     assert!(all >= 40 && 100 * inside >= 85 * all, "{inside} of {all}: {outside:?}");
 }
 
-/// The rows are of another model, with thousands of tokens or hundreds of requests at once. The profile has no similar
-/// rows.
+/// The rows are of a model without fitted rows, with thousands of tokens or hundreds of requests at once.
 #[test]
 fn rows_far_from_all_that_was_fitted_are_called_uncalibrated() {
     for run in test_rows().iter().filter(|run| run.set.starts_with("gpustack")) {

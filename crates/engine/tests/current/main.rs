@@ -1,5 +1,5 @@
-//! Tests of the profiles of current engines. Their errors are computed again, on the measured runs that they were
-//! fitted to, and on runs on which nothing was fitted.
+//! Tests of the profiles of current engines. They compute the errors of the profiles again, on the measured runs that
+//! the profiles were fitted to, and on runs to which nothing was fitted.
 
 mod ahead;
 mod fitting;

@@ -63,7 +63,7 @@ fn single_steps_take_as_long_as_they_were_measured_to() {
     }
 }
 
-/// The steps are of a run on which nothing was fitted.
+/// The steps are of a run to which nothing was fitted.
 #[test]
 fn single_steps_of_another_run_take_as_long_as_they_were_measured_to() {
     let text = include_str!("../../data/rows/current/steps-test.csv");
@@ -86,7 +86,8 @@ fn no_run_that_a_profile_was_fitted_on_is_called_uncalibrated() {
     }
 }
 
-/// Checks the stated errors of runs that were left out of a fit: with half of the runs, and with their whole set.
+/// Checks the stated errors of runs that were left out of a fit, together with half of the runs or with their whole
+/// set.
 #[test]
 fn what_was_left_out_of_a_fit_was_missed_by_no_more_than_is_asked() {
     for profile in of_today() {

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::words::Words;
 
-/// What a client sends on one connection, and what it receives.
+/// The data that a client sends and receives on one connection.
 #[derive(Default)]
 pub struct Call {
     pub at: Nanos,
@@ -51,7 +51,7 @@ impl Client {
             ReadResult::Data(arrived) => {
                 let mut rest = &buffer[..arrived.bytes];
                 call.reads.push((arrived.user, rest.to_vec()));
-                // Single bytes are parsed, to find the end of each response regardless of what follows it.
+                // Bytes are parsed one by one, to find the end of each response regardless of the following bytes.
                 while !rest.is_empty() {
                     if call.parser.push(&rest[..1], &mut |_| ()).is_err() {
                         break;

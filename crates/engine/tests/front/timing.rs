@@ -1,4 +1,4 @@
-//! Tests when answers arrive, and how requests on one connection wait for each other.
+//! Tests the times at which responses arrive, and how requests on one connection wait for each other.
 
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ fn tokens_come_when_their_step_is_over() {
     assert_eq!(instants, steps(5));
 }
 
-/// The engine's front end takes time. The requests arrive alone, while the first is in the front end, and while it
-/// decodes.
+/// The engine's front end takes time. The first request arrives at an idle engine, the second while the first is in the
+/// front end, and the third while the first decodes.
 #[test]
 fn a_served_engine_gives_tokens_when_the_same_engine_gives_them_in_virtual_time() {
     for profile in ["vllm-0.23-h100-sxm", "vllm-0.11-h100-sxm"] {

@@ -1,4 +1,4 @@
-//! Fast searches on the engine in virtual time, and the true values that they look for.
+//! Fast searches on the engine in virtual time, and the true values that the searches must find.
 
 use inferometer_analysis::search::{
     NextTrial, Search, Settings, Trial, TrialFold, Watcher, certain_at,
@@ -75,7 +75,7 @@ impl Server {
         )
     }
 
-    /// The same with requests of these lengths.
+    /// Like [`Self::play`], but with requests of these lengths.
     pub fn play_lengths(
         &self,
         noise: &mut Option<NoiseState>,
@@ -90,7 +90,7 @@ impl Server {
         (0..).zip(&found).map(|(index, found)| figures(index, found)).collect()
     }
 
-    /// Runs a trial. It ends as soon as it is certain that its load is far above the limit.
+    /// Runs a trial. The trial ends as soon as its load is certainly far above the limit.
     pub fn trial(
         &self,
         settings: &Settings,
@@ -107,7 +107,7 @@ impl Server {
         fold.finish()
     }
 
-    /// Returns the same server with its own noise for a seed.
+    /// Returns the same server with a noise seed that is derived from `seed`.
     pub fn seeded(&self, seed: u64) -> Self {
         let draw = below(&mut rng(seed, &["noise"]), u64::MAX);
         let noise = self.config.noise.map(|noise| noise.or_seed(draw));
@@ -150,7 +150,7 @@ pub fn search(server: &Server, settings: Settings, seed: u64) -> Search {
     search
 }
 
-/// Returns how far a load misses a criterion in the long run, as a ratio to what is allowed; above 1 it is missed.
+/// Returns the long-run value that a criterion limits, as a ratio to the limit. Above 1, the load misses the criterion.
 /// The first tenth and the last hundredth of the requests do not count.
 pub fn ratio(criterion: &Criterion, requests: &[RequestFigures]) -> f64 {
     let settled = &requests[requests.len() / 10..requests.len() - requests.len() / 100];
@@ -162,7 +162,7 @@ pub fn ratio(criterion: &Criterion, requests: &[RequestFigures]) -> f64 {
     }
 }
 
-/// Returns loads from `from` to at most `to`. Each is the previous one times `factor`.
+/// Returns loads from `from` to at most `to`. Each load is the previous load times `factor`.
 pub fn steps(from: f64, to: f64, factor: f64) -> Vec<f64> {
     std::iter::successors(Some(from), |load| Some(load * factor))
         .take_while(|load| *load <= to)
@@ -171,7 +171,7 @@ pub fn steps(from: f64, to: f64, factor: f64) -> Vec<f64> {
 
 /// Returns the load at which the ratio crosses 1. The ratios are first made monotone, then interpolated.
 pub fn edge(loads: &[f64], ratios: &[f64]) -> Option<f64> {
-    // Replaces neighbours by their mean until the ratios rise (isotonic regression with equal weights).
+    // Replaces neighbours by their mean until no ratio is below the previous one (isotonic regression, equal weights).
     let mut blocks: Vec<(f64, usize)> = Vec::new();
     for &ratio in ratios {
         let mut block = (ratio, 1);

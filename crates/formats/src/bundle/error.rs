@@ -16,7 +16,7 @@ pub enum BundleError {
     /// The bundle is incomplete: it ends too early, or a part is missing.
     #[error("was cut: {0}; copy it again")]
     Cut(String),
-    /// The bytes are not those that were written: a checksum or the compressed stream is wrong.
+    /// The bytes differ from those that were written: a checksum or the compressed stream is wrong.
     #[error("is damaged: {0}; copy it again")]
     Damaged(String),
     /// The file contains something that is not allowed in a bundle, such as a link or an unlisted part.

@@ -26,7 +26,7 @@ pub const GZIP: [u8; 2] = [0x1f, 0x8b];
 const MOST_PARTS: usize = 10_000;
 /// The maximum size of the checksum list, in bytes.
 const MOST_SUMS_BYTES: u64 = 4 << 20;
-/// The unpacked size, in bytes, that every bundle may have, however small its file is.
+/// The unpacked size, in bytes, that every bundle may have, even if its file is very small.
 const ALWAYS_ALLOWED: u64 = 64 << 20;
 /// The maximum compression ratio that is accepted. Real ratios are lower: run logs are already compressed,
 /// and texts become about 30 times smaller.
@@ -108,8 +108,8 @@ pub fn open(bundle: impl BufRead, limits: Limits) -> Result<Opened, BundleError>
     Ok(Opened { manifest, documents, sums })
 }
 
-/// Copies to `to` the part of the name `wanted.0`, from a bundle that [`open`] has checked. The part must still
-/// have the size and the checksum `wanted.1`, because the file may have changed since then.
+/// Copies the part with the name `wanted.0` to `to`, from a bundle that [`open`] has checked. The file may
+/// have changed since then, so the part must still have the size and the checksum `wanted.1`.
 ///
 /// # Errors
 /// Those of [`open`]; [`BundleError::Unwritable`] if `to` cannot be written.

@@ -72,7 +72,8 @@ impl Times {
         let (first, last) = (chunks.first()?, chunks.last()?);
         let icl = gaps(&chunks);
         let after_one = f64::from(stream.output) - 1.0;
-        // A count of zero, or one that leaves no further token, is ignored, as in the tool itself.
+        // A token count of the first chunk that is zero, or that leaves no tokens for later chunks, is
+        // ignored, as in AIPerf.
         let first_tokens = first.tokens.filter(|tokens| (1..stream.output).contains(tokens));
         let rest = first_tokens.map_or(after_one, |tokens| f64::from(stream.output - tokens));
         let over =

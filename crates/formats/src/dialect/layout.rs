@@ -11,7 +11,7 @@ pub struct Printed {
     pub title: String,
     /// The lines of the table.
     pub lines: Vec<TableLine>,
-    /// Figures that the tool prints but that cannot be computed from the records, each with the reason.
+    /// Figures that the tool prints and that cannot be computed from the records, each with the reason.
     pub left_out: Vec<&'static str>,
 }
 
@@ -35,7 +35,8 @@ pub enum TableLine {
         label: String,
         /// The name in the tool's result files.
         key: String,
-        /// The name and the value of each statistic, as in the tool's result files; `None` is not available.
+        /// The name and the value of each statistic, as in the tool's result files; `None` if the statistic
+        /// is not available.
         values: Vec<(&'static str, Option<f64>)>,
         /// The factor from the unit in the result files to the unit on the screen; 1 if they are the same.
         scale: f64,
@@ -148,12 +149,12 @@ impl Printed {
     }
 }
 
-/// A count.
+/// Makes a line with a count.
 pub(crate) fn count(label: &str, key: &str, value: usize) -> TableLine {
     figure(label, key, Value::Count(value as u64))
 }
 
-/// A number with two decimals.
+/// Makes a line with a number, printed with two decimals.
 pub(crate) fn number(label: &str, key: &str, value: f64) -> TableLine {
     figure(label, key, Value::Number(value))
 }
@@ -162,7 +163,7 @@ pub(crate) fn figure(label: &str, key: &str, value: Value) -> TableLine {
     TableLine::Figure { label: label.to_owned(), key: key.to_owned(), value }
 }
 
-/// A heading.
+/// Makes a heading.
 pub(crate) fn section(words: &str) -> TableLine {
     TableLine::Section(words.to_owned())
 }

@@ -15,7 +15,7 @@ pub enum ServingMetric {
     E2el,
     /// The wait in the client until a request in flight ends and makes room.
     ClientQueueTime,
-    /// That wait plus the end-to-end latency.
+    /// The wait in the client plus the end-to-end latency.
     E2elIncludingClientQueue,
 }
 

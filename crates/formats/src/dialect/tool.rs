@@ -32,11 +32,11 @@ impl Tool {
 /// How a tool defines one of its figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Definition {
-    /// The name that the tool gives it.
+    /// The name of the figure in the tool.
     pub name: &'static str,
     /// The unit that the tool uses.
     pub unit: &'static str,
-    /// How the tool computes it.
+    /// How the tool computes the figure.
     pub formula: &'static str,
 }
 
@@ -63,8 +63,8 @@ impl<'a> Pass<'a> {
         complete.filter_map(Stream::new).collect()
     }
 
-    /// Returns [`Self::duration_s`], otherwise the seconds from the first pick to the last end of any request.
-    /// `None` if this is not positive.
+    /// Returns [`Self::duration_s`], otherwise the seconds from the first pick to the last end of any
+    /// request. `None` if the result is not positive.
     pub(super) fn duration(&self) -> Option<f64> {
         let picked = self.records.iter().filter_map(|record| record.picked.or(record.send_start));
         let ended = self.records.iter().filter_map(|record| record.ended);

@@ -1,4 +1,4 @@
-//! The source of an import, and an imported run in the form that the store takes.
+//! The source of an import, and an imported run in the form that the store accepts.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::imported::Imported;

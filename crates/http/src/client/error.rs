@@ -1,4 +1,4 @@
-//! Why a request got no usable response: one closed enum.
+//! The errors of the blocking client.
 
 use std::io;
 
@@ -18,7 +18,7 @@ pub enum ClientError {
         /// The system's reason.
         source: io::Error,
     },
-    /// No program listens there, or the network does not lead there.
+    /// No program listens at the address, or no route leads to it.
     #[error("{url}: cannot connect: {source}")]
     Unreachable {
         /// The address as given.
@@ -31,15 +31,15 @@ pub enum ClientError {
     Proxy {
         /// The address as given.
         url: String,
-        /// What is wrong with it, and what to do.
+        /// What is wrong with the proxy, and what to do.
         what: String,
     },
-    /// The server's certificate is not trusted, or it does not speak TLS.
+    /// The TLS connection failed: for example, the server's certificate is not trusted.
     #[error("{url}: no TLS connection: {what}{advice}")]
     NoTls {
         /// The address as given.
         url: String,
-        /// What is wrong with it.
+        /// What is wrong with the certificate or the handshake.
         what: String,
         /// What to do, after a semicolon; empty if that is not known.
         advice: String,
@@ -49,7 +49,7 @@ pub enum ClientError {
     OtherProtocol {
         /// The address as given.
         url: String,
-        /// The protocol.
+        /// The protocol that the server speaks (`TLS`), or does not speak (`no TLS`).
         speaks: &'static str,
         /// What to do.
         advice: String,
@@ -71,7 +71,7 @@ pub enum ClientError {
         url: String,
         /// The requested path.
         path: String,
-        /// What is wrong with it.
+        /// What is wrong with the response.
         what: String,
     },
     /// The server responded with an error status.
@@ -88,7 +88,8 @@ pub enum ClientError {
     },
 }
 
-/// The system's message. For a time-out, the system has the same code as for a socket without data.
+/// The message of an I/O error. A time-out has its own text, because its error code is also that of a
+/// non-blocking socket without data.
 pub(super) fn reason(source: &io::Error) -> String {
     match (source.kind(), source.raw_os_error()) {
         (io::ErrorKind::WouldBlock, Some(_)) => "it took too long".to_owned(),

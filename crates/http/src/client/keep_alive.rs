@@ -6,9 +6,9 @@ use super::error::ClientError;
 use super::stream::Stream;
 use super::{Client, ClientResponse, Reuse};
 
-/// A client with a pool of connections: as many are open as threads send at the same time. Bodies of its
-/// responses are not redacted, because they are used in computations and not shown. The value of a header may
-/// be an ordinary word in a tokenizer's text.
+/// A client with a pool of connections, one for each thread that sends at the same time. Secrets are not
+/// removed from response bodies, because the bodies are used in computations and not shown. The value of a
+/// header may be an ordinary word in a tokenizer's text.
 pub struct KeepAliveClient {
     client: Client,
     idle: Mutex<Vec<Stream>>,
@@ -26,10 +26,10 @@ impl KeepAliveClient {
     }
 
     /// Posts JSON to a path. A response with any status is returned. The request must not change anything on
-    /// the server: if it fails on a kept connection, it is sent again on a new one.
+    /// the server: if it fails on a pooled connection, the client sends it again on a new connection.
     ///
     /// # Errors
-    /// When no response arrives, or what arrives is not HTTP.
+    /// When no response arrives, or the response is not HTTP.
     pub fn post(
         &self,
         path: &str,

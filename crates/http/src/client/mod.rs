@@ -1,11 +1,12 @@
-//! A blocking client for requests outside of the measurement: to find out what a server is, to use its
-//! tokenizer, to read its metrics. It never sends the requests that are measured.
+//! A blocking client for requests outside of the measurement: to identify a server, to use its tokenizer, to
+//! read its metrics. It never sends the requests that are measured.
 //!
-//! It is our own client, although `ureq` has the timeouts that are needed (total, connect, per read). Three
-//! things would still need our own code around `ureq`. A connection is opened only to see whether the server
-//! listens and is trusted ([`Client::reach`]). Mozilla's root certificates are used together with those of
-//! `--ca-cert`, while `ureq` takes one or the other. The same resolved address is used for these requests and
-//! for the measured ones. `ureq` would only save the loop over reads below.
+//! The client is our own, although `ureq` has the necessary timeouts (total, connect, per read). Three
+//! features would still need our own code around `ureq`. First, a connection is opened without a request, to
+//! see whether the server listens and is trusted ([`Client::reach`]). Second, Mozilla's root certificates are
+//! used together with those of `--ca-cert`; `ureq` accepts only one of these sets. Third, the same resolved
+//! address is used for the requests of this client and for the measured requests. `ureq` would only replace
+//! the loop over reads in this file.
 
 mod error;
 mod keep_alive;
@@ -34,20 +35,20 @@ use stream::Stream;
 
 use crate::proxy::{Proxies, Proxy, advice};
 
-/// The longest response body that is read, in bytes.
+/// The size limit of a response body, in bytes.
 const MAX_BODY_BYTES: usize = 64 << 20;
-/// The most memory that a response may take once it is parsed, in bytes.
+/// The limit on the memory of a parsed response body, in bytes.
 const MAX_PARSED_BYTES: usize = 256 << 20;
-/// A whole response may take this many timeouts, unless a caller sets another deadline.
+/// The default deadline of a whole response, as a multiple of the timeout.
 const DEADLINE_TIMEOUTS: u32 = 6;
 
-/// How servers are reached. The default: no proxy, trust in the authorities that Mozilla trusts, no client
+/// How to connect to servers. The default: no proxy, trust in the authorities that Mozilla trusts, no client
 /// certificate.
 #[derive(Clone, Debug, Default)]
 pub struct ServerAccess {
     /// Which certificate authorities are trusted.
     pub trust: Trust,
-    /// The certificate that is presented to a server that requests one.
+    /// The client certificate, for servers that request one.
     pub identity: Option<Identity>,
     /// Which proxy is used for which server.
     pub proxies: Proxies,
@@ -58,18 +59,19 @@ pub struct ServerAccess {
 pub struct Client {
     /// The server's address, as the user gave it.
     pub url: Url,
-    /// The address of its connections: that of the server, or that of the proxy.
+    /// The address to which the client connects: the address of the server or of the proxy.
     pub address: Address,
     /// Additional headers, such as the authorization. Never printed.
     pub headers: Vec<(String, String)>,
-    /// The longest wait for the connection, for each write and for each read.
+    /// The time limit for opening the connection, for each write and for each read.
     pub timeout: Duration,
-    /// The longest time for a whole response, however small its parts are. It is checked after each read, so
-    /// a response may take one `timeout` longer.
+    /// The time limit for a whole response, also if it arrives in many small parts. The limit is checked
+    /// after each read, so a response may take one `timeout` longer.
     pub deadline: Duration,
-    /// The settings of TLS, if the server speaks it.
+    /// The settings of TLS, if the address of the server begins with `https://`.
     pub tls: Option<TlsClient>,
-    /// The proxy in front of the server, if there is one. With TLS, a tunnel through it is used.
+    /// The proxy in front of the server, if there is one. With TLS, the client uses a tunnel through the
+    /// proxy.
     pub proxy: Option<Proxy>,
 }
 
@@ -85,14 +87,14 @@ pub struct ClientResponse {
 }
 
 impl ClientResponse {
-    /// The value of the first header field with this name. Upper and lower case are equal.
+    /// The value of the first header field with this name. The case of the name does not matter.
     pub fn header(&self, name: &str) -> Option<&str> {
         let field = self.headers.iter().find(|(field, _)| field.eq_ignore_ascii_case(name));
         field.map(|(_, value)| value.as_str())
     }
 }
 
-/// What happens to a connection after a response.
+/// Whether a connection is used again after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reuse {
     Close,
@@ -133,9 +135,9 @@ impl Client {
         Err(last)
     }
 
-    /// Clients of the same server at each address of its name, of the same IP version as its own address; and
-    /// the addresses that accept no connection, with the errors. Behind a proxy, or for a Unix socket, there
-    /// is only one address.
+    /// Resolves the server's name and connects to each address of the same IP version as this client's
+    /// address. Returns a client for each address that accepts a connection, this client first, and the other
+    /// addresses with their errors. Behind a proxy, or for a Unix socket, returns only this client.
     pub fn at_each_address(&self) -> (Vec<Self>, Vec<(Address, ClientError)>) {
         let Address::Internet(own) = &self.address else { return (vec![self.clone()], Vec::new()) };
         let found = match &self.proxy {
@@ -155,8 +157,8 @@ impl Client {
         (reached, others)
     }
 
-    /// What precedes the path in a request, and an additional header. A proxy without a tunnel needs the
-    /// server's address and the proxy's credentials.
+    /// The text before the path in a request, and an additional header. For a proxy without a tunnel, these
+    /// are the server's address and the proxy's credentials; otherwise an empty text and `None`.
     pub fn forwarding(&self) -> (String, Option<(String, String)>) {
         match &self.proxy {
             Some(proxy) if self.tls.is_none() => {
@@ -172,18 +174,18 @@ impl Client {
         Some((proxy, self.url.authority()))
     }
 
-    /// Gets a path. A response with any status is returned.
+    /// Sends a GET request for a path. Returns the response, whatever its status is.
     ///
     /// # Errors
-    /// When no response arrives, or what arrives is not HTTP.
+    /// When no response arrives, or the response is not HTTP.
     pub fn get(&self, path: &str) -> Result<ClientResponse, ClientError> {
         self.request("GET", path, None)
     }
 
-    /// Posts JSON to a path. A response with any status is returned.
+    /// Posts JSON to a path. Returns the response, whatever its status is.
     ///
     /// # Errors
-    /// When no response arrives, or what arrives is not HTTP.
+    /// When no response arrives, or the response is not HTTP.
     pub fn post(
         &self,
         path: &str,
@@ -192,7 +194,7 @@ impl Client {
         self.request("POST", path, Some(&body.to_string()))
     }
 
-    /// The JSON of a successful response.
+    /// Parses the JSON body of a successful response.
     ///
     /// # Errors
     /// When the status is not 200 or the body is not JSON.
@@ -224,14 +226,14 @@ impl Client {
         Ok(response)
     }
 
-    /// The secrets in its headers.
+    /// The secret values in the headers of a request.
     fn secrets(&self) -> Secrets {
         let (_, proxy) = self.forwarding();
         Secrets::of_headers(&self.headers.iter().cloned().chain(proxy).collect::<Vec<_>>())
     }
 
-    /// Sends a request on an open connection. Returns the response, and whether the connection can
-    /// carry another request.
+    /// Sends a request on an open connection. Returns the response, and whether the connection can be used
+    /// for another request.
     fn send(
         &self,
         stream: &mut Stream,
@@ -252,7 +254,7 @@ impl Client {
         bytes.extend_from_slice(body.unwrap_or_default().as_bytes());
         stream.write_all(&bytes).map_err(|source| self.broken(path, source))?;
         let (response, reusable) = self.read_response(path, stream)?;
-        // The proxy itself sends this status. Inside a tunnel, it is from the server.
+        // The proxy itself sends status 407. Inside a tunnel, the status is from the server.
         let forwards = response.status == 407 && self.tls.is_none();
         if let Some(proxy) = self.proxy.as_ref().filter(|_| forwards) {
             let what = format!("the proxy {proxy} answered 407{}", advice(407, proxy));
@@ -273,7 +275,7 @@ impl Client {
         while !parser.is_done() {
             let count = match stream.read(&mut buffer) {
                 Ok(count) => Some(count),
-                // A signal interrupted the wait, which begins again.
+                // A signal interrupted the read, so the loop reads again.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
                 Err(error) => return Err(self.broken(path, error)),
             };
@@ -317,7 +319,7 @@ impl Client {
         Stream::connect(&Self { tls: Some(tls), ..self.clone() }).is_ok()
     }
 
-    /// The error that the server speaks TLS, while its address says that it does not.
+    /// The error for a server that speaks TLS although its address begins with `http://`.
     pub fn tls_not_named(&self) -> ClientError {
         let secure = Url { secure: true, ..self.url.clone() };
         ClientError::OtherProtocol {
@@ -359,7 +361,7 @@ impl Client {
 }
 
 /// Whether two addresses lead to the same server: the same socket file, or names and ports that resolve to
-/// the same address. A name that cannot be resolved is the same server as itself.
+/// the same address. Equal names are the same server, also if the name cannot be resolved.
 pub fn lead_to_same_server(a: &Url, b: &Url) -> bool {
     let [a_leads, b_leads] = [a, b].map(|url| addresses(url, None).unwrap_or_default());
     a.is_same_server(b) || a_leads.iter().any(|address| b_leads.contains(address))

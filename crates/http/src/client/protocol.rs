@@ -1,5 +1,5 @@
-//! Recognises the protocol of a server that does not speak HTTP/1.1, by the first bytes of its
-//! answer. No I/O.
+//! Recognises the protocol of a server that does not speak HTTP/1.1, by the first bytes of its answer. This
+//! module does no I/O.
 
 /// The advice for a server that has only HTTP/2.
 pub(super) const HTTP1_IS_NEEDED: &str =
@@ -12,13 +12,13 @@ pub(super) enum Other {
     Http2,
 }
 
-/// The protocol of an answer that begins with these bytes.
+/// The protocol of an answer that begins with these bytes; `None` if it is unknown.
 pub(super) fn other_protocol(begins: &[u8]) -> Option<Other> {
     match begins {
         // A TLS alert: the server regards a request in plain text as a broken handshake.
         [0x15, 0x03, ..] => Some(Other::Tls),
-        // The frame that opens a connection, SETTINGS (4), or the one that ends it, GOAWAY (7), on stream 0.
-        // The first three bytes are the length.
+        // A frame of HTTP/2 on stream 0: SETTINGS (4) opens a connection, GOAWAY (7) ends it. The first three
+        // bytes of a frame are its length.
         [0, _, _, 4 | 7, _, 0, 0, 0, 0, ..] => Some(Other::Http2),
         _ => None,
     }

@@ -20,7 +20,8 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// Connects to a client's server. Tunnel and TLS handshake are complete when it returns.
+    /// Connects to a client's server. The tunnel and the TLS handshake are complete when this function
+    /// returns.
     pub(super) fn connect(client: &Client) -> Result<Self, ClientError> {
         let unreachable = |source| {
             let url = client.url.to_string();
@@ -67,7 +68,7 @@ fn tcp(address: SocketAddr, client: &Client) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Connects at once, or waits until the server has room for another connection.
+/// Connects to a Unix socket. If the accept queue of the server is full, waits until it has room.
 fn unix(path: &Path, client: &Client) -> io::Result<UnixStream> {
     let stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(client.timeout))?;

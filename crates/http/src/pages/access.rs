@@ -1,5 +1,5 @@
-//! Who may read a site: everybody at a loopback address of this machine, others with a token. Values in, a
-//! decision out; nothing is read from a socket here.
+//! Who may read a site: all clients if the server listens on a loopback address, otherwise clients with a
+//! token. This module only decides; it reads no socket.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -10,52 +10,55 @@ use inferometer_wire::http::Request;
 use super::error::ServeError;
 use super::target::RequestTarget;
 
-/// The shortest token that a user may choose, in characters. 128 random bits in base 64 take 22.
+/// The shortest token that a user may choose, in characters. For comparison: 128 random bits in base64 have
+/// 22 characters.
 const MIN_TOKEN_CHARS: usize = 16;
 /// The number of random bytes in a generated token, which is written in hexadecimal digits.
 const TOKEN_BYTES: usize = 16;
 /// The query parameter with the token.
 const TOKEN: &str = "token";
-/// The cookie with the token, after the first request.
+/// The name of the cookie that contains the token after the first request.
 const COOKIE: &str = "inferometer-token";
 
 /// Who may read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReaderAccess {
-    /// Everybody who reaches a loopback address and names it in the `Host` field. Another name there belongs
-    /// to the page of somebody else, whose name resolves to this machine (DNS rebinding).
+    /// Every client that names a loopback address in the `Host` field. Another name in this field belongs to
+    /// a foreign page, whose host name resolves to this machine (DNS rebinding).
     Loopback,
-    /// Everybody who reaches the address.
+    /// Every client.
     Everybody,
-    /// Everybody who has this token.
+    /// Every client that sends this token.
     Token(String),
 }
 
 /// What to do with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Respond to it.
+    /// Respond to the request.
     Allowed,
-    /// The token was in the query. A cookie has it from now on, and the reader is redirected to the same
-    /// target without it.
+    /// The token was in the query. Store it in a cookie, and redirect the client to the same target without
+    /// the token.
     SetCookie {
-        /// That target.
+        /// The target without the token.
         link: String,
         /// The value of the `Set-Cookie` field.
         cookie: String,
     },
-    /// Its `Host` field names another host.
+    /// The `Host` field of the request does not name a loopback address.
     WrongHost,
-    /// Its token is missing or wrong.
+    /// The token of the request is missing or wrong.
     NoToken,
 }
 
 impl ReaderAccess {
-    /// The access to an address. Without `given`, it is free on loopback, and needs a random token elsewhere.
-    /// `given` is a token that the user chose, with the name of its variable.
+    /// The access rule for a server that listens on `at`. Without `given`, a loopback address needs no token,
+    /// and another address gets a random token. `given` is a token that the user chose, with the name of the
+    /// environment variable that contains it.
     ///
     /// # Errors
-    /// [`ServeError::WeakToken`], [`ServeError::Random`].
+    /// [`ServeError::WeakToken`] if the chosen token is too short or has a character that is not allowed;
+    /// [`ServeError::Random`] if no random bytes can be read.
     pub fn for_address(at: SocketAddr, given: Option<(&str, String)>) -> Result<Self, ServeError> {
         match given {
             Some((variable, token)) => {
@@ -72,7 +75,7 @@ impl ReaderAccess {
         }
     }
 
-    /// Decides on a request whose target was parsed.
+    /// Decides on a request. `target` is the parsed target of this request.
     pub(crate) fn decide(&self, request: &Request, target: &RequestTarget) -> Decision {
         match self {
             Self::Everybody => Decision::Allowed,
@@ -118,7 +121,7 @@ fn bearer(request: &Request) -> Option<&str> {
     request.header("authorization")?.strip_prefix("Bearer ").map(str::trim)
 }
 
-/// Compares in a time that depends on the length alone, so that the time reveals nothing about the token.
+/// Compares two tokens. The time depends only on their lengths, so it reveals no characters of the token.
 fn is_same(given: &str, token: &str) -> bool {
     let differing = given.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
     std::hint::black_box(differing) == 0 && given.len() == token.len()

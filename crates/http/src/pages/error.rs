@@ -1,31 +1,32 @@
-//! Why a site cannot be served: one closed enum. An error of one page is that page's own response.
+//! The errors that prevent serving a site. If one page fails, this is not such an error: the page itself is
+//! the response.
 
 use std::io;
 
 /// Why pages are not served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address cannot be listened on.
+    /// The server cannot listen on the address.
     #[error("{address}: {reason}{advice}")]
     Listen {
         /// The address that was requested.
         address: String,
-        /// What the operating system says.
+        /// The reason that the operating system states.
         reason: String,
         /// What to do; empty if that is not known.
         advice: &'static str,
     },
-    /// A token that others could guess.
+    /// The token that the user chose is too short, or has a character that is not allowed.
     #[error(
         "{variable}: the token has {found} characters; it must have at least {least}, and only \
             letters, digits, '-' and '_'; unset the variable to get a random token"
     )]
     WeakToken {
-        /// The variable that contains it.
+        /// The environment variable that contains the token.
         variable: String,
-        /// How many characters it has.
+        /// How many characters the token has.
         found: usize,
-        /// How many characters it must have.
+        /// How many characters the token must have at least.
         least: usize,
     },
     /// The operating system gives no random bytes.

@@ -1,5 +1,5 @@
 //! The handler of read-only pages: it checks who may read, requests the response from the pages, and sends
-//! their events. It makes no page itself.
+//! their events. It generates no page itself.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,11 +31,12 @@ const LIMITS: Limits = Limits {
     timeouts: Some(Timeouts { request: Duration::from_secs(10), idle: Duration::from_secs(60) }),
 };
 
-/// How often events are sent.
+/// The time between two events of a stream.
 const EVENT_PERIOD: Duration = Duration::from_secs(1);
 
-/// Instructions to browsers, with every response: load nothing from elsewhere, run only our scripts, show the
-/// page in no other page, and do not tell other sites which page was read.
+/// Header fields of every response that restrict browsers. A browser then loads nothing from other sites,
+/// runs only our scripts, and does not show the page inside another page. It does not tell other sites which
+/// page was read.
 const BROWSER_POLICY: [(&str, &str); 5] = [
     (
         "content-security-policy",
@@ -49,29 +50,29 @@ const BROWSER_POLICY: [(&str, &str); 5] = [
     ("cache-control", "no-cache"),
 ];
 
-/// Pages as functions, without their connections.
+/// The pages of a site, as functions of the request target.
 pub trait Pages {
     /// The response to a GET of a target.
     fn page(&mut self, target: &RequestTarget) -> Response;
 
-    /// A response with this status and a reason. Status 401: the reader has to give the token.
+    /// A response with this status and a reason. Status 401 means that the reader must send the token.
     fn refusal(&self, status: u16, why: &str) -> Response;
 
-    /// The next event about the topic of a [`Body::Events`].
+    /// The next event of a stream with this topic ([`Body::Events`]). By default, it ends the stream.
     fn event(&mut self, _topic: &str) -> Event {
         Event { data: String::new(), is_last: true }
     }
 }
 
-/// Events that are being sent.
+/// An event stream in progress.
 #[derive(Debug)]
 pub struct EventStream {
     topic: String,
-    /// When the next one is due.
+    /// When the next event is due.
     due: Nanos,
 }
 
-/// Serves pages to those who may read them.
+/// Serves pages to the clients that may read them.
 pub struct PageHandler<P> {
     pages: P,
     access: ReaderAccess,
@@ -79,7 +80,7 @@ pub struct PageHandler<P> {
 }
 
 impl<P: Pages> PageHandler<P> {
-    /// The server ends in its first turn after `stop` was set.
+    /// Creates the handler. The server ends in its first turn after `stop` was set.
     pub fn new(pages: P, access: ReaderAccess, stop: Arc<AtomicBool>) -> Self {
         Self { pages, access, stop }
     }
@@ -153,7 +154,7 @@ impl<P: Pages> Handler for PageHandler<P> {
 }
 
 impl<P: Pages> PageHandler<P> {
-    /// Sends the events that are due. An event about one topic is made once for all its readers.
+    /// Sends the events that are due. An event about one topic is generated once for all its readers.
     fn send_due_events(&mut self, net: &mut impl Net, connections: &mut Connections<EventStream>) {
         let now = net.now();
         let is_due = |one: &&Connection<EventStream>| {
@@ -167,7 +168,7 @@ impl<P: Pages> PageHandler<P> {
             stream.due = now + EVENT_PERIOD;
             let topic = stream.topic.clone();
             let event = made.entry(topic).or_insert_with_key(|topic| self.pages.event(topic));
-            // A reader that is far behind gets no further event.
+            // A reader with too many unread bytes does not get this event.
             if connection.output.len() < LIMITS.unsent_bytes {
                 connection.chunk(format!("data: {}\n\n", event.data).as_bytes());
             }
@@ -175,13 +176,13 @@ impl<P: Pages> PageHandler<P> {
                 connection.response = None;
                 connection.end_chunked();
             }
-            // A stream whose reader has gone needs nothing more.
+            // The result is the stream of a reader that has disconnected. It needs no clean-up.
             connections.flush(net, id);
         }
     }
 }
 
-/// Queues a complete response; for HEAD, its head alone.
+/// Queues a complete response; for HEAD, only its head.
 fn write(
     connection: &mut Connection<EventStream>,
     response: &Response,

@@ -1,5 +1,5 @@
-//! Read-only sites: pages as functions from a request target to a response, and the handler that
-//! serves them to browsers and programs. It writes no file and makes no page.
+//! Read-only sites: pages as functions from a request target to a response, and the handler that serves them
+//! to browsers and programs. This module writes no file and generates no page.
 
 mod access;
 mod error;

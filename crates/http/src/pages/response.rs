@@ -7,7 +7,7 @@ pub struct Response {
     pub status: u16,
     /// The media type of the body.
     pub content_type: &'static str,
-    /// Further header fields.
+    /// Additional header fields.
     pub headers: Vec<(&'static str, String)>,
     /// The body.
     pub body: Body,
@@ -16,11 +16,11 @@ pub struct Response {
 /// The body of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// All of it.
+    /// The whole body.
     Complete(Vec<u8>),
     /// Server-sent events, one per second, until [`Event::is_last`].
     Events {
-        /// Their topic, for [`super::Pages::event`].
+        /// The topic of the events, for [`super::Pages::event`].
         topic: String,
     },
 }
@@ -28,24 +28,24 @@ pub enum Body {
 /// One server-sent event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Its data, without a line end.
+    /// The data of the event, without a line break.
     pub data: String,
-    /// Whether the stream ends after it.
+    /// Whether the stream ends after this event.
     pub is_last: bool,
 }
 
 impl Response {
-    /// Status 200 with content of some type.
+    /// A response with status 200 and a complete body.
     pub fn new(content_type: &'static str, content: Vec<u8>) -> Self {
         Self { status: 200, content_type, headers: Vec::new(), body: Body::Complete(content) }
     }
 
-    /// A stream of events about a topic.
+    /// A response that is a stream of events about a topic.
     pub fn events(topic: String) -> Self {
         Self { body: Body::Events { topic }, ..Self::new("text/event-stream", Vec::new()) }
     }
 
-    /// Status 303: the resource is at this link (RFC 9110, section 15.4.4).
+    /// A response with status 303: the resource is at this link (RFC 9110, section 15.4.4).
     pub fn redirect(link: String) -> Self {
         Self::new("text/plain; charset=utf-8", Vec::new())
             .with_status(303)
@@ -66,7 +66,7 @@ impl Response {
         self
     }
 
-    /// Whether it has a header field of this name.
+    /// Whether the response has a header field with this name.
     pub fn has_header(&self, name: &str) -> bool {
         self.headers.iter().any(|(own, _)| *own == name)
     }

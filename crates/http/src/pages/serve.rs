@@ -1,4 +1,4 @@
-//! Serves pages over real sockets until it is stopped. It does not depend on a particular page.
+//! Serves pages over real sockets until a flag is set. This module does not depend on particular pages.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -13,10 +13,11 @@ use super::handler::{PageHandler, Pages};
 use crate::server::Server;
 
 /// Listens, calls `ready` with the address, a stop flag and a waker, and serves until the flag is set and the
-/// waker called.
+/// waker is called.
 ///
 /// # Errors
-/// [`ServeError::Listen`], [`ServeError::Sockets`].
+/// [`ServeError::Listen`] if the server cannot listen on the address; [`ServeError::Sockets`] if the event
+/// loop fails.
 pub fn serve(
     pages: impl Pages,
     access: ReaderAccess,

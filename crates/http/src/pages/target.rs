@@ -34,12 +34,12 @@ impl RequestTarget {
         self.segments.get(at).map_or("", String::as_str)
     }
 
-    /// The last value of a name, trimmed; `None` if it is empty.
+    /// The last non-empty value of this name in the query, trimmed; `None` if there is none.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.values(&[name]).pop()
     }
 
-    /// Every value of these names that is not empty, in the order of the query.
+    /// Every non-empty value of these names, trimmed, in the order of the query.
     pub fn values(&self, names: &[&str]) -> Vec<&str> {
         let named = self.query.iter().filter(|(name, _)| names.contains(&name.as_str()));
         named.map(|(_, value)| value.trim()).filter(|value| !value.is_empty()).collect()
@@ -57,7 +57,7 @@ impl RequestTarget {
     }
 }
 
-/// A link within a site.
+/// A link within a site, from path segments and query pairs. Both are percent-encoded.
 pub fn link(segments: &[&str], query: &[(&str, &str)]) -> String {
     let mut out = String::new();
     for segment in segments {
@@ -76,7 +76,7 @@ pub fn link(segments: &[&str], query: &[(&str, &str)]) -> String {
     out
 }
 
-/// Percent-encodes all but the unreserved characters of RFC 3986.
+/// Percent-encodes all characters except the unreserved ones of RFC 3986.
 fn encode(out: &mut String, text: &str) {
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

@@ -1,5 +1,5 @@
-//! The text format of Prometheus (0.0.4): a writer for our own metrics and a parser for those of servers.
-//! Neither depends on particular metrics.
+//! The text format of Prometheus (0.0.4): a writer for our own metrics, and a parser for the metrics of
+//! servers. They do not depend on particular metrics.
 
 mod parse;
 mod write;

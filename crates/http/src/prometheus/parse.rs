@@ -1,9 +1,10 @@
-//! Parses the text (Prometheus 0.0.4, OpenMetrics) into samples. It does not depend on particular metrics.
+//! Parses the text of `/metrics` (Prometheus 0.0.4, OpenMetrics) into samples. This module does not depend on
+//! particular metrics.
 
 /// One sample, which is one line of the text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metric<'a> {
-    /// The name, with its `_total`, `_bucket`, `_sum` or `_count` if it has one.
+    /// The name, including a suffix such as `_total`, `_bucket`, `_sum` or `_count`.
     pub name: &'a str,
     /// The text between the braces, with escapes; empty if there are no braces.
     labels: &'a str,
@@ -12,7 +13,7 @@ pub struct Metric<'a> {
 }
 
 impl<'a> Metric<'a> {
-    /// The value of a label, with its escapes.
+    /// The value of a label, with its escapes; `None` if there is no such label.
     pub fn label(&self, name: &str) -> Option<&'a str> {
         let mut rest = self.labels;
         while let Some((key, after)) = rest.split_once('=') {

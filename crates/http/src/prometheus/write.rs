@@ -1,5 +1,5 @@
-//! Writes the text: families of samples with their help and type, and histograms. It does not depend on
-//! particular metrics.
+//! Writes the text of `/metrics`: families of samples with their help and type, and histograms. This module
+//! does not depend on particular metrics.
 
 use std::fmt::Write;
 
@@ -11,13 +11,13 @@ pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// The type of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It only grows.
+    /// A value that only grows.
     Counter,
-    /// It rises and falls.
+    /// A value that may rise and fall.
     Gauge,
 }
 
-/// A text that is being written.
+/// The text of `/metrics` while it is written.
 #[derive(Debug, Default)]
 pub struct Exposition {
     text: String,
@@ -67,7 +67,7 @@ impl Exposition {
         self.sample(&count, labels, all);
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn finish(self) -> String {
         self.text
     }

@@ -16,7 +16,7 @@ enum Hosts {
     All,
     /// A name, and all names that end with a dot and this name.
     Name(String),
-    /// Addresses whose first bits are equal, with the number of these bits.
+    /// A network: an address, and the number of first bits that all addresses of the network share.
     Network(IpAddr, u32),
 }
 
@@ -35,7 +35,7 @@ impl Exceptions {
         read
     }
 
-    /// Whether a server is one of them.
+    /// Whether a server is reached without a proxy.
     pub(super) fn names(&self, host: &str, port: u16) -> bool {
         let name = host.trim_end_matches('.').to_ascii_lowercase();
         let address = name.parse::<IpAddr>().ok();
@@ -90,7 +90,7 @@ fn width(address: IpAddr) -> u32 {
 
 /// Whether the first `bits` bits of two addresses are equal.
 fn agree(one: IpAddr, other: IpAddr, bits: u32) -> bool {
-    // With 0 bits, all bits are shifted out.
+    // For 0 bits, all bits are shifted out, so all addresses of one IP version match.
     match (one, other) {
         (IpAddr::V4(one), IpAddr::V4(other)) => {
             (one.to_bits() ^ other.to_bits()).checked_shr(32 - bits).unwrap_or(0) == 0

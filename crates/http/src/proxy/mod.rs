@@ -1,5 +1,5 @@
-//! HTTP proxies: which one is used for a server, from the variables that other programs read too, and how a
-//! tunnel is requested. It reads no environment.
+//! HTTP proxies: which proxy is used for a server, according to the usual environment variables, and how a
+//! tunnel is requested. The caller reads the environment, not this module.
 
 mod exceptions;
 mod tunnel;
@@ -14,7 +14,7 @@ use exceptions::Exceptions;
 pub use tunnel::Tunnelled;
 pub(crate) use tunnel::{advice, tunnel_through};
 
-/// Returns the value of an environment variable. The calling program passes it in.
+/// A function of the caller that returns the value of an environment variable.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// An HTTP proxy. Its user and password are never printed.
@@ -28,7 +28,7 @@ pub struct Proxy {
     authorization: Option<String>,
     /// The part that is never printed: the password, or the user if there is no password.
     secret: Option<String>,
-    /// The flag or the variable that names it.
+    /// The flag or the variable that names the proxy.
     pub named_by: &'static str,
 }
 
@@ -49,7 +49,7 @@ impl Proxy {
     /// missing. Error messages do not contain the value, which may contain a password.
     ///
     /// # Errors
-    /// When it is not the address of an HTTP proxy.
+    /// When the text is not the address of an HTTP proxy.
     pub fn parse(text: &str, named_by: &'static str) -> Result<Self, String> {
         let text = text.trim();
         let rest = match text.split_once("://") {
@@ -66,7 +66,7 @@ impl Proxy {
                 );
             }
         };
-        // The user is checked first: with these characters unescaped, the host would be another one.
+        // The user is checked first: without escapes, these characters would change the host.
         let (user, place) =
             rest.rsplit_once('@').map_or((None, rest), |(user, at)| (Some(user), at));
         if user.is_some_and(|user| user.contains(['/', '?', '#'])) {
@@ -75,7 +75,7 @@ impl Proxy {
             );
         }
         let place = place.split(['/', '?', '#']).next().unwrap_or_default();
-        // The rules for addresses of servers apply to the rest.
+        // The rules for addresses of servers apply to the host and the port.
         let url = inferometer_plan::spec::parse_url(&format!("http://{place}")).map_err(|_| {
             "is not the address of a proxy; write it as http://HOST:PORT".to_owned()
         })?;
@@ -84,7 +84,7 @@ impl Proxy {
                 .ok_or("has a user or a password with a % without two hexadecimal digits after it")
         });
         let user = user.transpose()?;
-        // A user without a password has an empty one (RFC 7617), and may be a token.
+        // A user without a password gets an empty password (RFC 7617). Such a user may be a token.
         let user = user.map(|mut user| {
             if !user.contains(&b':') {
                 user.push(b':');
@@ -107,7 +107,8 @@ impl Proxy {
     }
 }
 
-/// A proxy as it was named, or its error. The error matters only if the proxy would be used.
+/// The proxy that a flag or a variable names, or the error of parsing it. The error matters only if the proxy
+/// would be used.
 type Named = Option<Result<Proxy, String>>;
 
 /// Which proxy is used for which server. The default: none.
@@ -120,9 +121,9 @@ pub struct Proxies {
 
 impl Proxies {
     /// The proxies of the usual variables: `http_proxy`, `https_proxy`, and `all_proxy` for both, except for
-    /// the servers of `no_proxy`. Lower case comes before upper case, and an empty variable counts as absent.
-    /// `HTTP_PROXY` is ignored if `REQUEST_METHOD` is set: then a web server sets it from the header `Proxy`
-    /// of any client's request.
+    /// the servers of `no_proxy`. A variable in lower case has priority over upper case, and an empty
+    /// variable counts as absent. `HTTP_PROXY` is ignored if `REQUEST_METHOD` is set: in such a CGI program,
+    /// `HTTP_PROXY` is the header `Proxy` of a client's request.
     pub fn of_variables(variables: Variables<'_>) -> Self {
         let value = |name| variables(name).filter(|value| !value.trim().is_empty());
         let is_cgi = variables("REQUEST_METHOD").is_some();
@@ -150,8 +151,8 @@ impl Proxies {
         }
     }
 
-    /// The proxy for a server; `None` if it is reached without a proxy. A Unix socket is always reached
-    /// without one.
+    /// The proxy for a server; `None` if the server is reached without a proxy. A Unix socket is always
+    /// reached without a proxy.
     ///
     /// # Errors
     /// When the flag or variable of the proxy, or an entry of `no_proxy`, cannot be used.
@@ -161,7 +162,7 @@ impl Proxies {
             (Some(named), unreadable)
                 if url.unix.is_none() && !self.except.names(&url.host, url.port) =>
             {
-                // It may have been meant for this server.
+                // The invalid entry may have been meant for this server.
                 if let Some(entry) = unreadable {
                     return Err(format!(
                         "no_proxy: `{entry}` is not a host, address or network; correct it, or \
@@ -176,7 +177,7 @@ impl Proxies {
         }
     }
 
-    /// The secrets of the proxies, as headers.
+    /// The secrets of the proxies, as header fields.
     pub fn secret_headers(&self) -> Vec<(String, String)> {
         let named = [&self.http, &self.https];
         let secrets = |proxy: &Proxy| {

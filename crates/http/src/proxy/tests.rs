@@ -1,4 +1,4 @@
-//! Which proxy is used for a server, and what is kept of its password.
+//! Which proxy is used for a server, and that its password is in no text.
 
 use inferometer_plan::spec::parse_url;
 
@@ -102,7 +102,7 @@ fn a_user_and_a_password_go_to_the_proxy_and_into_no_text() {
     let secrets = Proxies::only(proxy).secret_headers();
     assert_eq!((secrets[0].1.as_str(), secrets[1].1.as_str()), (value.as_str(), "päss"));
 
-    // A user alone has an empty password, and may be a token.
+    // A user without a password gets an empty password, and may be a token.
     let proxy = Proxy::parse("http://t0ken@p:1", "HTTP_PROXY").unwrap();
     assert_eq!(proxy.header().unwrap().1, "Basic dDBrZW46");
     assert_eq!(Proxies::only(proxy).secret_headers()[1].1, "t0ken");

@@ -9,19 +9,19 @@ use inferometer_wire::http::request_head;
 
 use super::Proxy;
 
-/// The longest answer of a proxy that is read, in bytes.
+/// The size limit of a proxy's answer, in bytes.
 const MAX_ANSWER: usize = 16 << 10;
 
-/// The request for a tunnel to a server, `host:port`.
+/// The request for a tunnel to a server. `authority` is `host:port`.
 fn request(proxy: &Proxy, authority: &str) -> Vec<u8> {
     let headers: Vec<_> = proxy.header().into_iter().collect();
     request_head("CONNECT", authority, authority, &headers, None)
 }
 
-/// Whether the answer is complete and grants the tunnel; false if it is incomplete.
+/// Whether the answer is complete and opens the tunnel; false if the answer is incomplete.
 ///
 /// # Errors
-/// When it refuses the tunnel, or is not an HTTP answer.
+/// When the answer refuses the tunnel, is not HTTP, or has bytes after the head.
 fn is_granted(answer: &[u8], proxy: &Proxy, authority: &str) -> io::Result<bool> {
     let refused = |what: &str| Err(io::Error::new(io::ErrorKind::ConnectionRefused, what));
     let Some(end) = answer.windows(4).position(|four| four == b"\r\n\r\n") else {
@@ -45,7 +45,7 @@ fn is_granted(answer: &[u8], proxy: &Proxy, authority: &str) -> io::Result<bool>
     }
 }
 
-/// What to do when a proxy refuses.
+/// Advice for the user, after a proxy has refused with this status.
 pub(crate) fn advice(status: u16, proxy: &Proxy) -> String {
     match (status, proxy.header().is_some()) {
         (407, false) => {
@@ -63,7 +63,7 @@ pub(crate) fn advice(status: u16, proxy: &Proxy) -> String {
 /// Opens a tunnel through a proxy on a blocking socket, within a time limit.
 ///
 /// # Errors
-/// When the connection breaks, the time is over, or the proxy refuses.
+/// When the connection breaks, the time limit has passed, or the proxy refuses.
 pub(crate) fn tunnel_through(
     socket: &mut (impl Read + Write),
     proxy: &Proxy,
@@ -81,7 +81,7 @@ pub(crate) fn tunnel_through(
         match socket.read(&mut buffer) {
             Ok(0) => return Err(closed(proxy)),
             Ok(count) => answer.extend_from_slice(&buffer[..count]),
-            // A signal interrupted the wait, which begins again.
+            // A signal interrupted the read, so the loop reads again.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -119,7 +119,7 @@ struct Opening {
 }
 
 impl<A> Tunnelled<A> {
-    /// The actor, with a tunnel to `authority`, a `host:port`, on all of its connections.
+    /// Wraps the actor, with a tunnel to `authority` on all of its connections. `authority` is `host:port`.
     pub fn new(actor: A, proxy: &Proxy, authority: &str) -> Self {
         Self {
             actor,
@@ -174,7 +174,8 @@ impl<A> Tunnelled<A> {
         opening.is_some_and(|opening| opening.conn == conn)
     }
 
-    /// Writes the rest of the request, or reads a part of the answer. Returns whether the tunnel is open.
+    /// Writes the rest of the request, and reads a part of the answer if `reads` is true. Returns whether the
+    /// tunnel is open.
     fn go_on<N: Net>(&mut self, net: &mut N, conn: ConnId, reads: bool) -> io::Result<bool> {
         let Some(opening) = self.opening.get_mut(conn.slot()).and_then(Option::as_mut) else {
             return Ok(false);

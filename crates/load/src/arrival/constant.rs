@@ -1,6 +1,7 @@
-//! Constant arrivals: the first at once, then one per second. It uses no random numbers.
+//! Constant arrivals: the first at 0 s, then one per second. No random numbers are used.
 
-/// Arrivals with equal gaps. Times are counted, not summed, so they do not drift.
+/// Arrivals with equal gaps. Each time is computed from the index of its arrival, not by adding gaps, so
+/// times do not drift.
 #[derive(Debug, Default)]
 pub struct Constant {
     next: u64,

@@ -1,4 +1,5 @@
-//! Gamma arrivals: independent gaps. A shape below 1 gives bursts, a larger shape more even arrivals.
+//! Gamma arrivals: the gaps are independent and gamma-distributed. A shape below 1 gives bursts. A shape
+//! above 1 gives more even gaps than Poisson arrivals have.
 
 use rand_chacha::ChaCha8Rng;
 
@@ -14,14 +15,15 @@ pub struct Gamma {
 }
 
 impl Gamma {
-    /// Arrivals with gaps of this shape, which is above 0, from a seed.
+    /// Creates arrivals from a seed. `shape` is the shape of the distribution of the gaps, above 0.
     pub fn new(shape: f64, seed: u64) -> Self {
         Self { shape, second: 0.0, rng: rng(seed, &["arrival", "gamma"]) }
     }
 
-    /// Draws a gamma variable with this shape and scale 1, by the method of Marsaglia and Tsang, A simple
-    /// method for generating gamma variables (ACM TOMS 26, 2000). For a shape below 1, it draws with the
-    /// shape plus 1 and multiplies by the factor u^(1/shape) of their section 8.
+    /// Draws a gamma variable with the shape `self.shape` and the scale 1. The method is from Marsaglia and
+    /// Tsang, "A simple method for generating gamma variables" (ACM TOMS 26, 2000). For a shape below 1,
+    /// section 8 of that paper draws with the shape plus 1, and multiplies the result by u^(1/shape) for a
+    /// uniform u.
     fn draw(&mut self) -> f64 {
         let (shape, factor) = if self.shape < 1.0 {
             let u = 1.0 - unit(&mut self.rng);

@@ -2,7 +2,8 @@
 //! seconds. A [`Level`](crate::Level) scales these times to the requested rate, so every process can be
 //! combined with every rate.
 //!
-//! Times count from the start and are not rounded, so rounding errors do not add up. Nothing here waits.
+//! Times are offsets from the start of the pass. They are not rounded, so rounding errors do not add up.
+//! This module never waits.
 
 mod constant;
 mod gamma;
@@ -18,7 +19,7 @@ pub use gamma::Gamma;
 pub use poisson::Poisson;
 pub(crate) use scaled::scaled;
 
-/// How arrivals are spread around their rate.
+/// The arrival process: how the gaps between arrivals vary at a given rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "process")]
 pub enum Arrivals {
@@ -29,14 +30,15 @@ pub enum Arrivals {
     Constant,
     /// Gamma-distributed gaps.
     Gamma {
-        /// The shape: below 1 gives bursts, 1 is Poisson, larger shapes are more even.
+        /// The shape, above 0: a shape below 1 gives bursts, 1 is Poisson, a larger shape gives more even
+        /// gaps.
         shape: f64,
     },
 }
 
 impl Arrivals {
-    /// The process for a burstiness as vLLM defines it: the shape of the gamma distribution of the gaps. 1 is
-    /// Poisson, infinity is constant.
+    /// Returns the process for a burstiness. As in vLLM, the burstiness is the shape of the gamma
+    /// distribution of the gaps: 1 is Poisson, infinity is constant.
     pub fn of_burstiness(burstiness: f64) -> Self {
         if burstiness == 1.0 {
             Self::Poisson
@@ -47,7 +49,8 @@ impl Arrivals {
         }
     }
 
-    /// The arrival times in seconds, with one arrival per second on average.
+    /// Returns an endless iterator over the arrival times in seconds, with one arrival per second on
+    /// average.
     pub fn seconds(self, seed: u64) -> Box<dyn Iterator<Item = f64> + Send> {
         match self {
             Self::Poisson => Box::new(Poisson::new(seed)),
@@ -94,8 +97,8 @@ mod tests {
         fn arrivals_keep_one_per_second_and_never_go_back(arrivals in any(), seed: u64) {
             let gaps = gaps(arrivals, seed, 10_000);
             prop_assert!(gaps.iter().all(|&gap| gap >= 0.0));
-            // A gamma gap has the relative deviation 1/sqrt(shape), so the mean of 10,000 gaps has 2.2 % at a
-            // shape of 0.2. Five of these deviations are allowed.
+            // The relative standard deviation of a gamma gap is 1/sqrt(shape). For the mean of 10,000 gaps
+            // at a shape of 0.2, it is 2.2 %. The test allows five such deviations.
             let mean = gaps.iter().sum::<f64>() / 10_000.0;
             prop_assert!((mean - 1.0).abs() < 0.12, "{}", mean);
         }
@@ -144,7 +147,7 @@ mod tests {
                 .enumerate()
                 .map(|(i, &gap)| (law.cdf(gap) - i as f64 / 2e4).abs())
                 .fold(0.0, f64::max);
-            // Kolmogorov's bound at 0.1 %: 1.95 / sqrt(20,000).
+            // The critical value of the Kolmogorov-Smirnov test at 0.1 %: 1.95 / sqrt(20,000).
             assert!(furthest < 0.0138, "{shape}: {furthest}");
         }
     }

@@ -13,7 +13,7 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// Arrivals from a seed.
+    /// Creates arrivals from a seed. The same seed gives the same arrivals.
     pub fn new(seed: u64) -> Self {
         Self { second: 0.0, rng: rng(seed, &["arrival", "poisson"]) }
     }

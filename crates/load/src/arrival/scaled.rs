@@ -1,5 +1,6 @@
-//! Arrivals scaled to the requested load: N arrivals at a rate R take N / R seconds, whatever was drawn.
-//! Their shape does not change: all gaps of a part of the load are stretched by one factor.
+//! Arrivals scaled to the requested load: N arrivals at a rate R take N / R seconds, whichever random
+//! numbers were drawn. All gaps within a part of the load are multiplied by one factor, so their
+//! proportions stay as drawn.
 
 use std::collections::VecDeque;
 
@@ -7,26 +8,27 @@ use super::Arrivals;
 use crate::bound::Bound;
 use crate::level::Level;
 
-/// A part of the load within which gaps are stretched by one factor: the whole load if the rate is constant,
-/// otherwise a stage. Areas are integrals of the rate over time, that is, numbers of requests.
+/// A part of the load in which all gaps are multiplied by one factor: the whole load if the rate is
+/// constant, otherwise one stage. An area is an integral of the rate over time, that is, a number of
+/// requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct StretchedPart {
     from: f64,
     area: f64,
     count: u64,
-    /// Whether it lasts after its last arrival, until a time. Then one more gap is drawn. Otherwise it ends
-    /// with that arrival.
+    /// Whether the part ends at a given time, which is after its last arrival. One more gap is then drawn
+    /// for the time between the two. If false, the part ends at its last arrival.
     ends_by_time: bool,
 }
 
-/// The parts of a load that is bounded by a count, a time, or both.
+/// Splits a load that is bounded by a count, a time, or both into its parts.
 fn parts(rate: &Level, bound: Bound) -> Vec<StretchedPart> {
     let most = bound.requests.map_or(u64::MAX, u64::from);
     let mut parts = Vec::new();
     let (mut from, mut counted) = (0.0, 0);
     for until in rate.areas(bound.duration) {
-        // Requests are rounded over all parts so far, so that rounding in one part is balanced in the next
-        // one.
+        // The cumulative number of requests is rounded, not the number of each part, so that rounding
+        // errors do not add up.
         let count = (until.round() as u64).saturating_sub(counted);
         let left = most - counted;
         if left < count {
@@ -37,14 +39,16 @@ fn parts(rate: &Level, bound: Bound) -> Vec<StretchedPart> {
         (from, counted) = (until, counted + count);
     }
     if let Some(last) = parts.last_mut().filter(|last| counted == 0 && last.area > 0.0) {
-        // Less than half a request still counts as one: a pass without requests measures nothing.
+        // A load of less than half a request still gets one request: a pass without requests measures
+        // nothing.
         last.count = most.min(1);
     }
     parts
 }
 
-/// The arrivals of a load, in order, as areas under its rate. The random numbers are drawn twice, so that
-/// they need not be stored: once for the factors, once for the arrivals.
+/// Returns the arrivals of a load, in order. Each arrival is the area under the rate up to its time. The
+/// random numbers are drawn twice, once for the factors and once for the arrivals, so that they need not be
+/// stored.
 pub fn scaled(
     arrivals: Arrivals,
     rate: &Level,
@@ -137,7 +141,7 @@ mod tests {
         let rate = Level::Stages(vec![held(10, 2.0), held(5, 0.0), held(10, 8.05)]);
         let found = areas(Arrivals::Poisson, &rate, Bound::none(), 3);
         assert_eq!((found.len(), found.iter().filter(|&&at| at < 20.0).count()), (101, 20));
-        // A time shortens the last stage; a count ends it with its last arrival.
+        // A time bound shortens the last stage. With a count, the last stage ends at its last arrival.
         let cut = areas(Arrivals::Poisson, &rate, by_time(20.0), 3);
         assert_eq!((cut.len(), cut.iter().all(|&at| at < 60.25)), (60, true));
         let counted = areas(Arrivals::Poisson, &rate, Bound::requests(45), 3);

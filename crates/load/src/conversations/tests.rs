@@ -1,4 +1,4 @@
-//! Conversations, driven step by step.
+//! Tests of conversations. They call the load model step by step, without a server.
 
 use super::*;
 use crate::arrival::Arrivals;
@@ -8,7 +8,7 @@ fn span(value: u64) -> Duration {
     Duration::from_millis(value)
 }
 
-/// Conversations with these think times in milliseconds before each turn.
+/// A pass of conversations with these think times, in milliseconds, before each turn.
 fn conversations<const N: usize>(begin: PassPlan, of: CountOf, think: [&[u64]; N]) -> PassPlan {
     let mut script = Script::of(N as u32);
     script.write(think.map(|talk| talk.iter().map(|&ms| span(ms)).collect()));
@@ -19,8 +19,8 @@ fn closed(concurrency: u32) -> PassPlan {
     PassPlan::closed(concurrency, Bound::none())
 }
 
-/// The begin of each request, as (conversation, milliseconds). Each request takes 100 ms, and those in
-/// `fails`, by their place in the order, fail.
+/// Runs a pass, and returns the start of each request as (conversation, milliseconds). Each request takes
+/// 100 ms. The requests whose indices are in `fails` fail.
 fn played(pass: &PassPlan, fails: &[usize]) -> Vec<(u32, u64)> {
     let mut load = load_model(pass, 1);
     let (mut begun, mut in_flight) = (Vec::new(), BTreeSet::new());
@@ -28,7 +28,7 @@ fn played(pass: &PassPlan, fails: &[usize]) -> Vec<(u32, u64)> {
     loop {
         let next_end: Option<(Nanos, u32, bool)> = in_flight.first().copied();
         match load.next_due() {
-            // An end at the same instant comes first, because its place is free then.
+            // The end of a request at the same instant is processed first, because it frees a place.
             Due::At(at) if next_end.is_none_or(|(end, ..)| at < end) => {
                 let which = load.continues().unwrap_or_else(|| {
                     conversations += 1;
@@ -63,8 +63,8 @@ fn who_thinks_keeps_a_place_among_conversations_and_none_among_requests() {
     let pass = conversations(closed(1), CountOf::Conversations, think);
     assert_eq!(played(&pass, &[]), [(0, 0), (0, 350), (1, 450), (1, 560), (2, 660)]);
     let pass = conversations(closed(1), CountOf::Requests, think);
-    // At 100 ms the first thinks until 350, so the second begins. At 200 the second thinks until 210, so the
-    // third begins. The second continues when the third has ended.
+    // At 100 ms, the first conversation thinks until 350 ms, so the second begins. At 200 ms, the second
+    // thinks until 210 ms, so the third begins. The second continues at 300 ms, when the third has ended.
     assert_eq!(played(&pass, &[]), [(0, 0), (1, 100), (2, 200), (1, 300), (0, 400)]);
 }
 

@@ -1,4 +1,4 @@
-//! Levels against their own definition: the integral, in small steps.
+//! Tests of levels. They compare the computed times with a numerical integral of the level.
 
 use super::*;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ fn stage(seconds: f64, from: f64, to: f64, curve: Curve) -> Stage {
     Stage { duration: Duration::from_secs_f64(seconds), from, to, curve }
 }
 
-/// The level at a time, by its definition.
+/// The level at a time, computed from its definition.
 fn at(stage: &Stage, second: f64) -> f64 {
     let share = second / stage.duration.as_secs_f64();
     match stage.curve {
@@ -18,7 +18,7 @@ fn at(stage: &Stage, second: f64) -> f64 {
 
 fn any_stage() -> impl Strategy<Value = Stage> {
     let curve = prop_oneof![Just(Curve::Linear), Just(Curve::Exponential)];
-    // Eighths have few digits, so JSON reads them back exactly.
+    // Multiples of 1/8 have few digits, so that JSON stores them exactly.
     (0.5f64..60.0, 1u32..800, 1u32..800, curve).prop_map(|(seconds, from, to, curve)| {
         stage(seconds, f64::from(from) / 8.0, f64::from(to) / 8.0, curve)
     })
@@ -75,7 +75,7 @@ proptest! {
         let level = Level::Stages(stages);
         let text = serde_json::to_string(&level).expect("plain data");
         let read: Level = serde_json::from_str(&text).expect("what was written");
-        // Durations are stored in whole nanoseconds, as they were drawn.
+        // Durations are drawn in whole nanoseconds and stored in whole nanoseconds, so nothing is lost.
         prop_assert_eq!(read, level);
     }
 }

@@ -1,5 +1,4 @@
-//! Reads objectives from text. Never guesses: a text that is not understood is an error with a
-//! suggestion.
+//! Parses objectives from text. A text that cannot be parsed is an error with an example of a valid text.
 
 use inferometer_model::suggest::did_you_mean;
 
@@ -11,59 +10,59 @@ use super::{Comparison, JudgedMetric, LimitUnit, Objective, Statistic};
 /// Why a text is not a list of objectives.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SloError {
-    /// There is nothing between two commas, or nothing at all.
+    /// The text between two commas is empty, or the whole text is.
     #[error("an objective is empty; write it like `ttft_p99<500ms,failures<1%`")]
     Empty,
-    /// No `<`, `<=`, `>` or `>=`.
+    /// The objective has no `<`, `<=`, `>` or `>=`.
     #[error("`{text}` has no comparison; write it like `ttft_p99<500ms`")]
     NoComparison {
         /// The objective.
         text: String,
     },
-    /// No metric of this name.
+    /// There is no metric of this name that objectives may name.
     #[error("`{text}`: there is no metric `{name}`{}; known are {}",
         did_you_mean(name, spellings().iter().map(String::as_str)),
         JudgedMetric::names().collect::<Vec<_>>().join(", "))]
     UnknownMetric {
         /// The objective.
         text: String,
-        /// The name as it was written.
+        /// The name as the user wrote it.
         name: String,
     },
-    /// A metric with many values, but without a statistic.
+    /// The metric has many values per pass, but the objective names no known statistic.
     #[error("`{text}` has no known statistic of {metric}; write it like `{metric}_p99<500ms`, with \
         one of {}", Statistic::ALL.map(Statistic::name).join(", "),
         metric = .metric.name())]
     NoStatistic {
         /// The objective.
         text: String,
-        /// The metric that it names.
+        /// The metric of the objective.
         metric: JudgedMetric,
     },
-    /// A statistic, although the metric has one value.
+    /// The objective names a statistic, although the metric has one value per pass.
     #[error("`{text}` has a statistic, but {metric} has only one value per pass; write {metric} \
         alone", metric = .metric.name())]
     NeedlessStatistic {
         /// The objective.
         text: String,
-        /// The metric that it names.
+        /// The metric of the objective.
         metric: JudgedMetric,
     },
-    /// The limit is not a number in the metric's unit.
+    /// The limit is not a number in the unit of the metric.
     #[error("`{text}` has no valid limit; after the comparison, write {}",
         expected(*.metric))]
     BadLimit {
         /// The objective.
         text: String,
-        /// The metric that it names.
+        /// The metric of the objective.
         metric: JudgedMetric,
     },
 }
 
-/// Reads objectives such as `ttft_p99<500ms,tpot_p99<50ms`, separated by commas.
+/// Parses objectives such as `ttft_p99<500ms,tpot_p99<50ms`, separated by commas.
 ///
 /// # Errors
-/// One error for each objective that cannot be read.
+/// One error for each objective that cannot be parsed.
 pub fn parse(text: &str) -> Result<Vec<Objective>, Vec<SloError>> {
     let mut objectives = Vec::new();
     let mut errors = Vec::new();
@@ -88,7 +87,7 @@ fn objective(text: &str) -> Result<Objective, SloError> {
     Ok(Objective { text: text.to_owned(), metric, statistic, comparison, limit, unit })
 }
 
-/// The text before a comparison sign, the comparison, and the text after the sign.
+/// Splits an objective into the text before the comparison sign, the comparison, and the text after the sign.
 pub fn split(text: &str) -> Option<(&str, Comparison, &str)> {
     let (name, rest) = text.split_at(text.find(['<', '>'])?);
     // The two-character signs come first, because each of them begins with a one-character sign.
@@ -104,7 +103,12 @@ pub fn split(text: &str) -> Option<(&str, Comparison, &str)> {
     Some((name.trim(), comparison, limit.trim()))
 }
 
-/// The metric and, if there is one, the statistic after its last underscore.
+/// Splits a name such as `ttft_p99` into the metric and, if there is one, the statistic after its last
+/// underscore. `text` is the whole objective, for messages.
+///
+/// # Errors
+/// When the metric is unknown, or when the name has no statistic, or a statistic that the metric does not
+/// have.
 pub fn quantity(text: &str, name: &str) -> Result<(JudgedMetric, Option<Statistic>), SloError> {
     let text = || text.to_owned();
     if let Some(metric) = metric_of(name) {
@@ -131,7 +135,8 @@ fn metric_of(name: &str) -> Option<JudgedMetric> {
     JudgedMetric::of_name(name)
 }
 
-/// The limit in the metric's unit, and the unit in which it was written.
+/// Parses a limit. Returns the limit in the unit of the metric, and the unit in which the user wrote it.
+/// `None` if the limit is not valid for the metric.
 pub fn limit_of(metric: JudgedMetric, limit: &str) -> Option<(f64, LimitUnit)> {
     let number_ends = limit.find(|c: char| !(c.is_ascii_digit() || c == '.'));
     let (number, unit) = limit.split_at(number_ends.unwrap_or(limit.len()));
@@ -144,7 +149,7 @@ pub fn limit_of(metric: JudgedMetric, limit: &str) -> Option<(f64, LimitUnit)> {
         _ => return None,
     };
     let number = number.parse::<f64>().ok()?;
-    // A time of zero is impossible.
+    // The limit of a time must be above zero.
     let can_be = number > 0.0 || metric.definition().unit != Unit::Milliseconds;
     can_be.then(|| (number * unit.in_metric_units(), unit))
 }
@@ -159,7 +164,7 @@ fn expected(metric: JudgedMetric) -> &'static str {
     }
 }
 
-/// Every text that is valid before a comparison sign.
+/// All names that are valid before a comparison sign.
 fn spellings() -> Vec<String> {
     let mut spellings = Vec::new();
     for metric in registry::judged().map(JudgedMetric::of) {

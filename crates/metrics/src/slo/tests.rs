@@ -1,4 +1,4 @@
-//! Objectives as people write them, right and wrong.
+//! Tests of objectives as users write them, valid and invalid.
 
 use super::*;
 

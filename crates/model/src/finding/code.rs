@@ -1,7 +1,7 @@
-//! All possible findings, one entry each, in the order of a run.
+//! All kinds of findings, one entry each, in the order of a run.
 //!
-//! An entry has a stable name, a severity, a meaning and, if it is always the same, advice. Code that makes a
-//! finding, or searches for one, uses its entry here.
+//! An entry has a stable name, a severity and a meaning. It has advice if all findings of the kind have the
+//! same advice. Code that creates a finding, or searches for one, uses the entry here.
 
 use super::{Code, Severity};
 
@@ -16,7 +16,7 @@ macro_rules! codes {
                 advice: first(&[$($advice)?]),
             };
         )*
-        /// Every finding.
+        /// Every kind of finding, in the order of this file.
         pub const ALL: &[Code] = &[$($constant),*];
     };
 }
@@ -29,7 +29,7 @@ const fn first(advice: &[&'static str]) -> Option<&'static str> {
 }
 
 codes! {
-    // The target, before anything is measured.
+    // Servers, connections and the client's processes.
     SEVERAL_RANKS = "several_ranks", Note,
         "Several processes measured the run together: figures that need their common clock are off \
             by at most its error.";
@@ -220,7 +220,7 @@ codes! {
         "The client fell behind its own schedule."
         => "Use a lower rate, or give the client more CPU time.";
 
-    // Reports of the server and of the cards on a pass.
+    // Metrics of the server and of the cards during a pass.
     SERVER_METRICS_MISSING = "server_metrics_missing", Note,
         "Reading the server's metrics failed."
         => "server metrics of this pass are incomplete; the client's figures are complete";

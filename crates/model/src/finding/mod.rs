@@ -1,4 +1,4 @@
-//! What a reader must know before using the figures: findings with codes, numbers and advice.
+//! Findings: problems that change the meaning of a figure, with codes, numbers and advice.
 
 pub mod code;
 
@@ -19,26 +19,27 @@ pub enum Severity {
 pub struct Code {
     /// A stable name, such as `output_shorter_than_asked`.
     pub name: &'static str,
-    /// How much it matters, unless the finding says otherwise.
+    /// The severity of its findings, unless a finding sets another one.
     pub severity: Severity,
-    /// What it means, in one sentence.
+    /// The meaning, in one sentence.
     pub means: &'static str,
-    /// What to do about it, if that is always the same.
+    /// The advice, if it is the same for all findings of this kind.
     pub advice: Option<&'static str>,
 }
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The name of its [`Code`]. It is text, because stored findings may have codes of another version.
+    /// The name of the finding's [`Code`]. It is text, because stored findings may have codes of another
+    /// version.
     pub code: String,
-    /// How much it matters.
+    /// How much the finding matters.
     pub severity: Severity,
-    /// Where it was seen: a pass or a cell; `None` for the whole run.
+    /// The pass or the cell that the finding is about; `None` for the whole run.
     pub place: Option<String>,
-    /// What was seen, with its numbers.
+    /// What was found, with its numbers.
     pub message: String,
-    /// What to do about it.
+    /// What the user can do; `None` if there is no advice.
     pub advice: Option<String>,
 }
 
@@ -54,31 +55,31 @@ impl Finding {
         }
     }
 
-    /// Whether it has this code.
+    /// Whether the finding has this code.
     pub fn is(&self, code: Code) -> bool {
         self.code == code.name
     }
 
-    /// Whether it has one of these codes.
+    /// Whether the finding has one of these codes.
     pub fn is_one_of(&self, codes: &[Code]) -> bool {
         codes.iter().any(|code| self.is(*code))
     }
 
-    /// Sets how much it matters, if that depends on what was seen.
+    /// Replaces the severity of the code, if the severity depends on what was found.
     #[must_use]
     pub fn severity(mut self, severity: Severity) -> Self {
         self.severity = severity;
         self
     }
 
-    /// Sets where it was seen.
+    /// Sets the pass or the cell that the finding is about.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
         self.place = Some(place.into());
         self
     }
 
-    /// Sets what to do about it, if that depends on what was seen.
+    /// Replaces the advice of the code, if the advice depends on what was found.
     #[must_use]
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());

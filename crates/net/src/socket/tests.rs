@@ -19,7 +19,7 @@ struct Client {
     opened: Vec<ConnId>,
     came: Vec<Arrived>,
     failed: Vec<ErrorKind>,
-    /// Receives a message when it has begun to open all of them.
+    /// Where the client sends a message after it has begun to open all connections.
     all_begun: Option<std::sync::mpsc::Sender<()>>,
 }
 
@@ -64,8 +64,8 @@ impl<N: Net> Actor<N> for Client {
     }
 }
 
-/// A server that sends one word back on each of `connections` connections. It accepts the first one after a
-/// message on `begin`.
+/// A server that sends one word back on each of `connections` connections. It accepts the first connection
+/// after a message on `begin`.
 fn echo(path: &Path, connections: usize, begin: Receiver<()>) -> thread::JoinHandle<()> {
     let listener = UnixListener::bind(path).unwrap();
     sys::set_backlog(&listener, 4).unwrap();

@@ -1,8 +1,8 @@
 //! Epoll with nanosecond timeouts, and the event counter that wakes it.
 //!
-//! `epoll_pwait2` takes such a timeout. Kernels before 5.11 do not have it, and the filters of old
-//! container runtimes refuse it. There a timer descriptor ends the wait, which costs one more call for
-//! each wait that sleeps.
+//! `epoll_pwait2` accepts a timeout in nanoseconds. Kernels before 5.11 do not have this call, and the
+//! filters of old container runtimes refuse it. On such systems, a timer descriptor ends the wait, which
+//! costs one more system call for each wait that sleeps.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use super::check;
 pub enum Trigger {
     /// By every wait while there is something to read.
     Level,
-    /// By one wait each time something arrives or becomes possible.
+    /// By one wait each time data arrives or a write becomes possible.
     Edge,
 }
 
@@ -28,35 +28,36 @@ const TIMER_TOKEN: u64 = u64::MAX - 1;
 pub struct Epoll {
     fd: OwnedFd,
     events: Vec<libc::epoll_event>,
-    /// Ends a wait where the kernel offers no `epoll_pwait2`.
+    /// Ends a wait if `epoll_pwait2` is not available; otherwise `None`.
     timer: Option<OwnedFd>,
 }
 
 /// One descriptor's readiness.
 #[derive(Clone, Copy)]
 pub struct Readiness {
-    /// The number it was registered under.
+    /// The number under which the descriptor was registered.
     pub token: u64,
-    /// Something to read, the end of the stream, or an error that a read returns.
+    /// A read would return data, the end of the stream, or an error.
     pub readable: bool,
-    /// Space to write, or an error that a write returns.
+    /// A write would be accepted, or return an error.
     pub writable: bool,
-    /// The other side has ended the stream, or it is broken: nothing follows what can be read now.
+    /// The other side has ended the stream, or the connection is broken: no data follows the bytes that can
+    /// be read now.
     pub ended: bool,
 }
 
 impl Epoll {
-    /// Most descriptors that one wait reports.
+    /// The maximum number of descriptors that one wait reports.
     pub const BATCH: usize = 1024;
 
     /// A new, empty instance.
     pub fn new() -> io::Result<Self> {
-        // SAFETY: takes a flag; the descriptor it returns is ours alone.
+        // SAFETY: the call takes a flag; nothing else owns the descriptor that it returns.
         let fd = unsafe { OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
-        // One more than a batch, so that the timer's own event displaces no other.
+        // One more than a batch, so that the event of the timer does not displace another event.
         let mut epoll = Self { fd, events: Vec::with_capacity(Self::BATCH + 1), timer: None };
-        // The call itself never returns these errors. They say that the kernel does not have it, or that a
-        // filter refuses it.
+        // `epoll_pwait2` itself never returns these errors. They mean that the kernel does not have the call,
+        // or that a filter refuses it.
         match epoll.wait_exactly(Duration::ZERO) {
             Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
                 let timer = timer()?;
@@ -68,8 +69,8 @@ impl Epoll {
         Ok(epoll)
     }
 
-    /// Watches a descriptor for reading. With [`Trigger::Edge`] also for writing, which costs nothing
-    /// until a write was refused.
+    /// Watches a descriptor for reading. With [`Trigger::Edge`], watches it also for writing, which costs
+    /// nothing until a write is refused.
     pub fn add(&self, fd: RawFd, token: u64, trigger: Trigger) -> io::Result<()> {
         let events = match trigger {
             Trigger::Level => libc::EPOLLIN,
@@ -77,7 +78,7 @@ impl Epoll {
         };
         let mut event = libc::epoll_event { events: events as u32, u64: token };
         let (epoll, add) = (self.fd.as_raw_fd(), libc::EPOLL_CTL_ADD);
-        // SAFETY: the event is valid for the call; a wrong descriptor is an error, not undefined.
+        // SAFETY: the event is valid for the call; a wrong descriptor is an error, not undefined behaviour.
         check(unsafe { libc::epoll_ctl(epoll, add, fd, &raw mut event) })?;
         Ok(())
     }
@@ -99,8 +100,8 @@ impl Epoll {
     fn wait_exactly(&mut self, timeout: Duration) -> io::Result<usize> {
         let spec = timespec(timeout);
         self.events.clear();
-        // SAFETY: the vector has room for BATCH events, and as many as the call returns are
-        // initialised by it; the timeout outlives the call; no signal mask is given.
+        // SAFETY: the vector has room for BATCH events, and the call initialises as many events as it
+        // returns; the timeout outlives the call; no signal mask is given.
         let found = unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait2,
@@ -118,7 +119,7 @@ impl Epoll {
         Ok(found)
     }
 
-    /// A wait by `epoll_pwait`, whose own timeout counts milliseconds: the timer ends it.
+    /// A wait by `epoll_pwait`. Its own timeout is in milliseconds, so the timer ends the wait.
     fn wait_by_timer(&mut self, timeout: Duration) -> io::Result<usize> {
         let sleeps = timeout > Duration::ZERO;
         if let Some(timer) = self.timer.as_ref().filter(|_| sleeps) {
@@ -127,8 +128,8 @@ impl Epoll {
         }
         self.events.clear();
         let (most, forever) = (Self::BATCH as c_long + 1, -1 as c_long);
-        // SAFETY: the vector has room for BATCH + 1 events, and as many as the call returns are
-        // initialised by it; no signal mask is given.
+        // SAFETY: the vector has room for BATCH + 1 events, and the call initialises as many events as it
+        // returns; no signal mask is given.
         let found = unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait,
@@ -147,7 +148,7 @@ impl Epoll {
         Ok(self.events.len())
     }
 
-    /// A ready descriptor of the last wait, by position.
+    /// The ready descriptor at this position in the result of the last wait.
     pub fn found(&self, position: usize) -> Readiness {
         let event = self.events[position];
         let bits = event.events as i32;
@@ -171,11 +172,11 @@ fn timespec(span: Duration) -> libc::timespec {
 /// A timer of the monotonic clock that is not running.
 fn timer() -> io::Result<OwnedFd> {
     let flags = libc::TFD_NONBLOCK | libc::TFD_CLOEXEC;
-    // SAFETY: takes numbers only; the descriptor it returns is ours alone.
+    // SAFETY: the call takes numbers only; nothing else owns the descriptor that it returns.
     unsafe { Ok(OwnedFd::from_raw_fd(check(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags))?)) }
 }
 
-/// Starts a timer that expires once, after a time that is not 0.
+/// Starts a timer that expires once, after the time `after`, which must not be 0.
 fn set_timer(timer: &OwnedFd, after: Duration) -> io::Result<()> {
     let once =
         libc::itimerspec { it_interval: timespec(Duration::ZERO), it_value: timespec(after) };
@@ -188,7 +189,7 @@ fn set_timer(timer: &OwnedFd, after: Duration) -> io::Result<()> {
 
 /// An event counter of the kernel, for waking a waiting thread.
 pub fn event_counter() -> io::Result<OwnedFd> {
-    // SAFETY: takes numbers only; the descriptor it returns is ours alone.
+    // SAFETY: the call takes numbers only; nothing else owns the descriptor that it returns.
     let fd = check(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) })?;
     // SAFETY: as above.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
@@ -230,7 +231,8 @@ mod tests {
         }
     }
 
-    /// Runs a test as on Linux 4.18, and as in a container whose filter refuses calls that it does not have.
+    /// Runs a test as on Linux 4.18, and as in a container whose filter refuses the calls that are newer than
+    /// Linux 4.18.
     fn on_old_systems(test: impl Fn() + Send + Sync + Copy + 'static) {
         for errno in [libc::ENOSYS, libc::EPERM] {
             let as_there = move || {

@@ -21,12 +21,12 @@ pub use socket::{
     reset_on_close, set_backlog, unix_socket,
 };
 
-/// Turns the -1 of a system call into its error.
+/// Converts the result -1 of a system call into the error that `errno` states.
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Nanoseconds of one of the kernel's clocks.
+/// The time of one of the kernel's clocks, in nanoseconds.
 fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = MaybeUninit::<libc::timespec>::uninit();
     // SAFETY: the pointer is valid for a timespec; the clocks used here always exist.
@@ -63,6 +63,6 @@ pub fn thread_cpu_time() -> Duration {
 
 /// Makes timers of this thread expire on time instead of up to 50 microseconds late.
 pub fn use_precise_timers() {
-    // SAFETY: takes numbers only. It cannot fail for a positive slack.
+    // SAFETY: the call takes numbers only. It cannot fail for a positive slack.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
 }

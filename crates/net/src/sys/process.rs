@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 
 use super::check;
 
-/// Raises the limit on open files to what the system allows, and returns it.
+/// Raises the limit on open files to the hard limit, and returns the new limit.
 ///
 /// # Errors
 /// When the system refuses.
@@ -21,7 +21,8 @@ pub fn raise_open_files_limit() -> io::Result<u64> {
     Ok(limit.rlim_cur)
 }
 
-/// From now on, a write beyond the limit on the size of files fails and does not end the process.
+/// Makes a write beyond the file size limit fail with an error. Without this call, the signal SIGXFSZ ends
+/// the process.
 pub fn fail_writes_beyond_file_limit() {
     // SAFETY: ignoring a signal runs no code.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
@@ -36,8 +37,8 @@ pub enum EndSignal {
     Firmly,
 }
 
-/// Makes orphans among the descendants of this process its children, also those in another session or group.
-/// So all of them can be found and ended.
+/// Makes this process the parent of its orphaned descendants, also of those in another session or process
+/// group. So all descendants can be found and ended.
 ///
 /// # Errors
 /// When the system refuses.
@@ -47,7 +48,7 @@ pub fn adopt_orphans() -> io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, yes, 0, 0, 0) }).map(drop)
 }
 
-/// Sends a process the signal to end. It is no error if the process has ended already.
+/// Sends an end signal to a process. It is no error if the process has ended already.
 ///
 /// # Errors
 /// When the id is 0, 1 or too large, or the system refuses.
@@ -68,7 +69,8 @@ pub fn end_process(pid: u32, signal: EndSignal) -> io::Result<()> {
     }
 }
 
-/// Waits until any child has ended. Returns its id and status; `None` if there is no child.
+/// Waits until any child has ended. Returns the process id and the exit status of that child; `None` if there
+/// is no child.
 ///
 /// # Errors
 /// When the system refuses.
@@ -88,9 +90,9 @@ pub fn reap_any_child() -> io::Result<Option<(u32, ExitStatus)>> {
 /// The units of `/proc/PID/stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcUnits {
-    /// Ticks of processor time in a second.
+    /// Clock ticks per second, the unit of processor time.
     pub ticks_per_s: u64,
-    /// Bytes of a page.
+    /// The size of a memory page, in bytes.
     pub page_bytes: u64,
 }
 
@@ -98,7 +100,7 @@ pub struct ProcUnits {
 pub fn proc_units() -> ProcUnits {
     // SAFETY: takes numbers only.
     let of = |name| u64::try_from(unsafe { libc::sysconf(name) }).ok().filter(|&unit| unit > 0);
-    // Every Linux states both; the defaults are the usual values.
+    // Every Linux system reports both values; the defaults are the usual values.
     ProcUnits {
         ticks_per_s: of(libc::_SC_CLK_TCK).unwrap_or(100),
         page_bytes: of(libc::_SC_PAGESIZE).unwrap_or(4096),

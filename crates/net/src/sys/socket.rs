@@ -12,7 +12,7 @@ use libc::c_long;
 use super::{check, timespec_ns};
 
 /// Sets how many connections may wait to be accepted, up to the limit of the system. The standard library
-/// allows 128, which is too few if a thousand clients connect at once: the rest would retry a second later.
+/// allows 128, which is too few if a thousand clients connect at once: the others would retry a second later.
 pub fn set_backlog(listener: &impl AsRawFd, most: i32) -> io::Result<()> {
     // SAFETY: takes numbers only.
     check(unsafe { libc::listen(listener.as_raw_fd(), most) })?;
@@ -23,7 +23,7 @@ pub fn set_backlog(listener: &impl AsRawFd, most: i32) -> io::Result<()> {
 pub fn begin_connect(to: SocketAddr) -> io::Result<TcpStream> {
     let family = if to.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: takes numbers only; the descriptor it returns is ours alone.
+    // SAFETY: the call takes numbers only; nothing else owns the descriptor that it returns.
     let stream = unsafe { TcpStream::from_raw_fd(check(libc::socket(family, kind, 0))?) };
     let (address, length) = socket_address(to);
     // SAFETY: the address is valid for `length` bytes during the call.
@@ -42,12 +42,12 @@ pub fn begin_connect(to: SocketAddr) -> io::Result<TcpStream> {
 /// A Unix socket that is not connected, and does not block.
 pub fn unix_socket() -> io::Result<UnixStream> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: takes numbers only; the descriptor it returns is ours alone.
+    // SAFETY: the call takes numbers only; nothing else owns the descriptor that it returns.
     unsafe { Ok(UnixStream::from_raw_fd(check(libc::socket(libc::AF_UNIX, kind, 0))?)) }
 }
 
-/// Connects a Unix socket. The kernel does it at once, or returns [`io::ErrorKind::WouldBlock`] if the accept
-/// queue of the server is full. Then the call can be repeated.
+/// Connects a Unix socket. The kernel connects it at once, or returns [`io::ErrorKind::WouldBlock`] if the
+/// accept queue of the server is full. In that case the call can be repeated.
 pub fn connect_unix(stream: &UnixStream, path: &Path) -> io::Result<()> {
     // SAFETY: all zeroes is a valid sockaddr_un.
     let mut address: libc::sockaddr_un = unsafe { mem::zeroed() };
@@ -123,7 +123,7 @@ pub fn acknowledge_at_once(stream: &TcpStream) {
 }
 
 fn set_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value: &T) -> io::Result<()> {
-    // SAFETY: the pointer is valid for the size given with it.
+    // SAFETY: the pointer is valid for the size that is passed with it.
     check(unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
@@ -136,18 +136,19 @@ fn set_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value: &T) -> io:
     Ok(())
 }
 
-/// Space for the control message with the three stamps of SCM_TIMESTAMPING, and more.
+/// A buffer for control messages, larger than the one with the three stamps of SCM_TIMESTAMPING.
 #[repr(C, align(8))]
 struct ControlBuffer([u8; 128]);
 
 /// The result of one receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// How many bytes.
+    /// The number of bytes received.
     pub bytes: usize,
-    /// The kernel's stamp of the last segment among them, in nanoseconds of the wall clock.
+    /// The kernel's stamp of the last segment of these bytes, in nanoseconds of the wall clock; `None`
+    /// without a stamp.
     pub wall_stamp: Option<u64>,
-    /// The control messages did not fit, so that a stamp may be lost.
+    /// Whether the control messages did not fit into their buffer, so that a stamp may be lost.
     pub truncated: bool,
 }
 
@@ -161,8 +162,9 @@ pub fn receive(socket: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<Received>
     message.msg_iovlen = 1;
     message.msg_control = (&raw mut control.0).cast();
     message.msg_controllen = control.0.len() as _;
-    // The C library's own wrapper is a cancellation point, which costs as much as reading a clock.
-    // SAFETY: the message points at buffers that outlive the call, with their true lengths.
+    // The wrapper of the C library is a cancellation point, which costs as much as reading a clock. So this
+    // is the system call itself. SAFETY: the message points at buffers that outlive the call, with their true
+    // lengths.
     let received = unsafe {
         let (fd, message) = (socket.as_raw_fd(), &raw mut message);
         libc::syscall(libc::SYS_recvmsg, fd as c_long, message, libc::MSG_DONTWAIT as c_long)
@@ -177,7 +179,7 @@ pub fn receive(socket: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<Received>
     })
 }
 
-/// The software stamp among a received message's control messages.
+/// The software stamp in the control messages of a received message.
 fn software_stamp(message: &libc::msghdr) -> Option<u64> {
     // SAFETY: the message was filled by recvmsg, so the macros walk inside its control buffer;
     // the stamps are read unaligned.

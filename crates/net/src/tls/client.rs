@@ -24,10 +24,10 @@ pub enum Trust {
     /// The authorities that Mozilla trusts.
     #[default]
     Known,
-    /// The authorities that Mozilla trusts, and the certificates of this PEM text: as authorities, and as
-    /// certificates that the server itself presents.
+    /// The authorities that Mozilla trusts, and the certificates of this PEM text. Each of these certificates
+    /// is accepted as an authority, and as the server's own certificate.
     Also(Vec<u8>),
-    /// Any certificate is accepted: an attacker between client and server can read and change what is sent.
+    /// Any certificate is accepted: an attacker between client and server can read and change the data.
     AnyCertificate,
 }
 
@@ -39,8 +39,8 @@ pub struct TlsClient {
 }
 
 impl TlsClient {
-    /// TLS 1.2 or 1.3 with HTTP/1.1 inside, to the server of this name or address. `identity` is presented to
-    /// a server that requests a certificate.
+    /// Creates settings for TLS 1.2 or 1.3 with HTTP/1.1 inside, to the server with this name or address.
+    /// `identity` is presented to a server that requests a certificate.
     ///
     /// # Errors
     /// When the name, the additional authorities or the identity cannot be used.
@@ -80,19 +80,19 @@ impl TlsClient {
         Ok(session)
     }
 
-    /// Runs TLS over a blocking socket. The handshake is complete when it returns: this distinguishes a
-    /// server that is not trusted from one that does not answer. `within` limits the whole handshake, however
-    /// small its parts are. The limit is checked before each read, and each read has the time-out of the
-    /// socket.
+    /// Runs TLS over a blocking socket. The handshake is complete when this function returns, so that a
+    /// caller can distinguish a server that is not trusted from a server that does not answer. `within`
+    /// limits the duration of the whole handshake, also if the server sends it in many small parts. The limit
+    /// is checked before each read, and each read has the time-out of the socket.
     ///
     /// # Errors
-    /// When the connection breaks, the time is over, or the server cannot be trusted.
+    /// When the connection breaks, the time limit has passed, or the server is not trusted.
     pub fn over(&self, socket: TcpStream, within: Duration) -> io::Result<TlsStream> {
         let mut session = self.session().map_err(io::Error::other)?;
         let mut socket = Within { socket, until: monotonic_now() + within };
         while session.is_handshaking() {
             match session.complete_io(&mut socket) {
-                // A signal interrupted the wait, which begins again.
+                // A signal interrupted the wait, so the loop waits again.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 done => drop(done?),
             }
@@ -101,7 +101,7 @@ impl TlsClient {
     }
 }
 
-/// A socket whose reads fail after an instant.
+/// A socket whose reads fail after the instant `until`.
 struct Within {
     socket: TcpStream,
     until: Nanos,
@@ -133,8 +133,8 @@ pub struct TlsStream(StreamOwned<ClientConnection, TcpStream>);
 impl Read for TlsStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.0.read(buffer) {
-            // Many servers end without the close_notify of TLS. The protocol inside shows whether anything is
-            // missing.
+            // Many servers close the connection without the close_notify of TLS. The protocol above TLS shows
+            // whether data is missing.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
             result => result,
         }

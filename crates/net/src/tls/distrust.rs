@@ -11,27 +11,29 @@ use super::verify::is_an_authority;
 pub enum Distrust {
     /// No trusted certificate authority has signed the server's certificate.
     UnknownAuthority,
-    /// The server presents a certificate that is its own authority.
+    /// The server presents a certificate that is marked as an authority, as most self-signed certificates
+    /// are.
     SelfSigned,
-    /// Its certificate is for these names.
+    /// The server's certificate is for these names, which do not include the host; empty if there are no
+    /// names.
     OtherName(Vec<String>),
-    /// Its certificate has expired.
+    /// The server's certificate has expired.
     Expired,
-    /// Its certificate is not valid yet.
+    /// The server's certificate is not valid yet.
     NotYetValid,
-    /// Another problem with its certificate, in the TLS library's words.
+    /// Another problem with the server's certificate, as the TLS library describes it.
     Other(String),
-    /// It does not speak TLS.
+    /// The server does not speak TLS.
     NotTls,
-    /// It speaks TLS, but not HTTP/1.1 inside.
+    /// The server speaks TLS, but not HTTP/1.1 inside.
     NoHttp1,
-    /// It requires a certificate of the client, and received none.
+    /// The server requires a client certificate, and received none.
     WantsCertificate,
-    /// It rejects the certificate of the client, with the TLS library's name of the reason.
+    /// The server rejects the client certificate; the text is the TLS library's name of the reason.
     RefusesCertificate(String),
 }
 
-/// Why a server is not trusted, or does not speak the protocol; `None` for errors of other kinds.
+/// The reason if one side refused the TLS connection; `None` for errors of other kinds.
 pub fn distrust(error: &io::Error) -> Option<Distrust> {
     let error = error.get_ref()?.downcast_ref::<Error>()?;
     match error {
@@ -70,7 +72,7 @@ pub fn distrust(error: &io::Error) -> Option<Distrust> {
 }
 
 impl Distrust {
-    /// What is wrong.
+    /// A message for the user that says what is wrong with the server ("it").
     pub fn in_words(&self) -> String {
         match self {
             Self::UnknownAuthority => {
@@ -95,7 +97,7 @@ impl Distrust {
         }
     }
 
-    /// What to do.
+    /// Advice for the user on what to do.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::UnknownAuthority => {

@@ -1,4 +1,4 @@
-//! Why TLS cannot be prepared: one closed enum.
+//! The errors when TLS is set up.
 
 /// Why TLS cannot be prepared.
 #[derive(Debug, thiserror::Error)]
@@ -9,22 +9,22 @@ pub enum TlsError {
         /// The host.
         host: String,
     },
-    /// Not a list of certificates.
+    /// The PEM text of additional authorities is not a list of certificates.
     #[error("not a list of certificates in PEM form: {what}")]
     Authorities {
-        /// What is wrong with it.
+        /// What is wrong with the text.
         what: String,
     },
-    /// The certificate that the client presents.
+    /// The client's certificate cannot be used.
     #[error("{what}")]
     Identity {
-        /// What is wrong with it.
+        /// What is wrong with the certificate.
         what: String,
     },
-    /// The key of that certificate.
+    /// The private key of the client's certificate cannot be used.
     #[error("{what}")]
     Key {
-        /// What is wrong with it.
+        /// What is wrong with the key.
         what: String,
     },
     /// The TLS library refused the settings.

@@ -21,11 +21,12 @@ impl fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// Reads the certificates of one PEM text, the client's own first, and the first private key of another
-    /// text or of the same.
+    /// Reads the certificates of one PEM text, the client's own certificate first, and the first private key
+    /// of a second PEM text. Both texts may be the same.
     ///
     /// # Errors
-    /// When a text does not contain it. [`super::TlsClient::new`] checks that both belong together.
+    /// When a text does not contain certificates or a private key. [`super::TlsClient::new`] checks that the
+    /// key matches the certificate.
     pub fn of(certificates: &[u8], key: &[u8]) -> Result<Self, TlsError> {
         let wrong = |what: String| TlsError::Identity { what };
         let chain: Vec<_> = CertificateDer::pem_slice_iter(certificates)
@@ -50,7 +51,7 @@ impl Identity {
         Ok(Self(Arc::new((chain, key))))
     }
 
-    /// A configuration that presents it to servers that request a certificate.
+    /// A configuration that presents this identity to servers that request a certificate.
     ///
     /// # Errors
     /// When the kind of key is unknown, or the key belongs to another certificate.

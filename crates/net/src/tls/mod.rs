@@ -1,8 +1,8 @@
-//! TLS for clients: which certificates are trusted, and an adapter that runs an actor's connections
-//! over TLS. It has no server side.
+//! TLS for clients: which certificates are trusted, and an adapter that runs an actor's connections over TLS.
+//! There is no server side.
 //!
-//! Stamps are taken at the socket. Decrypted bytes have the arrival of the socket read that completed
-//! their TLS record.
+//! Time stamps are taken at the socket. Decrypted bytes have the arrival time of the socket read that
+//! completed their TLS record.
 
 mod client;
 mod distrust;

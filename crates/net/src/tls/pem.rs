@@ -6,8 +6,8 @@ use rustls::pki_types::pem::PemObject;
 
 use super::error::TlsError;
 
-/// Returns the trusted authorities (those of Mozilla and the certificates of a PEM text), and these
-/// certificates again.
+/// Returns the trusted authorities (those of Mozilla and the certificates of a PEM text), and the
+/// certificates of the PEM text as a list.
 pub(super) fn authorities(
     pem: &[u8],
 ) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), TlsError> {

@@ -11,9 +11,9 @@ use rustls::ClientConnection;
 use super::TlsClient;
 use crate::{Actor, Address, Arrived, Close, ConnId, Net, ReadResult, Ready, Wake};
 
-/// The most bytes that one read takes.
+/// The maximum size of one read from a socket, in bytes.
 const READ_BUFFER: usize = 64 << 10;
-/// How many bytes are encrypted at a time: a few records.
+/// How many bytes are encrypted at a time: a few TLS records.
 const WRITE_PART: usize = 64 << 10;
 
 /// Runs an actor over TLS: the actor's connections are encrypted, and the actor does not notice.
@@ -24,7 +24,7 @@ pub struct Secured<A> {
 }
 
 impl<A> Secured<A> {
-    /// The actor, with TLS on all of its connections. `client` says which certificates are trusted.
+    /// Wraps the actor, with TLS on all of its connections. `client` says which certificates are trusted.
     pub fn new(actor: A, client: TlsClient) -> Self {
         let sessions = Sessions {
             client,
@@ -69,7 +69,8 @@ impl<N: Net, A: for<'a> Actor<EncryptedNet<'a, N>>> Actor<N> for Secured<A> {
     }
 }
 
-/// The [`Net`] that the actor sees: it encrypts and decrypts what goes over the [`Net`] below it.
+/// The [`Net`] that the actor sees: it encrypts the actor's writes and decrypts the data of the [`Net`] below
+/// it.
 pub struct EncryptedNet<'a, N> {
     net: &'a mut N,
     sessions: &'a mut Sessions,
@@ -80,10 +81,12 @@ struct Sessions {
     client: TlsClient,
     /// The settings for other servers, with their addresses.
     others: Vec<(Address, TlsClient)>,
-    /// For a connection to one of them that is being opened: its index in `others`.
+    /// For each connection to one of the other servers that is being opened: the index of the server in
+    /// `others`.
     of_others: BTreeMap<ConnId, usize>,
     by_slot: Vec<Option<Session>>,
-    /// Connections with decrypted bytes that did not fit the last read.
+    /// Connections that are reported as readable in the next turn, because decrypted bytes or the end of the
+    /// stream may wait.
     unread: Vec<ConnId>,
     buffer: Vec<u8>,
 }
@@ -91,21 +94,21 @@ struct Sessions {
 struct Session {
     conn: ConnId,
     tls: ClientConnection,
-    /// Whether the handshake is done. The actor has then been told that the connection is open.
+    /// Whether the handshake is done. If so, the event [`Ready::Connected`] was reported to the actor.
     open: bool,
-    /// Encrypted bytes that the socket has not taken yet.
+    /// Encrypted bytes that the socket has not accepted yet.
     unsent: Vec<u8>,
     /// How many bytes of the actor's next write are already encrypted, in `unsent`.
     ahead: usize,
-    /// Decrypted bytes that the actor has not read yet, and the arrival of the last of them.
+    /// Decrypted bytes that the actor has not read yet. They have the times of `arrived`.
     plain: Vec<u8>,
     arrived: Option<Arrived>,
-    /// The other side has sent TLS's close_notify.
+    /// Whether the other side has sent TLS's close_notify.
     ended: bool,
 }
 
 impl Session {
-    /// Writes encrypted bytes to the connection. Returns whether it took them all.
+    /// Writes encrypted bytes to the connection. Returns whether the connection accepted all of them.
     fn flush<N: Net>(&mut self, net: &mut N) -> io::Result<bool> {
         while self.tls.wants_write() {
             self.tls.write_tls(&mut self.unsent)?;
@@ -118,7 +121,7 @@ impl Session {
         Ok(self.unsent.is_empty())
     }
 
-    /// Reads and decrypts bytes of the connection.
+    /// Decrypts bytes that were read from the connection.
     fn decrypt<N: Net>(&mut self, net: &mut N, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             if self.tls.read_tls(&mut bytes)? == 0 {
@@ -127,7 +130,7 @@ impl Session {
             let state = match self.tls.process_new_packets() {
                 Ok(state) => state,
                 Err(error) => {
-                    // An alert tells the other side why, if it still reads.
+                    // Sends an alert with the reason, if the other side still reads.
                     let _ = self.flush(net);
                     return Err(io::Error::new(io::ErrorKind::InvalidData, error));
                 }
@@ -165,7 +168,8 @@ impl Sessions {
         self.by_slot[conn.slot()].take()
     }
 
-    /// The event that the actor sees; `None` if the event only continues a handshake.
+    /// The event that the actor sees for an event of the socket; `None` if that event only continues a
+    /// handshake.
     fn handle<N: Net>(&mut self, net: &mut N, event: &Ready) -> Option<Ready> {
         match *event {
             Ready::Connected(conn) => match self.begin(net, conn) {
@@ -186,7 +190,7 @@ impl Sessions {
             Ready::Readable(conn) => Some(Ready::Readable(conn)),
             Ready::Writable(conn) => {
                 let session = self.find(conn)?;
-                // The actor's own next read or write reports a broken connection.
+                // If the connection is broken, the actor's next read or write reports this.
                 let flushed = session.flush(net).unwrap_or(true);
                 (flushed && session.open).then_some(Ready::Writable(conn))
             }
@@ -215,7 +219,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Continues a handshake. Returns whether it is done.
+    /// Continues a handshake. Returns whether the handshake is done.
     fn shake_hands<N: Net>(&mut self, net: &mut N, conn: ConnId) -> io::Result<bool> {
         let Self { by_slot, buffer, unread, .. } = self;
         let Some(session) = by_slot.get_mut(conn.slot()).and_then(Option::as_mut) else {
@@ -272,8 +276,8 @@ impl<N: Net> Net for EncryptedNet<'_, N> {
         let Some(session) = session.filter(|session| session.conn == conn) else {
             return ReadResult::Failed(io::ErrorKind::NotConnected.into());
         };
-        // Bytes that an earlier read decrypted come first. The connection is then read in another
-        // turn, because its readiness is reported only once.
+        // Bytes that an earlier read decrypted are returned first. The socket is then read in another turn:
+        // `unread` reports the connection again, because the net below reports its readiness only once.
         let left = !session.plain.is_empty();
         if !left && !session.ended {
             match self.net.read(conn, encrypted) {
@@ -283,8 +287,8 @@ impl<N: Net> Net for EncryptedNet<'_, N> {
                         return ReadResult::Failed(error);
                     }
                 }
-                // An end without close_notify counts as an end: the protocol inside shows whether anything is
-                // missing.
+                // An end without close_notify counts as the end of the stream: the protocol above TLS shows
+                // whether data is missing.
                 other => return other,
             }
         }
@@ -320,7 +324,7 @@ impl<N: Net> Net for EncryptedNet<'_, N> {
             && how == Close::Gracefully
         {
             session.tls.send_close_notify();
-            // The close_notify is sent without waiting.
+            // The close_notify is sent only if the socket accepts it at once.
             let _ = session.flush(self.net);
         }
         self.net.close(conn, how);

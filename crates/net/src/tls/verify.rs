@@ -1,5 +1,5 @@
-//! A verifier of server certificates, in addition to that of the library. Signatures are always checked, so
-//! the other side has the key of the certificate that it presents.
+//! A verifier of server certificates, in addition to the verifier of the TLS library. Signatures are always
+//! checked, so the other side has the key of the certificate that it presents.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// The library's name for the certificate of an authority that a server presents as its own.
+/// The library's name of this error: a server presents the certificate of an authority as its own.
 const IS_AN_AUTHORITY: &str = "CaUsedAsEndEntity";
 
 /// Whether an error says that a server presents the certificate of an authority.
@@ -27,8 +27,8 @@ pub(super) struct Verifier {
     given: Option<TrustedCertificates>,
 }
 
-/// Authorities, and certificates that a server may present as its own. The library alone refuses such a
-/// certificate if it is marked as an authority, as those of `openssl req -x509` are.
+/// Authorities, and certificates that a server may present as its own. The TLS library refuses such a
+/// certificate if it is marked as an authority. `openssl req -x509` marks its certificates in this way.
 #[derive(Debug)]
 struct TrustedCertificates {
     authorities: Arc<WebPkiServerVerifier>,

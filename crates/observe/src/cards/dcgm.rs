@@ -1,5 +1,5 @@
-//! NVIDIA's cards of another machine, from the DCGM exporter that runs there. It is scraped like a server's
-//! metrics.
+//! NVIDIA's cards of another machine, from the DCGM exporter that runs on this other machine. The exporter is
+//! scraped like a server's metrics.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use super::CardSource;
 use crate::scrape::Scrape;
 use inferometer_http::prometheus::{Metric, metrics};
 
-/// The cards of an exporter.
+/// The cards that an exporter reports.
 pub struct Dcgm {
     scrape: Scrape,
     cards: Vec<Card>,
 }
 
 impl Dcgm {
-    /// The cards that an exporter reports.
+    /// Connects to an exporter and finds its cards.
     ///
     /// # Errors
-    /// When it does not answer, or reports no card.
+    /// When the exporter does not answer, or reports no card.
     pub fn reach(scrape: Scrape) -> Result<Self, String> {
         let cards = cards(&scrape.text()?);
         if cards.is_empty() {
@@ -49,14 +49,15 @@ impl CardSource for Dcgm {
     }
 }
 
-/// The number of the card that a line belongs to; lines of MIG instances belong to their card.
+/// The number of the card that a line belongs to; `None` for lines of other metrics. Lines of MIG instances
+/// belong to their card.
 fn card_of(metric: &Metric<'_>) -> Option<u32> {
     metric.name.starts_with("DCGM_FI_").then(|| metric.label("gpu"))??.parse().ok()
 }
 
-/// The value of a line. DCGM has numbers that mean "no value": `DCGM_INT32_BLANK`, `DCGM_INT64_BLANK`,
-/// `DCGM_FP64_BLANK` and the three above each (not found, not supported, not permitted). As floats, all those
-/// of 64 bits are 2^63.
+/// The value of a line; `None` if it means "no value". DCGM has such numbers: `DCGM_INT32_BLANK`,
+/// `DCGM_INT64_BLANK`, `DCGM_FP64_BLANK`, and the three numbers after each of them (not found, not supported,
+/// not permitted). As floats, all 64-bit integers among them are 2^63.
 fn value_of(metric: &Metric<'_>) -> Option<f64> {
     let blanks = [f64::from(0x7fff_fff0_u32), (1_u64 << 47) as f64];
     let value = metric.value;

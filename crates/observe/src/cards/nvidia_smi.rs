@@ -1,5 +1,6 @@
-//! NVIDIA's cards through `nvidia-smi`, a program of their driver. It is for a static binary, which cannot
-//! load the driver's library. A call takes about 50 ms of processor time; the library takes almost none.
+//! NVIDIA's cards through `nvidia-smi`, a program that the driver installs. This source is for a static
+//! binary, which cannot load the driver's library. A call takes about 50 ms of processor time; a call of the
+//! library takes almost none.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -19,7 +20,7 @@ const QUERY: &str = "--query-gpu=index,name,memory.total,driver_version,utilizat
 const PATIENCE: Duration = Duration::from_secs(5);
 const MIB: u64 = 1 << 20;
 
-/// The result of a call: its output, or why there is none.
+/// The result of a call: the output, or the reason for its absence.
 type Answer = Result<String, String>;
 
 /// The cards that `nvidia-smi` lists.
@@ -27,12 +28,12 @@ pub struct SmiCards {
     program: PathBuf,
     patience: Duration,
     cards: Vec<Card>,
-    /// A call that has not ended. No other call is made while it hangs in the driver.
+    /// A call that has not ended. While a call hangs in the driver, no other call is made.
     pending: Option<Receiver<Answer>>,
 }
 
 impl SmiCards {
-    /// The cards, if the program exists and lists any.
+    /// The cards that the program lists; `None` if the program does not exist or lists no card.
     pub fn find(program: &Path) -> Option<Self> {
         Self::found(program, PATIENCE)
     }
@@ -46,7 +47,7 @@ impl SmiCards {
     }
 
     fn ask(&mut self) -> Answer {
-        // The answer of an earlier call is from an earlier time, and is dropped.
+        // The answer of an earlier call is too old, and is dropped.
         if let Some(pending) = self.pending.take()
             && pending.try_recv() == Err(TryRecvError::Empty)
         {
@@ -77,7 +78,7 @@ impl CardSource for SmiCards {
     }
 }
 
-/// Calls the program on a thread of its own, which waits for its end.
+/// Starts the program and waits for its end on a separate thread. The returned channel receives the result.
 fn call(program: &Path) -> Result<Receiver<Answer>, String> {
     let mut command = Command::new(program);
     command.args([QUERY, "--format=csv,noheader,nounits"]).stdin(Stdio::null());
@@ -90,14 +91,14 @@ fn call(program: &Path) -> Result<Receiver<Answer>, String> {
             Ok(output) => Err(output.status.to_string()),
             Err(error) => Err(error.to_string()),
         };
-        // The receiver may have stopped waiting.
+        // An error means that the receiver has stopped waiting.
         let _ = sender.send(answer);
     })
     .map_err(|error| error.to_string())?;
     Ok(receiver)
 }
 
-/// A card and its state for each line. Values that a card does not report (`[N/A]`) are `None`.
+/// The card and its state in each line. Values that a card does not report (`[N/A]`) are `None`.
 fn rows(text: &str) -> Vec<Result<(Card, CardSample), String>> {
     text.lines().filter(|line| !line.trim().is_empty()).map(row).collect()
 }
@@ -138,16 +139,16 @@ mod tests {
         program(&format!("cat <<'END'\n{text}END\n"))
     }
 
-    /// A program with this script.
+    /// A program with this shell script.
     fn program(text: &str) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("nvidia-smi");
-        // It accepts only these columns, in this order.
+        // The script accepts only these columns, in this order.
         let query = "--query-gpu=index,name,memory.total,driver_version,utilization.gpu,power.draw,\
                      clocks.sm,memory.used --format=csv,noheader,nounits";
         let script = format!("#!/bin/sh\n[ \"$*\" = '{query}' ] || exit 2\n{text}");
-        // Another process writes the file. Otherwise a child that another test forks meanwhile would keep the
-        // file open for writing, and the kernel would refuse to run it.
+        // Another process writes the file. Otherwise, a child that another test forks at this moment would
+        // keep the file open for writing, and the kernel would refuse to run the file.
         let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
         let written = Command::new("sh").arg("-c").arg(write).arg(&program).arg(script).status();
         assert!(written.unwrap().success());
@@ -175,7 +176,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_comes_late_is_dropped_and_not_taken_for_a_later_state() {
-        // It hangs while a file exists.
+        // The program hangs as long as the file `hang` exists.
         let line = |power: u32| format!("0, X, 100, 1.0, 50, {power}, 1000, 1");
         let (folder, program) = program(&format!(
             "cd \"$(dirname \"$0\")\"\nif [ -e hang ]; then while [ -e hang ]; do sleep 0.01; done; \
@@ -191,7 +192,7 @@ mod tests {
         fs::remove_file(folder.path().join("hang")).unwrap();
         cards.patience = Duration::from_secs(60);
         let sample = loop {
-            // The call that hung needs a moment to end.
+            // The call that hung needs some time to end.
             if let Ok(sample) = cards.sample().remove(0) {
                 break sample;
             }

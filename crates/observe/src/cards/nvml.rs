@@ -1,5 +1,5 @@
-//! NVIDIA's cards through NVML, a library of their driver that is loaded at run time. A machine without it
-//! has no such cards.
+//! NVIDIA's cards through NVML, a library of the driver that is loaded at run time. A machine without this
+//! library has no such cards.
 
 use std::ffi::OsStr;
 
@@ -10,16 +10,16 @@ use nvml_wrapper::{Device, Nvml};
 
 use super::CardSource;
 
-/// The name that the driver installs; the name without a version belongs to development packages.
+/// The file name that the driver installs. The name without a version belongs to development packages.
 const LIBRARY: &str = "libnvidia-ml.so.1";
 
-/// The cards that the driver of this machine lists.
+/// The cards of this machine that the driver lists.
 pub struct NvmlCards {
     nvml: Nvml,
     count: u32,
 }
 
-/// NVML's readings of a card, in its units; `None` if the card does not support them.
+/// NVML's readings of a card, in NVML's units. A value is `None` if the card does not support it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reading {
     utilisation_percent: Option<u32>,
@@ -30,7 +30,7 @@ struct Reading {
 }
 
 impl NvmlCards {
-    /// The cards, if there is a driver and it has any.
+    /// The cards that the driver lists; `None` if there is no driver or no card.
     pub fn find() -> Option<Self> {
         let nvml = Nvml::builder().lib_path(OsStr::new(LIBRARY)).init().ok()?;
         let count = nvml.device_count().ok().filter(|&count| count > 0)?;

@@ -1,4 +1,4 @@
-//! AMD's cards, from the files of their driver in `/sys`. It only reads.
+//! AMD's cards, from the files of the driver in `/sys`. Files are only read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::CardSource;
 /// AMD's PCI vendor id.
 const AMD: &str = "0x1002";
 
-/// The cards of this machine.
+/// The AMD cards of this machine.
 pub struct AmdCards {
     devices: Vec<Device>,
 }
@@ -20,22 +20,22 @@ pub struct AmdCards {
 struct Device {
     index: u32,
     folder: PathBuf,
-    /// The folder of its sensors.
+    /// The folder of the card's sensors; `None` without sensors.
     sensors: Option<PathBuf>,
 }
 
 impl AmdCards {
-    /// The cards below `/sys/class/drm`, if there are any.
+    /// The cards below the folder `drm`, which is `/sys/class/drm`; `None` if there are none.
     pub fn find(drm: &Path) -> Option<Self> {
         let mut folders: Vec<(u32, PathBuf)> = entries(drm)
             .into_iter()
             .filter_map(|entry| {
                 let name = entry.file_name()?.to_str()?.strip_prefix("card")?.to_owned();
-                // `card0-DP-1` is a connector of the card.
+                // A name such as `card0-DP-1` is a connector of the card; it is not a number and is skipped.
                 Some((name.parse().ok()?, entry.join("device")))
             })
             .filter(|(_, folder)| line(&folder.join("vendor")).as_deref() == Some(AMD))
-            // A display adapter without this file has no compute engine.
+            // A display adapter without this file is not a compute card.
             .filter(|(_, folder)| folder.join("gpu_busy_percent").exists())
             .collect();
         folders.sort_unstable();
@@ -75,7 +75,7 @@ impl Device {
             return Err(format!("{}: the card is gone", self.folder.display()));
         }
         let sensor = |name: &str| number::<f64>(&self.sensors.as_ref()?.join(name));
-        // Older drivers report a mean over some milliseconds, newer ones the present power.
+        // Older drivers report a mean over some milliseconds, newer drivers the current power.
         let power_uw = sensor("power1_average").or_else(|| sensor("power1_input"));
         let busy: Option<f64> = number(&self.folder.join("gpu_busy_percent"));
         Ok(CardSample {

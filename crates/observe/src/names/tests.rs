@@ -1,4 +1,4 @@
-//! Recorded answers of real servers, and what is read from them.
+//! Tests of parsing, with recorded answers of real servers.
 
 use super::*;
 use Quantity::{
@@ -66,7 +66,7 @@ fn histograms_are_read_whole_or_skipped() {
     assert_eq!((itl.count, itl.quantile_within(0.5)), (28.0, Some([0.0, 0.01])));
     let queue = &MetricNames::known().read(TGI, Histograms::Read).histograms[&Latency::Queue];
     assert_eq!((queue.count, queue.sum), (10.0, 0.00039034599999999997));
-    // SGLang has a histogram for each of two kinds of requests; they are added.
+    // SGLang has one histogram for each of two kinds of requests. They are added.
     let sample = MetricNames::known().read(SGLANG, Histograms::Read).histograms;
     assert_eq!(sample[&Latency::Ttft].count, 57.0);
     assert!(MetricNames::known().read(VLLM, Histograms::Skip).histograms.is_empty());

@@ -1,13 +1,14 @@
-//! The properties of prompts from seeded words, as data: lengths that vary, and shared prefixes.
+//! The resolved options of prompts of seeded words: lengths that vary, and shared prefixes.
 
 use serde::{Deserialize, Serialize};
 
 use inferometer_load::distribution::Distribution;
 
-/// Random words with lengths of their own, or with a prefix that all prompts share.
+/// The options of random prompts whose lengths vary, or which share one prefix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DrawnPlan {
-    /// Prompt tokens, including those of the shared prefix.
+    /// Prompt tokens. With [`Lengths::Around`], they include the shared prefix; otherwise the prefix comes
+    /// in addition.
     pub input: Lengths,
     /// Output tokens.
     pub output: Lengths,
@@ -19,14 +20,15 @@ pub struct DrawnPlan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lengths {
-    /// The cell's length plus or minus up to this share of it, every length with the same probability.
+    /// The length of the cell, without a shared prefix, plus or minus a random part of it. All lengths in
+    /// this range are equally likely.
     Around {
-        /// From 0 (exactly the cell's length) to below 1.
+        /// The largest deviation, as a share of the length: from 0 (no variation) to below 1.
         ratio: f64,
     },
-    /// A distribution of its own.
+    /// A distribution that does not depend on the cell.
     Drawn(Distribution),
-    /// A file of lengths, with how often each occurs.
+    /// A file with lengths and the frequency of each length.
     Histogram {
         /// The file.
         file: String,
@@ -34,22 +36,24 @@ pub enum Lengths {
 }
 
 impl Lengths {
-    /// Whether they do not depend on the cell.
+    /// Whether the lengths are independent of the cell.
     pub fn is_own(&self) -> bool {
         !matches!(self, Self::Around { .. })
     }
 }
 
-/// Prompts in groups with a shared prefix, and prompts that share none.
+/// The options of prompts in groups: all prompts of a group share a prefix. Further prompts share no
+/// prefix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrefixPlan {
     /// The number of groups in a pass.
     pub groups: u32,
     /// Tokens of the prefix that a group shares.
     pub prefix_length: u32,
-    /// How uneven groups are: group k of k = 1, 2, ... gets requests in proportion to k^-zipf. With 0,
-    /// all groups get the same number of prompts.
+    /// How uneven groups are: the expected number of requests of group k = 1, 2, ... is in proportion to
+    /// k^-zipf. With 0, all groups get the same number of requests.
     pub zipf: f64,
-    /// The share of requests that belong to a group. The others have a prefix of their own.
+    /// The share of requests that belong to a group, from 0 to 1. Each other request has a prefix of its
+    /// own.
     pub warm_share: f64,
 }

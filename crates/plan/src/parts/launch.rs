@@ -1,4 +1,4 @@
-//! The resolved options of a server that a run starts itself. Starts nothing.
+//! The resolved options of a server that a run starts itself. This module starts nothing.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,30 +10,30 @@ use inferometer_model::time::nanoseconds;
 /// How to start the server under test, how to detect that it is ready, and how to end it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchPlan {
-    /// The program and its arguments. `{host}`, `{port}` and `{inferometer}` are replaced when it is
-    /// started.
+    /// The program and its arguments. The placeholders `{host}`, `{port}` and `{inferometer}` are replaced
+    /// when the server is started.
     pub command: Vec<String>,
-    /// The address that it listens on.
+    /// The address on which the server listens.
     pub host: String,
-    /// The port; absent: a free one is chosen when it is started.
+    /// The port; absent: a free port is chosen when the server is started.
     pub port: Option<u16>,
     /// Environment variables in addition to those of this program.
     pub environment: BTreeMap<String, String>,
-    /// Its working directory; absent: that of this program.
+    /// The working directory of the server; absent: that of this program.
     pub directory: Option<String>,
-    /// A path that answers with a status from 200 to 299 once the server is ready.
+    /// An HTTP path that answers with a status from 200 to 299 once the server is ready.
     pub ready_url: Option<String>,
-    /// A text in a line of its log that shows that it is ready.
+    /// A text: a line of the server's log that contains it shows that the server is ready.
     pub ready_line: Option<String>,
-    /// How long it may take to become ready.
+    /// The longest time from the start of the server until it is ready.
     #[serde(rename = "ready_timeout_ns", with = "nanoseconds")]
     pub ready_timeout: Duration,
-    /// How long it may take to end after a request to end, before it is killed.
+    /// The time between SIGTERM and SIGKILL when the server is ended.
     #[serde(rename = "grace_ns", with = "nanoseconds")]
     pub grace: Duration,
-    /// The most bytes of its log that are stored.
+    /// The most bytes of the server's log that are stored.
     pub log_limit_bytes: u64,
-    /// The named arguments, as they are compared between servers.
+    /// The named arguments of the command with their values. Comparisons of servers show them.
     pub settings: BTreeMap<String, String>,
 }
 

@@ -24,8 +24,8 @@ pub use trace::{TraceFormat, TracePlan, TraceWindow};
 pub use url::Url;
 pub use workload::{Grid, InFlight, ServingLimits, WorkloadPlan};
 
-/// Whether an option is off. An option that is off is left out, so that plans keep the hash of versions
-/// without it.
+/// Whether an option is off. An option that is off is not serialized, so that the plan has the same hash as
+/// in versions without this option.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 pub(crate) fn is_false(option: &bool) -> bool {
     !option

@@ -14,16 +14,16 @@ use super::Url;
 pub struct ObservePlan {
     /// The address of the server's metrics.
     pub metrics: MetricsAt,
-    /// Names of metrics by quantity, for engines that are not known here.
+    /// The names of metrics by quantity, for engines that this program does not know.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub names: BTreeMap<String, String>,
-    /// The shortest time between two questions.
+    /// The shortest time between two requests for the metrics.
     #[serde(rename = "period_ns", with = "nanoseconds")]
     pub period: Duration,
-    /// The DCGM exporter of the server's machine; its path is in the prefix of the address.
+    /// The address of the DCGM exporter on the server's machine. `Url::prefix` is its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dcgm: Option<Url>,
-    /// The numbers of the cards that the server uses; absent if they were not given.
+    /// The numbers of the cards that the server uses; absent if the user did not give them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cards: Option<BTreeSet<u32>>,
 }
@@ -32,19 +32,20 @@ pub struct ObservePlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricsAt {
-    /// Metrics are not asked for.
+    /// The server's metrics are not read.
     Nowhere,
-    /// The usual path of the server itself, if it has metrics there.
+    /// The usual path on the server under test, if it has metrics there.
     Usual,
-    /// A path of the server itself.
+    /// Another path on the server under test.
     Path(String),
-    /// Another address; its path is in the prefix.
+    /// Another address. `Url::prefix` is its path.
     Address(Url),
     /// Several addresses, each with metrics of its own, such as those of prefill and decode pools.
     Addresses(Vec<Url>),
 }
 
-/// One second: short enough to see a batch fill up, and long enough to cost the server little.
+/// The default period of one second: short enough to see a batch fill up, and long enough to cost the
+/// server little.
 const PERIOD: Duration = Duration::from_secs(1);
 
 impl Default for ObservePlan {
@@ -60,7 +61,8 @@ impl Default for ObservePlan {
 }
 
 impl ObservePlan {
-    /// Whether all values are the defaults; plans then keep the hash of versions without this.
+    /// Whether all values are the defaults. They are then not serialized, so that the plan has the same
+    /// hash as in versions without these options.
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }

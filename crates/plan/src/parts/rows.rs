@@ -1,4 +1,4 @@
-//! Options for rows of the user's own data.
+//! The resolved options for rows of the user's own data.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ pub struct RowsPlan {
     /// Names of columns by field: prompt, messages, `token_ids`, `output_tokens`, body, timestamp. Fields
     /// that are absent here have their usual names.
     pub columns: BTreeMap<String, String>,
-    /// The output length of rows without one.
+    /// The output length, in tokens, of rows without an output length; absent: such a row is an error.
     pub output_length: Option<u32>,
-    /// Whether rows have times at which they are due; they are sent in the order of these times.
+    /// Whether each row is due at its own timestamp. Rows are then sent in the order of timestamps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed: bool,
 }

@@ -11,7 +11,8 @@ pub enum Balance {
     /// The servers in turn.
     #[default]
     RoundRobin,
-    /// The server with the fewest requests in flight; among equal ones the next in turn.
+    /// The server with the fewest requests in flight. If several servers have the fewest, the next of them
+    /// in turn.
     LeastInFlight,
     /// All requests of a session go to the same server: the turns of a conversation, prompts with the
     /// same prefix.
@@ -25,23 +26,23 @@ inferometer_model::names!(Balance {
 /// The other servers, how requests are spread, and how a router can recognise sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpreadPlan {
-    /// The servers besides the first.
+    /// The servers other than the first one, whose address is in `TargetPlan`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Url>,
-    /// Which of them gets the next request.
+    /// Which of all servers, including the first one, gets the next request.
     #[serde(default)]
     pub balance: Balance,
-    /// A header that carries the session of each request.
+    /// The name of a header with the session of each request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_header: Option<String>,
-    /// A cookie with the same value.
+    /// The name of a cookie with the session of each request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_cookie: Option<String>,
 }
 
 impl SpreadPlan {
-    /// Whether there is one server and no mark of sessions; plans then keep the hash of versions without
-    /// this.
+    /// Whether there is only one server and requests do not state a session. The options are then not
+    /// serialized, so that the plan has the same hash as in versions without them.
     pub(crate) fn is_usual(&self) -> bool {
         *self == Self::default()
     }

@@ -12,30 +12,30 @@ use super::{SpreadPlan, Url};
 pub enum TargetPlan {
     /// The embedded engine, as a process of its own.
     Embedded {
-        /// Model by name.
+        /// The name of the model.
         model: String,
-        /// Profile by name or file; absent: the model's own.
+        /// The name of the profile, or its file; absent: the profile of the model.
         profile: Option<String>,
-        /// The dialect by name; absent: ask the server.
+        /// The name of the dialect; absent: it is detected by requests to the server.
         dialect: Option<String>,
         /// Speed relative to real time: 2 is twice as fast.
         speed: f64,
-        /// The engine's own arguments that were given, by name.
+        /// The arguments of the engine that the user gave, by name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         engine_flags: BTreeMap<String, String>,
     },
     /// A server that is already running.
     Server {
-        /// `http://host:port` or `https://`, without a path.
+        /// The address of the first server, or of the only one.
         url: Url,
-        /// Whether to accept any certificate under TLS.
+        /// Whether to accept any TLS certificate.
         #[serde(default, skip_serializing_if = "super::is_false")]
         insecure: bool,
-        /// The dialect by name; absent: ask the server.
+        /// The name of the dialect; absent: it is detected by requests to the server.
         dialect: Option<String>,
-        /// The path of requests, if it is not that of the dialect.
+        /// The HTTP path of requests, if it is not the path of the dialect.
         endpoint: Option<String>,
-        /// The model, as the server knows it; absent: ask the server.
+        /// The name of the model on the server; absent: the server is asked for it.
         model: Option<String>,
         /// Names of the additional headers. Their values may be secrets and are not part of a plan.
         header_names: Vec<String>,
@@ -46,7 +46,7 @@ pub enum TargetPlan {
 }
 
 impl TargetPlan {
-    /// The addresses of the servers that the plan names.
+    /// The addresses of the servers that the plan names; none for the embedded engine.
     pub fn urls(&self) -> impl Iterator<Item = &Url> {
         let (first, others) = match self {
             Self::Server { url, spread, .. } => (Some(url), spread.others.as_slice()),

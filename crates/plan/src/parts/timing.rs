@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::precision::Precision;
 
-/// Unreported requests before each cell, one at a time.
+/// Requests that are sent before each cell, one at a time, and are not reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Warmup {
-    /// This many requests.
+    /// A number of requests; 0: no warm-up.
     Requests(u32),
-    /// Requests for this time.
+    /// Requests until a time has passed.
     Time {
         /// The time.
         #[serde(rename = "duration_ns", with = "nanoseconds")]
@@ -23,7 +23,7 @@ pub enum Warmup {
 }
 
 impl Warmup {
-    /// When it ends; absent without a warm-up.
+    /// When the warm-up ends; `None` if there is no warm-up.
     pub fn bound(&self) -> Option<Bound> {
         match *self {
             Self::Requests(0) => None,
@@ -33,7 +33,7 @@ impl Warmup {
     }
 }
 
-/// How often the passes of a cell are carried out, with new prompts each time.
+/// How many times the passes of a cell are run, with new prompts each time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeat {
     /// At least this often.
@@ -50,7 +50,7 @@ impl Default for Repeat {
     }
 }
 
-/// The time limits of a request, each from the start of its phase.
+/// The time limits of a request, each from the start of its phase; `None`: no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeouts {
     /// Until the connection is ready.

@@ -18,7 +18,7 @@ pub struct TracePlan {
     pub window: TraceWindow,
     /// The factor by which the number of requests is multiplied; the duration stays the same.
     pub scale: f64,
-    /// Rows with more tokens, input and output together, are left out.
+    /// Rows with more tokens than this, input and output together, are left out.
     pub max_tokens: Option<u32>,
 }
 
@@ -26,8 +26,8 @@ pub struct TracePlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TraceFormat {
-    /// Mooncake's lines of JSON: milliseconds, lengths, hashes of blocks of 512 tokens.
-    /// <https://github.com/kvcache-ai/Mooncake>
+    /// Mooncake: one JSON object per line, with a time in milliseconds, the lengths, and the hashes of
+    /// blocks of 512 tokens. <https://github.com/kvcache-ai/Mooncake>
     Mooncake,
     /// Azure's LLM inference traces of 2023 and 2024.
     /// <https://github.com/Azure/AzurePublicDataset>
@@ -60,7 +60,7 @@ pub struct TraceWindow {
 }
 
 impl TraceWindow {
-    /// Whether a row that comes after the first row by this time is inside the window.
+    /// Whether a row is inside the window. `after` is the time from the first row to this row.
     pub fn holds(&self, after: Duration) -> bool {
         after >= self.from && self.to.is_none_or(|to| after < to)
     }

@@ -14,8 +14,8 @@ pub struct Url {
     pub port: u16,
     /// A path before the dialect's own path, without a final slash; usually empty.
     pub prefix: String,
-    /// The path of the Unix socket on which the server listens, if it is one: host and port then have no
-    /// meaning.
+    /// The path of the Unix socket on which the server listens, if it listens on one. Host and port are
+    /// then used only for the `host` field of requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix: Option<String>,
 }
@@ -46,7 +46,7 @@ impl Url {
         Self { unix: Some(path.into()), prefix: prefix.into(), ..Self::plain("localhost", 80) }
     }
 
-    /// Whether both are the same server with the same protocol, whatever the path.
+    /// Whether both addresses name the same server with the same protocol. The prefixes may differ.
     pub fn is_same_server(&self, other: &Self) -> bool {
         let place = |url: &Self| (url.secure, url.authority(), url.unix.clone());
         place(self) == place(other)

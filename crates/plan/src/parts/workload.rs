@@ -14,7 +14,7 @@ use inferometer_load::conversation::{ConversationPlan, TurnsFrom};
 pub enum WorkloadPlan {
     /// Seeded words of the tokenizer's vocabulary.
     Random,
-    /// The same with lengths that vary, or with a prefix that all prompts share.
+    /// Seeded words with lengths that vary, or with a prefix that all prompts share.
     Drawn(DrawnPlan),
     /// Seeded words in groups of prompts with a shared prefix.
     Prefix(PrefixPlan),
@@ -34,12 +34,12 @@ pub enum WorkloadPlan {
     Trace(TracePlan),
     /// Conversations of several turns; each turn contains the answers before it.
     Conversation(ConversationPlan),
-    /// Unchanged first turns of the conversations in a ShareGPT file, each with the length of its
-    /// recorded answer: the serving run of vLLM's scripts.
+    /// The unchanged first turns of the conversations in a ShareGPT file. The output length of each request
+    /// is the length of the recorded answer, as in the serving benchmark of vLLM.
     ServingRun {
         /// The JSON file.
         dataset: String,
-        /// Which conversations are used.
+        /// The limits that decide which conversations are used.
         limits: ServingLimits,
     },
     /// Blocks of a corpus in a template that asks for a text of about a given number of characters.
@@ -48,14 +48,14 @@ pub enum WorkloadPlan {
         corpus: String,
         /// The template around a block.
         template: Template,
-        /// Requests in flight by the size of a block, unless the user gives the loads.
+        /// The number of requests in flight for each size of block; empty if the user gives the loads.
         in_flight: Vec<InFlight>,
         /// The most output tokens of a request; absent: derived from the requested length.
         max_output_tokens: Option<u32>,
     },
 }
 
-/// Which conversations of a ShareGPT file are used, in tokens.
+/// The limits, in tokens, that decide which conversations of a ShareGPT file are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServingLimits {
     /// Prompts and answers shorter than this are left out.
@@ -64,14 +64,14 @@ pub struct ServingLimits {
     pub max_prompt_tokens: u32,
     /// Prompts are left out if prompt and answer together are longer than this.
     pub max_total_tokens: u32,
-    /// The output length of all requests, whatever the lengths of the recorded answers. An absent value
-    /// is not written, as in earlier versions.
+    /// The output length of all requests; absent: the lengths of the recorded answers. An absent value is
+    /// not serialized, as in earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u32>,
 }
 
 impl ServingLimits {
-    /// The limits of vLLM's scripts, from 0.2 on.
+    /// The limits of the benchmark scripts of vLLM, from version 0.2 on.
     pub const VLLM: Self = Self {
         min_tokens: 4,
         max_prompt_tokens: 1_024,
@@ -80,7 +80,7 @@ impl ServingLimits {
     };
 }
 
-/// How many requests are in flight for blocks of a size.
+/// The number of requests in flight for blocks of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InFlight {
     /// Characters of a block.
@@ -92,16 +92,16 @@ pub struct InFlight {
 /// The axes of a workload's grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grid {
-    /// Input by output lengths, in tokens.
+    /// Input lengths and output lengths, in tokens.
     Tokens,
-    /// Block sizes by requested lengths, in characters.
+    /// Block sizes and requested lengths, in characters.
     Characters,
     /// One cell, [`CellPlan::OWN`]: the requests have lengths of their own.
     Own,
 }
 
 impl WorkloadPlan {
-    /// The name that selects it.
+    /// The name that selects the workload in a plan file or by a flag.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Random | Self::Drawn(_) => "random",
@@ -115,7 +115,7 @@ impl WorkloadPlan {
         }
     }
 
-    /// The axes of its cells.
+    /// The axes of the grid of this workload.
     pub fn grid(&self) -> Grid {
         match self {
             Self::Random | Self::Sharegpt { .. } | Self::Prefix(_) => Grid::Tokens,
@@ -127,7 +127,7 @@ impl WorkloadPlan {
         }
     }
 
-    /// The file of its data set, if it has one.
+    /// The file of the data set, if the workload has one.
     pub fn dataset(&self) -> Option<&str> {
         match self {
             Self::Random | Self::Drawn(_) | Self::Prefix(_) => None,
@@ -143,8 +143,8 @@ impl WorkloadPlan {
         }
     }
 
-    /// Whether the input lengths, and whether the output lengths, are those of the requests and not of
-    /// the grid.
+    /// For the input lengths and for the output lengths: whether they come from the requests, not from the
+    /// grid.
     pub fn own_axes(&self) -> (bool, bool) {
         match self {
             Self::Drawn(plan) => (plan.input.is_own(), plan.output.is_own()),
@@ -152,7 +152,7 @@ impl WorkloadPlan {
         }
     }
 
-    /// Tokens of a prompt that it shares with others by design.
+    /// The number of tokens that a prompt shares with other prompts by design.
     pub fn prefix_length(&self) -> u32 {
         match self {
             Self::Drawn(plan) => plan.prefix_length,
@@ -161,7 +161,8 @@ impl WorkloadPlan {
         }
     }
 
-    /// The template of text blocks; its text may have to be read from its file first.
+    /// The template of text blocks; `None` for other workloads. If it is a file, its text has not been read
+    /// yet.
     pub fn template_mut(&mut self) -> Option<&mut Template> {
         match self {
             Self::Blocks { template, .. } => Some(template),
@@ -169,14 +170,15 @@ impl WorkloadPlan {
         }
     }
 
-    /// Requests in flight in a cell of text blocks, if they depend on the size of the block.
+    /// The number of requests in flight in a cell of text blocks; `None` if it does not depend on the size
+    /// of the block.
     pub fn in_flight(&self, cell: CellPlan) -> Option<u32> {
         let Self::Blocks { in_flight, .. } = self else { return None };
         let of = in_flight.iter().find(|of| of.block_chars == cell.input_length)?;
         Some(of.concurrency)
     }
 
-    /// The facts of a pass over text blocks that records do not contain; absent for other workloads.
+    /// The facts of a pass over text blocks that records do not contain; `None` for other workloads.
     /// `origin_unix_ns` is the wall time at which the run's monotonic clock has its origin.
     pub fn block_pass(&self, cell: CellPlan, origin_unix_ns: i64) -> Option<BlockPass> {
         let Self::Blocks { template, .. } = self else { return None };

@@ -10,17 +10,18 @@ use crate::spec::limits::MAX_PASSES;
 use crate::spec::{AbSpec, Mistakes, Spec, values};
 
 const MINIMAL_EFFECT: f64 = 0.05;
-/// The default limit on requests. With large blocks, it is the requests of [`USUAL_PAIRS`] if these are
-/// more.
+/// The default limit on requests of both servers together. If the blocks are so large that [`USUAL_PAIRS`]
+/// pairs have more requests than this, the default is that number.
 const MAX_REQUESTS: u64 = 10_000;
-/// This many pairs decide most comparisons.
+/// The number of pairs of blocks that is enough for most comparisons.
 const USUAL_PAIRS: u64 = 40;
-/// The number of requests in a block, as a multiple of those in flight: the first ones fill the server.
+/// The default number of requests in a block of a closed loop, as a multiple of the requests in flight. The
+/// first requests of a block only fill the server.
 const IN_FLIGHT_TIMES: u32 = 4;
-/// The number of requests in a block of any other load; for a quarter of them the server is still filling
-/// up.
+/// The default number of requests in a block of an open loop or a saturated pass. In an open loop, the
+/// first quarter does not count, because the server is still filling up.
 const OTHERS: u32 = 64;
-/// The most requests of a block: their times are held in memory.
+/// The most requests of a block, because their times are kept in memory.
 const MOST_OF_A_BLOCK: u32 = 100_000;
 /// The default number of requests in flight.
 const IN_FLIGHT: u32 = 8;
@@ -28,7 +29,8 @@ const INPUT_LENGTH: u32 = 256;
 const OUTPUT_LENGTH: u32 = 64;
 
 impl Spec {
-    /// The spec with one load and one pair of lengths. Defaults: 8 in flight, 256 tokens in, 64 out.
+    /// Fills in the defaults of a comparison. The default load is a closed loop with 8 requests in flight.
+    /// The default lengths, for random prompts, are 256 input tokens and 64 output tokens.
     #[must_use]
     pub fn with_defaults_of_ab(mut self) -> Self {
         let is_plain = self.workload.workload.as_deref().is_none_or(|name| name == "random");
@@ -44,7 +46,7 @@ impl Spec {
     }
 }
 
-/// Adds the comparison that a spec asks for to the plan, if it asks for one.
+/// Adds the comparison to the plan, if the spec has one.
 pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
     let Some(asked) = &spec.ab else { return };
     refused(spec, mistakes);
@@ -124,8 +126,8 @@ pub(super) fn add(spec: &Spec, plan: &mut Plan, mistakes: &mut Mistakes) {
     });
 }
 
-/// Refuses blocks of a closed loop in which too few requests run between filling and emptying the server:
-/// their rates have no meaning.
+/// Refuses blocks of a closed loop with so few requests that the server is always filling up or draining.
+/// The rates of such blocks have no meaning.
 fn check_in_flight(pass: &PassPlan, (requests, uncounted): (u32, u32), mistakes: &mut Mistakes) {
     let PassPlan::Closed { concurrency, .. } = pass else { return };
     let in_flight = concurrency.constant().map_or(1, |level| level as u32);
@@ -210,8 +212,8 @@ fn refused(spec: &Spec, mistakes: &mut Mistakes) {
     }
 }
 
-/// Sets the number of requests in a block, if none is given. Returns the default number of requests that
-/// do not count.
+/// Sets the number of requests in a block, if none is given. Returns the default number of requests at the
+/// start of a block that do not count.
 fn size_of_block(spec: &Spec, pass: &mut PassPlan) -> u32 {
     match pass {
         PassPlan::OneByOne { bound } => {
@@ -223,8 +225,8 @@ fn size_of_block(spec: &Spec, pass: &mut PassPlan) -> u32 {
         PassPlan::Closed { concurrency, bound } => {
             let in_flight = concurrency.constant().map_or(IN_FLIGHT, |level| level as u32);
             if spec.requests.is_none() {
-                // With one in flight, requests do not affect each other, and a block may have a single
-                // one.
+                // With one request in flight, requests do not affect each other, so one request is enough
+                // for a block.
                 let times = if in_flight == 1 { 1 } else { IN_FLIGHT_TIMES };
                 bound.requests = Some(in_flight.saturating_mul(times));
             }
@@ -263,7 +265,7 @@ fn minimal_effect(asked: &AbSpec, mistakes: &mut Mistakes) -> f64 {
     share.unwrap_or(MINIMAL_EFFECT)
 }
 
-/// The figures that are compared: the given ones, else those that suit the load.
+/// The figures that are compared: those that the user gave, otherwise defaults that suit the load.
 fn figures(asked: &AbSpec, pass: &PassPlan, mistakes: &mut Mistakes) -> Vec<AbFigure> {
     let usual: &[&str] = match pass {
         PassPlan::Closed { concurrency, .. } if concurrency.constant() == Some(1.0) => {

@@ -61,7 +61,7 @@ impl Spec {
         inputs.iter().flat_map(pair).collect()
     }
 
-    /// The grid of a replayed run: lengths are 0 if its requests have lengths of their own.
+    /// The grid of a replayed run. If lengths are not given, they are 0: each request has its own length.
     fn replayed_cells(&self, mistakes: &mut Mistakes) -> Vec<CellPlan> {
         let own = [0].as_slice();
         let inputs = self.input_lengths.as_deref().unwrap_or(own);
@@ -75,7 +75,7 @@ impl Spec {
         inputs.iter().flat_map(pair).collect()
     }
 
-    /// Block sizes by requested lengths, in characters.
+    /// The grid of text blocks: all combinations of block sizes and requested lengths, in characters.
     fn block_cells(&self, mistakes: &mut Mistakes) -> Vec<CellPlan> {
         for (key, given) in [
             ("input_lengths", self.input_lengths.is_some()),
@@ -98,7 +98,7 @@ impl Spec {
     }
 }
 
-/// Whether a grid has too many cells; this is then added to the mistakes.
+/// Whether a grid has too many cells. If so, adds a mistake.
 fn too_many(inputs: usize, outputs: usize, mistakes: &mut Mistakes) -> bool {
     let cells = inputs.saturating_mul(outputs);
     if cells > MAX_CELLS {
@@ -137,7 +137,8 @@ fn lengths(
     lengths.to_vec()
 }
 
-/// The axis of lengths that have a distribution of their own: a single 0. Given lengths are a mistake.
+/// The axis of the grid for lengths that come from a distribution: a single 0. Adds a mistake if the user
+/// gave lengths too.
 fn own_axis(key: &'static str, given: Option<&[u32]>, mistakes: &mut Mistakes) -> Vec<u32> {
     if given.is_some() {
         mistakes.add(key, "is not used: these lengths have their own distribution");

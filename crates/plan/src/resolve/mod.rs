@@ -1,4 +1,5 @@
-//! Resolves a spec to a plan: fills in every default, or returns every mistake at once. Does no I/O.
+//! Resolves a spec to a plan: fills in all defaults, or returns all mistakes at once. This module does no
+//! I/O.
 
 mod ab;
 mod cells;
@@ -21,10 +22,10 @@ use crate::spec::{Asked, Known, Mistakes, Spec, SpecError, Value, values};
 use crate::stop::StopPlan;
 
 impl Spec {
-    /// Resolves the spec to a plan. `known` has the names that a spec may use.
+    /// Resolves the spec to a plan. `known` has the names that other crates define.
     ///
     /// # Errors
-    /// Every mistake of the spec, each with its key.
+    /// All mistakes of the spec, each with its key.
     pub fn resolve(&self, known: &Known<'_>) -> Result<Plan, Vec<SpecError>> {
         let mut mistakes = Mistakes::default();
         let workload = self.workload.resolve(self.asked(), &mut mistakes);
@@ -79,7 +80,7 @@ impl Spec {
         if mistakes.0.is_empty() { Ok(plan) } else { Err(mistakes.0) }
     }
 
-    /// Which parts of the spec the user set, as far as a workload depends on them.
+    /// The facts about the other keys on which the workload depends.
     fn asked(&self) -> Asked {
         Asked {
             lengths: self.input_lengths.is_some() || self.output_lengths.is_some(),
@@ -95,8 +96,8 @@ impl Spec {
         }
         Sampling {
             temperature,
-            // A prompt with a text block asks for a text of a length in characters, so the model must end
-            // the answer.
+            // The prompt of a text block asks for a text of a given length in characters, so the model
+            // itself must end the answer.
             ignore_eos: self.ignore_eos.unwrap_or(self.workload.name() != "blocks"),
             stream: self.stream.unwrap_or(true),
             extra_body: self.extra_body.clone().unwrap_or_default(),
@@ -147,7 +148,7 @@ impl Spec {
     }
 }
 
-/// Adds a mistake for everything that exceeds a limit.
+/// Adds a mistake if the plan has too many passes, or a model with too long a name.
 fn too_large(plan: &Plan, mistakes: &mut Mistakes) {
     let repeats = plan.repeat.at_most as usize;
     let passes = plan.cells.len().saturating_mul(plan.passes.len()).saturating_mul(repeats);

@@ -19,14 +19,14 @@ const TABLE_REQUESTS: u32 = 399;
 const BLOCKS: u32 = 500;
 /// Number of requests in the published serving run.
 const SERVING_REQUESTS: u32 = 1_000;
-/// The same for a run without any options: it takes less than a minute.
+/// The same numbers for a run without any options. Such a run takes less than a minute.
 const DEMONSTRATION_ONE_BY_ONE: u32 = 2;
 const DEMONSTRATION_REQUESTS: u32 = 32;
 
 /// The default number of conversations in flight.
 const CONVERSATIONS_AT_ONCE: u32 = 8;
 
-/// The passes, in order: the named ones, then closed loops, then open ones.
+/// The passes, in this order: named passes, closed loops, open loops, the load in stages, the replay.
 pub(super) fn passes(
     spec: &Spec,
     workload: &WorkloadPlan,
@@ -64,7 +64,7 @@ pub(super) fn passes(
         );
     }
     let requests = match workload {
-        // Loads then count conversations.
+        // The loads of this workload count conversations, not requests.
         WorkloadPlan::Conversation(plan) => plan.conversations,
         _ => mistakes.count("requests", spec.requests.or(by_groups), requests),
     };
@@ -112,7 +112,7 @@ pub(super) fn passes(
     passes
 }
 
-/// What happens to requests beyond the limit in flight.
+/// The limit of requests in flight, and what happens to requests that are due while it is reached.
 fn limit(spec: &Spec, mistakes: &mut Mistakes) -> (Option<u32>, OverLimit) {
     if spec.max_in_flight == Some(0) {
         mistakes.add("max_in_flight", "is 0; give at least 1");
@@ -143,7 +143,8 @@ struct Loads<'a> {
 }
 
 impl Loads<'_> {
-    /// A load that ends by itself has a limit on requests only if one is given.
+    /// The bound of a load. A load in stages ends by itself, so it has a limit on requests only if the user
+    /// gave one.
     fn bound_of(&self, level: &Level) -> Bound {
         if level.duration().is_some() && self.spec.requests.is_none() {
             Bound { requests: None, ..self.bound }
@@ -198,7 +199,7 @@ impl Loads<'_> {
         }
     }
 
-    /// The default load of a workload that has a load of its own.
+    /// Adds the default load of conversations, if the user gave no load.
     fn own(&self, passes: &mut Vec<PassPlan>) {
         if matches!(self.workload, WorkloadPlan::Conversation(_)) && !has_any_load(self.spec) {
             passes.push(self.closed_at(CONVERSATIONS_AT_ONCE.into()));
@@ -236,7 +237,8 @@ impl Loads<'_> {
     }
 }
 
-/// Turns loads into loads of conversations, or of requests within conversations.
+/// Turns each load into a load that begins conversations. The load counts conversations, or requests in
+/// conversations.
 fn conversations(
     spec: &Spec,
     passes: Vec<PassPlan>,
@@ -285,12 +287,12 @@ fn requests_of(spec: &Spec) -> u32 {
     }
 }
 
-/// Whether text blocks are sent under the load of their published record, with its number in flight.
+/// Whether the load is that of the published text-block log, because the user gave no load.
 fn is_published_blocks(spec: &Spec) -> bool {
     spec.workload.name() == "blocks" && spec.passes.is_none() && !has_own_load(spec)
 }
 
-/// Whether a run has no target, lengths, counts or loads: a first try of the tool.
+/// Whether the spec has no target, lengths, passes or loads: a first try of the program.
 pub(super) fn is_demonstration(spec: &Spec) -> bool {
     spec.target.is_none()
         && spec.server.is_none()
@@ -301,7 +303,7 @@ pub(super) fn is_demonstration(spec: &Spec) -> bool {
         && !has_own_load(spec)
 }
 
-/// Whether the user gave a load, instead of that of the table.
+/// Whether the user gave a load other than named passes.
 pub(super) fn has_own_load(spec: &Spec) -> bool {
     spec.concurrency.is_some()
         || spec.rate.is_some()
@@ -310,7 +312,7 @@ pub(super) fn has_own_load(spec: &Spec) -> bool {
         || spec.workload.rows.is_replayed()
 }
 
-/// Whether any load was given.
+/// Whether the user gave a load or named passes.
 fn has_any_load(spec: &Spec) -> bool {
     spec.passes.is_some() || has_own_load(spec)
 }
@@ -318,10 +320,10 @@ fn has_any_load(spec: &Spec) -> bool {
 fn named(spec: &Spec, workload: &WorkloadPlan) -> Vec<String> {
     match (&spec.passes, workload) {
         (Some(names), _) => names.clone(),
-        // These workloads have a load of their own.
+        // Traces and conversations have their own default loads.
         (None, WorkloadPlan::Trace(_) | WorkloadPlan::Conversation(_)) => Vec::new(),
         (None, _) if has_own_load(spec) || is_published_blocks(spec) => Vec::new(),
-        // Without a rate, the script of the serving run sends everything at once.
+        // Without a rate, the serving benchmark of vLLM sends all requests at once.
         (None, WorkloadPlan::ServingRun { .. }) => vec!["saturated".to_owned()],
         (None, _) => vec!["table".to_owned()],
     }
@@ -337,8 +339,8 @@ fn unknown_pass(name: &str) -> String {
     )
 }
 
-/// With a duration only, the time limits a pass. Otherwise the request count does, and also the time if
-/// it is given.
+/// The bound of a pass. If only a duration is given, it is the duration. Otherwise it is the number of
+/// requests, together with the duration if one is given.
 fn loop_bound(spec: &Spec, requests: u32, duration: Option<Duration>) -> Bound {
     let by_time_alone = duration.is_some() && spec.requests.is_none();
     Bound { requests: (!by_time_alone).then_some(requests), duration }

@@ -1,10 +1,10 @@
-//! Resolves how often each cell is measured.
+//! Resolves how many times each cell is measured.
 
 use crate::parts::Repeat;
 use crate::precision as repeat;
 use crate::spec::{Mistakes, Spec};
 
-/// The default limit on repeats that continue until figures are precise enough.
+/// The default limit on repeats if a cell is repeated until figures are precise enough.
 const MOST_UNTIL: u32 = 20;
 
 /// The repeats of each cell.

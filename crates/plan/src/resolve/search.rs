@@ -16,15 +16,14 @@ const PRECISION: f64 = 0.05;
 const STRIDE: f64 = 2.0;
 const MAX_REQUESTS: u64 = 20_000;
 const MAX_TRIALS: u32 = 40;
-/// Without `from`, a rate is searched down to this share of the first one, or down to this rate.
+/// Without `from`, the lowest rate is this share of the first rate, but at most [`LOWEST_RATE`].
 const LOWEST_SHARE: f64 = 1e-3;
 const LOWEST_RATE: f64 = 1e-3;
-/// High enough that a short first trial takes only seconds; the rate at which its requests end shows
-/// which load to try next.
+/// The first rate: a short trial takes only seconds, and its completion rate suggests the next load.
 const FIRST_RATE: f64 = 16.0;
 const FIRST_CONCURRENCY: f64 = 8.0;
 
-/// The search of a spec, if it asks for one.
+/// The search of a spec, if it has one.
 pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan> {
     let asked = spec.search.as_ref()?;
     let over = match asked.over.as_deref() {
@@ -76,7 +75,8 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
     .map(|(key, given, usual)| {
         let share = mistakes.read(key, given.as_ref(), |value| match values::share(value)? {
             share if share > 0.0 && share < 1.0 => Ok(share),
-            // Criteria report that no share can be all requests, and what to give instead.
+            // A share of 100 % is accepted here. `criteria` refuses it, with a message that says what to
+            // give instead.
             share if share >= 1.0 && key == "attainment" => Ok(share),
             _ => Err("is not a share between 0% and 100%"),
         });
@@ -108,8 +108,7 @@ pub(crate) fn search(spec: &Spec, mistakes: &mut Mistakes) -> Option<SearchPlan>
     })
 }
 
-/// The criteria, and which of them are a tier of their own. Criteria without a tier must be met in each
-/// tier.
+/// Returns all criteria, and the tiers. Criteria that are given outside of tiers must be met in each tier.
 fn criteria_of(
     spec: &Spec,
     named: Option<&[String]>,
@@ -125,7 +124,7 @@ fn criteria_of(
             'ttft_p99<500ms,tpot_p99<50ms' or --goodput 'ttft<500ms'";
         mistakes.add("slo", problem);
     }
-    // Mistakes in these texts are reported where they are resolved.
+    // These mistakes are ignored here, because `Spec::resolve` reports them.
     let mut ignored = Mistakes::default();
     let on_run = spec.objectives(&mut ignored);
     let goodput = spec.request_objectives(&mut ignored);
@@ -178,13 +177,14 @@ fn criteria_of(
     (judged, tiers)
 }
 
-/// A word of letters, digits, `-` and `_`: the names of tiers are used in findings and files.
+/// Whether a text is a word of letters, digits, `-` and `_`: the names of tiers are used in findings and
+/// files.
 fn is_name(name: &str) -> bool {
     let is_of_word = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     !name.is_empty() && name.chars().all(is_of_word)
 }
 
-/// A given number, or the default; 0 is a mistake.
+/// Returns the given number, or the default. Adds a mistake if it is 0.
 pub(super) fn at_least_1<N: Default + PartialEq>(
     key: &'static str,
     given: Option<N>,
@@ -198,7 +198,8 @@ pub(super) fn at_least_1<N: Default + PartialEq>(
     value
 }
 
-/// The only pass of a plan with a search: what all trials have in common, at the first load.
+/// The only pass of a plan with a search, at the load of the first trial. All other trials differ only in
+/// the load.
 pub(crate) fn passes(
     spec: &Spec,
     search: &SearchPlan,
@@ -220,8 +221,8 @@ pub(crate) fn passes(
     }
 }
 
-/// Adds a mistake for each load that was given to a plan that chooses its loads itself: the name of the
-/// load, and what limits it instead.
+/// Adds a mistake for each given option about loads, because a plan of the kind `name` chooses its loads
+/// itself. `instead` says which options limit the loads.
 pub(super) fn refuse_loads(
     spec: &Spec,
     workload: &WorkloadPlan,
@@ -263,8 +264,8 @@ pub(super) fn refuse_loads(
     }
 }
 
-/// Adds a mistake for options on arrivals that were given to a plan that keeps requests in flight.
-/// `instead`: the flag for sending them at a rate.
+/// Adds a mistake for each given option about arrivals, because the loads are closed loops. `instead` is
+/// the flag for rates.
 pub(super) fn refuse_arrivals(spec: &Spec, instead: &str, mistakes: &mut Mistakes) {
     for (key, given) in [
         ("burstiness", spec.burstiness.is_some()),
@@ -278,8 +279,8 @@ pub(super) fn refuse_arrivals(spec: &Spec, instead: &str, mistakes: &mut Mistake
     }
 }
 
-/// An open pass with random arrivals: the result of a trial is about arrivals that vary like those of
-/// users.
+/// An open pass with arrivals as drawn, not scaled, because the result is about arrivals that vary like
+/// those of users.
 pub(super) fn open_pass(
     spec: &Spec,
     rate_per_s: f64,

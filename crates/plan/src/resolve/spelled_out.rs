@@ -1,5 +1,5 @@
-//! A spec with its defaults written out, for people who want to see what a plan will do. Never another
-//! plan: a key is only written if the resolved plan stays the same.
+//! A spec with its defaults written out, for users who want to see what a plan does. A default is only
+//! written if the resolved plan stays the same.
 
 use serde_json::{Value, json};
 
@@ -12,10 +12,10 @@ use crate::sweep::SweepPlan;
 use inferometer_load::PassPlan;
 
 impl Spec {
-    /// The spec with every default that can be written as a key.
+    /// Returns the spec with all defaults that can be written as keys.
     ///
     /// # Errors
-    /// Every mistake of the spec.
+    /// All mistakes of the spec.
     pub fn spelled_out(&self, known: &Known<'_>) -> Result<Self, Vec<SpecError>> {
         let plan = self.resolve(known)?;
         let hash = plan.hash();
@@ -30,7 +30,7 @@ impl Spec {
             let fuller: Self = serde_json::from_value(Value::Object(all)).ok()?;
             (fuller.resolve(known).ok()?.hash() == hash).then_some(fuller)
         };
-        // Keys whose defaults depend on each other are tried together first.
+        // The defaults of the load depend on each other, so all of them are first added together.
         let load = load(&plan);
         let mut spec = with(self, &load).unwrap_or_else(|| self.clone());
         for key in load.into_iter().chain(defaults(&plan)) {
@@ -52,7 +52,7 @@ impl Spec {
     }
 }
 
-/// The spec with a key added to a table, if the table does not have it.
+/// Returns the spec with a key added to a table; `None` if the table is absent or already has the key.
 fn with_in_table(spec: &Spec, table: &str, key: &str, value: Value) -> Option<Spec> {
     let Ok(Value::Object(mut all)) = serde_json::to_value(spec) else { return None };
     let slot = all.get_mut(table)?.get_mut(key).filter(|slot| slot.is_null())?;
@@ -116,8 +116,8 @@ fn swept(sweep: &SweepPlan) -> Vec<(&'static str, Value)> {
     keys
 }
 
-/// The keys of `[search]` that have a default. The first load comes before the lowest one, because the
-/// lowest depends on it.
+/// The keys of `[search]` that have a default. The key of the first load comes before that of the lowest
+/// load, because the lowest load depends on the first.
 fn searched(search: &SearchPlan) -> Vec<(&'static str, Value)> {
     vec![
         ("over", json!(search.over.name())),
@@ -143,7 +143,7 @@ fn compared(ab: &AbPlan) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// All other keys, in the order of a plan.
+/// All other keys that have a default, in the order of a plan.
 fn defaults(plan: &Plan) -> Vec<(&'static str, Value)> {
     let seconds = |span: std::time::Duration| json!(format!("{}s", span.as_secs_f64()));
     let mut keys: Vec<(&str, Value)> = Vec::new();

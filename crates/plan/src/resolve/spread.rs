@@ -5,7 +5,7 @@ use crate::spec::limits::MAX_SERVERS;
 use crate::spec::{Mistakes, Spec, values};
 
 impl Spec {
-    /// How many servers the spec names.
+    /// The number of servers that the spec names in `target`.
     pub(super) fn servers(&self) -> u32 {
         self.target.as_ref().map_or(0, |target| target.all().len() as u32)
     }
@@ -60,7 +60,7 @@ impl Spec {
                 Balance::default()
             })
         });
-        // A host name may have several addresses.
+        // A host name may have several IP addresses, so it may stand for several servers.
         let is_one = others.is_empty() && (first.unix.is_some() || is_address(&first.host));
         if balance.is_some() && is_one {
             mistakes.add(

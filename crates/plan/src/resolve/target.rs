@@ -13,10 +13,10 @@ use crate::spec::{Known, Mistakes, Spec, SpecError, values};
 use super::spread::is_token;
 
 impl Spec {
-    /// The headers as name and value.
+    /// Returns the additional headers as pairs of name and value.
     ///
     /// # Errors
-    /// Every invalid header. Values are not repeated, because they may be secrets.
+    /// One error for each invalid header. The messages do not contain values, because they may be secrets.
     pub fn headers(&self) -> Result<Vec<(String, String)>, Vec<SpecError>> {
         let mut mistakes = Mistakes::default();
         let mut headers = Vec::new();
@@ -39,10 +39,10 @@ impl Spec {
         if mistakes.0.is_empty() { Ok(headers) } else { Err(mistakes.0) }
     }
 
-    /// How long to wait until a server is ready that the plan does not start; absent: no wait.
+    /// How long to wait until a server that the plan does not start is ready; `None`: no wait.
     ///
     /// # Errors
-    /// When it is not a duration, or when there is no such server.
+    /// If the value is not a duration, or if the plan has no such server.
     pub fn wait(&self) -> Result<Option<Duration>, SpecError> {
         let mistake = |problem: String| SpecError { key: "wait", problem };
         let Some(value) = &self.wait else { return Ok(None) };
@@ -116,7 +116,7 @@ impl Spec {
         }
     }
 
-    /// A server other than the embedded engine.
+    /// The target if it is a server other than the embedded engine.
     fn served(
         &self,
         url: Url,
@@ -227,7 +227,8 @@ impl Spec {
     }
 }
 
-/// The names of fields in a JSON body that usually hold a secret and that have a text, at any depth.
+/// The names of the fields, at any depth of a JSON body, whose name suggests a secret and whose value is a
+/// text.
 fn secret_fields(body: &Map<String, Json>) -> Vec<String> {
     let mut names: Vec<String> =
         body.iter().flat_map(|(name, value)| secrets_in(name, value)).collect();

@@ -1,4 +1,4 @@
-//! What a spec resolves to, and the message of each mistake.
+//! Tests of the plans to which specs resolve, and of the messages of mistakes.
 
 use super::*;
 use crate::parts::TargetPlan;
@@ -124,7 +124,7 @@ fn loads_of_ones_own_resolve_to_levels_arrivals_limits_and_bounds() {
     for pass in &passes[1..] {
         assert_eq!(pass.limit(), (Some(9), OverLimit::Drop));
     }
-    // A load that ends by itself has a limit on requests only if one is given.
+    // A load in stages ends by itself, so it has a limit on requests only if the user gave one.
     assert_eq!(passes[1].requests(), Some(399));
     assert_eq!((passes[0].requests(), passes[2].requests()), (None, None));
     let PassPlan::Open { rate: Level::Constant(2.0), arrivals, .. } = &passes[1] else { panic!() };

@@ -1,5 +1,6 @@
-//! An objective as a statement about a server that runs forever: a share of requests, or a mean. Never
-//! about the percentile of a single sample, which always has its own share of requests below it.
+//! An objective as a statement about all requests that a server could ever get at a load: about a share of
+//! them, or about their mean. It is not a statement about the percentile of a sample, because the same
+//! share of every sample lies below its percentile.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,16 +13,16 @@ use inferometer_metrics::{RequestFigures, failures};
 pub struct Criterion {
     /// The text as it was written.
     pub text: String,
-    /// What it counts.
+    /// Whether the criterion is about a share of requests or a mean.
     kind: Kind,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "of")]
 enum Kind {
-    /// At least this share of requests meets all of these.
+    /// At least the share `needed`, from 0 to 1, of the requests meets all limits.
     Share { needed: f64, limits: Vec<Limit> },
-    /// At least this share of requests completes.
+    /// At least the share `needed`, from 0 to 1, of the requests completes.
     Completed { needed: f64 },
     /// The mean over completed requests stays below the limit.
     Mean { limit: Limit },
@@ -38,25 +39,25 @@ struct Limit {
 /// Why no highest load exists for an objective.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CriterionError {
-    /// The objective is met from some load on, or it is about a sum.
+    /// The objective is a lower limit, or its metric has no value per request.
     #[error(
         "`{0}` cannot be searched for: a search needs upper limits on latencies or failures; use \
             `inferometer run` for this objective"
     )]
     NotALimit(String),
-    /// A largest value grows with the number of requests.
+    /// The objective limits a maximum, which grows with the number of requests.
     #[error(
         "`{0}`: the maximum grows with the number of requests, so it is not a property of a load; \
             give a percentile, such as p999"
     )]
     Maximum(String),
-    /// The metric is one of tokens, not of requests.
+    /// The metric has one value per token, not per request.
     #[error(
         "`{0}` is a statistic over tokens of all requests; give tpot, which has one value per \
         request"
     )]
     OverTokens(String),
-    /// Every request would have to meet it.
+    /// Every request would have to meet the objective.
     #[error(
         "`{0}` must hold for every request, which no number of requests can prove; give a share, \
             such as failures<0.1%, --max-failures 0.1% or --attainment 99.9%"
@@ -67,21 +68,22 @@ pub enum CriterionError {
 /// The result of a request under one criterion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CriterionResult {
-    /// Its value, in the metric's unit or as a multiple of the limit; infinite if the request failed.
+    /// For a mean: the value of the metric, in milliseconds. For a share: the value as a multiple of its
+    /// limit, the largest if there are several limits. For completion: 0. Infinite if the request failed.
     pub value: f64,
-    /// Whether it meets the criterion.
+    /// Whether the request meets the criterion. Always true for the mean of a completed request.
     pub met: bool,
 }
 
 /// The default share of failures that may occur if only means are judged.
 const MAX_FAILURES: f64 = 0.01;
 
-/// The criteria of a search: each objective on the run, and the objectives on requests together, with
-/// `attainment` as the share of requests that must meet all of them. Failures are a criterion of their
-/// own if `max_failures` is given, or if all other criteria are means.
+/// The criteria of a search: one for each objective on the run, and one for all objectives on requests
+/// together. `attainment` is the share of requests that must meet all objectives on requests. Failures are
+/// a criterion of their own if `max_failures` is given, or if all other criteria are means.
 ///
 /// # Errors
-/// One error for each objective without a highest load.
+/// One error for each objective for which no highest load exists.
 pub fn criteria(
     slo: &[Objective],
     goodput: &[RequestObjective],
@@ -144,7 +146,7 @@ enum Share {
     All,
 }
 
-/// A percentile below a limit means that this share of requests lies below it.
+/// A percentile below a limit means that this share of requests lies below the limit.
 fn share_of(statistic: Statistic) -> Share {
     match statistic {
         Statistic::Mean => Share::Mean,
@@ -186,14 +188,14 @@ fn trimmed(percent: f64) -> String {
 }
 
 impl Limit {
-    /// The value of a completed request; infinite if it has none.
+    /// The metric of a completed request, in milliseconds; infinite if the request has no value.
     fn value(&self, figures: &RequestFigures) -> f64 {
         figures.value(self.metric).unwrap_or(f64::INFINITY)
     }
 }
 
 impl Criterion {
-    /// Judges one request; a request that did not complete meets nothing.
+    /// Judges one request. A request that did not complete does not meet the criterion.
     pub fn judge(&self, figures: &RequestFigures) -> CriterionResult {
         let failed = CriterionResult { value: f64::INFINITY, met: false };
         if !figures.complete {
@@ -214,7 +216,7 @@ impl Criterion {
         }
     }
 
-    /// The share of requests that must meet it; absent for a mean.
+    /// The share of requests that must meet the criterion, from 0 to 1; `None` for a mean.
     pub fn needed(&self) -> Option<f64> {
         match self.kind {
             Kind::Share { needed, .. } | Kind::Completed { needed } => Some(needed),
@@ -222,7 +224,7 @@ impl Criterion {
         }
     }
 
-    /// The limit of a mean, in milliseconds; absent for a share.
+    /// The limit of a mean, in milliseconds; `None` for a share.
     pub fn mean_limit_ms(&self) -> Option<f64> {
         match &self.kind {
             Kind::Mean { limit } => Some(limit.limit_ms),
@@ -230,7 +232,7 @@ impl Criterion {
         }
     }
 
-    /// Whether it can only be judged if times between tokens are known.
+    /// Whether the criterion can only be judged if the times between tokens are known.
     pub fn needs_gaps(&self) -> bool {
         let of_gaps = |limit: &Limit| limit.metric.definition().of_gaps;
         match &self.kind {
@@ -240,7 +242,7 @@ impl Criterion {
         }
     }
 
-    /// Whether it can only be judged on a stream.
+    /// Whether the criterion can only be judged on streamed answers.
     pub fn needs_stream(&self) -> bool {
         let on_tokens =
             |limit: &Limit| limit.metric.on_requests().is_some_and(|how| how.needs_stream);

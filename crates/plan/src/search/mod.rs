@@ -1,4 +1,4 @@
-//! The resolved options of a search: the part of a plan besides its trials.
+//! The resolved options of a search. The trials are not in the plan: they are chosen during the run.
 
 mod criterion;
 
@@ -38,19 +38,21 @@ impl fmt::Display for Over {
     }
 }
 
-/// A search, as in a plan.
+/// The resolved options of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchPlan {
     /// Which load is varied.
     pub over: Over,
     /// The criteria; at least one.
     pub criteria: Vec<Criterion>,
-    /// Which of the criteria must be met together; empty if all of them must.
+    /// Groups of criteria. The criteria of a group must be met together. Empty: all criteria must be met
+    /// together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiers: Vec<Tier>,
-    /// The probability that the interval covers the edge.
+    /// The probability that the interval covers the edge: the highest load that meets the criteria. From 0
+    /// to 1.
     pub confidence: f64,
-    /// How narrow the interval must be: its width as a share of its lower end.
+    /// How narrow the interval of the edge must be: its width as a share of its lower end.
     pub precision: f64,
     /// The load of the first trial.
     pub start: f64,
@@ -69,18 +71,18 @@ pub struct SearchPlan {
     pub max_time: Option<Duration>,
 }
 
-/// Objectives of a search with an answer of their own.
+/// A group of criteria with its own highest load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tier {
-    /// Its name for people.
+    /// The name of the tier.
     pub name: String,
-    /// The indices of its criteria.
+    /// The indices of its criteria in [`SearchPlan::criteria`].
     pub criteria: Vec<usize>,
 }
 
 impl SearchPlan {
-    /// The tiers, each with the indices of its criteria; a single one without a name if no tiers were
-    /// given.
+    /// The tiers, each with the indices of its criteria. If the user gave no tiers, it is one tier without
+    /// a name that has all criteria.
     pub fn tiers(&self) -> Vec<(Option<String>, Vec<usize>)> {
         if self.tiers.is_empty() {
             return vec![(None, (0..self.criteria.len()).collect())];

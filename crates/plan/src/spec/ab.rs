@@ -10,9 +10,9 @@ use super::Value;
 pub struct AbSpec {
     /// The figures that are compared; the first one decides.
     pub metric: Option<Vec<String>>,
-    /// The smallest relevant difference.
+    /// The smallest relevant difference, as a share.
     pub minimal_effect: Option<Value>,
-    /// The first requests of each block, which do not count.
+    /// The number of requests at the start of each block that do not count.
     pub uncounted: Option<u32>,
     /// The most requests in total, over the blocks of both servers.
     pub max_requests: Option<u64>,

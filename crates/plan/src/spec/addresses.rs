@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One address, or several of equal servers. A single one is written as a text, as in versions without
-/// several.
+/// The address of a server, or the addresses of several equal servers. A single address is serialized as a
+/// text, as in versions that accept only one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub struct Addresses(Vec<String>);
@@ -51,7 +51,7 @@ impl Addresses {
         &self.0
     }
 
-    /// The only address; absent if there are several, or none.
+    /// The only address; `None` if there are several addresses, or none.
     pub fn only(&self) -> Option<&str> {
         match self.0.as_slice() {
             [only] => Some(only),

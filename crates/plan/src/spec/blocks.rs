@@ -9,7 +9,7 @@ use inferometer_model::suggest::did_you_mean;
 
 /// Block sizes and requested lengths of the published record, in characters.
 const SIZES: [u32; 5] = [100, 500, 1_000, 2_000, 4_000];
-/// The same for a run without any options.
+/// Block sizes and requested lengths of a run without any options, in characters.
 const DEMONSTRATION_SIZES: [u32; 2] = [100, 500];
 
 /// The keys of a plan for text blocks.
@@ -22,7 +22,7 @@ pub struct BlockKeys {
     pub wanted_lengths: Option<Vec<u32>>,
     /// Requests in flight, one for each size.
     pub block_concurrency: Option<Vec<u32>>,
-    /// A template by name, or its file.
+    /// The name of a template, or a file with a template.
     pub template: Option<String>,
     /// Text before the template in every prompt.
     pub preamble: Option<String>,
@@ -40,7 +40,8 @@ impl BlockKeys {
         "max_output_tokens",
     ];
 
-    /// Sizes and requested lengths, in characters; with `is_demonstration` only a few.
+    /// Block sizes and requested lengths, in characters. With `is_demonstration`, the defaults are only two
+    /// of each.
     pub(crate) fn lengths(&self, is_demonstration: bool) -> (Vec<u32>, Vec<u32>) {
         let default: &[u32] = if is_demonstration { &DEMONSTRATION_SIZES } else { &SIZES };
         let or_default =
@@ -48,12 +49,13 @@ impl BlockKeys {
         (or_default(&self.block_sizes), or_default(&self.wanted_lengths))
     }
 
-    /// Whether neither sizes nor lengths were given.
+    /// Whether the user gave no block sizes and no requested lengths.
     pub(crate) fn is_plain(&self) -> bool {
         self.block_sizes.is_none() && self.wanted_lengths.is_none()
     }
 
-    /// The workload. With `own_load`, the user sets the number in flight.
+    /// Resolves the workload. With `own_load`, the user gave a load, which sets the number of requests in
+    /// flight.
     pub(crate) fn resolve(
         &self,
         corpus: Option<&str>,
@@ -89,7 +91,7 @@ impl BlockKeys {
             );
             mistakes.add("template", told);
         }
-        // The caller reads the text of a file, because nothing here opens files.
+        // The caller reads the text of a file, because this crate opens no files.
         let of_file = || Template { name: name.to_owned(), ..Template::default() };
         Template { preamble, ..named.unwrap_or_else(of_file) }
     }
@@ -120,8 +122,8 @@ impl BlockKeys {
     }
 }
 
-/// Requests in flight in the published record, by the characters of a block. A size between those of the
-/// record has the number of the next larger one.
+/// Requests in flight in the published record, by the characters of a block. A size between two sizes of
+/// the record has the number of the larger one.
 fn published(block_chars: u32) -> u32 {
     match block_chars {
         0..=100 => 32,

@@ -8,8 +8,8 @@ use inferometer_load::CountOf;
 use inferometer_load::conversation::{ConversationPlan, TurnsFrom};
 use inferometer_load::distribution::Distribution;
 
-/// The keys of `--workload conversation`. Numbers are distributions, as
-/// [`Distribution::parse`] reads them.
+/// The keys of `--workload conversation`. Lengths, turns and think times are distributions, in the form
+/// that [`Distribution::parse`] accepts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConversationKeys {
@@ -19,13 +19,13 @@ pub struct ConversationKeys {
     pub turns: Option<Value>,
     /// Time from the end of an answer to the next turn.
     pub think_time: Option<Value>,
-    /// Tokens of a first turn.
+    /// Input tokens of a first turn.
     pub first_turn_input: Option<Value>,
-    /// Tokens that each later turn adds.
+    /// Input tokens that each later turn adds to the conversation.
     pub turn_input: Option<Value>,
-    /// Tokens of each answer.
+    /// Output tokens of each answer.
     pub turn_output: Option<Value>,
-    /// The unit of a concurrency: `conversations`, `requests`.
+    /// What a concurrency counts: `conversations` or `requests`.
     pub concurrency_of: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl ConversationKeys {
         "concurrency_of",
     ];
 
-    /// The conversations from a file, or from seeded words.
+    /// Resolves the conversations: from the file `dataset`, otherwise from seeded words.
     pub(crate) fn resolve(
         &self,
         dataset: Option<&str>,
@@ -86,7 +86,7 @@ impl ConversationKeys {
         }
     }
 
-    /// The unit of a concurrency.
+    /// Resolves what a concurrency counts.
     pub(crate) fn count_of(&self, mistakes: &mut Mistakes) -> CountOf {
         match self.concurrency_of.as_deref() {
             None | Some("conversations") => CountOf::Conversations,
@@ -100,7 +100,7 @@ impl ConversationKeys {
     }
 }
 
-/// A distribution whose mean is at least `least`.
+/// Parses a distribution. Adds a mistake if the text is invalid or the mean is below `least`.
 fn read(
     key: &'static str,
     value: Option<&Value>,

@@ -14,7 +14,7 @@ pub struct DrawnKeys {
     pub range_ratio: Option<f64>,
     /// A distribution of input lengths, or the file of a histogram.
     pub input_distribution: Option<String>,
-    /// The same for output lengths.
+    /// A distribution of output lengths, or the file of a histogram.
     pub output_distribution: Option<String>,
     /// Tokens of a shared prefix. It is part of the lengths of the grid, but comes in addition to lengths
     /// from a distribution.
@@ -23,7 +23,7 @@ pub struct DrawnKeys {
     pub prefix_groups: Option<u32>,
     /// The number of prompts of a group in each pass.
     pub prompts_per_group: Option<u32>,
-    /// How uneven groups are.
+    /// How uneven the sizes of groups are: the exponent of their Zipf distribution; 0: equal sizes.
     pub prefix_zipf: Option<f64>,
     /// The share of requests that belong to a group.
     pub warm_share: Option<f64>,
@@ -38,7 +38,7 @@ impl DrawnKeys {
     pub(crate) const OF_PREFIX: &[&str] =
         &["prefix_length", "prefix_groups", "prompts_per_group", "prefix_zipf", "warm_share"];
 
-    /// Random words with lengths other than the grid's, if the options ask for that.
+    /// The options of random words if lengths vary or a prefix is shared; `None` for plain random words.
     pub(crate) fn random(&self, mistakes: &mut Mistakes) -> Option<DrawnPlan> {
         let Self { range_ratio, input_distribution, output_distribution, prefix_length, .. } = self;
         let ratio = range_ratio.unwrap_or(0.0);
@@ -62,7 +62,7 @@ impl DrawnKeys {
         (!is_plain).then_some(DrawnPlan { input, output, prefix_length })
     }
 
-    /// Groups of prompts.
+    /// The options of prompts in groups with a shared prefix.
     pub(crate) fn prefix(&self, mistakes: &mut Mistakes) -> PrefixPlan {
         if self.prefix_length.is_none() {
             mistakes.add(
@@ -98,14 +98,14 @@ impl DrawnKeys {
         PrefixPlan { groups, prefix_length, zipf, warm_share }
     }
 
-    /// The number of requests in a pass, if groups set it.
+    /// The number of requests in a pass, if the user gave the number of prompts per group.
     pub(crate) fn requests(&self) -> Option<u32> {
         let groups = self.prefix_groups.unwrap_or(GROUPS);
         self.prompts_per_group.map(|prompts| prompts.saturating_mul(groups))
     }
 }
 
-/// `histogram:FILE`, or a distribution of tokens.
+/// Parses `histogram:FILE`, or a distribution of numbers of tokens.
 fn own_lengths(text: &str) -> Result<Lengths, String> {
     if let Some(file) = text.strip_prefix("histogram:") {
         return match file.is_empty() {

@@ -1,5 +1,5 @@
-//! Levels as people write them: `8`, `60s@1..64`, `60s@1..64:exp`, `30s@2+30s@8`, and the stages of
-//! a plan file.
+//! Parses levels as users write them: `8`, `60s@1..64`, `60s@1..64:exp`, `30s@2+30s@8`, and the stages of a
+//! plan file.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use inferometer_load::{Curve, Level, Stage};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Stages {
-    /// As in a flag.
+    /// The form in a flag.
     Text(String),
-    /// As in a plan file.
+    /// The form in a plan file.
     Tables(Vec<StageTable>),
 }
 
@@ -23,7 +23,7 @@ pub enum Stages {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StageTable {
-    /// Its duration.
+    /// The duration of the stage.
     pub duration: Value,
     /// Requests per second: `8`, or `2..8` for a ramp. Either this or `concurrency`.
     pub rate: Option<Value>,
@@ -31,7 +31,7 @@ pub struct StageTable {
     pub concurrency: Option<Value>,
 }
 
-/// Stages, with the unit of their levels.
+/// A load in stages, with the unit of its level.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Staged {
     Rate(Level),
@@ -43,7 +43,7 @@ const PROBLEM: &str = "is not a load; write a number, or stages such as 30s@2+30
 
 const TOO_MANY_IN_FLIGHT: &str = "in flight are too many; the maximum is 65536";
 
-/// A rate in requests per second; `inf` is all at once.
+/// Parses a rate in requests per second, or its stages; `inf`: all requests at once.
 pub(crate) fn rate(value: &Value) -> Result<Level, &'static str> {
     match value {
         Value::Text(text) if text.contains('@') => stages(text, '+'),
@@ -59,7 +59,7 @@ pub(crate) fn rate(value: &Value) -> Result<Level, &'static str> {
     }
 }
 
-/// A number in flight.
+/// Parses a number of requests in flight, or its stages.
 pub(crate) fn concurrency(value: &Value) -> Result<Level, &'static str> {
     match value {
         Value::Text(text) if text.contains('@') => stages(text, '+').and_then(in_flight),
@@ -72,12 +72,12 @@ pub(crate) fn concurrency(value: &Value) -> Result<Level, &'static str> {
     }
 }
 
-/// A level of requests in flight, if it does not exceed the limit.
+/// Returns a level of requests in flight, or an error if its peak exceeds the limit.
 fn in_flight(level: Level) -> Result<Level, &'static str> {
     if level.peak() > f64::from(MAX_IN_FLIGHT) { Err(TOO_MANY_IN_FLIGHT) } else { Ok(level) }
 }
 
-/// All stages of one load.
+/// Parses all stages of one load.
 pub(crate) fn staged(stages_: &Stages) -> Result<Staged, &'static str> {
     match stages_ {
         Stages::Text(text) => stages(text, ',').map(Staged::Rate),

@@ -1,5 +1,5 @@
-//! The limits on a plan: on every number of the user with which memory or time grows. `docs/limits.md`
-//! lists them.
+//! The limits on a plan: one for each number that a user can give and that makes memory or run time grow.
+//! `docs/limits.md` lists them.
 
 /// The longest prompt or output that is accepted, in tokens: in plans, traces and histograms.
 pub const MAX_LENGTH: u32 = 10_000_000;
@@ -9,7 +9,8 @@ pub const MAX_CELLS: usize = 4_096;
 pub const MAX_PASSES: usize = 16_384;
 /// The most servers of a plan: targets x the combinations of their arguments.
 pub const MAX_SERVERS: usize = 1_024;
-/// The most requests in flight, and the most conversations at the same time: no address has more ports.
+/// The most requests in flight, and the most conversations at the same time: an IP address has no more
+/// ports than this.
 pub const MAX_IN_FLIGHT: u32 = 65_536;
 /// The most requests, or conversations, of a pass with a count.
 pub const MAX_REQUESTS: u32 = 10_000_000;

@@ -1,4 +1,4 @@
-//! Mistakes in a spec, each with its key; all of them are collected.
+//! Mistakes in a spec, each with its key. All mistakes are collected before they are reported.
 
 use std::ops::Range;
 
@@ -19,14 +19,14 @@ pub struct SpecError {
 fn flag_of(key: &str) -> String {
     match key {
         "server" => String::new(),
-        // Only its opposite exists as a flag.
+        // Only the flag for the opposite exists.
         "scale" => " (--no-scale)".to_owned(),
         _ => format!(" (--{})", key.replace('_', "-")),
     }
 }
 
-/// Where and why a text is not TOML, or has another form than expected. The line itself is not repeated,
-/// because it may contain a secret.
+/// The second part of a message about a text that is not valid TOML or has another form than expected: the
+/// line, the column and the reason. It does not contain the line itself, which may contain a secret.
 pub fn toml_mistake(text: &str, place: Option<Range<usize>>, why: &str) -> String {
     let place = place.and_then(|place| text.get(..place.start)).map(|before| {
         let line = before.matches('\n').count() + 1;
@@ -36,8 +36,8 @@ pub fn toml_mistake(text: &str, place: Option<Range<usize>>, why: &str) -> Strin
     format!("{}: {}", place.unwrap_or_default(), without_texts(why))
 }
 
-/// What is wrong with the type of a value, in plain words. The value is left out if it is a text, because
-/// it may be a secret.
+/// Rewrites the parser's message about a value of the wrong type in plain words. A text value is left out,
+/// because it may be a secret.
 pub fn without_texts(why: &str) -> String {
     let why = match (why.find("string \""), why.rfind("\", expected")) {
         (Some(from), Some(to)) if from < to => format!("{}text{}", &why[..from], &why[to + 1..]),
@@ -46,7 +46,8 @@ pub fn without_texts(why: &str) -> String {
     in_plain_words(&why).unwrap_or(why)
 }
 
-/// The parser's message about a type, in plain words; absent if it is another message.
+/// Rewrites the parser's message about a type in plain words; `None` if the message is about something
+/// else.
 fn in_plain_words(why: &str) -> Option<String> {
     if let Some(kinds) = why.strip_prefix("data did not match any variant of untagged enum ") {
         let expected = match kinds {
@@ -95,7 +96,7 @@ impl Mistakes {
         self.0.push(SpecError { key, problem: problem.into() });
     }
 
-    /// Reads a value if it was given, and collects a mistake.
+    /// Reads a value if it was given. Adds a mistake if it is invalid.
     pub(crate) fn read<T>(
         &mut self,
         key: &'static str,
@@ -111,7 +112,8 @@ impl Mistakes {
         }
     }
 
-    /// A number of requests, or of things with requests, which must not be 0.
+    /// Returns the given number of requests, conversations or repeats, or the default. Adds a mistake if it
+    /// is 0 or above [`MAX_REQUESTS`].
     pub(crate) fn count(&mut self, key: &'static str, given: Option<u32>, default: u32) -> u32 {
         let count = given.unwrap_or(default);
         if count == 0 {

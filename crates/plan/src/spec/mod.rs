@@ -1,5 +1,5 @@
-//! A spec: what a person asks for, in a plan file or by flags; most values may be absent. Resolving it
-//! gives a [`crate::Plan`] with no value open, or every mistake at once.
+//! A spec: the values that a user gives in a plan file or by flags; most values may be absent. Resolving a
+//! spec returns a [`crate::Plan`], in which all values are set, or all mistakes at once.
 
 mod ab;
 mod addresses;
@@ -49,10 +49,11 @@ pub(crate) use workload::Asked;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spec {
-    /// Address of the server under test, or addresses of several equal ones; absent: the embedded engine.
+    /// Address of the server under test, or addresses of several equal ones; absent: the embedded engine is
+    /// the target.
     pub target: Option<Addresses>,
-    /// Which of several servers gets the next request. An absent value is not written, as in versions
-    /// without several servers; the same applies to the two fields below.
+    /// Which of several servers gets the next request. An absent value is not serialized, as in versions
+    /// without several servers. The same applies to the two fields below.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub balance: Option<String>,
     /// Name of a header in which each request states its session.
@@ -73,7 +74,7 @@ pub struct Spec {
     pub profile: Option<String>,
     /// Speed of the embedded engine relative to real time: 2 is twice as fast.
     pub speed: Option<Value>,
-    /// Random variation of the embedded engine's step times. An absent value is not written, as in
+    /// Random variation of the embedded engine's step times. An absent value is not serialized, as in
     /// versions without noise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<String>,
@@ -83,7 +84,7 @@ pub struct Spec {
     pub input_lengths: Option<Vec<u32>>,
     /// Output lengths in tokens.
     pub output_lengths: Option<Vec<u32>>,
-    /// Whether prompt and chat template together have the input length.
+    /// Whether the input length includes the tokens of the chat template.
     pub count_template: Option<bool>,
     /// Whether prompts are sent as token ids.
     pub token_ids: Option<bool>,
@@ -91,9 +92,9 @@ pub struct Spec {
     pub reset_prefix_cache: Option<bool>,
     /// Passes of each cell: `table`, `one_by_one`, `saturated`.
     pub passes: Option<Vec<String>>,
-    /// Requests of the one by one pass.
+    /// The number of requests of the pass "one by one".
     pub one_by_one: Option<u32>,
-    /// Requests of every other pass.
+    /// The number of requests of each other pass.
     pub requests: Option<u32>,
     /// Closed loops with these numbers in flight, or stages of them.
     pub concurrency: Option<Vec<Value>>,
@@ -108,12 +109,12 @@ pub struct Spec {
     /// The shape of the gaps between arrivals.
     pub burstiness: Option<Value>,
     /// Whether to stretch the gaps between arrivals, so that the requested number of requests arrives at
-    /// exactly the rate. An absent value is not written, as in earlier versions.
+    /// exactly the rate. An absent value is not serialized, as in earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<bool>,
     /// Maximum requests in flight in an open loop [default: no limit].
     pub max_in_flight: Option<u32>,
-    /// What happens to requests that are due above this limit: `queue`, `drop`.
+    /// What happens to requests that are due while this limit is reached: `queue`, `drop`.
     pub over_limit: Option<String>,
     /// Time after which a pass (closed or open loop) sends no further requests.
     pub duration: Option<Value>,
@@ -121,7 +122,7 @@ pub struct Spec {
     pub warmup: Option<Value>,
     /// The pause after each pass.
     pub cooldown: Option<Value>,
-    /// How often each cell is measured.
+    /// How many times each cell is measured.
     pub repeat: Option<u32>,
     /// Repeat until figures are this precise.
     pub until: Option<String>,
@@ -131,7 +132,8 @@ pub struct Spec {
     /// without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchSpec>,
-    /// Increase the load until the server is saturated. If absent, plans keep their hash.
+    /// Increase the load until the server is saturated. If absent, plans keep the hash of versions without
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepSpec>,
     /// Compare two servers in alternating blocks. If absent, plans keep the hash of versions without it.
@@ -142,7 +144,8 @@ pub struct Spec {
     pub workload: WorkloadKeys,
     /// The seed of every random choice.
     pub seed: Option<u64>,
-    /// Makes this run's prompts differ from every other's; absent: a random one.
+    /// A text that makes the prompts of this run differ from those of runs with another salt; absent: a
+    /// random text.
     pub salt: Option<String>,
     /// Objectives judged on the run.
     pub slo: Option<String>,
@@ -157,11 +160,11 @@ pub struct Spec {
     /// Time limit between two events of a stream [default: none].
     pub event_timeout: Option<Value>,
     /// End a pass at a rate as soon as requests arrive faster than the server completes them. An absent
-    /// value is not written, as in earlier versions.
+    /// value is not serialized, as in earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_when_saturated: Option<bool>,
-    /// End a pass as soon as this share of its requests has failed. An absent value is not written
-    /// either.
+    /// End a pass as soon as more than this share of its requests has failed. An absent value is not
+    /// serialized, as in earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_at_error_rate: Option<Value>,
     /// Share of failed requests of a pass above which the run fails.
@@ -174,7 +177,7 @@ pub struct Spec {
     pub temperature: Option<f64>,
     /// Ask the server to continue after end-of-text.
     pub ignore_eos: Option<bool>,
-    /// Ask for streams.
+    /// Ask the server to stream its answers.
     pub stream: Option<bool>,
     /// Name of the environment variable with the API key.
     pub api_key_env: Option<String>,
@@ -183,16 +186,16 @@ pub struct Spec {
     /// Disable verification of the server's certificate.
     pub insecure: Option<bool>,
     /// PEM file with the client certificate (mutual TLS), optionally with its key. An absent value is not
-    /// written, as in earlier versions.
+    /// serialized, as in earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cert: Option<String>,
     /// PEM file with the key of the client certificate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_key: Option<String>,
-    /// The proxy to the server, or `none`; absent: as the usual environment variables say.
+    /// The proxy to the server, or `none`; absent: the usual environment variables select it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<String>,
-    /// How long to wait for the target to become ready. An absent value is not written, as in earlier
+    /// How long to wait for the target to become ready. An absent value is not serialized, as in earlier
     /// versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait: Option<Value>,
@@ -200,14 +203,14 @@ pub struct Spec {
     #[serde(flatten)]
     pub observe: ObserveKeys,
     /// Also show latencies with each failed request as infinite. This changes no request. An absent value
-    /// is not written, as in earlier versions.
+    /// is not serialized, as in earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failures_as_inf: Option<bool>,
-    /// The number of the client's event loops; absent: as many as the load needs. This changes no
-    /// request. An absent value is not written, as in earlier versions.
+    /// The number of the client's event loops; absent: as many as the load needs. This changes no request.
+    /// An absent value is not serialized, as in earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loops: Option<u32>,
-    /// The database.
+    /// The file of the store.
     pub store: Option<String>,
     /// The folder for reports and plots.
     pub out: Option<String>,

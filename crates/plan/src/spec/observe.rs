@@ -1,4 +1,4 @@
-//! Keys of a spec for observations besides the measurement: the server's metrics, its cards.
+//! The keys of a spec for observing the server's metrics and its cards during a measurement.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,21 +12,21 @@ use crate::parts::{MetricsAt, ObservePlan, Url};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ObserveKeys {
-    /// Ask the server for its metrics while passes run.
+    /// Whether the server's metrics are read while passes run.
     pub server_metrics: Option<bool>,
     /// The address of the metrics, or a path of the server; for several pools one address each.
     pub metrics_url: Option<Addresses>,
-    /// The time between two questions.
+    /// The time between two requests for the metrics.
     pub metrics_period: Option<Value>,
-    /// Names of metrics by quantity, for engines that are not known.
+    /// The names of metrics by quantity, for engines that this program does not know.
     pub metrics_names: Option<BTreeMap<String, String>>,
-    /// The DCGM exporter of the server's machine.
+    /// The address of the DCGM exporter on the server's machine.
     pub dcgm_url: Option<String>,
     /// The numbers of the cards that the server uses.
     pub cards: Option<Vec<u32>>,
 }
 
-/// The shortest period: with a shorter one, the questions would affect the measurement.
+/// The shortest period: requests for the metrics at a shorter period would affect the measurement.
 const SHORTEST: Duration = Duration::from_millis(100);
 
 impl ObserveKeys {
@@ -75,7 +75,7 @@ impl ObserveKeys {
     }
 }
 
-/// Several addresses, each with its path.
+/// Parses several addresses, each with its path. Adds a mistake for each invalid or repeated address.
 fn addresses_of(several: &[String], mistakes: &mut Mistakes) -> Vec<Url> {
     let mut found: Vec<Url> = Vec::new();
     if several.is_empty() {
@@ -92,7 +92,7 @@ fn addresses_of(several: &[String], mistakes: &mut Mistakes) -> Vec<Url> {
     found
 }
 
-/// An address with its path; `/metrics` if it has none.
+/// Parses an address with its path; the path is `/metrics` if the address has none.
 fn address_of(key: &'static str, address: &str, mistakes: &mut Mistakes) -> Option<Url> {
     match values::url(address) {
         Ok(url) if url.prefix.is_empty() => Some(Url { prefix: "/metrics".to_owned(), ..url }),

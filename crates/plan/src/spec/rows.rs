@@ -1,4 +1,4 @@
-//! The options for rows of the user's own data.
+//! The keys for rows of the user's own data.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use inferometer_model::suggest::did_you_mean;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RowsKeys {
-    /// Which column holds which field: `prompt=question,output_tokens=length`.
+    /// The column of each field: `prompt=question,output_tokens=length`.
     pub columns: Option<String>,
-    /// Output length of rows without one.
+    /// Output length, in tokens, of rows without an output length.
     pub output_length: Option<u32>,
     /// Whether each row is due at its own timestamp.
     pub replay_rows: Option<bool>,
@@ -26,7 +26,7 @@ const FIELDS: [&str; 6] = ["prompt", "messages", "token_ids", "output_tokens", "
 impl RowsKeys {
     pub(crate) const NAMES: &[&str] = &["columns", "output_length", "replay_rows"];
 
-    /// The rows of this file.
+    /// Resolves the options of the rows in the file `dataset`.
     pub(crate) fn resolve(
         &self,
         format: RowsFormat,
@@ -63,7 +63,7 @@ impl RowsKeys {
         RowsPlan { dataset, format, columns, output_length, timed }
     }
 
-    /// Whether the times of the rows are the load.
+    /// Whether the rows are sent at their own timestamps.
     pub(crate) fn is_replayed(&self) -> bool {
         self.replay_rows == Some(true)
     }

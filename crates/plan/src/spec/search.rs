@@ -12,9 +12,9 @@ pub struct SearchSpec {
     pub over: Option<String>,
     /// The share of requests that must meet the objectives of `goodput`.
     pub attainment: Option<Value>,
-    /// The probability that the interval covers the edge.
+    /// The probability that the interval covers the edge: the highest load that meets the objectives.
     pub confidence: Option<Value>,
-    /// How narrow the interval must be.
+    /// How narrow the interval of the edge must be, relative to its lower end.
     pub precision: Option<Value>,
     /// The lowest load that is tried.
     pub from: Option<Value>,
@@ -22,7 +22,7 @@ pub struct SearchSpec {
     pub to: Option<Value>,
     /// The load of the first trial.
     pub start: Option<Value>,
-    /// The factor from one load to the next while none or all of the tried loads meet the objectives.
+    /// The factor between the loads of the first two trials. A factor below 2 grows to 2 in later trials.
     pub stride: Option<Value>,
     /// The most requests of all trials.
     pub max_requests: Option<u64>,
@@ -30,6 +30,6 @@ pub struct SearchSpec {
     pub max_trials: Option<u32>,
     /// The most time of all trials.
     pub max_time: Option<Value>,
-    /// Objectives with an answer of their own: `name=objectives`.
+    /// Groups of objectives, each with its own highest load: `name=objectives`.
     pub tier: Option<Vec<String>>,
 }

@@ -1,5 +1,5 @@
-//! `[server]`: the server that a plan starts itself, as the user writes it. A preset is the same table.
-//! Starts nothing.
+//! `[server]`: the server that a run starts, as the user writes it. A preset has the same keys. Starts no
+//! process.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,37 +18,37 @@ use crate::shell;
 pub struct ServerSpec {
     /// A preset for the keys that are absent here: a name or a TOML file.
     pub preset: Option<String>,
-    /// A description of a preset, for lists.
+    /// A description of the preset, for lists of presets.
     pub description: Option<String>,
-    /// What to know before using a preset, for lists.
+    /// What to know before using the preset, for lists of presets.
     pub notes: Option<String>,
     /// The program and its arguments, or a shell command line.
     pub command: Option<CommandLine>,
     /// The value of `{model}` in the command.
     pub model: Option<String>,
-    /// The address that it listens on: `{host}` in the command.
+    /// The address on which the server listens: `{host}` in the command.
     pub host: Option<String>,
-    /// The port that it listens on: `{port}` in the command; absent: a free one.
+    /// The port on which the server listens: `{port}` in the command; absent: a free port.
     pub port: Option<u16>,
-    /// Variables of its environment.
+    /// Environment variables in addition to those of this program.
     pub environment: Option<Map<String, Json>>,
-    /// Its working directory.
+    /// The working directory of the server.
     pub directory: Option<String>,
     /// Arguments by name. A name in capitals is an environment variable.
     pub arguments: Option<Map<String, Json>>,
     /// Arguments to sweep: lists of values by name, or a list of tables.
     pub sweep: Option<Json>,
-    /// How lists by name are combined: `product`, `zip`.
+    /// How the lists in `sweep` are combined: `product`, `zip`.
     pub sweep_mode: Option<String>,
-    /// A path that answers with success once it is ready.
+    /// An HTTP path that answers with success once the server is ready.
     pub ready_url: Option<String>,
-    /// A text in a line of its log once it is ready.
+    /// A text: a line of the server's log that contains it shows that the server is ready.
     pub ready_line: Option<String>,
-    /// How long it may take to become ready.
+    /// The longest time from the start of the server until it is ready.
     pub ready_timeout: Option<Value>,
-    /// How long it may take to end after a request to end.
+    /// The time between SIGTERM and SIGKILL when the server is ended.
     pub grace: Option<Value>,
-    /// The most of its log that is stored, in MiB.
+    /// The most of the server's log that is stored, in MiB.
     pub log_limit_mib: Option<u32>,
 }
 
@@ -62,15 +62,15 @@ pub enum CommandLine {
     Words(Vec<String>),
 }
 
-/// The placeholder of the named arguments in a command; without it they come at its end.
+/// The placeholder of the named arguments in a command; without it, they are appended.
 const ARGUMENTS: &str = "{arguments}";
 const MODEL: &str = "{model}";
 /// The other placeholders, which are replaced by text.
 const PLACES: [&str; 4] = [MODEL, "{host}", "{port}", "{inferometer}"];
 
 impl ServerSpec {
-    /// The values of this table; absent ones come from `preset`. Arguments and variables are merged name
-    /// by name.
+    /// Returns this table, with its absent values taken from `preset`. Arguments and environment variables
+    /// are merged by name, and the values of this table win.
     #[must_use]
     pub fn over(self, preset: &Self) -> Self {
         let join = |ours: Option<Map<String, Json>>, theirs: &Option<Map<String, Json>>| {
@@ -102,7 +102,7 @@ impl ServerSpec {
     /// Fills in the defaults.
     ///
     /// # Errors
-    /// Every mistake, each with its key.
+    /// All mistakes, each with its key.
     pub fn resolve(&self) -> Result<LaunchPlan, Vec<String>> {
         let mut mistakes = Vec::new();
         let mut span = |key: &str, given: &Option<Value>, default_s: u64| match given {
@@ -209,7 +209,7 @@ impl ServerSpec {
                         mistakes.push(format!("command: {place} {}", shell::IN_BACKTICKS));
                     }
                     let filled = shell::insert(line, MODEL, model);
-                    // The words after a line are its own parameters, and it may pass them on itself.
+                    // The words after a line are its parameters (`$@`), which it may pass on itself.
                     let hands_on = at + 1 < words.len() && line.contains("$@");
                     let is_own = matches!(self.command, Some(CommandLine::Words(_)));
                     let goes_in = !(flags.is_empty() || is_placed || hands_on);
@@ -230,7 +230,7 @@ impl ServerSpec {
     }
 }
 
-/// A shell command line with the named arguments in their place.
+/// Inserts `text`, the named arguments, into a shell command line. `none`: there are no arguments.
 fn with_arguments(line: &str, text: &str, none: bool, mistakes: &mut Vec<String>) -> String {
     shell::fill_or_append(line, ARGUMENTS, text).unwrap_or_else(|problem| {
         // Without arguments, a line does not need a placeholder for them.
@@ -265,7 +265,7 @@ fn text_of(value: &Json) -> String {
     }
 }
 
-/// Whether a name is an environment variable: one in capitals. Some engines take arguments so.
+/// Whether a name is an environment variable: one in capitals. Some engines are configured in this way.
 fn is_variable(name: &str) -> bool {
     let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     name.len() > 1 && name.chars().all(is_capital)
@@ -345,7 +345,7 @@ mod tests {
         let command = server.resolve().unwrap().command;
         let line = "exec serve '$(touch x)' \"$@\" --last";
         assert_eq!(command, ["sh", "-c", line, "sh", "--aa", "two words"]);
-        // A shell in the user's own command works in the same way.
+        // A shell line inside a command given as words is filled in the same way.
         let words = spec(json!({"command": ["bash", "-c", "serve {model}"], "model": "a b"}));
         assert_eq!(words.resolve().unwrap().command[2], "serve 'a b'");
         for (line, filled) in [("a {arguments} &", "a --aa 'b c' &"), ("a", "a --aa 'b c'")] {

@@ -1,28 +1,28 @@
-//! The options of `sharegpt` for conversations with their own lengths.
+//! The keys of the workload `sharegpt` for conversations with their own lengths.
 
 use serde::{Deserialize, Serialize};
 
 use super::Mistakes;
 use crate::parts::ServingLimits;
 
-/// The keys of a plan for the serving run.
+/// The keys that decide which conversations of a ShareGPT file are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServingKeys {
     /// Prompts and answers shorter than this are left out.
     pub min_tokens: Option<u32>,
-    /// Longer prompts are left out.
+    /// Prompts longer than this are left out.
     pub max_prompt_tokens: Option<u32>,
     /// Prompts are left out if prompt and answer together are longer than this.
     pub max_total_tokens: Option<u32>,
 }
 
 impl ServingKeys {
-    /// The names of these options, and the output length, which rows of the user's own data also have.
+    /// The names of these keys, and `output_length`, which is also a key for rows of the user's own data.
     pub(crate) const NAMES: &[&str] =
         &["min_tokens", "max_prompt_tokens", "max_total_tokens", "output_length"];
 
-    /// The limits; if `output_length` is given, all answers have that length.
+    /// Resolves the limits. If `output_length` is given, all answers have that length.
     pub(crate) fn resolve(
         &self,
         output_length: Option<u32>,

@@ -14,7 +14,7 @@ pub struct SweepSpec {
     pub knee: Option<Value>,
     /// The probability that an interval covers the true value.
     pub confidence: Option<Value>,
-    /// How narrow the knee's interval must be.
+    /// How narrow the knee's interval must be, relative to its lower end.
     pub precision: Option<Value>,
     /// The most requests in flight that are tried.
     pub max_concurrency: Option<u32>,
@@ -26,6 +26,6 @@ pub struct SweepSpec {
     pub max_trials: Option<u32>,
     /// The most time of all trials.
     pub max_time: Option<Value>,
-    /// Cards that the server runs on, for figures per card.
+    /// The number of cards that the server uses, for figures per card.
     pub gpus: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! Resolves, from a spec, which part of a trace is sent.
+//! The keys for a trace: its format, and which part of it is sent.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub struct TraceKeys {
     pub trace_window: Option<String>,
     /// The factor by which the number of requests is multiplied; the duration stays the same.
     pub trace_scale: Option<Value>,
-    /// Rows with more tokens, input and output together, are left out.
+    /// Rows with more tokens than this, input and output together, are left out.
     pub trace_max_tokens: Option<u32>,
 }
 
@@ -27,7 +27,7 @@ impl TraceKeys {
     pub(crate) const NAMES: &[&str] =
         &["trace_format", "trace_window", "trace_scale", "trace_max_tokens"];
 
-    /// The trace of this file.
+    /// Resolves the options of the trace in the file `dataset`.
     pub(crate) fn resolve(&self, dataset: String, mistakes: &mut Mistakes) -> TracePlan {
         let scale = mistakes.read("trace_scale", self.trace_scale.as_ref(), values::positive);
         if self.trace_max_tokens.is_some_and(|most| most < 2) {
@@ -68,7 +68,7 @@ impl TraceKeys {
     }
 }
 
-/// `10m..20m`, `..1h` or `30s..`.
+/// Parses a window: `10m..20m`, `..1h` or `30s..`.
 fn window(text: &str) -> Result<TraceWindow, &'static str> {
     const PROBLEM: &str = "is not a window; write it as 10m..20m, ..1h or 30s..";
     let (from, to) = text.split_once("..").ok_or(PROBLEM)?;

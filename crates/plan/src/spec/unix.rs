@@ -2,13 +2,13 @@
 
 use crate::parts::{Url, percent_decoded};
 
-/// The longest path of a Unix socket, in bytes; the kernel has no space for a longer one.
+/// The longest path of a Unix socket that the kernel accepts, in bytes.
 const MAX_PATH: usize = 107;
 
-/// The server of such an address; absent if it is not one.
+/// Parses the address of a server on a Unix socket; `None` if the text is another kind of address.
 pub(super) fn unix(text: &str) -> Option<Result<Url, String>> {
     if let Some(path) = text.strip_prefix("unix:") {
-        // As a URL, it has an empty host.
+        // `unix://` is the same address, as a URL with an empty host.
         let path = path.strip_prefix("//").unwrap_or(path);
         return Some(server(path, ""));
     }

@@ -1,4 +1,4 @@
-//! Values as people write them: `10s`, `1%`, `inf`, `http://host:8000/v1`.
+//! Parses values as users write them: `10s`, `1%`, `inf`, `http://host:8000/v1`.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ impl From<f64> for Value {
     }
 }
 
-/// A number, in either form.
+/// The number in a value, which may be given as text; `None` if the text is not a number.
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => Some(*number),
@@ -41,7 +41,7 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// A positive span of time: `500ms`, `10s`, `2m`, `6h`; a bare number is seconds.
+/// Parses a positive span of time: `500ms`, `10s`, `2m`, `6h`; a number without a unit is in seconds.
 pub fn span(value: &Value) -> Result<Duration, &'static str> {
     const PROBLEM: &str = "is not a duration; write it as 500ms, 10s, 2m or 6h";
     let (figure, unit_s) = match value {
@@ -67,7 +67,7 @@ pub fn span(value: &Value) -> Result<Duration, &'static str> {
     }
 }
 
-/// A share between 0 and 1: `1%` or `0.01`.
+/// Parses a share from 0 to 1: `1%` or `0.01`.
 pub fn share(value: &Value) -> Result<f64, &'static str> {
     let percent = match value {
         Value::Text(text) => text.trim().strip_suffix('%'),
@@ -83,7 +83,7 @@ pub fn share(value: &Value) -> Result<f64, &'static str> {
     }
 }
 
-/// A positive number.
+/// Parses a positive number.
 pub fn positive(value: &Value) -> Result<f64, &'static str> {
     match number(value) {
         Some(number) if number > 0.0 && number.is_finite() => Ok(number),
@@ -91,7 +91,7 @@ pub fn positive(value: &Value) -> Result<f64, &'static str> {
     }
 }
 
-/// A whole number from 0 on.
+/// Parses a whole number from 0 on.
 pub fn count(value: &Value) -> Result<u32, &'static str> {
     match number(value) {
         Some(number) if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) => {
@@ -101,7 +101,7 @@ pub fn count(value: &Value) -> Result<u32, &'static str> {
     }
 }
 
-/// A warm-up: a number of requests, or a duration with its unit.
+/// Parses a warm-up: a number of requests, or a duration with its unit.
 pub fn warmup(value: &Value) -> Result<Warmup, &'static str> {
     if let Ok(count) = count(value) {
         return Ok(Warmup::Requests(count));
@@ -111,7 +111,7 @@ pub fn warmup(value: &Value) -> Result<Warmup, &'static str> {
     Ok(Warmup::Time { duration })
 }
 
-/// The burstiness of arrivals: positive, or `inf` for equal gaps.
+/// Parses the burstiness of arrivals: at least 0.01, or `inf` for equal gaps.
 pub fn burstiness(value: &Value) -> Result<f64, &'static str> {
     match number(value) {
         Some(shape) if shape >= 0.01 => Ok(shape),
@@ -120,7 +120,7 @@ pub fn burstiness(value: &Value) -> Result<f64, &'static str> {
     }
 }
 
-/// A rate of arrival in requests per second: positive, or `inf` for all at once.
+/// Parses a rate of arrivals in requests per second: positive, or `inf` for all at once.
 pub fn rate(value: &Value) -> Result<f64, &'static str> {
     match number(value) {
         Some(rate) if rate > 0.0 => Ok(rate),
@@ -128,7 +128,7 @@ pub fn rate(value: &Value) -> Result<f64, &'static str> {
     }
 }
 
-/// The address of a server, with or without `/v1` at the end.
+/// Parses the address of a server. A `/v1` at its end is removed.
 pub fn url(text: &str) -> Result<Url, String> {
     if let Some(url) = super::unix::unix(text) {
         return url;
@@ -157,8 +157,8 @@ pub fn url(text: &str) -> Result<Url, String> {
     let (host, port) = split_port(authority, if secure { 443 } else { 80 })?;
     let (path, query) = path.split_at(path.find(['?', '#']).unwrap_or(path.len()));
     let path = path.trim_end_matches('/');
-    // A gateway may need the query in each request. The query may contain a secret, so it is not
-    // repeated.
+    // A gateway may need the query in each request. The query may contain a secret, so messages do not
+    // contain it.
     let is_query = query.starts_with('?');
     let call = api_call(path, is_query);
     let before = call.as_ref().map_or(path, |(before, _)| *before);
@@ -181,9 +181,9 @@ pub fn url(text: &str) -> Result<Url, String> {
     }
 }
 
-/// Splits a path to which requests are sent: the part before the path of a dialect, and that dialect's
-/// path. A path that does not begin with a version may be the prefix of a gateway, unless nothing is
-/// before it or it has a query.
+/// Splits the path of a request: returns the part before the path of a dialect, and the options that select
+/// this dialect. A dialect's path that does not begin with `/v1` may also belong to the prefix of a
+/// gateway. It is therefore only accepted if nothing precedes it, or if the address has a query.
 fn api_call(path: &str, is_query: bool) -> Option<(&str, String)> {
     if let Some((before, rest)) = path.split_once("/v2/models/")
         && let Some((model, "generate" | "generate_stream")) = rest.rsplit_once('/')
@@ -198,7 +198,8 @@ fn api_call(path: &str, is_query: bool) -> Option<(&str, String)> {
     })
 }
 
-/// The paths of the dialects' requests. The text before such a path is the address of a server.
+/// The paths of the dialects' requests, each with its dialect. The text before such a path is the address
+/// of a server.
 const API_CALLS: [(&str, &str); 11] = [
     ("/v1/chat/completions", "openai-chat"),
     ("/v1/completions", "openai-completions"),
@@ -231,23 +232,22 @@ fn split_port(authority: &str, usual: u16) -> Result<(String, u16), String> {
         None => usual,
         Some(port) => match port.parse() {
             Ok(port) if port > 0 => port,
-            // Not repeated: it may be the text before an `@`.
+            // The message does not contain the port: it may be a password before an `@`.
             _ => return Err("has a port that is not a number from 1 to 65535".to_owned()),
         },
     };
     Ok((host.to_owned(), port))
 }
 
-/// An address in a form that can be shown: the text before an `@` may be a password, and a query may
-/// contain a key.
+/// Returns an address in a form that can be shown. The text before an `@` may be a password, and a query
+/// may contain a key, so both are left out.
 pub fn shown(address: &str) -> String {
     let address = address.rsplit_once('@').map_or(address, |(_, rest)| rest);
     let end = address.find(['?', '#']).unwrap_or(address.len());
     visible::name(&address[..end])
 }
 
-/// The name of a parameter in the query of a path that usually has a secret as its value, if there is
-/// one.
+/// The name of the first parameter in the query of a path whose name suggests a secret, if there is one.
 pub(crate) fn secret_parameter(path: &str) -> Option<&str> {
     let (_, query) = path.split_once('?')?;
     let mut pairs = query.split(['&', ';', '#']).filter_map(|pair| pair.split_once('='));
@@ -256,7 +256,7 @@ pub(crate) fn secret_parameter(path: &str) -> Option<&str> {
     Some(name)
 }
 
-/// The message about such a parameter.
+/// The message about a parameter or field whose name suggests a secret.
 pub(crate) fn secret_told(name: &str) -> String {
     format!(
         "`{name}` looks like a secret, which would be stored in results; send it as a header, with \

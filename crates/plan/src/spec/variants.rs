@@ -1,5 +1,5 @@
 //! Turns a plan file with several servers into the specs of single runs: merges `[[target]]` tables with
-//! the common keys, and combines the values of a sweep. Resolves none of them.
+//! the common keys, and combines the values of a sweep. This module does not resolve the specs.
 
 use std::collections::BTreeMap;
 
@@ -13,58 +13,59 @@ use super::{Addresses, ObserveKeys, ServerSpec, Spec, Value};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TargetSpec {
-    /// Its name in tables and plots.
+    /// The name of the target in tables and plots.
     pub name: Option<String>,
-    /// Its address, if it is already running.
+    /// The address of the server, if it is already running.
     pub url: Option<String>,
-    /// How it is started, if it is not.
+    /// How the server is started, if it is not running.
     pub server: Option<ServerSpec>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub endpoint: Option<String>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub dialect: Option<String>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub model: Option<String>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub profile: Option<String>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub speed: Option<Value>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub noise: Option<String>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub header: Option<Vec<String>>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub api_key_env: Option<String>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub ca_cert: Option<String>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub insecure: Option<bool>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub client_cert: Option<String>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub client_key: Option<String>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub proxy: Option<String>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub wait: Option<Value>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub extra_body: Option<Map<String, Json>>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub metrics_url: Option<Addresses>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub dcgm_url: Option<String>,
-    /// As in a plan.
+    /// As in [`Spec`], for this target only.
     pub cards: Option<Vec<u32>>,
 }
 
-/// The setting that names the target if there are several. Two targets are compared by pairs of runs that
-/// differ in this setting only. An argument is only compared between runs of the same target.
+/// The name of the setting that contains the target, if there are several targets. Two targets are compared
+/// by pairs of runs that differ in this setting only. The values of an argument are only compared between
+/// runs of the same target.
 const TARGET: &str = "target";
 
 /// One of the servers of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// What distinguishes it: `vllm, max-num-seqs=16`; empty if it is the only one.
+    /// The parts that distinguish the server: `vllm, max-num-seqs=16`; empty if the plan has only one.
     pub name: String,
     /// The arguments of the sweep, with their values in this run.
     pub settings: BTreeMap<String, String>,
@@ -72,11 +73,11 @@ pub struct Variant {
     pub spec: Spec,
 }
 
-/// The servers of a plan, in the order in which they were written; in a product of values, the last
-/// argument changes first.
+/// The servers of a plan, in the order of the plan file. In a product of values, the last argument changes
+/// first.
 ///
 /// # Errors
-/// Every mistake, with its key.
+/// All mistakes, each with its key.
 pub fn variants(base: &Spec, targets: &[TargetSpec]) -> Result<Vec<Variant>, Vec<String>> {
     let mut mistakes = Vec::new();
     if !targets.is_empty() {
@@ -116,9 +117,9 @@ pub fn variants(base: &Spec, targets: &[TargetSpec]) -> Result<Vec<Variant>, Vec
     if mistakes.is_empty() { Ok(found) } else { Err(mistakes) }
 }
 
-/// Mistakes about keys that a plan with several targets must have in each target.
+/// One mistake for each common key that a plan with `[[target]]` tables must have in these tables instead.
 fn shared_mistakes(base: &Spec) -> Vec<String> {
-    // A path applies to every server. An address has the metrics of one server, not those of the others.
+    // A path applies to every server, but an address has the metrics of only one server.
     let metrics = base.observe.metrics_url.iter().flat_map(Addresses::all);
     let is_address = metrics.into_iter().any(|url| !url.starts_with('/'));
     [
@@ -163,8 +164,8 @@ impl TargetSpec {
             client_cert: identity(&self.client_cert, &base.client_cert),
             client_key: identity(&self.client_key, &base.client_key),
             proxy: self.proxy.clone().or_else(|| elsewhere(&base.proxy)),
-            // A server that is started, and the embedded engine, have their own time limit for becoming
-            // ready.
+            // Only a running server is waited for: a server that is started has its own time limit, and the
+            // embedded engine is always ready.
             wait: self.wait.clone().or_else(|| self.url.as_ref().and(base.wait.clone())),
             extra_body: self.extra_body.clone().or_else(|| base.extra_body.clone()),
             observe: ObserveKeys {
@@ -179,7 +180,7 @@ impl TargetSpec {
     }
 }
 
-/// A server with these values of the swept arguments.
+/// Returns a server with these values of the arguments in the sweep.
 fn variant(name: &str, spec: &Spec, values: Map<String, Json>) -> Variant {
     let text = |value: &Json| match value {
         Json::String(text) => text.clone(),
@@ -201,7 +202,7 @@ fn variant(name: &str, spec: &Spec, values: Map<String, Json>) -> Variant {
     Variant { name, settings, spec }
 }
 
-/// The values of the swept arguments, server by server.
+/// Returns the values of the arguments in the sweep, for one server after the other.
 fn combinations(server: &ServerSpec) -> Result<Vec<Map<String, Json>>, Vec<String>> {
     let mode = server.sweep_mode.as_deref();
     match (&server.sweep, mode) {

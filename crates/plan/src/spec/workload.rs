@@ -1,5 +1,5 @@
-//! Resolves the workload and its options. A new workload needs an entry in `WORKLOADS`, and a field with
-//! its keys if it has any.
+//! Resolves the workload and its options. A new workload needs an entry in `WORKLOADS`, and a field in
+//! [`WorkloadKeys`] for its keys, if it has any.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -16,7 +16,7 @@ use inferometer_model::suggest::did_you_mean;
 pub struct WorkloadKeys {
     /// The source of prompts: `random`, `trace`, ...
     pub workload: Option<String>,
-    /// The data set's file.
+    /// The file of the data set.
     pub dataset: Option<String>,
     /// The keys for seeded words.
     #[serde(flatten)]
@@ -24,7 +24,7 @@ pub struct WorkloadKeys {
     /// The keys for rows of the user's own data.
     #[serde(flatten)]
     pub rows: RowsKeys,
-    /// A scenario: its keys apply if they are not given.
+    /// The name of a scenario. Its keys apply where the user gives none.
     pub scenario: Option<String>,
     /// The keys for a trace.
     #[serde(flatten)]
@@ -32,29 +32,29 @@ pub struct WorkloadKeys {
     /// The keys for conversations.
     #[serde(flatten)]
     pub conversation: ConversationKeys,
-    /// The options of `blocks`.
+    /// The keys for text blocks.
     #[serde(flatten)]
     pub blocks: BlockKeys,
-    /// The options of `sharegpt` for conversations with their own lengths.
+    /// The keys of `sharegpt` for conversations with their own lengths.
     #[serde(flatten)]
     pub serving: ServingKeys,
 }
 
-/// What else was given, as far as a workload depends on it.
+/// The facts about the other keys of a spec on which a workload depends.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Asked {
-    /// Whether input lengths were given, so that the grid is one of tokens.
+    /// Whether the user gave input or output lengths, so that the grid is in tokens.
     pub lengths: bool,
-    /// Whether the user gave loads.
+    /// Whether the user gave a load or named passes.
     pub own_load: bool,
-    /// Whether nothing was given: a first try of the tool.
+    /// Whether the user gave no target, lengths, passes or loads: a first try of the program.
     pub is_demonstration: bool,
 }
 
 /// The definition of a workload.
 struct WorkloadDefinition {
     name: &'static str,
-    /// The keys that it uses, among those that not every workload uses.
+    /// The keys that the workload uses and that some other workloads do not use.
     keys: &'static [&'static str],
     resolve: fn(&WorkloadKeys, Asked, &mut Mistakes) -> WorkloadPlan,
 }
@@ -148,7 +148,7 @@ pub fn workload_names() -> impl Iterator<Item = &'static str> {
 }
 
 impl WorkloadKeys {
-    /// The workload. For an unknown one, mistakes are collected and a placeholder is returned.
+    /// Resolves the workload. For an unknown name, adds a mistake and returns a placeholder.
     pub(crate) fn resolve(&self, asked: Asked, mistakes: &mut Mistakes) -> WorkloadPlan {
         let name = self.name();
         let workload = WORKLOADS.iter().find(|workload| workload.name == name);
@@ -164,12 +164,12 @@ impl WorkloadKeys {
         (workload.resolve)(self, asked, mistakes)
     }
 
-    /// The workload by name.
+    /// The name of the workload.
     pub(crate) fn name(&self) -> &str {
         self.workload.as_deref().unwrap_or("random")
     }
 
-    /// Collects a mistake for each key that the workload does not use.
+    /// Adds a mistake for each given key that the workload does not use.
     fn refuse_others(&self, own: &[&str], mistakes: &mut Mistakes) {
         let mut told = Vec::new();
         for key in WORKLOADS.iter().flat_map(|workload| workload.keys) {
@@ -198,7 +198,7 @@ impl WorkloadKeys {
         WorkloadPlan::Rows(self.rows.resolve(format, dataset, mistakes))
     }
 
-    /// The data set, which this workload must have.
+    /// The file of the data set. Adds a mistake if the user gave none; `what` describes the file.
     fn dataset(&self, what: &str, mistakes: &mut Mistakes) -> String {
         self.dataset.clone().unwrap_or_else(|| {
             mistakes.add("dataset", format!("is missing: {} needs {what}", self.name()));

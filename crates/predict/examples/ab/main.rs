@@ -1,5 +1,5 @@
-//! Compares the power and the error rate of `ab` with those of `compare` of alternated whole runs. It simulates many
-//! seeds with the embedded engine in virtual time.
+//! Compares the statistical power and the error rate of `ab` with those of `compare` on alternating whole runs. It
+//! simulates many seeds with the embedded engine in virtual time.
 //!
 //! `cargo run --release -p inferometer-predict --example ab [TRIALS [WORDS]]` runs the cases whose names contain WORDS.
 //! It prints tables; `conformance/ab/` contains the last results.
@@ -11,7 +11,7 @@ use simulation::{OF_BLOCK, OF_RUN, World, in_blocks, whole_runs};
 
 /// The maximum number of rounds of whole runs.
 const MOST_ROUNDS: usize = 24;
-/// The true difference.
+/// The share by which the second server is slower.
 const SLOWER: f64 = 0.05;
 
 fn main() {

@@ -1,6 +1,6 @@
-//! Simulates comparisons of the embedded engine in virtual time with a known truth: the machine drifts, and the second
-//! server is slower by a given share. The program's own functions evaluate the records, both with `ab` and with
-//! `compare` of alternated whole runs.
+//! Simulates comparisons of the embedded engine in virtual time with a known result: the speed of the machine drifts,
+//! and the second server is slower by a given share. The program's own functions evaluate the records, with `ab` in
+//! blocks and with `compare` on alternating whole runs.
 
 use inferometer_analysis::ab::{
     Ab, AbAnswer, AbSide, Block, BlockFold, NextStep, Side, Sides, order,
@@ -19,8 +19,9 @@ use inferometer_plan::ab::{AbFigure, AbPlan};
 pub const CELL: CellPlan = CellPlan { input_length: 64, output_length: 16 };
 /// The number of requests in flight.
 pub const IN_FLIGHT: u32 = 8;
-/// The number of requests of a block, and of a whole run (the default of `run`).
+/// The number of requests of a block.
 pub const OF_BLOCK: u32 = 32;
+/// The number of requests of a whole run, which is the default of `run`.
 pub const OF_RUN: u32 = 399;
 
 /// The properties of the machine. Both servers share one noise state.
@@ -30,7 +31,7 @@ pub struct World<'a> {
     pub noise: &'a str,
     /// The share by which the second server is slower.
     pub slower: f64,
-    /// The figure that decides.
+    /// The figure that decides the comparison.
     pub figure: &'a str,
     /// The number of requests of a block.
     pub of_block: u32,
@@ -84,7 +85,7 @@ impl Machine {
     }
 }
 
-/// The record of a server that needs `times` as long for everything.
+/// The record as of a server on which everything takes `times` as long.
 fn stretched(mut record: Record, times: f64) -> Record {
     let slow = |instant: &mut Nanos| instant.0 = (instant.0 as f64 * times).round() as u64;
     slow(&mut record.due);
@@ -142,7 +143,8 @@ pub fn in_blocks(world: World<'_>, seed: u64) -> AbAnswer {
     AbAnswer::of(&plan, (CELL, &pass), 1_000, given)
 }
 
-/// Simulates alternated whole runs: whether `compare` judges the second server as worse after 4, 5, ... rounds.
+/// Simulates alternating whole runs. Returns whether `compare` judges the second server as worse, after 4, 5, ... up to
+/// `most` rounds.
 pub fn whole_runs(world: World<'_>, seed: u64, most: usize) -> Vec<bool> {
     let pass = PassPlan::closed(IN_FLIGHT, Bound::requests(OF_RUN));
     let plan = plan(0, world.figure);

@@ -30,8 +30,8 @@ impl MeasuredRows {
     /// A finding if the profile may have been fitted on these rows, so that the errors are in-sample errors.
     pub fn in_sample(&self, config: &EngineConfig) -> Option<Finding> {
         let model = &config.model.name;
-        // The built-in profiles were fitted on published rows, never on a user's own run. A profile made by `calibrate`
-        // may have been.
+        // The built-in profiles were fitted on published rows, never on a user's own run. A profile that `calibrate`
+        // created may have been fitted on a user's run.
         let is_ours = profiles().iter().any(|own| own.name == config.profile.name);
         if is_ours && self.counts.is_some()
             || self.model.as_ref().is_some_and(|it| !is_same(it, model))

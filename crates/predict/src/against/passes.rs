@@ -1,4 +1,5 @@
-//! Simulates the passes of a stored run with the same rates, limits, lengths and arrivals.
+//! Reads the passes of a stored run, so that they can be simulated with the same rates, limits, lengths and arrivals.
+//! It simulates nothing.
 
 use inferometer_analysis::prediction::Columns;
 use inferometer_analysis::summary::Summary;
@@ -18,8 +19,8 @@ impl MeasuredRows {
     }
 }
 
-/// Whether the figures are like those of published tables: fixed lengths with the passes "one by one" and "saturated",
-/// or an imported log.
+/// Whether the figures of a run are like those of published tables: fixed lengths with the passes "one by one" and
+/// "saturated", or an imported log.
 pub(super) fn is_of_published_passes(summary: &Summary) -> bool {
     let passes = || summary.cells.iter().flat_map(|cell| &cell.passes);
     let has_lengths =
@@ -29,7 +30,10 @@ pub(super) fn is_of_published_passes(summary: &Summary) -> bool {
     passes().any(|pass| pass.blocks.is_some()) || has_lengths && of_kinds
 }
 
-/// Returns every pass of a run, each with its own load.
+/// Returns the passes of a run as measured rows, each pass with its own load.
+///
+/// # Errors
+/// If the passes cannot be simulated.
 pub(super) fn of_passes(
     found: &StoredRun,
     summary: &Summary,

@@ -1,25 +1,25 @@
-//! The axes of charts: what they show, their ends, and their ticks at round values. Every axis has a
-//! unit. This is the only algorithm for ticks: the script of a page has the same one in `page/axis.js`,
-//! and a test compares the two.
+//! The axes of charts: their quantity, unit, scale, range, and ticks at round values. Every axis has a
+//! unit. The script of a page has a copy of the algorithm for ticks in `page/axis.js`; a test compares
+//! the results of both.
 
 use crate::number::{decimal, significant};
 
-/// What an axis shows, and how.
+/// A horizontal or vertical axis of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// The quantity: `Throughput`.
     pub title: String,
     /// Its unit: `requests/s`.
     pub unit: String,
-    /// How values become positions.
+    /// How values are converted to positions.
     pub scale: Scale,
     /// The ends of the axis.
     pub extent: Extent,
-    /// The ticks; empty for ticks at round values.
+    /// The ticks. If there are none, ticks are placed at round values.
     pub ticks: Vec<Tick>,
 }
 
-/// How values become positions.
+/// How values are converted to positions on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Equal differences have equal distances.
@@ -31,14 +31,17 @@ pub enum Scale {
 /// Where an axis begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extent {
-    /// From zero to above the largest value; on a log scale a little beyond the outermost values.
+    /// On a linear scale, from zero to the largest value or a little above it; negative values extend the
+    /// axis below zero. On a log scale, from a little below the smallest value to a little above the
+    /// largest.
     FromZero,
-    /// As [`Extent::FromZero`]; but if all values are above three quarters of the largest, the axis only
-    /// covers their range, because from zero they would look alike. The title of the axis says so.
+    /// As [`Extent::FromZero`], unless all values are above three quarters of the largest. Then the axis
+    /// covers only their range, because they would look equal on an axis from zero. The title of the axis
+    /// states that it does not start at zero.
     Close,
     /// From the smallest to the largest value exactly.
     Values,
-    /// Between these two values.
+    /// From the first to the second of these values.
     Fixed(f64, f64),
 }
 
@@ -75,19 +78,19 @@ impl Axis {
         Self { extent, ..self }
     }
 
-    /// The axis with ticks at these values only.
+    /// The axis with ticks only at these values.
     #[must_use]
     pub fn naming(self, values: impl IntoIterator<Item = f64>) -> Self {
         let ticks = values.into_iter().map(|at| Tick { at, text: significant(at) });
         Self { ticks: ticks.collect(), ..self }
     }
 
-    /// `Throughput (requests/s)`.
+    /// The title with the unit: `Throughput (requests/s)`.
     pub fn label(&self) -> String {
         format!("{} ({})", self.title, self.unit)
     }
 
-    /// What a reader must know about the scale; it is shown next to the title.
+    /// A remark that is shown next to the title if the scale is logarithmic or does not start at zero.
     pub(crate) fn remark(&self, range: Range) -> Option<&'static str> {
         match (self.scale, self.extent) {
             (Scale::Log, _) => Some("log scale"),
@@ -97,7 +100,7 @@ impl Axis {
     }
 }
 
-/// An axis with its ends.
+/// The scale of an axis and its computed ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Range {
     pub scale: Scale,
@@ -105,8 +108,8 @@ pub(crate) struct Range {
     pub to: f64,
 }
 
-/// Values whose largest is more than this many times their smallest get a log scale: on a linear scale
-/// the smallest ones would look alike.
+/// If the largest value is more than this many times the smallest, the scale is logarithmic. On a linear
+/// scale, readers could not distinguish the smallest values.
 const LOG_FROM_FACTOR: f64 = 20.0;
 
 /// [`Extent::Close`] does not begin at zero if the smallest value is above this share of the largest.
@@ -116,19 +119,20 @@ const CLOSE_FROM_SHARE: f64 = 0.75;
 /// an effect.
 const LEAST_SPAN_SHARE: f64 = 0.2;
 
-/// By at most this share an axis may be longer than its values need, so that it ends at a tick.
+/// An end of an axis is moved to the next tick if that adds at most this share to the range of the
+/// values.
 const ROUND_END_SHARE: f64 = 0.15;
 
-/// If it does not end at a tick, it is longer than its values by this share, as room for the texts of
-/// points.
+/// An end that is not moved to a tick is moved outwards by this share of the range, so that the labels of
+/// points have room.
 const MARGIN_SHARE: f64 = 0.08;
 
-/// A log axis whose ends have a smaller ratio has the ticks of a linear axis.
+/// A log axis has the ticks of a linear axis if the ratio of its ends is at most this.
 const LOG_TICKS_FROM_FACTOR: f64 = 8.0;
 
 impl Scale {
-    /// A scale on which all of these values look different: a log scale if they are above zero and their
-    /// ratio exceeds 20.
+    /// The scale for these values: logarithmic if all are above zero and the largest is more than 20
+    /// times the smallest, otherwise linear.
     pub(crate) fn for_values(values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = ends(values.filter(|value| value.is_finite()));
         if low > 0.0 && high / low > LOG_FROM_FACTOR { Self::Log } else { Self::Linear }
@@ -142,7 +146,7 @@ fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
 
 impl Range {
     /// The range of an axis that shows these values with about `wanted` ticks. Values that the scale
-    /// cannot show are skipped; without any value it is zero to one.
+    /// cannot show are ignored. Without values, the range is 0 to 1, or 0.1 to 1 on a log scale.
     pub fn of(axis: &Axis, values: impl Iterator<Item = f64>, wanted: f64) -> Self {
         let scale = axis.scale;
         if let Extent::Fixed(from, to) = axis.extent {
@@ -169,7 +173,7 @@ impl Range {
         Self { scale, from, to }
     }
 
-    /// The position of a value: 0 at the beginning, 1 at the end.
+    /// The position of a value on the axis: 0 at its beginning, 1 at its end.
     pub fn share(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),
@@ -177,8 +181,8 @@ impl Range {
         }
     }
 
-    /// About `wanted` round values between the ends. A log axis has powers of ten. If it covers less than
-    /// three of them, it also has their multiples by two and five.
+    /// Ticks at about `wanted` round values between the ends. A log axis has ticks at powers of ten. If
+    /// the ratio of its ends is at most 1000, it also has ticks at 2 and 5 times these powers.
     pub fn ticks(&self, wanted: f64) -> Vec<Tick> {
         let (from, to) = (self.from, self.to);
         if self.scale == Scale::Log && to / from > LOG_TICKS_FROM_FACTOR {
@@ -209,7 +213,8 @@ fn step(span: f64, wanted: f64) -> (f64, usize) {
     (times * 10f64.powf(power), decimals.clamp(0.0, 15.0) as usize)
 }
 
-/// The ends, moved outwards to a tick if one is near, else by a margin; zero stays.
+/// The ends `low` and `high`, moved outwards: to the next tick if it is near, otherwise by a margin. An
+/// end at zero does not move.
 fn rounded(low: f64, high: f64, wanted: f64) -> (f64, f64) {
     let span = high - low;
     let (step, _) = step(span.max(f64::MIN_POSITIVE), wanted);

@@ -1,6 +1,6 @@
-//! Charts as data: axes, panels, series, legend, notes. Files and pages use the same model:
-//! [`crate::plot`] draws it, and the modules of [`crate::charts`] fill it. Nothing here is drawn, and
-//! nothing here knows what the values mean.
+//! The model of charts: axes, panels, series, legend, notes. The modules of [`crate::charts`] create
+//! charts, and [`crate::plot`] draws them in files and pages. Nothing here draws, or depends on the
+//! meaning of the values.
 
 mod axis;
 mod series;
@@ -11,27 +11,27 @@ pub(crate) use axis::Range;
 pub use axis::{Axis, Extent, Scale, Tick};
 pub use series::{Series, Shape, Tint};
 
-/// Panels with a common horizontal axis.
+/// A chart: one or more panels with the same horizontal axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// Its name within a page, and the name of its file: letters, digits, `-` and `_`.
+    /// The HTML id in a page, and the name of the file without extension: letters, digits, `-` and `_`.
     pub id: String,
-    /// What is shown.
+    /// The title.
     pub title: String,
     /// What was measured: model, card, engine. A file shows it below the title; a page shows it once for
     /// all charts.
     pub subject: String,
-    /// Program and runs, in the footnotes of a file.
+    /// The program and the runs; a file shows them below the footnotes.
     pub origin: String,
-    /// What a reader must not miss, such as that figures are simulated.
+    /// A warning that is shown prominently, for example that figures are simulated.
     pub notice: Option<String>,
-    /// What a reader must know to understand it, one paragraph each: definitions, and what was left out.
+    /// Explanations, one paragraph each: definitions, and data that the chart leaves out.
     pub notes: Vec<String>,
-    /// Footnotes: what markers mean.
+    /// Footnotes, such as the meaning of markers.
     pub footnotes: Vec<String>,
     /// The horizontal axis.
     pub x: Axis,
-    /// The panels from top to bottom, or row by row.
+    /// The panels, from top to bottom or row by row.
     pub panels: Vec<Panel>,
     /// How panels are arranged.
     pub arrangement: Arrangement,
@@ -42,10 +42,10 @@ pub struct Chart {
 /// How panels are arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arrangement {
-    /// One below the other, each with a vertical axis of its own.
+    /// One below the other, each with its own vertical axis.
     #[default]
     Stacked,
-    /// Side by side in rows, with one vertical axis for all.
+    /// Side by side in rows, all with the same vertical axis.
     Grid,
 }
 
@@ -55,38 +55,39 @@ pub enum Legend {
     /// Above the panels.
     #[default]
     Above,
-    /// In a file at the right end of each line, below this heading; in a page above the panels, because
-    /// its lines move. Only for charts with one panel.
+    /// In a file, at the right end of each line, below this heading. In a page, above the panels, because
+    /// lines move when a reader zooms. Only for charts with one panel.
     LineEnds(String),
-    /// Nowhere: there is one series, and the subject names it.
+    /// Nowhere, because there is only one series, which the subject names.
     Absent,
 }
 
-/// A pair of axes.
+/// The area with one vertical axis, its series and its bands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// What distinguishes it from the other panels; empty if its axis does.
+    /// The title, which distinguishes the panel from others. Empty if the title of the vertical axis is
+    /// enough.
     pub title: String,
     /// The vertical axis.
     pub y: Axis,
     /// Height in pixels.
     pub height: f64,
-    /// What is drawn; the first series is at the bottom.
+    /// The series, in the order in which they are drawn. A later series covers earlier ones.
     pub series: Vec<Series>,
-    /// Parts of the horizontal axis that belong together.
+    /// Shaded parts of the horizontal axis.
     pub bands: Vec<Band>,
 }
 
-/// A part of the horizontal axis, shaded: a pass of a run, an interval of an answer.
+/// A shaded part of the horizontal axis, such as a pass of a run or the interval of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Band {
-    /// Where it begins.
+    /// The beginning, as a value of the horizontal axis.
     pub from: f64,
-    /// Where it ends.
+    /// The end, as a value of the horizontal axis.
     pub to: f64,
     /// The text above it; may be empty.
     pub name: String,
-    /// Whether it is a result; else it is part of the background.
+    /// Whether the band shows a result; otherwise it is drawn in the colour of the grid.
     pub is_result: bool,
 }
 
@@ -113,12 +114,13 @@ impl Chart {
         self.panels.iter().flat_map(|panel| &panel.series)
     }
 
-    /// Whether the chart would show nothing.
+    /// Whether no series has a point.
     pub fn is_empty(&self) -> bool {
         self.series().all(|series| series.x.is_empty())
     }
 
-    /// The chart without values that its axes cannot show: a log axis has nothing at or below zero.
+    /// The chart without the values that its axes cannot show: a log axis cannot show zero and negative
+    /// values.
     pub(crate) fn on_its_axes(&self) -> Self {
         let mut chart = self.clone();
         let across = chart.x.scale;
@@ -138,7 +140,7 @@ impl Chart {
 }
 
 impl Panel {
-    /// A panel without bands; its title is that of its axis.
+    /// A panel without bands and without a title of its own.
     pub fn new(y: Axis, height: f64, series: Vec<Series>) -> Self {
         Self { title: String::new(), y, height, series, bands: Vec::new() }
     }

@@ -1,50 +1,53 @@
-//! What a chart draws in one colour: points as columns of values. Nothing here is drawn.
+//! A series of a chart: points with the same colour and shape, as columns of values. Nothing here draws.
 
-/// Points that belong together. Each column has one value per point, or is empty.
+/// Points that are drawn with the same colour and shape. Each column has one value per point, or is
+/// empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// Its name in the legend; a reader switches series of the same name on and off together.
+    /// The name in the legend. A reader of a page shows or hides all series of the same name together.
     pub name: String,
-    /// Its number: series of different numbers differ in colour, marker and dashes.
+    /// A number that selects the colour, the marker and the dashes.
     pub look: usize,
-    /// Its kind of colour.
+    /// Whether the colour depends on `look`, on an order, or marks something important.
     pub tint: Tint,
     /// How it is drawn.
     pub shape: Shape,
-    /// Positions, ascending; for [`Shape::Marked`], in the order in which they are joined.
+    /// Values on the horizontal axis, in ascending order. For [`Shape::Marked`], in the order in which
+    /// the line joins the points.
     pub x: Vec<f64>,
-    /// Values; a value that is not finite is a gap.
+    /// Values on the vertical axis. A value that is not finite is a gap.
     pub y: Vec<f64>,
-    /// The lower ends of the intervals of the values; not finite if there is no interval.
+    /// The lower ends of the intervals of `y`; not finite if there is no interval.
     pub low: Vec<f64>,
-    /// The upper ends.
+    /// The upper ends of the intervals of `y`; not finite if there is no interval.
     pub high: Vec<f64>,
-    /// Ends along the horizontal axis: those of [`Shape::Bars`] and [`Shape::Spans`]; for other shapes
-    /// those of an interval. Not finite if there is none.
+    /// The left ends of [`Shape::Bars`], [`Shape::Spans`] and [`Shape::Tiles`]. For other shapes, the
+    /// lower ends of the intervals of `x`; not finite if there is no interval.
     pub left: Vec<f64>,
-    /// The other ends.
+    /// The right ends, or the upper ends of the intervals of `x`, as for `left`.
     pub right: Vec<f64>,
     /// For [`Shape::Spans`]: where the second part begins.
     pub middle: Vec<f64>,
-    /// What a page adds to each point when it shows its value.
+    /// A text for each point, which a page shows together with the value of the point.
     pub texts: Vec<String>,
-    /// Which points stand for requests that did not all complete. They have hollow markers and bars, or
+    /// For each point, whether some of its requests failed. Such points have hollow markers or bars, or
     /// spans in another colour.
     pub failed: Vec<bool>,
-    /// Whether each point is labelled with its value, or with its own text if it has one. For
-    /// [`Shape::Marks`] and [`Shape::Tiles`], only its own text.
+    /// Whether each point is labelled with its text from `texts`, or with its value if it has no text.
+    /// [`Shape::Marks`] and [`Shape::Tiles`] are never labelled with values.
     pub labelled: bool,
-    /// Whether it is only shown when a reader of a page chooses it. A file does not have it.
+    /// Whether a page shows the series only after a reader selects it in the legend. Files leave it out.
     pub hidden: bool,
 }
 
 /// The kind of colour of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Tint {
-    /// The colour of its number, for series without an order.
+    /// The colour that `look` selects, for series without an order.
     #[default]
     Named,
-    /// A colour on a ramp from 0 to 1, for series with an order, such as input lengths.
+    /// The colour at this position of a colour ramp, from 0 to 1, for series with an order, such as input
+    /// lengths.
     Ramp(f64),
     /// The colour of something that a reader must not miss, such as a limit.
     Alert,
@@ -58,13 +61,13 @@ pub enum Shape {
     Line,
     /// As [`Shape::Line`], with a marker on each point and intervals as whiskers.
     Marked,
-    /// Each value holds until the next.
+    /// Horizontal and vertical lines: each value is valid until the next point.
     Step,
     /// Points only.
     Dots,
     /// A bar from `left` to `right`, as high as `y`, with its interval as a whisker.
     Bars,
-    /// A line from `left` through `middle` to `right` at the height `y`, pale until `middle`.
+    /// A horizontal line from `left` to `right` at the height `y`, pale until `middle`.
     Spans,
     /// A vertical line through the whole panel at each `x`.
     Marks,
@@ -73,7 +76,7 @@ pub enum Shape {
 }
 
 impl Series {
-    /// Adds a point with its value and, if there is one, its interval.
+    /// Adds a point with its value and its interval. Without a value, the point is a gap.
     pub(crate) fn push(&mut self, x: f64, y: Option<f64>, interval: Option<[f64; 2]>) {
         let finite = |ends: &[f64; 2]| ends.iter().all(|end| end.is_finite());
         let [low, high] = interval.filter(finite).unwrap_or([f64::NAN; 2]);
@@ -89,17 +92,17 @@ impl Series {
         drawn.into_iter().any(|((y, low), high)| (y + low + high).is_finite())
     }
 
-    /// Whether the requests behind a point did not all complete.
+    /// Whether some requests of a point failed.
     pub(crate) fn is_failed(&self, point: usize) -> bool {
         self.failed.get(point).copied().unwrap_or_default()
     }
 
-    /// Whether its points have a width of their own on the horizontal axis.
+    /// Whether its points are drawn with a width on the horizontal axis, as bars and tiles are.
     pub(crate) fn has_width(&self) -> bool {
         matches!(self.shape, Shape::Bars | Shape::Tiles)
     }
 
-    /// Keeps the points whose position is wanted.
+    /// Keeps the points for whose `x` the function `wanted` returns true.
     pub(crate) fn retain(&mut self, wanted: impl Fn(f64) -> bool) {
         let kept: Vec<bool> = self.x.iter().map(|x| wanted(*x)).collect();
         if kept.iter().all(|kept| *kept) {
@@ -120,26 +123,27 @@ impl Series {
         retain(&mut self.failed, &kept);
     }
 
-    /// Removes what a horizontal log axis cannot show.
+    /// Removes the points and the intervals of `x` that a horizontal log axis cannot show.
     pub(super) fn drop_x_below_zero(&mut self) {
         self.retain(|x| x > 0.0);
         drop_pairs_below_zero(&mut self.left, &mut self.right);
     }
 
-    /// Removes what a vertical log axis cannot show.
+    /// Removes the values and the intervals of `y` that a vertical log axis cannot show.
     pub(super) fn drop_y_below_zero(&mut self) {
         self.y.iter_mut().filter(|y| **y <= 0.0).for_each(|y| *y = f64::NAN);
         drop_pairs_below_zero(&mut self.low, &mut self.high);
     }
 }
 
-/// A column may be empty if the series does not use it.
+/// Removes the values for which `kept` is false. A column that the series does not use is empty and stays
+/// empty.
 fn retain<T>(column: &mut Vec<T>, kept: &[bool]) {
     let mut at = kept.iter();
     column.retain(|_| at.next() == Some(&true));
 }
 
-/// An interval with an end that its axis cannot show is removed.
+/// Removes each interval with an end at or below zero.
 fn drop_pairs_below_zero(lower: &mut [f64], upper: &mut [f64]) {
     for (lower, upper) in lower.iter_mut().zip(upper) {
         if *lower <= 0.0 || *upper <= 0.0 {

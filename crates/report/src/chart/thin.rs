@@ -1,9 +1,10 @@
-//! Reduces points to fewer that show the same shape. The caller states in the notes of the chart how many
-//! of how many points are shown.
+//! Reduces many points to fewer points that show the same shape. The caller states the reduction in the
+//! notes of the chart.
 
-/// The indices of at most `most` points that show the shape of a line best: from each part of the line,
-/// the point that makes the largest triangle with its neighbours (S. Steinarsson, "Downsampling Time
-/// Series for Visual Representation", 2013: LTTB). The first and the last point are always included.
+/// The indices of at most `most` points (but at least three) that show the shape of a line best. The line
+/// is divided into parts. From each part comes the point that makes the largest triangle with the point
+/// chosen before it and the mean of the next part (LTTB: S. Steinarsson, "Downsampling Time Series for
+/// Visual Representation", 2013). The first and the last point are always included.
 ///
 /// # Panics
 /// If `x` and `y` differ in length.
@@ -33,22 +34,23 @@ pub fn largest_triangles(x: &[f64], y: &[f64], most: usize) -> Vec<usize> {
     kept
 }
 
-/// Quantiles of many points along an axis, bin by bin.
+/// Quantiles of many points, in bins along the horizontal axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bands {
-    /// The middle of each bin that has points.
+    /// The middle of each bin that contains points. Empty bins are left out.
     pub x: Vec<f64>,
-    /// The 5th percentile of its values, their median, and the 95th.
+    /// The 5th percentile of the values of each bin.
     pub p5: Vec<f64>,
-    /// The median.
+    /// The median of the values of each bin.
     pub p50: Vec<f64>,
-    /// The 95th percentile.
+    /// The 95th percentile of the values of each bin.
     pub p95: Vec<f64>,
-    /// How many points each bin stands for.
+    /// The number of points in each bin.
     pub n: Vec<u64>,
 }
 
-/// The bands of points over `bins` equal parts of their axis.
+/// Divides the range of the first coordinate into `bins` equal bins, and returns quantiles of the second
+/// coordinate in each bin.
 pub fn bands(points: &[(f64, f64)], bins: usize) -> Bands {
     let ends = points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (x, _)| {
         (low.min(*x), high.max(*x))

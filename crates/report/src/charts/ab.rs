@@ -1,17 +1,17 @@
-//! The charts of a comparison in blocks: the figure that decides, block by block in the order of time;
-//! and the ratio with its interval after each pair.
+//! The charts of a comparison of two servers in blocks. One shows the deciding figure of each block in
+//! the order of time, the other the ratio with its interval after each pair of blocks.
 
 use inferometer_analysis::ab::{AbAnswer, Side, places};
 
 use crate::chart::{Axis, Chart, Extent, Panel, Series, Shape, Tint};
 
-/// Intervals from few pairs can be so wide that nothing else would be visible: wider ones than this
-/// factor are not drawn.
+/// An interval is drawn only if the ratio of its ends is below this. Intervals from few pairs can be so
+/// wide that nothing else would be visible.
 const WIDEST: f64 = 1.35;
-/// Height of a panel.
+/// Height of a panel in pixels.
 const HEIGHT: f64 = 200.0;
 
-/// Both charts; empty without a pair that has the figure.
+/// Both charts; empty if no pair of blocks has the deciding figure.
 pub(super) fn charts(answer: &AbAnswer) -> Vec<Chart> {
     let Some(figure) = answer.deciding().filter(|_| !answer.course.is_empty()) else {
         return Vec::new();
@@ -19,7 +19,7 @@ pub(super) fn charts(answer: &AbAnswer) -> Vec<Chart> {
     vec![blocks(answer, &figure.figure), course(answer, &figure.figure)]
 }
 
-/// The figure of each block over the time at which it began.
+/// The deciding figure of each block, over the time at which the block began.
 fn blocks(answer: &AbAnswer, figure: &str) -> Chart {
     let x = Axis::new("Time since the first block", "s").reaching(Extent::Values);
     let mut chart = Chart::new("ab-blocks", "Blocks in order of time", x);
@@ -46,7 +46,7 @@ fn blocks(answer: &AbAnswer, figure: &str) -> Chart {
     chart
 }
 
-/// The ratio after each pair, with its interval, and the limits within which a difference does not matter.
+/// The ratio after each pair with its interval, and the limits within which a difference is not relevant.
 fn course(answer: &AbAnswer, figure: &str) -> Chart {
     let x = Axis::new("Blocks of each server", "pairs").reaching(Extent::Values);
     let [a, b] = answer.sides.each_ref().map(|side| side.name.as_str());

@@ -1,5 +1,5 @@
-//! The chart of text blocks: output tokens/s over the size of a block, with a line for each requested
-//! output length.
+//! The chart of a run over text blocks: output tokens/s over the block size, with a line for each
+//! requested output length.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! The course of one pass: requests in flight, tokens, latencies by send time, and single requests.
+//! The chart of one pass over time: requests in flight, tokens, latencies by send time, and single
+//! requests.
 
 use inferometer_analysis::pass::PassSummary;
 use inferometer_model::outcome::OutcomeKind;
@@ -8,7 +9,8 @@ use crate::chart::{Chart, Extent, Panel, Series, Shape};
 use crate::number::{count, significant};
 use crate::trace::{Level, PassTrace, RequestSpan, parts_within, thinned_to};
 
-/// The chart of a pass; absent if nothing was sent.
+/// The chart of a pass over time; absent if the pass sent no request. `points` is the most points of a
+/// line.
 pub(super) fn course(id: &str, _: &PassSummary, trace: &PassTrace, points: usize) -> Option<Chart> {
     trace.window?;
     let mut notes = Vec::new();
@@ -36,7 +38,7 @@ pub(super) fn course(id: &str, _: &PassSummary, trace: &PassTrace, points: usize
     Some(chart)
 }
 
-/// A line as a series.
+/// A series from the points of a line.
 pub(super) fn series(name: &str, look: usize, shape: Shape, line: &[(f64, f64)]) -> Series {
     let (x, y) = line.iter().copied().unzip();
     Series { name: name.to_owned(), look, shape, x, y, ..Series::default() }
@@ -65,7 +67,7 @@ fn requests(trace: &PassTrace, points: usize, notes: &mut Vec<String>) -> Panel 
     super::panel("Requests", "count", 120.0, all)
 }
 
-/// Requests in flight in a pass that begins at `from_s`.
+/// The series of requests in flight. `from_s` is the beginning of the pass on the axis, in seconds.
 pub(super) fn level(level: &Level, from_s: f64) -> Series {
     let mut out = Series { name: "in flight (client)".to_owned(), ..Series::default() };
     match level {
@@ -85,7 +87,7 @@ pub(super) fn level(level: &Level, from_s: f64) -> Series {
     out
 }
 
-/// The note on how many changes the parts replace; absent if every change is drawn.
+/// The note if the line shows means over parts of the pass instead of every change; otherwise `None`.
 fn level_note(level: &Level, changes: usize) -> Option<String> {
     let Level::Parts { part_s, .. } = level else { return None };
     Some(format!(
@@ -96,7 +98,7 @@ fn level_note(level: &Level, changes: usize) -> Option<String> {
     ))
 }
 
-/// How many requests a search cut off; absent if none.
+/// The note on requests that a search cut off; absent if there are none.
 pub(super) fn cut_off_note(cut_off: u64) -> Option<String> {
     (cut_off > 0).then(|| {
         let which = if cut_off == 1 { "request was" } else { "requests were" };
@@ -108,7 +110,8 @@ pub(super) fn cut_off_note(cut_off: u64) -> Option<String> {
     })
 }
 
-/// Failed requests, as marks.
+/// Vertical marks at the ends of failed requests, at most 200; absent if no request failed. `from_s` is
+/// the beginning of the pass on the axis, in seconds. `of` is a prefix of the texts.
 pub(super) fn failures(trace: &PassTrace, from_s: f64, of: &str) -> Option<Series> {
     if trace.failures.is_empty() {
         return None;
@@ -127,7 +130,8 @@ pub(super) fn failures(trace: &PassTrace, from_s: f64, of: &str) -> Option<Serie
 fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<Panel> {
     let complete: Vec<&RequestSpan> =
         trace.requests.iter().filter(|span| span.outcome == OutcomeKind::Complete).collect();
-    // If there are too many requests to draw each of them, quantiles over parts of the pass are drawn.
+    // If there are too many requests to draw each of them, quantiles over this number of parts of the
+    // pass are drawn.
     let parts = (most / 5).clamp(12, 60);
     let mut all = Vec::new();
     let mut many = None;
@@ -184,8 +188,8 @@ fn latencies(trace: &PassTrace, most: usize, notes: &mut Vec<String>) -> Option<
     Some(super::panel("Latency by time of send", "ms", 120.0, all))
 }
 
-/// Single requests: a sample, evenly spaced by index. `row` is the number of the first row; the pass
-/// begins at `from_s`.
+/// A sample of at most `most` single requests, evenly spaced by index. `row` is the number of the first
+/// row. `from_s` is the beginning of the pass on the axis, in seconds. `of` is a prefix of the texts.
 pub(super) fn spans(trace: &PassTrace, row: f64, from_s: f64, most: usize, of: &str) -> Series {
     let every = trace.requests.len().div_ceil(most.max(1)).max(1);
     let mut series = Series {
@@ -214,7 +218,7 @@ pub(super) fn spans(trace: &PassTrace, row: f64, from_s: f64, most: usize, of: &
     series
 }
 
-/// The note on how many of the requests are shown.
+/// The note that states how many of the requests are shown.
 fn spans_note(shown: usize, trace: &PassTrace) -> String {
     let of = trace.requests.len() * trace.step as usize;
     if shown == trace.requests.len() && trace.step == 1 {

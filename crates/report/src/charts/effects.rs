@@ -8,7 +8,8 @@ use crate::chart::{Axis, Chart, Legend};
 use crate::comparison::{Comparison, arguments};
 use crate::label;
 
-/// A figure with a chart: part of its name, its index in [`FIGURES`], quantity, unit and definition.
+/// The figures that have a chart: the end of the chart's id, the index in [`FIGURES`], the quantity, the
+/// unit and the definition.
 const DRAWN: [(&str, usize, &str, &str, &str); 2] = [
     (
         "requests",
@@ -70,7 +71,7 @@ fn chart(id: String, argument: &str, effects: &[&Effect], y: Axis) -> Chart {
                 points.sort_by(|a, b| a.x.total_cmp(&b.x));
                 vec![FigureLine { name: argument.to_owned(), points }]
             }
-            // Texts have no order: each has a column.
+            // Values that are not numbers have no order, so each value gets its own column.
             false => own
                 .map(|effect| FigureLine {
                     name: effect.value.clone(),
@@ -105,7 +106,8 @@ fn point(effect: &Effect, x: f64) -> Point {
     }
 }
 
-/// An argument as part of a file's name.
+/// The name of an argument as a part of a file name: other characters than ASCII letters and digits
+/// become `-`.
 fn file_name(argument: &str) -> String {
     argument.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }

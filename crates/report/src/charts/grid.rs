@@ -2,9 +2,9 @@
 //! published records.
 //!
 //! With one target, a chart has one line per input length, over the output length. With several targets,
-//! it has one panel per input length and one line per target: so targets are compared within a panel, and
-//! lengths between panels with the same axes. If one of the two lengths does not vary, the other is the
-//! axis, and targets are the lines.
+//! it has one panel per input length and one line per target. So readers compare targets within a panel,
+//! and lengths between panels with the same axes. If one of the two lengths does not vary, the horizontal
+//! axis is the other length, and there is one line per target.
 
 use inferometer_metrics::{latency_per_output_token, latency_per_token};
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ use crate::label;
 use crate::number::count;
 use crate::trace::Traces;
 
-/// One of the four columns of the table as a chart.
+/// A chart of one of the four figures of the published table.
 pub(super) struct Metric {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
@@ -31,21 +31,21 @@ pub(super) struct Metric {
     pub(super) value: fn(&Cell) -> Option<f64>,
     /// The distribution whose mean the figure is; absent for throughputs.
     spread: fn(&PassSummary) -> Option<&Distribution>,
-    /// The same figure over repeats.
+    /// The variation of the figure over the repeats of a cell.
     over_repeats: fn(&CellSpread) -> Option<Spread>,
     source: Source,
 }
 
-/// Which pass a column of the table comes from.
+/// The pass from which a figure of the published table comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     /// The pass that loads the server.
     Loading,
-    /// The one by one pass, else the one that loads the server.
+    /// The one-by-one pass. If there is none, the pass that loads the server.
     OneByOne,
 }
 
-/// The columns of the table, in its order.
+/// The figures of the published table, in the order of its columns.
 const METRICS: [Metric; 4] = [
     Metric {
         name: "throughput-req",
@@ -96,23 +96,24 @@ const METRICS: [Metric; 4] = [
     },
 ];
 
-/// The figures that have a map over both lengths: output tokens per second, and latency per output token.
+/// The figures that are also drawn as a map over both lengths: output tokens per second, and latency per
+/// output token.
 pub(super) fn mapped() -> impl Iterator<Item = &'static Metric> {
     [&METRICS[1], &METRICS[3]].into_iter()
 }
 
-/// The charts of one run. Empty for a run over text blocks, which has its own charts, and for a single
-/// cell, whose figures are in the table.
+/// The charts of one run. Empty for runs over text blocks, which have their own charts, for runs with a
+/// single cell, and for searches and sweeps.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let is_over_blocks = !crate::published::passes(summary).is_empty();
-    // No trial of a search or a sweep is a result by itself.
+    // A single trial of a search or a sweep is not a result.
     if is_over_blocks || summary.cells.len() < 2 || answers::are_in(summary) {
         return Vec::new();
     }
     of_several(std::slice::from_ref(summary))
 }
 
-/// The charts of one run, or of several together.
+/// The charts of one run, or of several runs together.
 pub(super) fn of_several(summaries: &[Summary]) -> Vec<Chart> {
     METRICS.iter().map(|metric| chart(metric, summaries)).collect()
 }
@@ -139,7 +140,7 @@ impl Length {
         }
     }
 
-    /// The values that occur, ascending.
+    /// The values of this length in the cells of these runs, in ascending order.
     pub(super) fn values(self, summaries: &[Summary]) -> Vec<u32> {
         let cells = summaries.iter().flat_map(|summary| &summary.cells);
         cells.map(|cell| self.of(cell)).collect::<BTreeSet<_>>().into_iter().collect()
@@ -193,7 +194,8 @@ fn chart(metric: &Metric, summaries: &[Summary]) -> Chart {
     OverPositions { chart, y, panels, is_ordered, intervals }.into_chart()
 }
 
-/// The figures of one target at one value of the length that is not the axis.
+/// The figures of one target over the length `axis`, from the cells in which the length `fixed` has the
+/// value `length`.
 fn points(
     metric: &Metric,
     summary: &Summary,
@@ -209,7 +211,7 @@ fn points(
             Point {
                 x: f64::from(axis.of(cell).max(1)),
                 y: (metric.value)(cell),
-                // With repeats, a reader must know the variation between them.
+                // With repeats, the interval is that of the mean over repeats.
                 interval: match &cell.over_repeats {
                     Some(spread) => (metric.over_repeats)(spread).and_then(|spread| spread.ci),
                     None => pass.and_then(metric.spread).and_then(|values| values.mean_ci),
@@ -222,7 +224,7 @@ fn points(
     points
 }
 
-/// The pass that a figure of the cell comes from.
+/// The pass of the cell from which a figure comes; absent if the cell has no such pass.
 fn source(source: Source, cell: &Cell) -> Option<&PassSummary> {
     match source {
         Source::Loading => cell.loading().or_else(|| cell.alone()),

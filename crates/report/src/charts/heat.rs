@@ -1,5 +1,6 @@
-//! The grid of lengths as a map: a cell for each pair of lengths, darker for a higher figure. Only for
-//! runs with several lengths of both kinds; with fewer, a line chart shows more.
+//! The grid of lengths as a map: a tile for each pair of lengths, darker for a higher figure. Only for
+//! runs with at least three input lengths and three output lengths. For fewer lengths, a line chart is
+//! clearer.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::summary::Summary;
@@ -10,13 +11,13 @@ use crate::chart::{Axis, Chart, Extent, Legend, Panel, Series, Shape, Tick, Tint
 use crate::number::{count, significant};
 use crate::trace::Traces;
 
-/// The fewest lengths of each kind.
+/// The fewest input lengths, and the fewest output lengths, of a run with maps.
 const FEWEST: usize = 3;
 /// Height of a row, and the maximum height of all rows together, in pixels.
 const ROW: f64 = 44.0;
 const MOST: f64 = 480.0;
 
-/// A map for each figure that has one.
+/// A map for each figure of [`mapped`]; empty if the run has too few lengths.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let run = std::slice::from_ref(summary);
     let [inputs, outputs] = [Length::Input, Length::Output].map(|length| length.values(run));
@@ -61,7 +62,7 @@ fn shade(value: f64, [low, high]: [f64; 2]) -> f64 {
     if high > low { (value - low) / (high - low) } else { 0.5 }
 }
 
-/// An axis of positions from 0 on; each position has a length as its name.
+/// An axis with the positions 0, 1, 2, ..., each of which is labelled with a length.
 fn named((length, values): (Length, &[u32])) -> Axis {
     let ticks = values.iter().enumerate();
     let ticks = ticks.map(|(at, value)| Tick { at: at as f64, text: count(u64::from(*value)) });

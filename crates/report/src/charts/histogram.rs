@@ -11,13 +11,14 @@ use crate::trace::Latency;
 pub(crate) fn histogram(id: &str, pass: &PassSummary, latency: &Latency, points: usize) -> Chart {
     let mut bars =
         Series { name: "share of values".to_owned(), shape: Shape::Bars, ..Series::default() };
-    // In a page with many passes, two columns each are joined.
+    // In a page with many passes, each pair of neighbouring columns becomes one column.
     let joined = if points < 150 { 2 } else { 1 };
     let mut reaches_below = false;
     for bins in latency.curve.bins.chunks(joined) {
         let (mut from, to) = (bins[0].from, bins[bins.len() - 1].to);
         if latency.curve.growing && bars.x.is_empty() {
-            // On a log axis zero is infinitely far away: the first column is as wide as the next one.
+            // A log axis has no position for zero. So a first column that begins at zero is drawn as wide
+            // as the next column.
             let next = latency.curve.bins.get(2 * joined - 1).map_or(to, |bin| bin.to);
             let drawn = from.max(to * to / next);
             reaches_below = from < drawn;

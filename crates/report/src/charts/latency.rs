@@ -11,13 +11,14 @@ use crate::number::{count, significant};
 use crate::text_table::{Align, Table};
 use crate::trace::{Latency, PassTrace, Traces};
 
-/// Points of a curve in the chart of several passes.
+/// The most points of a curve in the chart of several passes.
 const OF_SEVERAL: usize = 80;
-/// The most lines that a reader can distinguish.
+/// The most lines that are shown at first: a reader cannot distinguish more.
 const MOST_PASSES: usize = 7;
-/// The most lines in a page; a reader chooses most of them.
+/// The most lines of a chart in a page. Lines beyond [`MOST_PASSES`] are hidden until a reader selects
+/// them in the legend.
 const MOST_CHOICES: usize = 48;
-/// The most passes without a line that a note names.
+/// The most passes that a note names; further passes are only counted.
 const MOST_LEFT_OUT_NAMED: usize = 3;
 
 /// The percentiles that are marked on a cumulative distribution.
@@ -41,8 +42,8 @@ fn thinned(latency: &Latency, most: usize) -> Vec<CurvePoint> {
     [evenly(body, most * 3 / 4), evenly(tail, most / 4)].concat()
 }
 
-/// The cumulative distribution as a line. If it has every value, the line has steps. Between fewer points
-/// it is straight, and so not biased to one side.
+/// The cumulative distribution as a line. If the line contains every value, it is a step line. Otherwise
+/// straight lines join the selected points, because steps would be biased to one side.
 fn line(name: String, look: usize, latency: &Latency, most: usize) -> Series {
     let points = thinned(latency, most);
     let shape = if points.len() as u64 == latency.curve.n { Shape::Step } else { Shape::Line };
@@ -54,7 +55,7 @@ fn line(name: String, look: usize, latency: &Latency, most: usize) -> Series {
     series
 }
 
-/// From how many values the line of a distribution is drawn, if not from all of them.
+/// The note if a line shows only a selection of its values; otherwise `None`.
 fn ranks_note(latencies: &[&Latency], most: usize) -> Option<String> {
     let shown = |latency: &&&Latency| thinned(latency, most).len() as u64;
     let fewer = latencies.iter().filter(|latency| shown(latency) < latency.curve.n);
@@ -67,7 +68,7 @@ fn ranks_note(latencies: &[&Latency], most: usize) -> Option<String> {
     ))
 }
 
-/// The percentiles of the tables, as points on the curve.
+/// The percentiles of the tables, as a series of points on the curve.
 fn marks(name: &str, look: usize, values: &Distribution) -> Series {
     let mut series =
         Series { name: name.to_owned(), look, shape: Shape::Dots, ..Series::default() };
@@ -109,7 +110,8 @@ fn fifth(latency: &Latency) -> f64 {
     fifth.map_or(0.0, |point| point.value)
 }
 
-/// Removes what a log axis cannot show on its left, and adds a note on it.
+/// On a log axis, removes the points below a hundredth of the smallest 5th percentile, and adds a note if
+/// there are any.
 fn on_axis(mut chart: Chart, latencies: &[&Latency]) -> Chart {
     if chart.x.scale == Scale::Linear {
         return chart;
@@ -131,18 +133,19 @@ fn on_axis(mut chart: Chart, latencies: &[&Latency]) -> Chart {
     chart
 }
 
-/// If there are too many values to store, percentiles come from a sketch.
+/// The note if percentiles come from a sketch because there were too many values to store; otherwise
+/// `None`.
 fn exactness(latencies: &[&Latency]) -> Option<String> {
     let inexact = latencies.iter().any(|latency| !latency.curve.exact);
     inexact.then(|| "With very many values, positions are exact to 0.1 %.".to_owned())
 }
 
-/// A chart for each latency.
+/// The charts of a run: one for each latency.
 pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
     registry::drawn().filter_map(|metric| over_passes(summary, traces, metric)).collect()
 }
 
-/// One latency, with a line for each pass.
+/// The chart of one latency with a line for each pass; absent if no pass has values.
 fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Option<Chart> {
     let all: Vec<(String, &Latency, &PassSummary)> = traces
         .beside(summary)
@@ -154,7 +157,8 @@ fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Optio
     if all.is_empty() {
         return None;
     }
-    // Passes with very different loads are the most useful: the choice is evenly spaced over all of them.
+    // The chosen passes are evenly spaced over all passes, so that their loads differ as much as
+    // possible.
     let chosen: Vec<usize> = if all.len() <= MOST_PASSES {
         (0..all.len()).collect()
     } else {
@@ -197,8 +201,8 @@ fn over_passes(summary: &Summary, traces: &Traces, metric: &Definition) -> Optio
     Some(on_axis(chart, &latencies))
 }
 
-/// Which passes have no line because their streams came in bundles, if the chart shows times between
-/// tokens.
+/// The note that names passes without times between tokens, because their tokens arrived in bundles.
+/// `None` if there are none, and for metrics that do not need these times.
 fn bundles_note(summary: &Summary, traces: &Traces, metric: &Definition) -> Option<String> {
     let bundled = traces.beside(summary).filter(|(_, _, trace)| trace.lacks_gaps && metric.of_gaps);
     let places: Vec<String> = bundled.map(|(cell, pass, _)| cell.place(pass)).collect();
@@ -209,7 +213,8 @@ fn bundles_note(summary: &Summary, traces: &Traces, metric: &Definition) -> Opti
     ))
 }
 
-/// Names of passes, of many only the first ones; absent without names.
+/// The names of passes as one text: all names if they are few, otherwise the first names and the number
+/// of the others. `None` without names.
 fn named(places: &[&str]) -> Option<String> {
     Some(match places {
         [] => return None,
@@ -222,7 +227,7 @@ fn named(places: &[&str]) -> Option<String> {
     })
 }
 
-/// Which passes have no line and why; absent if all have one.
+/// The note on passes whose lines are hidden or not drawn; `None` if all lines are shown.
 fn left_out_note(left_out: &[&str], all: usize, undrawn: usize) -> Option<String> {
     let named = named(left_out)?;
     let drawn = count((all - left_out.len()) as u64);
@@ -241,7 +246,7 @@ fn left_out_note(left_out: &[&str], all: usize, undrawn: usize) -> Option<String
     ))
 }
 
-/// The latencies of one pass.
+/// The cumulative distributions of all latencies of one pass; absent if no latency has values.
 pub(super) fn cumulative(
     id: &str,
     pass: &PassSummary,
@@ -286,7 +291,7 @@ pub(super) fn tail_heading(metric: &Definition) -> &'static str {
     }
 }
 
-/// `12: 35.1 ms, 7: 33 ms`.
+/// The indices of the slowest requests with their values: `12: 35.1 ms, 7: 33 ms`.
 pub(super) fn tail(latency: &Latency) -> String {
     let each = latency
         .tail
@@ -295,7 +300,7 @@ pub(super) fn tail(latency: &Latency) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// The requests in the tails, by index in the pass.
+/// A table of the slowest requests for each latency, by their index in the pass.
 pub(crate) fn tail_table(trace: &PassTrace) -> Table {
     let mut table = Table::new([
         ("Slowest requests", Align::Left),

@@ -97,7 +97,7 @@ fn over_load(
     chart
 }
 
-/// The least and the largest of finite values.
+/// The smallest and the largest of the finite values.
 fn ends<'a>(values: impl Iterator<Item = &'a f64>) -> [f64; 2] {
     let finite = values.copied().filter(|value| value.is_finite());
     finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| {
@@ -108,7 +108,8 @@ fn ends<'a>(values: impl Iterator<Item = &'a f64>) -> [f64; 2] {
 fn over_throughput(id: &str, cells: &[(String, Vec<(f64, &PassSummary)>)]) -> Chart {
     let panels = latencies().map(|metric| {
         let series = cells.iter().enumerate().map(|(look, (cell, passes))| {
-            // In the order of the loads: above saturation a curve turns back.
+            // The points stay in the order of their loads: above saturation, throughput decreases, and
+            // the line turns back.
             let points: Vec<(f64, (f64, &PassSummary))> = passes
                 .iter()
                 .filter_map(|(load, pass)| Some((pass.output_tokens_per_s?, (*load, *pass))))

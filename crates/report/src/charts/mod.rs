@@ -1,9 +1,11 @@
-//! Which charts a run has and what they contain: each module fills [`crate::chart::Chart`]s from results
-//! and traces. Nothing here is drawn. The notes of a chart state what was thinned out or left out.
+//! Which charts a run has and what they contain. Each module creates [`crate::chart::Chart`]s from
+//! results and traces. Nothing here draws. The notes of a chart state which data it reduces or leaves
+//! out.
 //!
-//! A chart of a run needs a file here, its `mod` line and a line in `OF_RUN`; a chart of a pass a line in
-//! `OF_PASS` instead. A chart of passes shows at most seven lines and names the others, as `latency`
-//! does. Files, report and pages then show it, because they use the result of [`of_run`] and `of_pass`.
+//! A new chart of a run needs a file here, its `mod` line and a line in `OF_RUN`. A new chart of a pass
+//! needs a line in `OF_PASS` instead. Files, reports and pages then show it, because they use the results
+//! of [`of_run`] and `of_pass`. A chart with a line for each pass shows at most seven lines and names the
+//! others, as `latency` does.
 
 mod ab;
 mod blocks;
@@ -33,21 +35,22 @@ use crate::trace::{PassTrace, Traces};
 pub(crate) use histogram::histogram;
 pub(crate) use latency::tail_table;
 
-/// The name of the chart of a search.
+/// The id of the chart of a search.
 const SEARCH: &str = "search";
 
-/// Whether a chart shows the answer of a search or a sweep; a report shows it below that answer.
+/// Whether a chart shows the answer of a search or a sweep. A report shows such a chart below the answer.
 pub(crate) fn is_of_answer(chart: &Chart) -> bool {
     chart.id == SEARCH || chart.id.starts_with(sweep::SWEEP)
 }
 
-/// Charts of a run. Without traces, only the data of the summary is available.
+/// A function that creates charts of a run. Without traces, only the data of the summary is available.
 type OfRun = fn(&Summary, &Traces) -> Vec<Chart>;
 
-/// A chart of a pass; from the id of the pass in the page, and the most points of a line.
+/// A function that creates a chart of a pass. Its arguments are the id of the pass in the page, the
+/// results, the trace, and the most points of a line.
 type OfPass = fn(&str, &PassSummary, &PassTrace, usize) -> Option<Chart>;
 
-/// The charts of a run, in the order in which they are shown: the time line last.
+/// The charts of a run, in the order in which they are shown.
 const OF_RUN: [OfRun; 8] = [
     search::charts,
     sweep::charts,
@@ -68,7 +71,8 @@ pub fn of_run(summary: &Summary, traces: &Traces) -> Vec<Chart> {
     of(charts, std::slice::from_ref(summary))
 }
 
-/// The charts of a grid for several runs together.
+/// The charts of several runs together: those of sweeps and of grids. A single run has all its charts
+/// that need no records.
 pub fn of_several(summaries: &[Summary]) -> Vec<Chart> {
     match summaries {
         [summary] => of_run(summary, &Traces::default()),
@@ -86,7 +90,7 @@ pub fn of_ab(document: &AbDocument) -> Vec<Chart> {
     of(ab::charts(&document.ab), &document.runs)
 }
 
-/// The charts with the texts that all charts of these runs have.
+/// Sets the subject, the origin and the notice, which are the same for all charts of these runs.
 fn of(mut charts: Vec<Chart>, summaries: &[Summary]) -> Vec<Chart> {
     for chart in &mut charts {
         chart.subject = label::subject(summaries);
@@ -96,7 +100,8 @@ fn of(mut charts: Vec<Chart>, summaries: &[Summary]) -> Vec<Chart> {
     charts
 }
 
-/// The charts of a pass; only a page has them. `id` is that of the pass, from [`pass_id`].
+/// The charts of a pass; only a page has them. `id` is the result of [`pass_id`], and `points` the most
+/// points of a line.
 pub(crate) fn of_pass(
     id: &str,
     pass: &PassSummary,
@@ -106,32 +111,34 @@ pub(crate) fn of_pass(
     OF_PASS.iter().filter_map(|chart| chart(id, pass, trace, points)).collect()
 }
 
-/// The id of a pass in a page: number `pass` of number `cell`, both from 0.
+/// The HTML id of a pass in a page. The indices of the cell and of the pass count from 0, the numbers in
+/// the id from 1.
 pub(crate) fn pass_id(cell: usize, pass: usize) -> String {
     format!("pass-{}-{}", cell + 1, pass + 1)
 }
 
-/// The id of a latency's distribution in a page.
+/// The HTML id of the distribution of a latency in a page.
 pub(crate) fn latency_id(cell: usize, pass: usize, metric: &Definition) -> String {
     format!("{}-{}", pass_id(cell, pass), metric.name)
 }
 
-/// The most points of a line of a pass, so that a page with many passes stays small.
+/// The most points of a line of a pass: fewer for more passes, so that the page stays small.
 pub(crate) fn points_of_a_pass(traces: &Traces) -> usize {
     (4_800 / traces.all().count().max(1)).clamp(48, 300)
 }
 
-/// A time axis.
+/// A time axis in seconds, from the smallest to the largest value.
 fn seconds(title: &str) -> Axis {
     Axis::new(title, "s").reaching(Extent::Values)
 }
 
-/// A panel that begins at zero.
+/// A panel whose vertical axis begins at zero.
 fn panel(title: &str, unit: &str, height: f64, series: Vec<Series>) -> Panel {
     Panel::new(Axis::new(title, unit), height, series)
 }
 
-/// The beginning of a pass on the axis of its run, in seconds.
+/// The seconds from the first send of the run to the first send of the pass; absent if the pass sent no
+/// request.
 fn begin_s(traces: &Traces, trace: &PassTrace) -> Option<f64> {
     let first = traces.all().filter_map(|trace| Some(trace.window?.0)).min()?;
     Some(trace.window?.0.seconds_after(first))

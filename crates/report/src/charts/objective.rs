@@ -1,12 +1,13 @@
-//! The limits of a run's objectives in its charts, so that a reader sees on which side the figures are.
+//! The limits of a run's objectives as lines in its charts, so that a reader sees which figures meet
+//! them.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_metrics::{Definition, slo};
 
 use crate::chart::{Series, Shape, Tint};
 
-/// A limit that differs from all values by more than this factor is not drawn: the values would look
-/// alike.
+/// A limit is not drawn if it differs from all values by more than this factor, because the values would
+/// look equal on the longer axis.
 const FURTHEST: f64 = 3.0;
 
 /// The objectives of a run on the statistics of a metric, each once.
@@ -52,7 +53,8 @@ pub(super) fn across(
     (series, words.collect())
 }
 
-/// The limits on a statistic as horizontal lines between two positions, if they are near these values.
+/// The limits on a statistic as horizontal lines between two positions. A limit that is far from all
+/// values is left out.
 pub(super) fn along(
     summary: &Summary,
     (metric, statistic): (&Definition, slo::Statistic),

@@ -1,19 +1,20 @@
 //! Charts of one quantity over a few positions, such as lengths: a line with a marker for each figure, or
-//! columns if there is only one position. Does not know how the figures are computed.
+//! columns if there is only one position. No figure is computed here.
 
 use crate::chart::{
     Arrangement, Axis, Chart, Extent, Legend, Panel, Scale, Series, Shape, Tick, Tint,
 };
 use crate::number::significant;
 
-/// Height of a single panel, and of one of several.
+/// Heights in pixels: of a single panel, and of each of several panels.
 const HEIGHTS: (f64, f64) = (340.0, 250.0);
-/// A line with at most this many points, alone in its panel, shows its figures as text.
+/// The points of a line are labelled with their values if it is the only line of its panel and has at
+/// most this many points.
 const MOST_VALUE_LABELS: usize = 8;
-/// A single panel has room for the first number of columns, one of several panels for the second; fewer
-/// columns are placed in the middle.
+/// The smallest width of a panel, measured in columns: of a single panel, and of each of several panels.
+/// Fewer columns are centred.
 const COLUMNS: (f64, f64) = (7.0, 2.2);
-/// Half the width of a column; 1 is the distance between two columns.
+/// Half the width of a column. The unit is the distance between the centres of two columns.
 const HALF_COLUMN: f64 = 0.36;
 
 /// The parts of a chart over positions.
@@ -22,36 +23,38 @@ pub(super) struct OverPositions {
     pub chart: Chart,
     /// The vertical axis.
     pub y: Axis,
-    /// The title of each panel, and its lines: the same in each, in the same order.
+    /// The title of each panel, and its lines. All panels have lines with the same names in the same
+    /// order.
     pub panels: Vec<(String, Vec<FigureLine>)>,
-    /// Whether lines have an order, such as input lengths; larger ones are darker.
+    /// Whether the lines have an order, for example by input length. Later lines then have more contrast
+    /// to the background.
     pub is_ordered: bool,
-    /// What the intervals of figures mean: a sentence that is used if there are any.
+    /// A sentence on the meaning of the intervals. It is used if a point has an interval.
     pub intervals: &'static str,
 }
 
-/// Figures on one line.
+/// A line with a name.
 pub(super) struct FigureLine {
     /// Its name in the legend.
     pub name: String,
-    /// In ascending order of positions.
+    /// The points, in ascending order of their positions.
     pub points: Vec<Point>,
 }
 
-/// One figure.
+/// A figure at a position.
 pub(super) struct Point {
     /// Its position, above zero.
     pub x: f64,
     /// The figure; absent for a gap.
     pub y: Option<f64>,
-    /// Its interval.
+    /// The interval of the figure; absent if it is unknown.
     pub interval: Option<[f64; 2]>,
     /// Whether some of its requests failed.
     pub is_partial: bool,
 }
 
 impl OverPositions {
-    /// The chart, with its own legend and notes, plus notes on what markers mean.
+    /// Returns the chart with its panels. A footnote explains the markers.
     pub fn into_chart(self) -> Chart {
         let Self { mut chart, y, mut panels, is_ordered, intervals } = self;
         if panels.is_empty() {
@@ -105,7 +108,7 @@ impl OverPositions {
     }
 }
 
-/// Puts the name of each column below it, instead of the common position.
+/// Labels each column with its name, instead of one label for their common position.
 pub(super) fn name_columns(chart: &mut Chart) {
     let Some(panel) = chart.panels.first() else { return };
     let columns = panel.series.iter().filter(|series| series.shape == Shape::Bars);
@@ -137,7 +140,7 @@ fn as_column(series: &mut Series, at: f64) {
     series.right = vec![at + HALF_COLUMN; series.x.len()];
 }
 
-/// What markers and whiskers mean, if there are any.
+/// A footnote on whiskers, hollow markers and gaps; `None` if there are none of them.
 fn marks<'a>(points: impl Iterator<Item = &'a Point>, intervals: &str) -> Option<String> {
     let (mut whisker, mut hollow, mut gap) = (false, false, false);
     for point in points {

@@ -1,5 +1,5 @@
-//! The chart of a search: the load against the share of requests that meet each objective, TTFT
-//! and TPOT, with the answer and its interval.
+//! The chart of a search. Over the load it shows the share of requests that meet each objective, TTFT and
+//! TPOT, with the interval of the answer.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
@@ -15,12 +15,12 @@ use crate::number::{count, significant};
 use crate::search;
 use crate::trace::Traces;
 
-/// Height of a panel.
+/// Height of a panel in pixels.
 const HEIGHT: f64 = 170.0;
-/// Cells beyond this number are not drawn, because nobody would read them.
+/// The most cells that are drawn. Tables show the others.
 const MOST_CELLS: usize = 6;
 
-/// The chart of a run that searched: three panels for each cell.
+/// The chart of a run with a search: three panels for each cell. Empty if no answer has two loads.
 pub(super) fn charts(summary: &Summary, _: &Traces) -> Vec<Chart> {
     let all = summary.searches.iter().filter(|answer| answer.loads.len() > 1);
     let all: Vec<&SearchAnswer> = all.collect();
@@ -95,7 +95,8 @@ fn panel(answer: &SearchAnswer, y: Axis, mut series: Vec<Series>) -> Panel {
     panel
 }
 
-/// The share of requests that meet each objective on shares, and the share that is needed.
+/// For each objective that requires a share of requests: the measured shares, and a line at the required
+/// share.
 fn attainment(answer: &SearchAnswer) -> Vec<Series> {
     let mut all = Vec::new();
     for (index, objective) in answer.objectives.iter().enumerate() {
@@ -124,7 +125,7 @@ fn attainment(answer: &SearchAnswer) -> Vec<Series> {
     all
 }
 
-/// Median and 99th percentile at each load.
+/// The median and the 99th percentile of a latency at each load.
 fn latencies(
     answer: &SearchAnswer,
     cell: Option<&Cell>,
@@ -144,8 +145,8 @@ fn marked(name: &str, look: usize) -> Series {
     Series { name: name.to_owned(), look, shape: Shape::Marked, ..Series::default() }
 }
 
-/// The trial at a load with the most requests. A trial that was cut off has only the latencies of the few
-/// requests that completed early, which show nothing about the load.
+/// The trial with the most requests among the trials at a load. Trials that were cut off are ignored:
+/// they have latencies only of the few requests that completed early, which do not represent the load.
 fn longest(over: Over, cell: &Cell, load: f64) -> Option<&PassSummary> {
     let is_of = |pass: &&PassSummary| match over {
         Over::Rate => pass.rate == Some(load),

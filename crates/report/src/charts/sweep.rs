@@ -1,5 +1,5 @@
-//! The charts of sweeps: throughput against latency, throughput against load with the knee, and output
-//! tokens per second of a card against those of a user. Each of several servers has a line.
+//! The charts of sweeps: latency over throughput, throughput over load with the knee, and output tokens/s
+//! per card over output tokens/s per user. Each server has its own line.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::sweep::{Ends, LevelAnswer, SweepAnswer};
@@ -10,15 +10,15 @@ use crate::label;
 use crate::number::significant;
 use crate::trace::Traces;
 
-/// The beginning of the names of these charts.
+/// The beginning of the ids of these charts.
 pub(crate) const SWEEP: &str = "sweep";
 
-/// Height of a panel.
+/// Height of a panel in pixels.
 const HEIGHT: f64 = 260.0;
-/// Cells beyond this number are not drawn, because nobody would read them.
+/// The most cells that are drawn. Tables show the others.
 const MOST_CELLS: usize = 6;
 
-/// A curve: a server, and its answer for a cell.
+/// A line of a chart: the name of a server, and its answer for a cell.
 struct Curve<'a> {
     name: String,
     answer: &'a SweepAnswer,
@@ -67,7 +67,7 @@ pub(super) fn of_several(summaries: &[Summary]) -> Vec<Chart> {
 
 type Cells<'a> = [(String, Vec<Curve<'a>>)];
 
-/// Latency against throughput: one point for each load, labelled with the load.
+/// Latency over throughput: one point for each load, labelled with the load.
 fn latency(cells: &Cells<'_>) -> Chart {
     let x = Axis::new("Throughput", "requests/s").reaching(Extent::Close);
     let mut chart = Chart::new("sweep-latency", "Sweep: throughput against latency", x);
@@ -82,7 +82,7 @@ fn latency(cells: &Cells<'_>) -> Chart {
     chart
 }
 
-/// Throughput against load, with the knee.
+/// Throughput over load, with the knee.
 fn throughput(cells: &Cells<'_>) -> Chart {
     let by = cells.iter().flat_map(|(_, curves)| curves).map(|curve| curve.answer.by).next();
     let by = by.unwrap_or(Over::Concurrency);
@@ -129,7 +129,8 @@ fn throughput(cells: &Cells<'_>) -> Chart {
     chart
 }
 
-/// Output tokens per second of a card, or of all cards, against those of one user.
+/// Output tokens/s per card over output tokens/s per user. If the number of cards is unknown, output
+/// tokens/s of the whole server.
 fn front(cells: &Cells<'_>) -> Chart {
     let answers = || cells.iter().flat_map(|(_, curves)| curves).map(|curve| curve.answer);
     let per_gpu = answers().all(|answer| answer.gpus.is_some());
@@ -165,7 +166,8 @@ fn front(cells: &Cells<'_>) -> Chart {
     chart
 }
 
-/// The points that no other point exceeds in both values, from left to right.
+/// The Pareto front, from left to right: the points for which no other point is at least as high in both
+/// values.
 fn pareto(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     points.retain(|(x, y)| x.is_finite() && y.is_finite());
     points.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)));
@@ -179,7 +181,8 @@ fn pareto(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     front
 }
 
-/// A panel for each cell with a line for each server, from two figures of each level.
+/// A panel for each cell with a line for each server. `of` returns the horizontal and the vertical figure
+/// of a level.
 fn panels(
     cells: &Cells<'_>,
     y: impl Fn(&[Series]) -> Axis,

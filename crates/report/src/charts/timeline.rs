@@ -1,5 +1,5 @@
-//! The whole run on one time axis: requests in flight, tokens, the metrics of the server and its cards,
-//! and a sample of single requests.
+//! The chart of the whole run over time: requests in flight, tokens, the metrics of the server and its
+//! cards, and a sample of single requests.
 
 use inferometer_analysis::summary::Summary;
 
@@ -8,7 +8,7 @@ use crate::chart::{Band, Chart, Extent, Panel, Series, Shape};
 use crate::number::{count, significant};
 use crate::trace::{Line, PassTrace, ServerCourse, Traces, parts_within, thinned_to};
 
-/// The most points of a line over all passes, and the fewest for each pass.
+/// The most points of a line over all passes. The limit for one pass is at least [`FEWEST`].
 const MOST: usize = 1_600;
 const FEWEST: usize = 12;
 /// The most single requests that are drawn.
@@ -17,11 +17,11 @@ const ROWS: usize = 100;
 /// A pass: its name, when it begins on the time axis of the run in seconds, and its trace.
 type Placed<'a> = (String, f64, &'a PassTrace);
 
-/// The note on passes that were not carried out one after another on one clock.
+/// The note if the passes have no common clock.
 const LAID: &str = "The passes have no common clock, as in a prediction or an import: they are \
     drawn one after another, in the order of their cells, without pauses.";
 
-/// The time line of a run; empty if nothing was sent.
+/// The timeline of a run; empty if the run sent no request.
 pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
     let (all, laid) = placed(summary, traces);
     if all.is_empty() {
@@ -54,8 +54,9 @@ pub(super) fn charts(summary: &Summary, traces: &Traces) -> Vec<Chart> {
     vec![chart]
 }
 
-/// The passes on the time axis of the run, in the order of time. Also whether they had to be placed one
-/// after another, because they have no common clock: no run carries out two passes at the same time.
+/// The passes on the time axis of the run, in the order of time. The second value is true if the passes
+/// have no common clock and were therefore placed one after another. This is so in predictions, and if
+/// the times of two passes overlap, because no run carries out two passes at the same time.
 fn placed<'a>(summary: &'a Summary, traces: &'a Traces) -> (Vec<Placed<'a>>, bool) {
     let beside = traces.beside(summary);
     let mut all: Vec<Placed<'a>> = beside
@@ -77,7 +78,7 @@ fn placed<'a>(summary: &'a Summary, traces: &'a Traces) -> (Vec<Placed<'a>>, boo
     (all, true)
 }
 
-/// All panels except that of single requests.
+/// All panels except the panel of single requests.
 fn panels(all: &[Placed<'_>], most: usize) -> Vec<Panel> {
     let whole = |name: &str, look, shape, of: &dyn Fn(&PassTrace) -> Line| {
         joined(all, most, of).map(|line| series(name, look, shape, &line))
@@ -115,7 +116,7 @@ fn panels(all: &[Placed<'_>], most: usize) -> Vec<Panel> {
     panels
 }
 
-/// What a reader must know to understand it.
+/// The notes of the chart: the meaning of its parts, and how much data was reduced.
 fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
     let parts = all
         .iter()
@@ -161,7 +162,8 @@ fn notes(all: &[Placed<'_>], most: usize, shown: usize) -> Vec<String> {
     notes
 }
 
-/// Requests in flight: every change for passes with few changes, means for the others.
+/// A series of requests in flight for each pass: every change if there are few, otherwise means over
+/// parts of the pass.
 fn in_flight(all: &[Placed<'_>], most: usize) -> Vec<Series> {
     all.iter()
         .map(|(_, from, trace)| {
@@ -172,7 +174,7 @@ fn in_flight(all: &[Placed<'_>], most: usize) -> Vec<Series> {
         .collect()
 }
 
-/// A line over all passes, with gaps between them; absent if no pass has it.
+/// One line over all passes, with gaps between the passes; absent if no pass has values.
 fn joined(all: &[Placed<'_>], most: usize, of: &dyn Fn(&PassTrace) -> Line) -> Option<Line> {
     let mut out = Line::new();
     for (_, from, trace) in all {
@@ -206,7 +208,7 @@ fn cards(
     indices.into_iter().filter_map(line).collect()
 }
 
-/// Some requests of each pass, one below the other.
+/// A sample of the requests of each pass, one row per request.
 fn rows(all: &[Placed<'_>]) -> Series {
     let each = (ROWS / all.len()).max(1);
     let mut rows = Series::default();

@@ -1,4 +1,4 @@
-//! Links from the figures of tables to parts of the same page. A link is made only to a part that the
+//! Links from the cells of tables to parts of the same page. A figure is linked only to a part that the
 //! page has.
 
 use inferometer_analysis::cell::Cell;
@@ -11,7 +11,7 @@ use crate::table::LATENCIES_FROM;
 use crate::text_table::Table;
 use crate::trace::Traces;
 
-/// The data that decides which parts a page has.
+/// Creates links. The results and the traces determine which parts the page has.
 #[derive(Clone, Copy)]
 pub(super) struct PageLinks<'a> {
     pub summary: &'a Summary,
@@ -19,14 +19,14 @@ pub(super) struct PageLinks<'a> {
 }
 
 impl PageLinks<'_> {
-    /// Links each figure of the published table to the pass that it comes from.
+    /// Links each figure of the published table to the pass from which it was computed.
     pub fn link_records(&self, table: &mut Table) {
         for (row, cell) in self.summary.cells.iter().enumerate() {
             let link_to = |pass: Option<&PassSummary>| {
                 let pass = index_in(cell, pass?)?;
                 Some(format!("#{}", charts::pass_id(row, pass)))
             };
-            // Columns 2 and 3 are throughputs, columns 4 and 5 latencies.
+            // Columns 2 and 3 (from 0) are throughputs; columns 4 and 5 are latencies.
             let (throughput, latency) = (link_to(cell.loading()), link_to(cell.alone()));
             let columns = [(2, &throughput), (3, &throughput), (4, &latency), (5, &latency)];
             for (column, link) in columns {

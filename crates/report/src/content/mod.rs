@@ -1,4 +1,4 @@
-//! The content of a report, in its order. `markdown` and `html` decide how it is written.
+//! The content of a report as blocks, in order. `markdown` and `html` convert the blocks to text.
 
 mod links;
 mod origin;
@@ -24,14 +24,14 @@ use crate::{answers, extra_tables, label, mark, published, table};
 pub struct ReportInput<'a> {
     /// The results.
     pub summary: &'a Summary,
-    /// Its charts, from [`crate::charts::of_run`]. Markdown refers to each as `./ID.png`; HTML
-    /// contains them.
+    /// The charts of the run, from [`crate::charts::of_run`]. Markdown refers to each chart as
+    /// `./ID.png`; HTML contains the charts.
     pub charts: &'a [Chart],
-    /// The courses and distributions of its passes, from their records; empty without records.
+    /// The courses over time and the distributions of the passes; empty if the run has no records.
     pub traces: &'a Traces,
-    /// The resolved plan, as TOML.
+    /// The user's plan with the seed and the salt, as TOML.
     pub plan_toml: &'a str,
-    /// Further files in the same folder: the same results for other programs.
+    /// The names of other files in the same folder, which contain the same results for programs.
     pub files: &'a [&'a str],
     /// The command that makes this report again from the stored records.
     pub report_command: &'a str,
@@ -39,7 +39,7 @@ pub struct ReportInput<'a> {
     pub run_command: &'a str,
 }
 
-/// The page.
+/// All blocks of the report, in order.
 pub(crate) fn blocks<'a>(input: &ReportInput<'a>) -> Vec<Block<'a>> {
     let summary = input.summary;
     let mut out = vec![Block::Heading(1, label::title(summary))];
@@ -72,7 +72,7 @@ fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
     lines.extend(mark::counted(summary).map(plain));
     lines.extend(verdict.advice.as_ref().map(plain));
     let (tone, title) = match verdict.validity {
-        // No client took part, so there is no error of a client.
+        // No client took part in a prediction, so there is no client error.
         _ if summary.predicted => (Tone::Warning, "Predicted: no server and no client took part."),
         Validity::Valid if mark::all_trusted(summary) => {
             (Tone::Good, "Valid: the client's own error is small compared with every figure.")
@@ -128,7 +128,7 @@ fn verdict(out: &mut Vec<Block<'_>>, summary: &Summary) {
     out.push(Block::Table(slo));
 }
 
-/// The answers of a search or a sweep, with their curves.
+/// The answers of a search or a sweep, with their charts and tables.
 fn answers<'a>(out: &mut Vec<Block<'a>>, input: &ReportInput<'a>) {
     let answers = answers::of(input.summary);
     for answer in &answers {
@@ -144,7 +144,7 @@ fn answers<'a>(out: &mut Vec<Block<'a>>, input: &ReportInput<'a>) {
     }
 }
 
-/// What was measured, and how it was set up.
+/// The section on the target, its settings, and the time of the measurement.
 fn settings(out: &mut Vec<Block<'_>>, summary: &Summary) {
     let target = &summary.target;
     out.push(Block::Heading(2, "Settings".to_owned()));
@@ -158,8 +158,8 @@ fn settings(out: &mut Vec<Block<'_>>, summary: &Summary) {
         items.push(fact("Profile of the embedded engine", profile));
     }
     items.extend(target.facts.iter().map(|(name, value)| fact(name, value)));
-    // For imported results both are those of the import: only their source can say when and by which
-    // program they were measured.
+    // For imported results, the time and the program are those of the import. When and with which program
+    // the results were measured is known only to their source.
     let (when, with) = match (summary.imported.is_some(), summary.predicted) {
         (true, _) => ("Imported", "Imported with"),
         (false, true) => ("Predicted", "Predicted with"),
@@ -174,7 +174,7 @@ fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     let summary = input.summary;
     let links = PageLinks { summary, traces: input.traces };
     if answers::are_in(summary) {
-        // Its answer is above: no trial is a result by itself.
+        // The report shows the answer above. A single trial is not a result.
         return trials(out, summary, &links);
     }
     out.push(Block::Heading(2, "Results".to_owned()));
@@ -215,7 +215,7 @@ fn results(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     }
 }
 
-/// Every trial of a search or a sweep.
+/// The section with a table of all trials of a search or a sweep.
 fn trials(out: &mut Vec<Block<'_>>, summary: &Summary, links: &PageLinks<'_>) {
     out.push(Block::Heading(2, "Trials".to_owned()));
     let mut trials = table::passes(summary);
@@ -227,7 +227,7 @@ fn trials(out: &mut Vec<Block<'_>>, summary: &Summary, links: &PageLinks<'_>) {
     }
 }
 
-/// Every chart except those of a search or a sweep, which are below its answer.
+/// All charts except those of a search or a sweep, which the report shows with the answer.
 fn charts<'a>(out: &mut Vec<Block<'a>>, input: &ReportInput<'a>) {
     if input.charts.is_empty() {
         return;
@@ -248,7 +248,7 @@ fn findings(out: &mut Vec<Block<'_>>, summary: &Summary) {
     out.extend(sorted.into_iter().map(finding));
 }
 
-/// A finding in a box of its own.
+/// A finding as a highlighted box.
 pub(crate) fn finding<'a>(finding: &Finding) -> Block<'a> {
     let (tone, word) = match finding.severity {
         Severity::Note => (Tone::Note, "Note"),

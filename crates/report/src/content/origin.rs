@@ -1,5 +1,5 @@
-//! The parts of a report about where its figures come from: environment, definitions, identity. Shows no
-//! result.
+//! The parts of a report on the origin of its figures: environment, definitions, identity. They contain
+//! no measured figures, except those that the source of imported results states.
 
 use inferometer_analysis::imported::Imported;
 use inferometer_analysis::summary::Summary;
@@ -11,7 +11,7 @@ use crate::document::{Block, Span, code_fact, fact, plain};
 use crate::number::{MISSING, bytes, count};
 use crate::text_table::{Align, Table};
 
-/// The machine of the client, and the cards of the server.
+/// The machine of the client, and the cards of the server's machine. Adds nothing for imported results.
 pub(super) fn environment(out: &mut Vec<Block<'_>>, summary: &Summary) {
     let env = &summary.environment;
     if summary.imported.is_some() {
@@ -48,7 +48,7 @@ pub(super) fn environment(out: &mut Vec<Block<'_>>, summary: &Summary) {
     out.push(Block::List(known.chain(loops).chain(cards).collect()));
 }
 
-/// The columns of the published table, then every metric by its definition in the code.
+/// The definitions of the columns of the published table, and of every metric.
 pub(super) fn definitions(out: &mut Vec<Block<'_>>) {
     let mut table = Table::new([
         ("Metric", Align::Left),
@@ -115,7 +115,7 @@ pub(super) fn identity(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
         return imported_origin(out, input, imported);
     }
     out.push(Block::Heading(2, "Identity, and how to repeat it".to_owned()));
-    // A prediction from lengths alone has no requests.
+    // A prediction that uses only lengths has no requests, so it has no hashes of them.
     let hashes = [
         ("Run", Some(&summary.run_id)),
         ("Plan (SHA-256)", Some(&summary.plan_hash)),
@@ -136,7 +136,7 @@ pub(super) fn identity(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     out.push(Block::Code("toml", input.plan_toml.to_owned()));
 }
 
-/// Where imported results come from, and the figures of their source by its own names.
+/// The source of imported results, and the figures that it states, under the names that it uses.
 fn imported_origin(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>, imported: &Imported) {
     out.push(Block::Heading(2, "Origin".to_owned()));
     let mut items = vec![

@@ -1,5 +1,5 @@
-//! The parts of a report on every pass: its figures, and the client's own error. Nothing is summed over
-//! passes.
+//! The parts of a report with details of every pass: its figures, its charts, and the client's own error.
+//! No figure combines several passes.
 
 use inferometer_analysis::cell::Cell;
 use inferometer_analysis::pass::PassSummary;
@@ -17,7 +17,7 @@ use crate::number::{MISSING, count, significant};
 use crate::text_table::{Align, Table};
 use crate::trace::PassTrace;
 
-/// Every pass of every cell.
+/// The section with a part for every pass of every cell.
 pub(super) fn passes(out: &mut Vec<Block<'_>>, input: &ReportInput<'_>) {
     out.push(Block::Heading(2, "Every pass".to_owned()));
     if has_effective(input.summary) {
@@ -52,7 +52,7 @@ fn has_effective(summary: &Summary) -> bool {
     measures.filter_map(|measure| measure.values).any(|values| values.effective_n.is_some())
 }
 
-/// The charts of a pass, and the requests in its tails.
+/// The table of the slowest requests of a pass, and its charts.
 fn drawn(out: &mut Vec<Block<'_>>, id: &str, pass: &PassSummary, trace: &PassTrace, points: usize) {
     let tails = charts::tail_table(trace);
     if !tails.is_empty() {
@@ -75,7 +75,7 @@ fn drawn(out: &mut Vec<Block<'_>>, id: &str, pass: &PassSummary, trace: &PassTra
     }
 }
 
-/// The facts of a pass in one line.
+/// The outcomes, tokens, duration, rates and concurrency of a pass, in one line.
 fn facts(pass: &PassSummary) -> String {
     let mut facts = vec![
         format!("{} planned: {}", count(pass.planned), pass.outcomes),
@@ -165,7 +165,7 @@ fn figures(pass: &PassSummary, trace: Option<&PassTrace>, (cell, index): (usize,
     table
 }
 
-/// The interval of the 99th percentile, or about how many requests are needed for one.
+/// The interval of the 99th percentile. If it is unknown, about how many requests are needed for it.
 fn p99_interval(values: &Distribution) -> String {
     match (values.p99_ci, values.p99_needs) {
         (None, Some(needs)) => format!("needs {} requests", count(needs)),
@@ -173,7 +173,7 @@ fn p99_interval(values: &Distribution) -> String {
     }
 }
 
-/// The error that the client adds to the figures, pass by pass.
+/// The section on the error that the client adds to the figures of each pass.
 pub(super) fn instrument(out: &mut Vec<Block<'_>>, summary: &Summary) {
     out.push(Block::Heading(2, "The client's own error".to_owned()));
     out.push(Block::Paragraph(plain(
@@ -214,7 +214,7 @@ fn instrument_row(cell: &Cell, pass: &PassSummary) -> Vec<String> {
     row
 }
 
-/// `p50 / p99 / max`.
+/// Three statistics of a distribution: `p50 / p99 / max`.
 fn three(values: Option<&Distribution>) -> String {
     values.map_or(MISSING.to_owned(), |values| {
         [values.p50, values.p99, values.max].map(significant).join(" / ")

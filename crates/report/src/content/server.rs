@@ -1,5 +1,5 @@
-//! The parts of a report about the metrics of the server and its cards, pass by pass. Disagreements with
-//! the client are findings, which are not computed here.
+//! The parts of a report on the metrics of the server and of its cards in each pass. If they contradict
+//! the client's figures, that is a finding, which is not computed here.
 
 use inferometer_analysis::observed::{CardUse, Energy, Level, ServerLatency, ServerSays};
 use inferometer_analysis::pass::PassSummary;
@@ -15,7 +15,7 @@ fn passes(summary: &Summary) -> impl Iterator<Item = (String, &PassSummary)> {
     summary.cells.iter().flat_map(|cell| cell.passes.iter().map(|pass| (cell.place(pass), pass)))
 }
 
-/// The metrics of the server in each pass; nothing if they were not read.
+/// Adds the section on the metrics of the server in each pass. Adds nothing if the metrics were not read.
 pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
     let passes: Vec<(String, &PassSummary, &ServerSays)> = passes(summary)
         .filter_map(|(place, pass)| Some((place, pass, pass.server.as_ref()?)))
@@ -86,7 +86,7 @@ pub(super) fn server(out: &mut Vec<Block<'_>>, summary: &Summary) {
     ));
 }
 
-/// The cards in each pass; nothing if none was observed.
+/// Adds the section on the cards in each pass. Adds nothing if no card was observed.
 pub(super) fn hardware(out: &mut Vec<Block<'_>>, summary: &Summary) {
     let mut table = Table::new([
         ("Pass", Align::Left),

@@ -1,4 +1,5 @@
-//! Tables of parts of a pass: of classes of requests, of several servers, of ranks. No figure is computed here.
+//! Tables of parts of a pass: one part per class of requests, per server, or per rank. No figure is
+//! computed here.
 
 use inferometer_analysis::observed::{Level, SourceSays};
 use inferometer_analysis::part::PartFigures;
@@ -12,7 +13,7 @@ use crate::mark::marked;
 use crate::number::{MISSING, count, significant, two_decimals};
 use crate::text_table::{Align, Table};
 
-/// A row per pass and class.
+/// A row per pass and class of requests.
 pub(super) fn classes(summary: &Summary) -> Table {
     let of = |pass: &PassSummary| {
         pass.classes.iter().map(|one| (one.class.clone(), one.figures.clone())).collect()
@@ -28,7 +29,7 @@ pub(super) fn servers(summary: &Summary) -> Table {
     table("Server", summary, of)
 }
 
-/// A row per pass and rank that differs from the whole.
+/// A row per pass and rank whose figures differ from those of the whole pass by more than chance.
 pub(super) fn ranks(summary: &Summary) -> Table {
     let of = |pass: &PassSummary| {
         pass.ranks.iter().map(|one| (format!("rank {}", one.rank), one.figures.clone())).collect()
@@ -76,7 +77,7 @@ fn table(
     table
 }
 
-/// A row per pass and server whose metrics were read separately.
+/// A row per pass and server, for runs in which the metrics of each server were read separately.
 pub(super) fn metrics(summary: &Summary) -> Table {
     let mut table = Table::new([
         ("Pass", Align::Left),

@@ -1,4 +1,4 @@
-//! JUnit documents, read by an XML parser and checked with the rules of the schema.
+//! Tests of the JUnit documents: an XML parser reads them, and the rules of the schema are checked.
 
 use super::*;
 use inferometer_analysis::compare::{Design, Options};
@@ -50,8 +50,8 @@ fn gate(figure: &str, met: Met, measured_in_turn: bool) -> GateResult {
     }
 }
 
-/// The rules of `junit-10.xsd`: the attributes of an element (those with `!` are required), and its
-/// children in their order (those with `*` may occur several times).
+/// The rules of `junit-10.xsd`: for each element its attributes, and its children in the required order.
+/// Attributes with `!` are required; children with `*` may occur several times.
 const RULES: [(&str, &[&str], &[&str]); 9] = [
     ("testsuites", &["name", "time", "tests", "failures", "errors", "disabled"], &["testsuite*"]),
     (
@@ -106,8 +106,8 @@ fn follows_the_rules(node: Node<'_, '_>) {
     }
 }
 
-/// Compares the counts that the document states with those of its elements; returns each case with its
-/// outcome.
+/// Compares the counts in the attributes with the numbers of elements. Returns the name and the outcome
+/// of each test case.
 fn read(text: &str) -> Vec<(String, &'static str)> {
     let document = Document::parse(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let root = document.root_element();

@@ -1,5 +1,5 @@
-// Numbers and ticks of axes: the same functions as `decimal` and `significant` in number.rs and
-// `Range::ticks` in chart/axis.rs, for a part of an axis. A test compares them with those.
+// The text of numbers, and the ticks of axes after zooming. These functions are copies of `decimal` and
+// `significant` in number.rs and of `Range::ticks` in chart/axis.rs. A test compares the results.
 const decimal = (value, decimals) => {
   const [whole, rest = ""] = value.toFixed(decimals).split(".");
   const end = rest.replace(/0+$/, "");
@@ -10,7 +10,7 @@ const significant = value => {
   if (value === null || !isFinite(value)) return "-";
   return value === 0 ? "0" : decimal(value, Math.min(9, Math.max(0, 3 - Math.floor(Math.log10(Math.abs(value))))));
 };
-// Round values of a log or a linear axis with their texts, about so many.
+// About `wanted` ticks at round values of a log or a linear axis, each with its text.
 const ticks = (log, [from, to], wanted) => {
   if (log && to / from > 8) {
     const out = [];

@@ -1,8 +1,8 @@
 //! The common parts of every page: the document, its style, its script, and tables.
 //!
-//! A page is one file that loads nothing else. Its policy only allows its own style and script, by their
-//! SHA-256, so that no text from a server can run. Without the script everything can still be read.
-//! Nothing here knows what a page is about.
+//! A page is one file that loads nothing else. Its content security policy allows only its own style and
+//! script, by their SHA-256, so that no text from a server can run as a script. Without the script, a
+//! reader can still read everything. Nothing here depends on the content of a page.
 
 mod script;
 mod table;
@@ -19,26 +19,26 @@ pub use crate::escape::xml as escape;
 pub use script::script;
 pub use table::table;
 
-/// The colours of callouts and their backgrounds; other colours are those of plots.
+/// The colours of lines, backgrounds and callouts. Pages use the colours of plots for everything else.
 const LIGHT: &str =
     "--line:#d8dee4;--shade:#f6f8fa;--good:#1a7f37;--note:#0969da;--warning:#b43a00;";
 const DARK: &str =
     "--line:#30363d;--shade:#161b22;--good:#3fb950;--note:#4493f8;--warning:#f0883e;";
 
-/// A page to be written.
+/// The parts of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
-    /// The document's title, as text.
+    /// The title of the document, as text.
     pub title: &'a str,
-    /// Additional directives of its content security policy, such as `connect-src 'self'`; empty for a
+    /// Additional directives of the content security policy, such as `connect-src 'self'`; empty for a
     /// page in a file.
     pub policy: &'a str,
-    /// Links, as markup; the button for the theme is after them.
+    /// The links of the navigation, as HTML. The button for the theme follows them.
     pub links: &'a str,
-    /// Whether these are the contents of the page. They are then shown at its side if there is room, else
-    /// at its top.
+    /// Whether `links` is a table of contents. It is then shown at the side of the page if there is room,
+    /// otherwise at the top.
     pub has_contents: bool,
-    /// Its content, as markup.
+    /// The content, as HTML.
     pub body: &'a str,
 }
 
@@ -65,8 +65,8 @@ pub fn document(page: &Page<'_>) -> String {
     )
 }
 
-/// The content security policy of a page, with additional directives: a server of pages also sends it as
-/// a header.
+/// The content security policy of a page, with additional directives. A server can also send it as an
+/// HTTP header.
 pub fn policy(further: &str) -> String {
     let [style, script] = [style(), script()].map(source);
     let mut out = format!(
@@ -80,12 +80,12 @@ pub fn policy(further: &str) -> String {
     out
 }
 
-/// The name of a style or a script in a policy: `'sha256-...'` (CSP 3, section 2.3.1).
+/// The source expression of a style or a script in a policy: `'sha256-...'` (CSP 3, section 2.3.1).
 fn source(text: &str) -> String {
     format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text.as_bytes())))
 }
 
-/// The style sheet, light and dark.
+/// The style sheet with both themes, light and dark.
 pub fn style() -> &'static str {
     static STYLE_SHEET: OnceLock<String> = OnceLock::new();
     STYLE_SHEET.get_or_init(|| {

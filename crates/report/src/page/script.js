@@ -1,6 +1,6 @@
-// What a page can do beyond being read: sort and filter tables, zoom into charts, choose a theme.
-// Everything stands in the page without it, and it sends no request. What it draws of a chart is grid
-// and ticks; the series are moved and stretched as they stand in the page.
+// The script of a page: it sorts and filters tables, zooms into charts, and switches the theme. It sends
+// no request, and the page contains all its content without it. When a reader zooms, the script draws the
+// grid and the ticks of a chart again, and moves and stretches the existing drawing of the series.
 const doc = document, root = doc.documentElement;
 const all = (where, what) => [...where.querySelectorAll(what)];
 const make = (tag, attributes = {}, text = "") => {
@@ -11,7 +11,7 @@ const make = (tag, attributes = {}, text = "") => {
 };
 const escaped = text => String(text).replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
 
-// Theme: the reader's system decides until the reader does.
+// The theme is that of the reader's system until the reader selects one.
 const theme = doc.getElementById("theme");
 if (theme) {
   const names = ["auto", "light", "dark"];
@@ -30,7 +30,7 @@ if (theme) {
   show();
 }
 
-// A link into a closed part opens it.
+// A link to an element inside of closed parts opens these parts.
 const unfold = () => {
   const target = location.hash && doc.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!target) return;
@@ -41,7 +41,8 @@ addEventListener("hashchange", unfold);
 unfold();
 
 // Tables.
-// A cell is a number if it is one as a whole: with a unit, or with others of its kind behind it.
+// A cell counts as a number if its whole text is a number. A unit, and further numbers such as an
+// interval, may follow.
 const number = text => {
   const found = /^[~<>≥≤]?\s*([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*(?:%|ms|us|s)?(?:\s*(?:\/|to)\s*[-+\d.,]+|\s*\([-+\d.,]+\))*$/i.exec(text);
   return found ? parseFloat(found[1].replace(/,/g, "")) : null;
@@ -93,8 +94,8 @@ const sortable = table => {
 };
 all(doc, "table.sort").forEach(sortable);
 
-// Charts. A part of an axis is shown by moving and stretching what was drawn for the whole of it, for
-// on a log axis too a position is linear in its share of the axis.
+// Charts. To show a part of an axis, the drawing of the whole axis is moved and stretched. This also
+// works on a log axis, because positions on it are linear in the logarithm.
 const position = (log, [from, to]) => log
   ? { to: value => Math.log(value / from) / Math.log(to / from), back: share => from * (to / from) ** share }
   : { to: value => (value - from) / (to - from), back: share => from + share * (to - from) };
@@ -110,14 +111,14 @@ const element = (name, attributes = {}) => {
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   return made;
 };
-// Most of a part that can be shown of an axis.
+// The smallest part of an axis that can be shown, as a share of the whole axis.
 const DEEPEST = 1e-4;
 
 const live = frame => {
   const svg = frame.querySelector(".plot > svg"), axes = svg.querySelector(".axes");
   const data = JSON.parse(frame.querySelector("script").textContent);
   const { w: width, x: across, p: panels } = data, whole = [0, 1];
-  // What is shown of each axis, in shares of the whole.
+  // The shown part of each axis: its two ends, as shares of the whole axis.
   const view = { x: [...whole], y: panels.map(() => [...whole]) };
   const part = (axis, shown) => { const s = position(axis.k, axis.d); return shown.map(s.back); };
   const inks = [...svg.querySelectorAll(".ink")];
@@ -146,7 +147,8 @@ const live = frame => {
       if (panel.n[1]) out += text(l - 8, py + 4, "end", name);
     }
     for (const [value] of data.gx ? named : []) lines += `M${two(at(value))},${t}v${h}`;
-    // The ends are named first; what would touch a name goes without.
+    // The ticks at the ends get their labels first. A tick whose label would touch another label gets
+    // none.
     const order = [...named.slice(0, 1), ...named.slice(1).slice(-1), ...named.slice(1, -1)];
     for (const [value, name] of panel.n[0] ? order : []) {
       const px = at(value), half = name.length * 3.5 + 4;
@@ -156,7 +158,8 @@ const live = frame => {
     }
     for (const [from, to, name] of panel.b || []) {
       const [one, other] = [Math.max(l, at(from)), Math.min(right, at(to))], room = Math.floor((other - one) / 6);
-      // The beginning of a name would say nothing: the whole of it, else its first part, else none.
+      // The label is the whole name, or its part before the first comma, or nothing if both are too long.
+      // A shorter part of the name would have no meaning.
       const fitting = [name, name.split(",")[0]].find(it => it.length <= room);
       if (fitting) out += text(one + 2, t - 24, "start", fitting, ' font-size="11"');
     }
@@ -167,7 +170,8 @@ const live = frame => {
     inks.forEach((ink, i) => {
       const { l, t, w, h } = panels[i], [left, right] = view.x, [low, high] = view.y[i];
       const sx = 1 / (right - left), sy = 1 / (high - low), isWhole = sx === 1 && sy === 1;
-      // Of a share s at l + s w, (s - left) sx is shown; vertically shares count from the bottom.
+      // A point at the share s of the axis was drawn at l + s w, and now belongs at l + (s - left) sx w.
+      // Vertical shares count from the bottom.
       const dx = l - sx * (l + left * w), dy = t - sy * (t + (1 - high) * h);
       ink.setAttribute("transform", isWhole ? "" : `matrix(${sx} 0 0 ${sy} ${dx} ${dy})`);
       ink.parentElement.setAttribute("clip-path", isWhole ? "none" : ink.dataset.clip);
@@ -175,7 +179,7 @@ const live = frame => {
     });
   };
 
-  // The cross hair, the frame of a selection and the read-out.
+  // The vertical line at the pointer, the frame of a selection, and the box with the values.
   const over = element("g");
   svg.append(over);
   const box = make("div", { class: "read", hidden: "" });
@@ -187,7 +191,8 @@ const live = frame => {
     return [(event.clientX - of.left) * by, (event.clientY - of.top) * by];
   };
   const inside = (panel, px, py) => px >= panel.l && px <= panel.l + panel.w && (py === undefined || py >= panel.t && py <= panel.t + panel.h);
-  // The panel under the pointer: of stacked panels any, for all have one horizontal axis.
+  // The index of the panel under the pointer, or -1. Stacked panels have the same horizontal axis, so for
+  // them it is 0.
   const under = (px, py) => data.g ? panels.findIndex(panel => inside(panel, px, py)) : inside(panels[0], px) ? 0 : -1;
   const read = (at, px, py) => {
     const { l, w } = panels[at], x = position(across.k, part(across, view.x));
@@ -239,7 +244,8 @@ const live = frame => {
     return rows;
   };
   const away = () => { over.innerHTML = ""; box.hidden = true; };
-  // A part of what is shown, kept within the whole.
+  // The part from `one` to `other` (shares of the shown part), moved so that it stays within the whole
+  // axis.
   const within = ([from, to], one, other) => {
     const span = to - from;
     [one, other] = [from + one * span, from + other * span];

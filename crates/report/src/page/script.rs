@@ -1,4 +1,5 @@
-//! The script of a page. Tests here compare what it computes for axes with [`crate::chart`].
+//! The script of a page. Tests compare its ticks and the texts of its numbers with the functions of this
+//! crate.
 
 use std::sync::OnceLock;
 

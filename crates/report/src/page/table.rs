@@ -1,4 +1,5 @@
-//! A table as markup. The script sorts and filters it; without the script nothing is missing.
+//! A table as HTML. The script of a page can sort and filter it. Without the script, the whole table is
+//! shown.
 
 use std::fmt::Write as _;
 
@@ -6,10 +7,11 @@ use super::escape;
 use crate::number::MISSING;
 use crate::text_table::{Align, Table};
 
-/// Longer words are wrapped; shorter ones stay on one line.
+/// A left-aligned column with a text longer than this number of characters is wrapped. All other columns
+/// are not.
 const LONG: usize = 44;
 
-/// The table, in a frame that can be scrolled.
+/// The table as HTML, in an element that can be scrolled.
 pub fn table(table: &Table) -> String {
     let columns = table.columns();
     let classes: Vec<&str> = (0..columns.len())

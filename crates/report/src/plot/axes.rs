@@ -1,5 +1,6 @@
-//! Everything around the series of a chart: grid, ticks, names of bands, axes and their titles. When a
-//! reader zooms, the script of a page draws grid, ticks and names again; axes and titles stay.
+//! Draws everything around the series of a chart: grid, ticks, names of bands, axes and their titles.
+//! When a reader of a page zooms, the script draws the grid, the ticks and the names again; axes and
+//! titles do not change.
 
 use std::fmt::Write as _;
 
@@ -9,10 +10,10 @@ use super::svg::{Anchor, Svg, coordinate};
 use super::theme::Paint;
 use crate::chart::{Arrangement, Axis, Chart, Range, Tick};
 
-/// The names of bands.
+/// The font of the names of bands.
 const NAME: Font = Font { size: 11.0, ..TICK };
 
-/// Grid, ticks and the names of bands.
+/// Draws the grid, the ticks and the names of bands.
 pub(super) fn draw_grid(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     for placed in &layout.panels {
         let mut grid = String::new();
@@ -36,8 +37,8 @@ pub(super) fn draw_grid(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     draw_band_names(svg, chart, layout);
 }
 
-/// The ends matter most, so they get their names first. A tick whose name would touch another one gets
-/// none.
+/// Draws the labels of the horizontal ticks. The ends matter most, so they are labelled first. A tick
+/// whose label would touch another label gets none.
 fn draw_x_ticks(svg: &mut Svg, layout: &Layout, placed: &Placed) {
     let mut taken: Vec<(f64, f64)> = Vec::new();
     let last = layout.ticks.len().saturating_sub(1);
@@ -52,8 +53,8 @@ fn draw_x_ticks(svg: &mut Svg, layout: &Layout, placed: &Placed) {
     }
 }
 
-/// The names of bands above their panel, if there is room: the whole name, else the part before the first
-/// comma (the cell of a pass). A shorter part would have no meaning.
+/// Draws the names of bands above their panel: the whole name if there is room, otherwise the part before
+/// the first comma (the cell of a pass), otherwise nothing. A shorter part would have no meaning.
 fn draw_band_names(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     for (panel, placed) in chart.panels.iter().zip(&layout.panels) {
         for band in panel.bands.iter().filter(|band| !band.name.is_empty()) {
@@ -67,7 +68,7 @@ fn draw_band_names(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     }
 }
 
-/// What does not move when a reader zooms: axes and titles.
+/// Draws the axes and the titles, which do not change when a reader zooms.
 pub(super) fn draw_titles(svg: &mut Svg, chart: &Chart, layout: &Layout) {
     for (index, (panel, placed)) in chart.panels.iter().zip(&layout.panels).enumerate() {
         let bottom = placed.bottom();

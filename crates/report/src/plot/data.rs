@@ -1,6 +1,6 @@
-//! The data that the script of a page needs to zoom into a chart and to show values: the positions of
-//! panels, the ends of axes, and each series as columns. Values have five significant digits, more than a
-//! screen shows.
+//! The data of a chart as JSON, with which the script of a page zooms and shows values. It contains the
+//! positions of panels, the ends of axes, and each series as columns. Values have five significant
+//! digits, which is more than a screen can show.
 
 use inferometer_model::visible;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use super::look::Look;
 use super::theme::Theme;
 use crate::chart::{Arrangement, Chart, Range, Scale, Series, Shape, Tick};
 
-/// The JSON, escaped for a script element.
+/// The JSON of a chart, escaped for a script element.
 pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
     let panels = chart.panels.iter().zip(&layout.panels).map(|(panel, placed)| {
         let mut out = json!({
@@ -51,12 +51,12 @@ pub(super) fn json(chart: &Chart, layout: &Layout) -> String {
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
-/// Ticks with their own texts.
+/// Ticks as pairs of a value and its text.
 fn named(ticks: &[Tick]) -> Value {
     ticks.iter().map(|tick| json!([number(tick.at), visible::line(&tick.text)])).collect()
 }
 
-/// Whether it is a log axis, and its ends, which must also include rounded values.
+/// The scale of an axis (1 for a log scale) and its ends, which are not rounded.
 fn axis(range: Range) -> Value {
     json!({"k": u8::from(range.scale == Scale::Log), "d": [range.from, range.to]})
 }
@@ -68,13 +68,13 @@ fn series(series: &Series) -> Value {
     put("c", json!(Theme::Page.css(Look::of(series).paint)));
     put("s", json!(code(series.shape)));
     if series.shape == Shape::Marked {
-        // Its positions may not be ascending.
+        // This key tells the script that the positions may not be in ascending order.
         put("o", json!(1));
     }
     if series.hidden {
         put("h", json!(1));
     }
-    // The positions of bars and spans are their ends, and a mark has no value.
+    // Bars, spans and tiles have ends instead of `x`, and marks have no `y`.
     let has_ends = matches!(series.shape, Shape::Bars | Shape::Spans | Shape::Tiles);
     let none = Vec::new();
     for (key, values) in [
@@ -95,7 +95,7 @@ fn series(series: &Series) -> Value {
     Value::Object(out)
 }
 
-/// The letters by which the script knows the shapes.
+/// The name of a shape in the data for the script.
 fn code(shape: Shape) -> &'static str {
     match shape {
         Shape::Line | Shape::Marked => "line",
@@ -108,7 +108,8 @@ fn code(shape: Shape) -> &'static str {
     }
 }
 
-/// Five significant digits, integers without decimals; null if not finite.
+/// A number with five significant digits. Digits before the decimal point are always kept. Null if it is
+/// not finite.
 fn number(value: f64) -> Value {
     if !value.is_finite() {
         return Value::Null;

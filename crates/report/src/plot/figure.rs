@@ -1,5 +1,5 @@
-//! A chart as a part of a page: its title, notes and legend as markup, its drawing, and its data, which
-//! the page's script shows.
+//! A chart as a part of an HTML page. The title, the notes and the legend are HTML, and the drawing is
+//! SVG. The data is JSON for the script of the page.
 
 use std::fmt::Write as _;
 
@@ -11,11 +11,11 @@ use super::{axes, data, ink, legend};
 use crate::chart::{Chart, Legend, Series};
 use crate::escape::xml;
 
-/// The chart as a part of a page of [`crate::page`].
+/// The chart as a `<figure>` element for a page of [`crate::page`].
 pub fn figure(chart: &Chart) -> String {
     let mut chart = chart.on_its_axes();
     if let Legend::LineEnds(heading) = &chart.legend {
-        // In a page the names do not have the heading that a file has.
+        // A file has one heading above the names. A page has none, so each name begins with the heading.
         let named = chart.panels.iter_mut().flat_map(|panel| &mut panel.series);
         named.for_each(|series| series.name = format!("{heading} {}", series.name));
     }

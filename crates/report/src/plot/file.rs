@@ -1,4 +1,4 @@
-//! A chart as an SVG file: title, subject, notes and legend are in the picture.
+//! A chart as an SVG file, which also contains the title, the subject, the notes and the legend.
 
 use super::font::{Font, LEGEND, NOTE, NOTICE, SUBJECT, TITLE};
 use super::layout::{Layout, MARGIN};
@@ -8,7 +8,7 @@ use super::theme::Theme;
 use super::{axes, ink, legend, line_ends};
 use crate::chart::{Chart, Legend, Series};
 
-/// Baselines of the title and of the line below it.
+/// The vertical positions, in pixels, of the baselines of the title and of the line below it.
 const FIRST_LINES: (f64, f64) = (36.0, 58.0);
 /// The space below the footnotes.
 const BELOW: f64 = 12.0;
@@ -17,12 +17,12 @@ const LINE: f64 = 19.0;
 /// The space between a sample of the legend and its name, and between two entries.
 const LEGEND_GAPS: (f64, f64) = (6.0, 20.0);
 
-/// The chart as an SVG document that needs nothing except fonts.
+/// The chart as an SVG document, which refers to no other file. Hidden series are left out.
 pub fn file(chart: &Chart, theme: Theme) -> String {
     let mut chart = chart.on_its_axes();
     chart.panels.iter_mut().for_each(|panel| panel.series.retain(|series| !series.hidden));
     let chart = &chart;
-    // Its width does not depend on its position.
+    // The width of the layout does not depend on the position at which it begins.
     let width = Layout::of(chart, 0.0, true).width;
     let room = width - 2.0 * MARGIN;
     let head = Head::of(chart, room);
@@ -56,10 +56,10 @@ fn below_title(lines: usize) -> f64 {
     FIRST_LINES.1 + (lines as f64 - 1.0) * LINE
 }
 
-/// The part above the panels.
+/// The part of the picture above the panels: lines of text, and the legend.
 struct Head<'a> {
     lines: Vec<(Font, String)>,
-    /// Entries of the legend: the horizontal position, and the row.
+    /// The entries of the legend, each with its horizontal position in pixels and its row.
     legend: Vec<(&'a Series, f64, usize)>,
 }
 

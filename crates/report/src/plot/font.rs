@@ -1,5 +1,5 @@
-//! The fonts of charts, and the width of a text before it is drawn. Widths are estimates: kerning is
-//! ignored, and characters beyond ASCII have an average width.
+//! The fonts of charts, and estimates of the width of a text. The estimates ignore kerning, and use
+//! average widths for characters that are not ASCII.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -12,7 +12,7 @@ pub(crate) struct Font {
     pub size: f64,
     /// Its colour.
     pub colour: Paint,
-    /// `400` or `700`: the weights that are bundled.
+    /// The weight: 400 or 700, because only these weights are bundled.
     pub weight: u16,
 }
 
@@ -26,7 +26,7 @@ pub(crate) const NOTE: Font = TICK;
 pub(crate) const LEGEND: Font = Font { size: 13.0, colour: Paint::Ink, weight: 400 };
 pub(crate) const VALUE: Font = Font { size: 12.0, colour: Paint::Ink, weight: 400 };
 
-/// Advances of the printable ASCII characters in Noto Sans Regular, in thousandths of an em.
+/// The widths (advances) of the printable ASCII characters in Noto Sans Regular, in thousandths of an em.
 const ASCII_ADVANCE: [u16; 95] = [
     260, 269, 408, 646, 572, 831, 732, 225, 300, 300, 551, 572, 268, 322, 268, 372, 572, 572, 572,
     572, 572, 572, 572, 572, 572, 572, 268, 268, 572, 572, 572, 434, 899, 639, 650, 632, 730, 556,
@@ -35,7 +35,7 @@ const ASCII_ADVANCE: [u16; 95] = [
     258, 935, 618, 605, 615, 615, 413, 479, 361, 618, 508, 786, 529, 510, 470, 380, 551, 380, 572,
 ];
 
-/// Bold letters are about this much wider.
+/// The approximate ratio of the width of bold text to that of regular text.
 const BOLD: f64 = 1.07;
 
 impl Font {
@@ -46,7 +46,7 @@ impl Font {
         thousandths * self.size * bold / 1000.0
     }
 
-    /// The text; if it does not fit, as much of its beginning as fits, with an ellipsis.
+    /// The text if it fits into `room` pixels, otherwise its beginning with an ellipsis.
     pub(crate) fn fitted(self, text: &str, room: f64) -> String {
         if self.width(text) <= room {
             return text.to_owned();
@@ -62,7 +62,8 @@ impl Font {
         format!("{}…", start.trim_end())
     }
 
-    /// The words of a text, wrapped to lines that fit. A single word may be too long for its line.
+    /// The words of a text, wrapped to lines of at most `room` pixels. A longer word has a line of its
+    /// own.
     pub(crate) fn wrapped(self, text: &str, room: f64) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for word in text.split_whitespace() {

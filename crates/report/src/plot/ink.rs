@@ -1,6 +1,7 @@
-//! Draws the series of a chart. A page shows the same drawing. Its script moves and stretches the
-//! drawing, but draws no series again. So lines are paths whose strokes keep their width, and whatever
-//! must keep its size is [`Svg::anchored`].
+//! Draws the series of a chart, for files and for pages. When a reader of a page zooms, the script moves
+//! and stretches this drawing, and does not draw series again. So lines are paths whose strokes keep
+//! their width, and elements that must keep their size, such as markers, are drawn with
+//! [`Svg::anchored`].
 
 use std::fmt::Write as _;
 
@@ -12,7 +13,7 @@ use super::theme::Paint;
 use crate::chart::{Panel, Series, Shape};
 use crate::number::significant;
 
-/// One panel: its bands, then its series.
+/// Draws the bands of a panel, then its series.
 pub(super) fn draw_panel(svg: &mut Svg, layout: &Layout, placed: &Placed, panel: &Panel) {
     for band in &panel.bands {
         let (from, to) = (layout.at_x(placed, band.from), layout.at_x(placed, band.to));
@@ -33,13 +34,13 @@ pub(super) fn draw_panel(svg: &mut Svg, layout: &Layout, placed: &Placed, panel:
     }
 }
 
-/// One series in its panel.
+/// Draws one series in its panel.
 pub(super) struct Pen<'a> {
     pub layout: &'a Layout,
     pub placed: &'a Placed,
     pub series: &'a Series,
     pub look: Look,
-    /// How far it is moved from its positions, in pixels.
+    /// The horizontal distance, in pixels, by which the series is moved from its positions.
     pub aside: f64,
 }
 
@@ -52,14 +53,14 @@ impl Pen<'_> {
         self.placed.at_y(value)
     }
 
-    /// `12.5,80`; absent if not finite.
+    /// A point in pixels as text for a path: `12.5,80`. Absent if it is not finite.
     fn corner(&self, x: f64, y: f64) -> Option<String> {
         let (x, y) = (self.at_x(x), self.at_y(y));
         let finite = x.is_finite() && y.is_finite();
         finite.then(|| format!("{},{}", coordinate(x), coordinate(y)))
     }
 
-    /// The place of each point; absent for a gap.
+    /// The position of each point in pixels; absent for a gap.
     pub fn places(&self) -> Vec<Option<(f64, f64)>> {
         let place = |(x, y): (&f64, &f64)| {
             let at = (self.at_x(*x), self.at_y(*y));
@@ -95,7 +96,7 @@ impl Pen<'_> {
         }
     }
 
-    /// The line as commands of a path; a gap lifts the pen.
+    /// The line as SVG path commands. A new part of the path begins after each gap.
     fn line(&self) -> String {
         let mut out = String::new();
         let mut is_down = false;
@@ -115,7 +116,7 @@ impl Pen<'_> {
         out
     }
 
-    /// The area between the ends of intervals, along either axis.
+    /// Draws the area between the lower and the upper ends of intervals, for intervals of `y` and of `x`.
     fn draw_intervals(&self, svg: &mut Svg) {
         let of = self.series;
         let mut area = |first: Vec<String>, second: Vec<String>| {
@@ -135,7 +136,7 @@ impl Pen<'_> {
         area(across(&of.left), across(&of.right));
     }
 
-    /// The intervals as whiskers: one path, and caps that keep their width.
+    /// Draws the intervals of `y` as whiskers: all lines as one path, and caps that keep their width.
     fn draw_whiskers(&self, svg: &mut Svg, paint: Paint) {
         let of = self.series;
         let stroke = format!(r#" stroke="{}" stroke-width="1.5""#, svg.css(paint));
@@ -157,8 +158,8 @@ impl Pen<'_> {
         }
     }
 
-    /// The values of points, or their own texts if they have some, above them and their whiskers. A text
-    /// that would overlap another one is left out.
+    /// Draws the labels of points above the points and their whiskers. A label is the point's own text,
+    /// or its value if it has no text. A label that would overlap another label is left out.
     fn draw_values(&self, svg: &mut Svg) {
         let of = self.series;
         let mut drawn: Vec<[f64; 3]> = Vec::new();
@@ -183,7 +184,7 @@ impl Pen<'_> {
         }
     }
 
-    /// Many small dots as one path need a tenth of the elements.
+    /// Draws all dots as one path, because a page with one element per dot would be much larger.
     fn draw_dots(&self, svg: &mut Svg) {
         let dots = self.places().into_iter().flatten().fold(String::new(), |mut out, (x, y)| {
             let _ = write!(out, "M{},{}h0", coordinate(x), coordinate(y));
@@ -193,7 +194,7 @@ impl Pen<'_> {
         svg.path(&dots, &format!(r#" stroke="{css}" stroke-width="5" stroke-linecap="round""#));
     }
 
-    /// A rim in the paper's colour separates neighbours.
+    /// Draws bars. An outline in the colour of the background separates neighbouring bars.
     fn draw_bars(&self, svg: &mut Svg) {
         let of = self.series;
         let (css, paper) = (svg.css(self.look.paint), svg.css(Paint::Paper));
@@ -219,7 +220,8 @@ impl Pen<'_> {
         }
     }
 
-    /// A rim in the paper's colour separates neighbours; texts are in the middle.
+    /// Draws tiles with their texts in the middle. An outline in the colour of the background separates
+    /// neighbouring tiles.
     fn draw_tiles(&self, svg: &mut Svg) {
         let of = self.series;
         let look =
@@ -240,7 +242,7 @@ impl Pen<'_> {
         }
     }
 
-    /// A request is pale until its first token, then in full colour.
+    /// Draws each request as a horizontal line, pale until its first output and then in full colour.
     fn draw_spans(&self, svg: &mut Svg) {
         let of = self.series;
         let rows = of.y.len().max(1) as f64;
@@ -266,7 +268,8 @@ impl Pen<'_> {
         }
     }
 
-    /// Vertical lines with texts at their lower ends; of two texts, the first is to the left.
+    /// Draws vertical lines with texts at their lower ends. The text of the first of several lines is to
+    /// its left. Other texts are to the right of their lines if there is room, otherwise to the left.
     fn draw_marks(&self, svg: &mut Svg) {
         let of = self.series;
         let (top, bottom) = (self.placed.top, self.placed.bottom());

@@ -1,48 +1,49 @@
-//! The positions of the panels of a chart, and the ranges of their axes. Nothing here is drawn.
+//! Computes the positions of the panels of a chart, in pixels, and the ranges of their axes. Nothing here
+//! draws.
 
 use super::font::{LEGEND, NOTE, TICK};
 use crate::chart::{Arrangement, Chart, Legend, Panel, Range, Series, Shape, Tick};
 
-/// Width of a chart; one with many panels side by side may be wider.
+/// The width of a chart. A chart with several panels side by side may be wider.
 pub(super) const WIDTH: f64 = 900.0;
 /// The space at the sides of the outermost panels, and around the texts of a file.
 pub(super) const MARGIN: f64 = 24.0;
-/// The space above a panel: its title, or that of its axis.
+/// The space above a panel, for its title or the title of its vertical axis.
 const TITLE: f64 = 26.0;
-/// The space between two stacked panels: the title of the lower one's axis.
+/// The space between two stacked panels, for the title of the lower panel.
 const GAP: f64 = 34.0;
-/// The space below the last panel: ticks and the title of the axis.
+/// The space below the last panel, for the ticks and the title of the horizontal axis.
 const BELOW: f64 = 46.0;
 /// Height of the names of bands.
 const NAMES: f64 = 16.0;
-/// The most panels side by side, their least width, and the space between them.
+/// The most panels side by side, the smallest width of a panel, and the space between two panels.
 const MOST_COLUMNS: usize = 4;
 const LEAST_WIDTH: f64 = 250.0;
 const COLUMN_GAP: f64 = 22.0;
-/// The space below a row of panels: their ticks, and the titles of the next row.
+/// The space below a row of panels, for their ticks and the titles of the next row.
 const ROW_GAP: f64 = 54.0;
 /// The most room for the names at the ends of lines.
 const MOST_FOR_NAMES: f64 = 300.0;
-/// The space next to those names: a marker, and the line to it.
+/// The space to the left of these names, for a marker and the line to it.
 const BESIDE_NAMES: f64 = 40.0;
-/// The distance between series at the same position in a file, so that a reader can distinguish their
-/// whiskers.
+/// In a file, the distance between two series at the same position, so that a reader can distinguish
+/// their whiskers.
 const DODGE: f64 = 7.0;
-/// About this many pixels for each tick.
+/// The approximate distance between two ticks, on horizontal and on vertical axes.
 const X_TICK: f64 = 100.0;
 const Y_TICK: f64 = 40.0;
 
-/// The positions of all parts of a chart.
+/// The positions of all parts of a chart, in pixels, and the range of the horizontal axis.
 pub(super) struct Layout {
     pub width: f64,
     pub height: f64,
     pub x: Range,
     /// The ticks of the horizontal axis.
     pub ticks: Vec<Tick>,
-    /// Whether its ticks have grid lines: columns have none.
+    /// Whether the ticks of the horizontal axis have grid lines. They have none in charts with columns.
     pub has_x_grid: bool,
     pub panels: Vec<Placed>,
-    /// By how much series at the same position are moved apart.
+    /// The distance by which series at the same position are moved apart; 0 in pages.
     pub dodge: f64,
 }
 
@@ -55,14 +56,15 @@ pub(super) struct Placed {
     pub y: Range,
     /// The ticks of its vertical axis.
     pub y_ticks: Vec<Tick>,
-    /// Whether it shows the ticks of its vertical axis; else the panel to its left does.
+    /// Whether the panel has the labels of its vertical ticks; otherwise the leftmost panel of its row
+    /// has them.
     pub names_y: bool,
-    /// Whether it shows the ticks of its horizontal axis; else the panel below it does.
+    /// Whether the panel has the labels of its horizontal ticks; otherwise the lowest panel has them.
     pub names_x: bool,
 }
 
 impl Layout {
-    /// The layout of a chart whose parts begin at `from` pixels.
+    /// The layout of a chart whose panels begin `from` pixels below the top.
     pub fn of(chart: &Chart, from: f64, is_file: bool) -> Self {
         let ys = vertical(chart);
         let ticks = ys.iter().zip(&chart.panels).flat_map(|(y, panel)| {
@@ -94,7 +96,7 @@ impl Layout {
         }
     }
 
-    /// Pixels between the sides of all panels.
+    /// The left end of the leftmost panel and the right end of the rightmost panel, in pixels.
     pub fn sides(&self) -> (f64, f64) {
         let ends = self.panels.iter().map(|panel| (panel.left, panel.left + panel.width));
         ends.fold((self.width, 0.0), |(left, right), (from, to)| (left.min(from), right.max(to)))
@@ -134,7 +136,7 @@ fn wanted_y(height: f64) -> f64 {
     height / Y_TICK
 }
 
-/// The ticks of a vertical axis: its own, else round ones.
+/// The ticks of a vertical axis: its fixed ticks, otherwise ticks at round values.
 fn y_ticks(panel: &Panel, y: Range) -> Vec<Tick> {
     match panel.y.ticks.as_slice() {
         [] => y.ticks(wanted_y(panel.height)),
@@ -142,7 +144,7 @@ fn y_ticks(panel: &Panel, y: Range) -> Vec<Tick> {
     }
 }
 
-/// The values of the horizontal axis.
+/// All values that the horizontal axis must show: positions, ends of intervals, and bands.
 fn horizontal(chart: &Chart) -> impl Iterator<Item = f64> {
     let series = chart.series();
     let points = series.flat_map(|of| of.x.iter().chain(&of.left).chain(&of.right).copied());
@@ -150,7 +152,7 @@ fn horizontal(chart: &Chart) -> impl Iterator<Item = f64> {
     points.chain(bands.flat_map(|band| [band.from, band.to]))
 }
 
-/// The range of each vertical axis; in a grid all have the same.
+/// The range of the vertical axis of each panel. All panels of a grid have the same range.
 fn vertical(chart: &Chart) -> Vec<Range> {
     let values = |of: &Series| {
         let of_point = of.y.iter().zip(0..).filter(|(y, _)| y.is_finite());
@@ -175,7 +177,7 @@ fn is_dodged(series: &Series) -> bool {
     series.shape == Shape::Marked && series.has_intervals()
 }
 
-/// Room for the names at the ends of lines.
+/// The width of the names at the ends of lines, with their markers; 0 if the chart has none.
 fn names_room(chart: &Chart) -> f64 {
     let Legend::LineEnds(heading) = &chart.legend else { return 0.0 };
     let names = chart.series().map(|series| LEGEND.width(&series.name));
@@ -204,7 +206,8 @@ fn stacked(chart: &Chart, ys: &[Range], left: f64, width: f64) -> Vec<Placed> {
     panels.collect()
 }
 
-/// As few rows as possible for all panels, as evenly filled as possible.
+/// Arranges the panels in as few rows as possible, with as few columns as possible for this number of
+/// rows.
 fn grid(chart: &Chart, ys: &[Range], left: f64, room: f64) -> Vec<Placed> {
     let count = chart.panels.len();
     let rows = count.div_ceil(MOST_COLUMNS).max(1);

@@ -1,8 +1,8 @@
-//! The series that a legend names.
+//! Selects the series that a legend names.
 
 use crate::chart::{Chart, Series};
 
-/// The series with their looks, each name once, in the order in which they are drawn.
+/// The first series with each name, in the order in which series are drawn.
 pub(super) fn entries(chart: &Chart) -> Vec<&Series> {
     let mut entries: Vec<&Series> = Vec::new();
     for series in chart.series() {

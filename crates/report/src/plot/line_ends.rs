@@ -1,5 +1,5 @@
-//! The names of series at the right ends of their lines. Two names never overlap, and they are in the
-//! order of the ends.
+//! Draws the names of series at the right ends of their lines. Two names never overlap, and from top to
+//! bottom they have the same order as the ends of the lines.
 
 use super::font::{LEGEND, NOTE};
 use super::ink::Pen;
@@ -9,12 +9,12 @@ use super::svg::{Anchor, Svg};
 use super::theme::Paint;
 use crate::chart::Panel;
 
-/// The least distance between names.
+/// The smallest vertical distance between names, in pixels.
 const GAP: f64 = 18.0;
-/// The most room for a name.
+/// The largest width of a name, in pixels.
 const ROOM: f64 = 300.0;
 
-/// The name of each line next to its last point, below a heading.
+/// Draws the name of each line to the right of its last point, and a heading above the names.
 pub(super) fn draw(svg: &mut Svg, layout: &Layout, placed: &Placed, panel: &Panel, heading: &str) {
     let mut names: Vec<(Look, (f64, f64), String)> = Vec::new();
     for series in &panel.series {
@@ -42,16 +42,16 @@ pub(super) fn draw(svg: &mut Svg, layout: &Layout, placed: &Placed, panel: &Pane
     }
 }
 
-/// Heights for labels with the preferred heights `wanted` (ascending): at least `gap` apart, and within
-/// `lo..=hi` if they fit.
+/// The vertical positions of labels whose preferred positions are `wanted` (ascending). The results are
+/// at least `gap` apart, and within `lo..=hi` if there is enough room.
 ///
-/// Overlapping labels form a block at the mean of their preferred heights; blocks are joined until none
-/// overlap (pool adjacent violators).
+/// Overlapping labels form a block at the mean of their preferred positions. Blocks are joined until no
+/// two blocks overlap (pool adjacent violators).
 fn spread(wanted: &[f64], gap: f64, lo: f64, hi: f64) -> Vec<f64> {
     let mut blocks: Vec<(f64, usize)> = Vec::new();
     for (index, &want) in wanted.iter().enumerate() {
-        // After subtraction of the gaps above each label, a block has one height: the mean of its
-        // members.
+        // After subtraction of the gaps above each label, all labels of a block have the same position:
+        // the mean of its members.
         let mut block = (want - index as f64 * gap, 1);
         while let Some(&(above, members)) = blocks.last() {
             if above <= block.0 {

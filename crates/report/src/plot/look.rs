@@ -1,5 +1,5 @@
-//! The looks of series: colours, markers, dashes, and their samples in a legend. Colour-blind readers can
-//! distinguish the colours, and each series also has a marker or dashes.
+//! The colours, markers and dashes of series, and their samples in a legend. Colour-blind readers can
+//! distinguish the colours, and series also differ in markers or dashes.
 
 use super::svg::Svg;
 use super::theme::{NAMED, Paint};
@@ -11,17 +11,17 @@ const MARKERS: usize = 5;
 /// Half the size of a marker.
 const RADIUS: f64 = 4.6;
 
-/// Dashes of lines without markers. Their number differs from that of the colours, so that a combination
-/// repeats late.
+/// Dashes of lines without markers. Their number and the number of colours have no common divisor, so a
+/// combination repeats only after 35 series.
 const DASHES: [Option<&str>; 5] = [None, Some("8 4"), Some("2 3"), Some("10 3 2 3"), Some("5 2")];
 
-/// Dashes of lines with markers, for the second and the third round of colours.
+/// Dashes of lines with markers: for the first, the second, and every further round through the colours.
 const ROUNDS: [Option<&str>; 3] = [None, Some("7 4"), Some("2 4")];
 
 /// Width and height of a sample in a legend.
 pub(super) const SAMPLE: (f64, f64) = (26.0, 12.0);
 
-/// The look of a series.
+/// The colour, the marker and the dashes of a series.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     /// Its colour.
@@ -44,7 +44,7 @@ impl Look {
         Self { paint, marker: series.look % MARKERS, dash }
     }
 
-    /// Attributes of its line.
+    /// The SVG attributes of the line.
     pub fn stroke(&self, svg: &Svg) -> String {
         let dash = self.dash.map_or(String::new(), |dash| format!(r#" stroke-dasharray="{dash}""#));
         format!(
@@ -53,7 +53,7 @@ impl Look {
         )
     }
 
-    /// Its marker around the origin; hollow if some requests failed.
+    /// Draws the marker around the origin; hollow for a point of which some requests failed.
     pub fn marker(&self, svg: &mut Svg, is_hollow: bool) {
         let (fill, edge, width) = match is_hollow {
             false => (self.paint, Paint::Paper, 1),
@@ -72,13 +72,13 @@ impl Look {
         svg.polygon(&corners, fill, &more);
     }
 
-    /// Attributes of the lines of [`Shape::Marks`].
+    /// The SVG attributes of the lines of [`Shape::Marks`].
     pub fn mark_stroke(&self, svg: &Svg) -> String {
         format!(r#" stroke="{}" stroke-width="1.5" stroke-dasharray="3 3""#, svg.css(self.paint))
     }
 }
 
-/// The look of a series in a legend, beginning at the left end of its middle line.
+/// Draws the sample of a series in a legend. `(x, y)` is the left end of its vertical middle.
 pub(super) fn sample(svg: &mut Svg, (x, y): (f64, f64), series: &Series) {
     let look = Look::of(series);
     match series.shape {

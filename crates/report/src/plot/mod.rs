@@ -1,7 +1,7 @@
-//! Draws charts: as SVG files, as parts of pages, and as PNG. There is one drawing for all of them.
+//! Draws charts: as SVG files, as parts of pages, and as PNG. All three use the same drawing code.
 //!
-//! [`file()`] and [`figure`] are pure functions of a [`crate::chart::Chart`]; [`png`] converts an SVG to
-//! pixels with the bundled fonts. No system font is loaded.
+//! [`file()`] and [`figure`] are pure functions of a [`crate::chart::Chart`]. [`png`] converts an SVG
+//! file to pixels with the bundled fonts. System fonts are not used.
 
 mod axes;
 mod data;

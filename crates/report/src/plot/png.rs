@@ -1,5 +1,5 @@
 //! Converts an SVG to pixels with the bundled fonts, so that a plot looks the same on every machine. No
-//! font and no file of the machine is loaded.
+//! font or other file of the machine is loaded.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -10,21 +10,22 @@ use resvg::usvg::{self, fontdb};
 
 use crate::error::ReportError;
 
-/// The fonts of charts; `fonts/README.md` lists where they come from and how they were cut.
+/// The fonts of charts. `fonts/README.md` states their sources and how they were reduced to subsets.
 const FONTS: [&[u8]; 3] = [
     include_bytes!("../../fonts/NotoSans-Regular-subset.ttf"),
     include_bytes!("../../fonts/NotoSans-Bold-subset.ttf"),
     include_bytes!("../../fonts/DroidSansFallback-subset.ttf"),
 ];
 
-/// Scales at which an image can be read and fits into memory.
+/// The accepted scales: smaller images cannot be read, and larger images may not fit into memory.
 const SCALES: std::ops::RangeInclusive<f32> = 0.1..=8.0;
 
-/// A PNG of a plot. At scale 1 an SVG pixel is a pixel; 2 is for high-resolution screens and print.
+/// Converts a plot to PNG. At scale 1, one SVG pixel becomes one pixel of the image. Scale 2 is for
+/// high-resolution screens and for print.
 ///
 /// # Errors
-/// [`ReportError::Svg`] if the text is not an SVG, [`ReportError::Size`] if the scale is not between 0.1
-/// and 8, [`ReportError::Png`] if the pixels cannot be encoded.
+/// [`ReportError::Svg`] if the text is not an SVG. [`ReportError::Size`] if the scale is not between 0.1
+/// and 8, or the image cannot be allocated. [`ReportError::Png`] if the pixels cannot be encoded.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, ReportError> {
     let options = usvg::Options {
         font_family: "Noto Sans".to_owned(),
@@ -45,16 +46,16 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, ReportError> {
     encoded(&pixmap).map_err(|error| ReportError::Png { why: error.to_string() })
 }
 
-/// The pixels as a PNG without transparency, which no chart has.
+/// The pixels as a PNG without transparency, because no chart is transparent.
 ///
-/// A chart has some two hundred colours, so each pixel is an index into a palette. Compared with pixels of red,
-/// green and blue, the file has a third of the size, and is made in a third of the time.
+/// A chart has about two hundred colours, so each pixel is an index into a palette. Compared with pixels
+/// of red, green and blue, the file is a third as large, and encoding takes a third of the time.
 fn encoded(pixmap: &Pixmap) -> Result<Vec<u8>, EncodingError> {
     let mut file = Vec::new();
     let mut encoder = Encoder::new(&mut file, pixmap.width(), pixmap.height());
     encoder.set_depth(BitDepth::Eight);
     encoder.set_deflate_compression(DeflateCompression::Level(1));
-    // Equal lines compress well as they are.
+    // Equal rows of pixels compress well without a filter.
     encoder.set_filter(Filter::NoFilter);
     let pixels = match indexed(pixmap) {
         Some((palette, pixels)) => {
@@ -75,13 +76,13 @@ fn colour(pixel: &PremultipliedColorU8) -> [u8; 3] {
     [pixel.red(), pixel.green(), pixel.blue()]
 }
 
-/// The colours of an image, three bytes each, and the index of the colour of each pixel; `None` if there are more
-/// than 256 colours.
+/// The palette of an image (three bytes per colour), and the index of the colour of each pixel. `None` if
+/// there are more than 256 colours.
 fn indexed(pixmap: &Pixmap) -> Option<(Vec<u8>, Vec<u8>)> {
     let mut known = HashMap::new();
     let mut palette = Vec::new();
     let mut pixels = Vec::with_capacity(pixmap.pixels().len());
-    // Most pixels have the colour of the pixel before.
+    // Most pixels have the same colour as the previous pixel.
     let mut before = None;
     for pixel in pixmap.pixels() {
         let index = match before {
@@ -114,7 +115,7 @@ fn fonts() -> &'static Arc<fontdb::Database> {
 mod tests {
     use super::*;
 
-    /// An image of this many colours, one pixel each.
+    /// An image with one pixel for each of `colours` colours.
     fn image(colours: u32) -> Pixmap {
         let mut pixmap = Pixmap::new(colours, 1).unwrap();
         for (pixel, number) in pixmap.pixels_mut().iter_mut().zip(0_u32..) {

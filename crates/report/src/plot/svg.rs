@@ -22,23 +22,23 @@ pub(crate) struct Svg {
     theme: Theme,
 }
 
-/// Fonts by name: the bundled ones first, then fonts of the browser.
+/// The names of fonts: first the bundled fonts, then the default fonts of a browser.
 const FONT_FAMILY: &str = "Noto Sans, Droid Sans Fallback, system-ui, sans-serif";
 
 impl Svg {
-    /// An empty page.
+    /// A document that contains only its background.
     pub(crate) fn new(width: f64, height: f64, theme: Theme) -> Self {
         let mut svg = Self { width, height, body: String::new(), theme };
         svg.rect(0.0, 0.0, width, height, Paint::Paper, "");
         svg
     }
 
-    /// The colour, as CSS for this theme.
+    /// The colour as CSS, for the theme of the document.
     pub(crate) fn css(&self, paint: Paint) -> String {
         self.theme.css(paint)
     }
 
-    /// A filled rectangle; `more` are further attributes.
+    /// Draws a filled rectangle; `more` are further attributes.
     pub(crate) fn rect(&mut self, x: f64, y: f64, w: f64, h: f64, fill: Paint, more: &str) {
         let fill = self.css(fill);
         let [x, y, w, h] = [x, y, w, h].map(coordinate);
@@ -48,7 +48,7 @@ impl Svg {
         );
     }
 
-    /// A straight line; `more` are further attributes.
+    /// Draws a straight line; `more` are further attributes.
     pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: Paint, more: &str) {
         let stroke = self.css(stroke);
         let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(coordinate);
@@ -58,12 +58,12 @@ impl Svg {
         );
     }
 
-    /// A path, by its own commands; `more` are its colours and further attributes.
+    /// Draws a path from SVG path commands; `more` are its colours and further attributes.
     pub(crate) fn path(&mut self, commands: &str, more: &str) {
         let _ = writeln!(self.body, r#"<path d="{commands}"{more}/>"#);
     }
 
-    /// A closed shape; `more` are further attributes.
+    /// Draws a filled polygon; `more` are further attributes.
     pub(crate) fn polygon(&mut self, points: &[(f64, f64)], fill: Paint, more: &str) {
         let fill = self.css(fill);
         let points: Vec<String> =
@@ -72,14 +72,14 @@ impl Svg {
             writeln!(self.body, r#"<polygon points="{}" fill="{fill}"{more}/>"#, points.join(" "));
     }
 
-    /// A disc; `more` are further attributes.
+    /// Draws a filled circle; `more` are further attributes.
     pub(crate) fn circle(&mut self, at: (f64, f64), radius: f64, fill: Paint, more: &str) {
         let fill = self.css(fill);
         let [x, y, r] = [at.0, at.1, radius].map(coordinate);
         let _ = writeln!(self.body, r#"<circle cx="{x}" cy="{y}" r="{r}" fill="{fill}"{more}/>"#);
     }
 
-    /// One line of text on its baseline.
+    /// Writes one line of text; `at` is on its baseline.
     pub(crate) fn text(&mut self, at: (f64, f64), anchor: Anchor, font: Font, text: &str) {
         self.text_with(at, anchor, font, text, "");
     }
@@ -91,7 +91,8 @@ impl Svg {
             Anchor::End => "end",
         };
         let [x, y, size] = [at.0, at.1, font.size].map(coordinate);
-        // In a page, the style sheet has what most texts share.
+        // In a page, the style sheet contains the most common size, weight and colour, so they are left
+        // out here.
         let usual = self.theme == Theme::Page;
         let mut more = String::new();
         if !(usual && font.size == TICK.size) {
@@ -110,7 +111,8 @@ impl Svg {
         );
     }
 
-    /// One line of text with a rim in the paper's colour, so that it can be read on top of lines.
+    /// Writes one line of text with an outline in the colour of the background, so that it can be read on
+    /// top of lines.
     pub(crate) fn text_on_lines(&mut self, at: (f64, f64), anchor: Anchor, font: Font, text: &str) {
         let rim = format!(
             r#" stroke="{}" stroke-width="3" stroke-linejoin="round" paint-order="stroke""#,
@@ -119,8 +121,8 @@ impl Svg {
         self.text_with(at, anchor, font, text, &rim);
     }
 
-    /// Adds what `draw` draws, with this place as the origin: a marker, a text next to a point. It keeps
-    /// its size when a reader zooms.
+    /// Adds the drawing of `draw`, such as a marker or a label, with its origin at `at`. The drawing
+    /// keeps its size when a reader zooms.
     pub(crate) fn anchored(&mut self, at: (f64, f64), draw: impl FnOnce(&mut Self)) {
         let (x, y) = (coordinate(at.0), coordinate(at.1));
         let _ = writeln!(self.body, r#"<g class="at" transform="translate({x},{y})">"#);
@@ -128,24 +130,24 @@ impl Svg {
         self.body.push_str("</g>\n");
     }
 
-    /// A group with these attributes.
+    /// Adds the drawing of `draw` as a group with these attributes.
     pub(crate) fn group(&mut self, attributes: &str, draw: impl FnOnce(&mut Self)) {
         let _ = writeln!(self.body, "<g {attributes}>");
         draw(self);
         self.body.push_str("</g>\n");
     }
 
-    /// Everything drawn so far, without a document around it.
+    /// The elements drawn so far, without the document around them.
     pub(crate) fn into_body(self) -> String {
         self.body
     }
 
-    /// A page without a background, for a drawing inside another page.
+    /// An empty document without a background, for a drawing inside of an HTML page.
     pub(crate) fn clear(width: f64, height: f64, theme: Theme) -> Self {
         Self { width, height, body: String::new(), theme }
     }
 
-    /// The document. A screen reader reads title and description.
+    /// The whole document. Screen readers read the title and the description.
     pub(crate) fn finish(self, title: &str, description: &str) -> String {
         let [w, h] = [self.width, self.height].map(coordinate);
         format!(

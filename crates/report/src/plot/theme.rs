@@ -1,18 +1,19 @@
-//! Colours of charts and pages, light and dark. The colours of series have a contrast of 3 to 1 to their
-//! background (WCAG 2.2, 1.4.11), and colour-blind readers can distinguish them: tests check both.
+//! The colours of charts and pages, light and dark. The colours of series have a contrast of at least 3
+//! to 1 to their background (WCAG 2.2, 1.4.11), and colour-blind readers can distinguish them. Tests
+//! check both.
 
 use std::fmt::Write as _;
 
-/// Which colours a plot is drawn in.
+/// The set of colours in which a plot is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// Dark ink on white paper.
+    /// Dark text on a white background.
     #[default]
     Light,
-    /// Light ink on dark paper.
+    /// Light text on a dark background.
     Dark,
-    /// The colours of the page that contains the plot, as variables of its style sheet: a reader can
-    /// change the theme. Only for plots within a page of [`crate::page`].
+    /// The colours of the page that contains the plot, as variables of its style sheet, so that a reader
+    /// can switch the theme. Only for plots within a page of [`crate::page`].
     Page,
 }
 
@@ -21,19 +22,19 @@ pub enum Theme {
 pub(crate) enum Paint {
     /// The background.
     Paper,
-    /// Texts of first importance.
+    /// Important texts, such as titles.
     Ink,
-    /// Texts of second importance.
+    /// Less important texts, such as ticks and notes.
     Soft,
     /// Lines of the grid.
     Grid,
     /// Axes.
     Axis,
-    /// Something that a reader must not miss.
+    /// Warnings, limits and failed requests.
     Alert,
-    /// A series without an order.
+    /// A series without an order; the number selects the colour.
     Named(usize),
-    /// A series with an order: 0 to 1; larger values have more contrast to the background.
+    /// A series with an order, from 0 to 1. Larger values have more contrast to the background.
     Ramp(f64),
 }
 
@@ -49,12 +50,13 @@ struct Colours {
     ramp: [[f64; 3]; 5],
 }
 
-/// How many colours series without an order have before they get dashes.
+/// The number of colours for series without an order. Further series have the same colours with dashes.
 pub(crate) const NAMED: usize = 7;
-/// Steps of the ramp that have a name in a page.
+/// The number of colours of the ramp that are variables in the style sheet of a page.
 const STEPS: usize = 8;
 
-/// Blue, vermilion, green, mauve, brown, violet, ink.
+/// The light theme. The colours of series are blue, vermilion, green, mauve, brown, violet, and the
+/// colour of text.
 const LIGHT: Colours = Colours {
     paper: "#ffffff",
     ink: "#1f2328",
@@ -111,7 +113,7 @@ impl Theme {
         }
     }
 
-    /// The colours as custom properties of a style sheet: `--paper:#ffffff;...`.
+    /// The colours as custom properties (variables) of a style sheet: `--paper:#ffffff;...`.
     pub(crate) fn properties(self) -> String {
         let fixed = [Paint::Paper, Paint::Ink, Paint::Soft, Paint::Grid, Paint::Axis, Paint::Alert];
         let named = (0..NAMED).map(Paint::Named);
@@ -125,7 +127,7 @@ impl Theme {
     }
 }
 
-/// The custom property of a colour: `var(--ink)`.
+/// The CSS expression for the custom property of a colour: `var(--ink)`.
 fn variable(paint: Paint) -> String {
     match paint {
         Paint::Paper => "var(--paper)".to_owned(),
@@ -142,7 +144,7 @@ fn variable(paint: Paint) -> String {
     }
 }
 
-/// The colour at a share of a ramp, 0 to 1.
+/// The colour at the position `share` of a ramp, from 0 to 1, as `#rrggbb`.
 fn ramp(colours: &[[f64; 3]; 5], share: f64) -> String {
     let at = share.clamp(0.0, 1.0) * (colours.len() - 1) as f64;
     let from = (at.floor() as usize).min(colours.len() - 2);
@@ -158,7 +160,7 @@ fn ramp(colours: &[[f64; 3]; 5], share: f64) -> String {
 mod tests {
     use super::*;
 
-    /// The linear RGB values of `#rrggbb`.
+    /// The linear RGB values of a colour `#rrggbb`, from 0 to 1.
     fn linear(colour: &str) -> [f64; 3] {
         [1, 3, 5].map(|at| {
             let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
@@ -174,8 +176,8 @@ mod tests {
         a.max(b) / a.min(b)
     }
 
-    /// Colour vision: full, and that of protanopes, deuteranopes and tritanopes (G. Machado, M. Oliveira
-    /// and L. Fernandes, 2009, at severity 1).
+    /// Matrices that simulate kinds of colour vision: normal, protanopia, deuteranopia and tritanopia (G.
+    /// Machado, M. Oliveira and L. Fernandes, 2009, at severity 1).
     const SIGHT: [[[f64; 3]; 3]; 4] = [
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         [
@@ -195,7 +197,7 @@ mod tests {
         ],
     ];
 
-    /// CIE L*a*b* of a colour, as seen with this colour vision.
+    /// The CIE L*a*b* values of a colour, as a person with this colour vision sees it.
     fn lab(colour: &str, sight: &[[f64; 3]; 3]) -> [f64; 3] {
         let light = linear(colour);
         let [r, g, b] =

@@ -1,4 +1,4 @@
-//! How close the lengths of answers are to the requested length, as a table.
+//! A table that compares the lengths of answers with the requested length.
 
 use inferometer_analysis::blocks::{LengthFigures, RULES};
 use inferometer_analysis::summary::Summary;
@@ -8,8 +8,8 @@ use super::passes;
 use crate::number::{MISSING, count, significant};
 use crate::text_table::{Align, Table};
 
-/// A row per pass over text blocks: requested against generated length. Published logs do not have
-/// these counts, so an imported run has no row: zeros would look like counts.
+/// A row per pass over text blocks: requested and generated lengths. Published logs do not contain these
+/// counts, so a pass that was imported from such a log has no row: zeros would look like counts.
 pub(crate) fn keeping(summary: &Summary) -> Table {
     let mut table = Table::new([
         ("Block (characters)", Align::Right),
@@ -54,7 +54,7 @@ pub(crate) fn keeping(summary: &Summary) -> Table {
     table
 }
 
-/// What the counts of the table mean: name and definition.
+/// The name and the definition of each count in the table.
 pub(crate) fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
     RULES.iter().map(|rule| (rule.name, rule.definition))
 }

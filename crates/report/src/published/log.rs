@@ -1,6 +1,6 @@
-//! The log of text blocks in the format of the published record of SUS-Chat-34B: its fields, in its
-//! order, with the line numbers of its script, so that a program for the one can read the other. Times
-//! are UTC.
+//! The log of a run over text blocks, in the format of the published log of SUS-Chat-34B. The fields,
+//! their order, and the line numbers of the script that wrote the published log are the same. So a
+//! program that reads the published log can also read this log. Times are in UTC.
 
 use std::fmt::{Display, Write as _};
 
@@ -10,7 +10,7 @@ use inferometer_model::calendar;
 
 use crate::number::MISSING;
 
-/// The lines of the record's script that write to the log.
+/// The line numbers of the statements that write to the log, in the script of the published log.
 const LINE_BEGIN: u32 = 261;
 const LINE_FIRST_FACT: u32 = 243;
 const LINE_FIRST_FIGURE: u32 = 46;
@@ -48,8 +48,8 @@ fn write(out: &mut String, figures: &BlockFigures) {
         let value = match ((field.value)(figures), field.is_count) {
             (None, _) => MISSING.to_owned(),
             (Some(value), true) => format!("{value:.0}"),
-            // The shortest text that gives the same number when it is read, with a decimal point, as in
-            // Python.
+            // As Python prints it: the shortest text that parses to the same number, with a decimal
+            // point.
             (Some(value), false) => format!("{value:?}"),
         };
         line(ended, number, &format!("{}: {value}", field.name));
@@ -58,7 +58,7 @@ fn write(out: &mut String, figures: &BlockFigures) {
     line(ended, LINE_RULE, &"-".repeat(120));
 }
 
-/// `2023-12-20 09:35:28,585`.
+/// A time in UTC, with milliseconds: `2023-12-20 09:35:28,585`.
 fn time(unix_ns: u64) -> String {
     let text = calendar::rfc3339(i64::try_from(unix_ns).unwrap_or(i64::MAX));
     text.trim_end_matches('Z').replace('T', " ").replace('.', ",")

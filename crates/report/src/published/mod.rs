@@ -1,4 +1,4 @@
-//! The log and the tables of published records in their own formats, and their figures next to ours.
+//! Logs and tables in the formats of published measurements, and tables of the same figures for reports.
 //! No figure is computed here.
 
 mod keeping;

@@ -1,4 +1,5 @@
-//! The six figures of vLLM 0.2's serving script: ours, and those that the script would have printed.
+//! The six figures of the serving script of vLLM 0.2: as this program measures them, and as the script
+//! would have printed them.
 
 use inferometer_analysis::serving_run::{FIELDS, Field, ServingRun};
 use inferometer_analysis::summary::Summary;
@@ -6,7 +7,7 @@ use inferometer_analysis::summary::Summary;
 use crate::number::{MISSING, significant};
 use crate::text_table::{Align, Table};
 
-/// Six rows per pass whose requests have lengths of their own.
+/// Six rows for each pass that has these figures.
 pub(crate) fn serving_run(summary: &Summary) -> Table {
     let mut table = Table::new([
         ("Pass", Align::Left),
@@ -32,12 +33,12 @@ pub(crate) fn serving_run(summary: &Summary) -> Table {
     table
 }
 
-/// Our figure, with its significant digits.
+/// The figure from the actual output lengths, with four significant digits.
 fn ours(field: &Field, run: &ServingRun) -> String {
     (field.value)(run, &run.measured).map_or(MISSING.to_owned(), significant)
 }
 
-/// As the script prints it: with two decimals, or with all digits.
+/// The figure as the script prints it: with a fixed number of decimals, or with all digits.
 fn scripts(field: &Field, run: &ServingRun) -> String {
     match ((field.value)(run, &run.script), field.decimals) {
         (None, _) => MISSING.to_owned(),

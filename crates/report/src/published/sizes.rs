@@ -1,4 +1,4 @@
-//! The tables of text blocks: those of the published record, one per input size, and a full one with
+//! Tables of text blocks: one per input size in the form of the published measurement, and one with the
 //! counts, failures and rates of each pass.
 
 use std::fmt::Write as _;
@@ -12,9 +12,10 @@ use crate::label;
 use crate::number::{MISSING, count, significant};
 use crate::text_table::{Align, Table};
 
-/// A table per input size in the form of the published record, with `**input 100**` above each: the
-/// tokens of an answer, and the output tokens per second, cut after four decimals. Absent for other
-/// workloads.
+/// Markdown with one table per input size, in the form of the published measurement. A line such as
+/// `**input 100**` is above each table. The columns are the mean number of output tokens per answer,
+/// rounded down, and the output tokens per second with four decimals. Absent if the run has no text
+/// blocks.
 pub fn tables(summary: &Summary) -> Option<String> {
     let passes = passes(summary);
     let mut sizes: Vec<u32> = passes.iter().map(|(_, _, figures)| figures.block_chars).collect();
@@ -51,7 +52,8 @@ fn tokens(figures: &BlockFigures) -> f64 {
     figures.completion_tokens_per_request().unwrap_or(f64::INFINITY)
 }
 
-/// Four decimals; further ones are cut off, not rounded, as in the record.
+/// A value with four decimals. Further decimals are dropped without rounding, as in the published
+/// measurement.
 fn cut(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return MISSING.to_owned() };
     let text = format!("{value}");

@@ -1,5 +1,6 @@
-//! The course of a pass over time, reduced to what a chart can show: requests in flight, tokens, and
-//! the metrics of the server and its cards. Times are seconds since the first send of the pass.
+//! The course of a pass over time: requests in flight, tokens, and the metrics of the server and its
+//! cards. The data is reduced to the resolution of a chart. Times are in seconds since the first send of
+//! the pass.
 
 use inferometer_metrics::{InFlight, TokenCurve};
 use inferometer_model::sample::{Observed, Quantity, Sample};
@@ -9,11 +10,12 @@ use crate::chart::thin::largest_triangles;
 
 /// The most points of a line.
 const MOST: usize = 400;
-/// The most parts of a pass for counting tokens, and the shortest length of a part.
+/// The most parts into which a pass is divided to count tokens, and the shortest length of a part in
+/// nanoseconds.
 const PARTS: u64 = 240;
 const SHORTEST_NS: u64 = 50_000_000;
 
-/// A line over time: seconds and values.
+/// A line over time: pairs of seconds and a value.
 pub type Line = Vec<(f64, f64)>;
 
 /// The course of a pass over time.
@@ -23,10 +25,10 @@ pub struct Course {
     pub in_flight: Level,
     /// The number of changes in `in_flight`.
     pub changes: usize,
-    /// Output tokens per second of completed requests, over the part of the pass that ends at each
-    /// instant.
+    /// Output tokens per second of completed requests, for equal parts of the pass. The time of each
+    /// point is the end of its part.
     pub tokens_per_s: Line,
-    /// The length of such a part, in seconds.
+    /// The length of a part in `tokens_per_s`, in seconds.
     pub part_s: f64,
     /// Metrics of the server.
     pub server: ServerCourse,
@@ -37,10 +39,10 @@ pub struct Course {
 /// A value that stays constant until it changes, such as requests in flight.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Level {
-    /// Every change: the value from each instant on.
+    /// Every change: its time, and the value from then on.
     Changes(Line),
-    /// If there are too many changes: the mean over time, the smallest and the largest value of equal
-    /// parts of the pass. A selection of the changes would show a level that hardly ever occurred.
+    /// For too many changes: the mean over time, the smallest and the largest value in each of equal
+    /// parts of the pass. A selection of the changes could show levels that hardly ever occurred.
     Parts {
         /// The length of a part, in seconds.
         part_s: f64,
@@ -56,12 +58,12 @@ impl Default for Level {
 }
 
 impl Level {
-    /// The level from changes that begin at zero, until `end_s`.
+    /// The level of a pass of `end_s` seconds, from its changes. The value is 0 before the first change.
     fn of(changes: Line, end_s: f64) -> Self {
         Self::Changes(changes).within(MOST, end_s)
     }
 
-    /// The same, in at most about this many points.
+    /// The same level, reduced to at most about `most` points.
     pub fn within(&self, most: usize, end_s: f64) -> Self {
         match self {
             Self::Changes(changes) if changes.len() > most && end_s > 0.0 => {
@@ -86,13 +88,14 @@ impl Level {
     }
 }
 
-/// Mean over time, smallest and largest value of each part.
+/// The mean over time, the smallest and the largest value in each part of `part_s` seconds.
 fn in_parts(changes: &[(f64, f64)], part_s: f64, parts: usize) -> Vec<[f64; 3]> {
     let mut out = Vec::with_capacity(parts);
     let (mut at, mut value) = (0, 0.0);
     for part in 0..parts {
         let (from, to) = (part as f64 * part_s, (part + 1) as f64 * part_s);
-        // A value that changes at the very beginning was never visible before.
+        // Changes at the beginning of a part count for this part, so an earlier value is not in its
+        // range.
         while changes.get(at).is_some_and(|change| change.0 <= from) {
             value = changes[at].1;
             at += 1;
@@ -111,9 +114,12 @@ fn in_parts(changes: &[(f64, f64)], part_s: f64, parts: usize) -> Vec<[f64; 3]> 
     out
 }
 
-/// Figures over equal parts of a pass, such as tokens per second, reduced to at most `most` parts:
-/// neighbours are joined by their mean, and no value stands for others. Returns where each part begins
-/// with its figure, then the end with the last figure again; and the new length of a part.
+/// Reduces figures over equal parts of a pass, such as tokens per second, to at most `most` parts. Each
+/// new part has the mean of the neighbouring parts that it replaces. `ends` contains the end of each part
+/// in seconds and its figure.
+///
+/// Returns a step line and the new length of a part in seconds. The line contains the beginning of each
+/// new part with its figure, and then the end of the last part with the last figure.
 pub(crate) fn parts_within(ends: &[(f64, f64)], part_s: f64, most: usize) -> (Line, f64) {
     let joined = ends.len().div_ceil(most.max(1)).max(1);
     let mut line: Line = ends
@@ -129,19 +135,19 @@ pub(crate) fn parts_within(ends: &[(f64, f64)], part_s: f64, most: usize) -> (Li
     (line, part_s * joined as f64)
 }
 
-/// The server's own metrics; a line is empty if the server does not have the metric.
+/// The server's own metrics. A line is empty if the server does not report the metric.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCourse {
-    /// How many samples there were.
+    /// The number of samples of the server's metrics during the pass.
     pub samples: usize,
-    /// Requests in its batch.
+    /// Requests in the running batch.
     pub running: Line,
-    /// Requests waiting.
+    /// Requests that wait in the server's queue.
     pub waiting: Line,
     /// Share of the KV memory in use, in percent.
     pub kv_percent: Line,
-    /// In percent: the share of prompt tokens found in the prefix cache, among those looked up since the
-    /// sample before.
+    /// The share of prompt tokens found in the prefix cache, in percent of the tokens looked up since the
+    /// previous sample.
     pub hits_percent: Line,
 }
 
@@ -150,14 +156,14 @@ pub struct ServerCourse {
 pub struct CardCourse {
     /// The number of the card in the machine.
     pub index: u32,
-    /// Share of the time in which it was busy, in percent.
+    /// The share of time in which the card was busy, in percent.
     pub work_percent: Line,
-    /// Watts.
+    /// The power of the card in watts.
     pub power_w: Line,
 }
 
 impl Course {
-    /// The course of a pass; `window` is from the first sent byte to the end of the last request.
+    /// The course of a pass. `window` is the first send and the last end of its requests.
     pub(super) fn of(
         window: (Nanos, Nanos),
         in_flight: &InFlight,
@@ -176,7 +182,8 @@ impl Course {
         let counted = (0..parts).map(|part| {
             let from = Nanos(begin.0 + part * part_ns);
             let until = Nanos(from.0 + part_ns);
-            // What came with the first byte belongs to the first part.
+            // `between` excludes the instant `from`. So the first part begins 1 ns earlier, and includes
+            // tokens that arrived at its beginning.
             let from = if part == 0 { Nanos(from.0.saturating_sub(1)) } else { from };
             (until.seconds_after(begin), tokens.between(from, until) / part_s)
         });
@@ -208,7 +215,8 @@ fn server(within: &[&Sample], begin: Nanos) -> ServerCourse {
         });
         points.collect()
     };
-    // Both counters of a sample, or neither: a missing one would shift all later values.
+    // A sample is used only if it has both counters. Otherwise a missing value would shift all later
+    // values.
     let looked: Vec<(f64, f64, f64)> = within
         .iter()
         .filter_map(|sample| {
@@ -246,7 +254,7 @@ fn card(within: &[&Sample], index: u32, begin: Nanos) -> CardCourse {
     }
 }
 
-/// The points that show the shape of the line best.
+/// At most `most` points of a line, which show its shape best.
 pub(crate) fn thinned_to(line: Line, most: usize) -> Line {
     let (x, y): (Vec<f64>, Vec<f64>) = line.iter().copied().unzip();
     largest_triangles(&x, &y, most).into_iter().map(|at| line[at]).collect()
@@ -295,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_level_that_changes_often_keeps_its_mean_its_smallest_and_its_largest() {
-        // One second at 10, one at 0, and so on; with a peak.
+        // The level alternates between 10 and 0 every second, with one peak of 40.
         let mut changes: Line =
             (0..100).map(|at| (f64::from(at), f64::from((at + 1) % 2) * 10.0)).collect();
         changes[20].1 = 40.0;

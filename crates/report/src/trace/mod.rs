@@ -1,7 +1,8 @@
-//! The distributions and the course of a pass, reduced to what a chart can show, from the records of its
-//! requests. Memory is limited, and so is the result; what is left out is counted.
+//! The distributions and the course of a pass over time, from the records of its requests. The data is
+//! reduced to the resolution of a chart, so the memory in use and the size of the result are limited. The
+//! result states how much was left out.
 //!
-//! Nothing here is a figure of the results: [`inferometer_analysis::fold`] computes those.
+//! The figures of the results are not computed here, but by [`inferometer_analysis::fold`].
 
 mod course;
 mod sample;
@@ -26,41 +27,39 @@ pub use sample::RequestSpan;
 use sample::{FailureSample, RequestSample};
 use tail::Tail;
 
-/// The most points of a cumulative distribution, and the most columns of a histogram.
+/// The most points of a stored cumulative distribution, and the most columns of a histogram.
 const POINTS: usize = 160;
 const COLUMNS: usize = 40;
 
-/// The courses and distributions of the passes of a run, in the order in which they were carried
-/// out.
+/// The traces of the passes of a run, in the order in which the passes were carried out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traces(pub Vec<PassTrace>);
 
-/// The distributions and the course of one pass.
+/// The distributions and the course over time of one pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PassTrace {
-    /// The cell of the grid.
+    /// The cell of the pass.
     pub cell: CellPlan,
-    /// When the first byte of its first request was sent, and when its last request ended; absent if
-    /// nothing was sent.
+    /// The first send and the last end of the requests of the pass; absent if no request was sent.
     pub window: Option<(Nanos, Nanos)>,
-    /// The drawn metrics that the pass has.
+    /// The distributions of latencies that charts show. Latencies without values are left out.
     pub latencies: Vec<Latency>,
-    /// Whether its streams came in bundles, so that it has no times between tokens.
+    /// Whether tokens arrived in bundles, so that the times between tokens are unknown.
     pub lacks_gaps: bool,
     /// The course over time.
     pub course: Course,
-    /// A sample of its requests, in the order of their indices, for drawing them one by one. Counts from
-    /// the sample must be multiplied by `step`.
+    /// A sample of the sent requests, in the order of their indices. Counts from the sample must be
+    /// multiplied by `step`.
     pub requests: Vec<RequestSpan>,
-    /// The sample has every `step`th request by index.
+    /// The distance between two indices of the sample: `requests` contains every `step`th request.
     pub step: u32,
-    /// Failed requests, with the second of the pass in which each ended: all of them, or a sample from
-    /// the whole pass if there are many.
+    /// Failed requests: the end in seconds since the first send, the outcome, and the index in the pass.
+    /// All failed requests, or a sample of them from the whole pass if there are many.
     pub failures: Vec<(f64, OutcomeKind, u32)>,
-    /// How many requests failed.
+    /// The number of failed requests.
     pub failed: u64,
-    /// Requests that a search cut off or did not begin, because the result of the trial was certain: they
-    /// are not failures.
+    /// The number of requests that a search cancelled or did not send, because the result of the trial
+    /// was already certain. They are not failures.
     pub cut_off: u64,
 }
 
@@ -69,27 +68,28 @@ pub struct PassTrace {
 pub struct Latency {
     /// The metric.
     pub metric: &'static Definition,
-    /// Its distribution.
+    /// The distribution: points of its cumulative curve, and columns of its histogram.
     pub curve: Curve,
-    /// The requests with the largest values, by index; for gaps, each request's largest gap.
+    /// The indices of the requests with the largest values, and these values. For times between tokens,
+    /// the value is the largest time within the request.
     pub tail: Vec<(u32, f64)>,
 }
 
 impl PassTrace {
-    /// From the first send to the last end, in seconds.
+    /// The time from the first send to the last end, in seconds; 0 if no request was sent.
     pub fn seconds(&self) -> f64 {
         self.window.map_or(0.0, |(begin, end)| end.seconds_after(begin))
     }
 }
 
 impl Traces {
-    /// Every pass, in the order in which they were carried out.
+    /// The traces of all passes, in the order in which the passes were carried out.
     pub fn all(&self) -> impl Iterator<Item = &PassTrace> {
         self.0.iter()
     }
 
-    /// The passes of a summary with their traces: both are in the order in which a cell's passes were
-    /// carried out.
+    /// The passes of a summary, each with its cell and its trace. Passes and traces are matched by their
+    /// order within a cell, which is the order in which the passes were carried out.
     pub fn beside<'a>(
         &'a self,
         summary: &'a Summary,
@@ -100,13 +100,14 @@ impl Traces {
         })
     }
 
-    /// The trace of the `index`th pass of a cell.
+    /// The trace of the pass with this index (from 0) among the passes of a cell; absent if there is
+    /// none.
     pub fn of(&self, cell: CellPlan, index: usize) -> Option<&PassTrace> {
         self.0.iter().filter(|trace| trace.cell == cell).nth(index)
     }
 }
 
-/// The values of a drawn metric.
+/// The collected values of a metric: one per request, or several per request.
 #[derive(Clone, Debug)]
 enum Values {
     OfRequests(Sample),
@@ -121,7 +122,7 @@ impl Values {
         }
     }
 
-    /// Adds a request, and returns the largest of its values.
+    /// Adds the values of a request, and returns the largest of them; `None` if it has none.
     fn add(&mut self, metric: &Definition, timeline: &Timeline<'_>) -> Option<f64> {
         match (self, metric.value) {
             (Self::OfRequests(sample), Value::Request(of)) => {
@@ -150,7 +151,8 @@ impl Values {
     }
 }
 
-/// Collects the records of one pass, in any order.
+/// Collects the records of one pass and makes a [`PassTrace`] of them. The order of the records does not
+/// matter.
 #[derive(Clone, Debug, Default)]
 pub struct PassTracer {
     cell: CellPlan,
@@ -179,8 +181,8 @@ impl PassTracer {
     /// Adds the record of one planned request, whatever its outcome.
     ///
     /// # Panics
-    /// If an event names a read that the record does not have: such a record cannot be decoded from a
-    /// log.
+    /// If an event refers to a read that the record does not have. Records from a log never have such
+    /// events, because decoding refuses them.
     pub fn add(&mut self, record: &Record) {
         let timeline = Timeline::new(record);
         let completed = record.outcome.is_complete();
@@ -203,7 +205,7 @@ impl PassTracer {
         }
     }
 
-    /// Adds samples of the metrics of the server and its cards.
+    /// Adds samples of the metrics of the server and of its cards.
     pub fn observe(&mut self, observed: &Observed) {
         self.observed.extend(observed.clone());
     }

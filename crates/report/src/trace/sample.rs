@@ -1,37 +1,38 @@
-//! Down-samples requests for the time line: every request up to 32,768, then every 2nd, 4th, ... by
-//! index. Down-samples failed requests too: every one up to 4,096, then about a half, a quarter, ... by a
-//! hash of the index. The order of records changes nothing.
+//! Down-samples requests for charts: every request up to 32,768 requests, then every 2nd, 4th, ... by
+//! index. Down-samples failed requests too: all of them up to 4,096, then about a half, a quarter, ... by
+//! a hash of the index. The result does not depend on the order of the records.
 
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_model::record::Record;
 use inferometer_model::time::Nanos;
 
-/// The most requests in the sample: about 2 MiB.
+/// The most requests in the sample, which take about 2 MiB of memory.
 const MOST: usize = 1 << 15;
-/// The most failed requests in the sample; all are counted.
+/// The most failed requests in the sample. All failed requests are counted.
 const MOST_FAILURES: usize = 1 << 12;
 
 /// A request on the time axis of its pass, in seconds since the first send.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RequestSpan {
-    /// Its index in the pass.
+    /// The index of the request in the pass.
     pub index: u32,
-    /// When its first byte was sent.
+    /// When the first byte of the request was sent.
     pub sent_s: f64,
-    /// When its first visible output came.
+    /// When its first visible output arrived; absent if it had none.
     pub first_s: Option<f64>,
     /// When it ended.
     pub ended_s: f64,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: OutcomeKind,
-    /// Whether a search cut it off, which is no failure.
+    /// Whether a search cut the request off, which is not a failure.
     pub cut_off: bool,
 }
 
-/// When it was sent, when its first visible output came, and when it ended.
+/// When a request was sent, when its first visible output arrived (absent if it had none), and when it
+/// ended.
 type Instants = (Nanos, Option<Nanos>, Nanos);
 
-/// The requests so far: every `step`th by index.
+/// The sample of the requests that were added so far: every `step`th by index.
 #[derive(Clone, Debug)]
 pub(super) struct RequestSample {
     step: u32,
@@ -73,11 +74,12 @@ impl RequestSample {
     }
 }
 
-/// The failed requests so far: all of them up to [`MOST_FAILURES`], then a sample from the whole pass.
+/// The failed requests that were added so far: all of them up to [`MOST_FAILURES`], then a sample.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FailureSample {
     sample: Vec<(Nanos, OutcomeKind, u32)>,
-    /// The mixed index of each request in the sample ends in at least this many zero bits.
+    /// A request is in the sample if the hash of its index, from [`mixed`], ends in at least this many
+    /// zero bits.
     bits: u32,
     count: u64,
 }
@@ -106,9 +108,9 @@ impl FailureSample {
     }
 }
 
-/// Mixes the bits of an index, so that a choice by the lowest bits is like a random one. If every second
-/// request fails, such a choice takes about its share of them and not all or none. (The finaliser of
-/// MurmurHash3, A. Appleby.)
+/// A hash of an index (the finaliser of MurmurHash3 by A. Appleby). A selection by its lowest bits is
+/// like a random selection. By the lowest bits of the index itself, it could contain all or none of the
+/// failed requests, for example if every second request fails.
 fn mixed(index: u32) -> u32 {
     let mut bits = index ^ (index >> 16);
     bits = bits.wrapping_mul(0x85eb_ca6b);

@@ -1,9 +1,10 @@
 //! The requests with the largest values of a metric, by index.
 
-/// The most requests that are named.
+/// The most requests in the result.
 const NAMED: usize = 8;
 
-/// The largest values so far, the largest first.
+/// The requests with the largest values so far, as pairs of index and value. The largest value comes
+/// first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tail(Vec<(u32, f64)>);
 

@@ -1,4 +1,4 @@
-//! The charts of a run: what they show of its records, and how large they may become.
+//! Tests of the charts of a run: the data that they show, their notes, and the size of pages.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_analysis::verdict::SloResult;
@@ -14,10 +14,10 @@ use serde_json::Value;
 use crate::support::records::{record, traces};
 use crate::support::{cell, empty, full, pass};
 
-/// The charts of the grid, which `plots` looks at.
+/// The ids of the charts of a grid, which the module `plots` tests.
 const GRID: [&str; 4] = ["throughput-req", "throughput-token-out", "pertoken", "per-out-token"];
 
-/// The other charts of a run.
+/// All charts of a run except those of the grid.
 pub(crate) fn beyond_the_grid(summary: &Summary, traces: &Traces) -> Vec<Chart> {
     let mut charts = charts::of_run(summary, traces);
     charts.retain(|chart| !GRID.contains(&chart.id.as_str()));
@@ -36,7 +36,7 @@ pub(crate) fn page(summary: &Summary, traces: &Traces) -> String {
     })
 }
 
-/// Closed loops of 1, 8 and 64 in flight.
+/// A run with closed-loop passes of 1, 8 and 64 requests in flight.
 pub(crate) fn loads() -> Summary {
     let mut summary = empty("模型 <i>", "c", "e", "1");
     let mut cell = cell(128, 32, [Some(1.0); 4]);
@@ -50,7 +50,7 @@ pub(crate) fn loads() -> Summary {
     summary
 }
 
-/// The data of every chart of a page.
+/// The JSON data of every chart of a page.
 fn data(page: &str) -> Vec<Value> {
     let parts = page.split("<script type=\"application/json\">").skip(1);
     parts
@@ -109,7 +109,7 @@ fn a_cumulative_distribution_is_that_of_the_records_and_its_marks_those_of_the_t
         let largest = latency.curve.points.last().unwrap().value;
         assert_eq!(latency.tail[0].1, largest, "{:?}", latency.metric);
     }
-    // The slowest are those that wait eight times as long.
+    // The slowest request is one of those whose first token takes eight times as long.
     let ttft = &trace.latencies[0];
     assert_eq!(ttft.tail[0].0, 7);
     let Level::Changes(in_flight) = &trace.course.in_flight else { panic!("400 changes") };
@@ -129,7 +129,7 @@ fn gaps_of_zero_leave_an_axis_of_ratios_its_lines() {
     for index in 0..400 {
         let mut record = record(index, Nanos(0), 6);
         if let Some(event) = record.events.get_mut(3) {
-            // The fourth token came in the read of the third.
+            // The fourth token arrived in the same read as the third.
             event.read = 2;
         }
         if let (5, Some(last)) = (index, record.reads.last_mut()) {
@@ -151,7 +151,8 @@ fn the_data_of_a_page_are_what_is_drawn_and_no_text_can_end_them() {
     let traces = traces(&summary, 40, 4);
     let page = page(&summary, &traces);
     let all = data(&page);
-    // Seven of the run; of each pass its latencies, its course and four histograms.
+    // Seven charts of the run. Each pass has one chart of its latencies, one over time, and four
+    // histograms.
     assert_eq!(all.len(), 7 + 3 * 6);
     for chart in &all {
         for panel in chart["p"].as_array().unwrap() {

@@ -1,4 +1,4 @@
-//! What comes out of a plan with several servers, byte for byte.
+//! Tests of the outputs for a plan with several servers.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use inferometer_report::plot::{self, Theme};
 
 use crate::support::{cell, empty};
 
-/// Two servers of a sweep over one argument, two rounds each, and one that did not start.
+/// A comparison of two servers that differ in one argument, with two rounds each, and a third server that
+/// did not start.
 fn compared() -> Comparison {
     let figures = [("8", 1, 10.0), ("64", 1, 21.0), ("64", 2, 19.0), ("8", 2, 10.5)];
     let mut runs: Vec<(BTreeMap<String, String>, u32, Summary)> = Vec::new();

@@ -1,4 +1,4 @@
-//! The JSON document and its schema.
+//! Tests of the JSON document and of its schema.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_metrics::{itl, ttft};
@@ -29,7 +29,7 @@ fn a_full_summary_and_a_bare_one_fit_the_schema() {
     }
 }
 
-/// A change that a document must not survive: where, and what is put there.
+/// Each case is a change that makes the document invalid: the place, the key and the new value.
 #[test]
 fn a_mutated_summary_does_not_fit_the_schema() {
     let schema = schema();

@@ -1,4 +1,4 @@
-//! The texts of our own pictures as they are drawn: none is cut by the border, and none lies upon another.
+//! Tests of the texts in drawn charts: no text is cut at the border, and no two texts overlap.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,10 +15,11 @@ use crate::search_charts::answer;
 use crate::support::records::traces;
 use crate::support::{CHATGLM3, MISTRAL, empty, full, published};
 
-/// Rectangles of texts are those of their lines: neighbours may touch by so many pixels.
+/// The overlap, in pixels, that is accepted. The rectangle of a text has the height of its line, so the
+/// rectangles of neighbours may overlap although their glyphs do not.
 const TOUCH: f32 = 2.0;
 
-/// The fonts of the pictures.
+/// The bundled fonts, with which charts are drawn.
 fn fonts() -> Arc<fontdb::Database> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fonts");
     let mut fonts = fontdb::Database::new();
@@ -31,7 +32,7 @@ fn fonts() -> Arc<fontdb::Database> {
     Arc::new(fonts)
 }
 
-/// The texts below a node, each with the rectangle of its glyphs.
+/// Adds all texts of a group to `found`, each with its rectangle.
 fn texts(group: &usvg::Group, found: &mut Vec<(String, Rect)>) {
     for node in group.children() {
         match node {
@@ -52,7 +53,7 @@ fn overlap(a: &Rect, b: &Rect) -> bool {
         && b.top() + TOUCH < a.bottom()
 }
 
-/// What is wrong with the texts of a picture.
+/// The problems with the texts of a chart, one message each.
 fn mistakes(chart: &Chart, fonts: &Arc<fontdb::Database>) -> Vec<String> {
     let svg = plot::file(chart, Theme::Light);
     let options = usvg::Options {
@@ -76,7 +77,7 @@ fn mistakes(chart: &Chart, fonts: &Arc<fontdb::Database>) -> Vec<String> {
             format!("{}: `{text}` lies upon `{other}`: {here:?}, {there:?}", chart.id)
         }));
     }
-    // Pixel by pixel: nothing is drawn on the border.
+    // Each pixel of the border must have the colour of the background.
     let png = plot::png(&svg, 1.0).expect("a PNG");
     let pixels = Pixmap::decode_png(&png).expect("pixels");
     let (right, bottom) = (pixels.width() - 1, pixels.height() - 1);

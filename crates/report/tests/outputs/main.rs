@@ -1,5 +1,5 @@
-//! What people and machines get to read, checked as text. Never checks how it looks: the example
-//! `gallery` writes plots for eyes.
+//! Tests of all outputs, as text. Whether a chart looks good is not tested; the example `gallery` writes
+//! charts that a person can judge.
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,4 +1,4 @@
-//! The reports.
+//! Tests of the reports in Markdown and HTML.
 
 use std::sync::LazyLock;
 
@@ -24,7 +24,7 @@ fn input<'a>(summary: &'a Summary, charts: &'a [Chart]) -> ReportInput<'a> {
     }
 }
 
-/// The report without the table of all metrics, which other tests hold.
+/// The report without the table of all metrics, which other tests check.
 fn without_definitions(report: &str) -> String {
     let (before, rest) = report.split_once("### Every metric\n").unwrap();
     let (_, after) = rest.split_once("\n## ").unwrap();

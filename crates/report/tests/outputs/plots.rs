@@ -1,4 +1,4 @@
-//! The plots: their structure as SVG, and that pixels come out.
+//! Tests of the plots: their structure as SVG, and their conversion to PNG.
 
 use inferometer_analysis::cell::CellSpread;
 use inferometer_analysis::summary::Summary;
@@ -22,13 +22,14 @@ fn texts(svg: &str) -> Vec<String> {
     nodes.map(|node| node.text().unwrap_or_default().to_owned()).collect()
 }
 
-/// The charts of a grid with the names of their files, as SVG.
+/// The charts of a grid as SVG, each with its id.
 fn figures(summaries: &[Summary]) -> Vec<(String, String)> {
     let charts = charts::of_several(summaries).into_iter();
     charts.take(4).map(|chart| (chart.id.clone(), plot::file(&chart, Theme::Light))).collect()
 }
 
-/// Where the origin of an element stands, by what moves its ancestors.
+/// The position of the origin of an element: the sum of the translations of the element and of its
+/// ancestors.
 fn origin(node: &Node<'_, '_>) -> [f64; 2] {
     let moved = node.ancestors().filter_map(|group| {
         let (x, y) = group
@@ -49,7 +50,7 @@ fn of_shape(summaries: &[Summary], keep: impl Fn(u32, u32) -> bool) -> Vec<Summa
     summaries
 }
 
-/// Grids of every shape, of one target and of several.
+/// Grids of several shapes, with one target and with several targets.
 fn shapes() -> Vec<Vec<Summary>> {
     let (one, two) = (published(CHATGLM3), published(MISTRAL));
     let mut decades = empty("昇腾", "c", "e", "1");
@@ -63,7 +64,7 @@ fn shapes() -> Vec<Vec<Summary>> {
         shapes.push(of_shape(&summaries, |input, _| input == 512));
         shapes.push(of_shape(&summaries, |_, output| output == 512));
         shapes.push(of_shape(&summaries, |input, output| input == 512 && output == 512));
-        // A grid with holes: a triangle.
+        // A grid in which cells are missing: a triangle.
         shapes.push(of_shape(&summaries, |input, output| input >= output));
     }
     shapes

@@ -1,5 +1,5 @@
-//! The published record's own log and tables from the counts behind them, and the serving
-//! script's figures.
+//! Tests of the outputs in the formats of published measurements: the published log and tables are made
+//! again from their counts. Also tests of the figures of vLLM's serving script.
 
 use inferometer_analysis::blocks::{BlockFigures, LengthFigures};
 use inferometer_analysis::imported::Imported;
@@ -14,7 +14,7 @@ use crate::support::{cell, distribution, empty, pass};
 
 const LOG: &str = include_str!("../fixtures/sus-chat-34b.log");
 
-/// The first log block of the record, by its counts.
+/// The counts of the first pass in the published log.
 fn first() -> BlockFigures {
     BlockFigures {
         block_chars: 4_000,
@@ -58,7 +58,8 @@ fn run(blocks: &[BlockFigures]) -> Summary {
     summary
 }
 
-/// Without its time, whose milliseconds creep on while the record's script prints.
+/// The lines of a log without their times: in the published log, the milliseconds increase while the
+/// script prints.
 fn untimed(log: &str) -> Vec<&str> {
     log.lines().map(|line| line.split_once("][").expect("a time").1).collect()
 }
@@ -126,7 +127,7 @@ fn lengths_that_an_imported_log_does_not_tell_are_no_row_of_zeros() {
     let untold = BlockFigures { keeping: LengthFigures::default(), ..first() };
     let mut summary = run(&[untold]);
     let of = |summary: &Summary| table::markdown(std::slice::from_ref(summary));
-    // All of a measured pass may fail: that nothing was kept is known then.
+    // In a measured pass, zeros are real counts: all requests may have failed.
     assert!(of(&summary).contains("Refusals"));
     summary.imported = Some(Imported::default());
     assert!(!of(&summary).contains("Refusals"));

@@ -1,4 +1,4 @@
-//! The charts of a search: its answers, and what it cut off.
+//! Tests of the charts of a search: its answers, and the requests that it cut off.
 
 use inferometer_analysis::search::{
     Claim, CriterionEstimate, LoadAnswer, SearchAnswer, SearchEnding, SearchObjective,
@@ -47,7 +47,7 @@ fn requests_that_a_search_cut_off_are_no_failures_in_any_chart() {
     assert!(!page.contains("that failed.") && page.contains("not sent, because the result"));
 }
 
-/// An answer over loads of 1, 2, 4 and 8 requests/s, of a cell of this output length.
+/// The answer of a search over 1, 2, 4 and 8 requests/s, for a cell with this output length.
 pub(crate) fn answer(output_length: u32) -> SearchAnswer {
     let load = |load: f64| LoadAnswer {
         load,

@@ -1,4 +1,4 @@
-//! The table, its footnotes, the terminal and the CSV.
+//! Tests of the published table, its footnotes, the text for a terminal, and the CSV.
 
 use inferometer_load::PassKind;
 use inferometer_model::outcome::OutcomeCounts;
@@ -7,7 +7,7 @@ use inferometer_report::{csv, table, terminal};
 
 use crate::support::{CHATGLM3, MISTRAL, cell, empty, full, pass, published};
 
-/// Lines without the trailing empty ones, and an engine per `##` as it is written.
+/// The lines of a text, without empty lines at the end.
 fn lines(text: &str) -> Vec<&str> {
     text.trim_end().lines().collect()
 }
@@ -20,7 +20,8 @@ fn the_published_tables_come_out_byte_for_byte() {
     }
 }
 
-/// The published headings write the version with a `v`; a server states it without.
+/// The summaries of published tables, with engine versions as a server states them: without the `v` of
+/// the published headings.
 fn published_with_v(text: &str) -> Vec<inferometer_analysis::summary::Summary> {
     let mut summaries = published(text);
     for summary in &mut summaries {
@@ -127,7 +128,7 @@ fn a_table_that_is_wider_than_the_terminal_is_printed_in_parts_that_repeat_its_k
     for rule in parts.lines().filter(|line| line.starts_with('─')) {
         assert!(rule.chars().count() <= 80, "{rule}");
     }
-    // Each figure of the whole table stands in one of the parts.
+    // Each figure of the whole table is in one of the parts.
     let words = |text: &str| -> std::collections::BTreeSet<String> {
         text.split_whitespace().filter(|word| !word.starts_with('─')).map(str::to_owned).collect()
     };
@@ -159,7 +160,7 @@ fn the_csv_has_a_row_per_pass_and_every_figure() {
     insta::assert_snapshot!(text.replace("\r\n", "\n"));
     let rows: Vec<&str> = text.split_terminator("\r\n").collect();
     assert_eq!(rows.len(), 5);
-    // A comma inside of quotes separates nothing.
+    // A comma between quotes does not separate fields.
     let columns = |row: &str| {
         let outside = row.split('"').step_by(2);
         outside.map(|text| text.matches(',').count()).sum::<usize>()

@@ -1,4 +1,4 @@
-//! Summaries to render: from published tables, and one with every field filled.
+//! Summaries for tests: from published tables, and one in which almost every field has a value.
 
 pub mod records;
 
@@ -81,7 +81,7 @@ pub fn cell(input_length: u32, output_length: u32, figures: [Option<f64>; 4]) ->
     }
 }
 
-/// The summaries that published tables would have come from.
+/// Summaries with the figures of published tables: one for each table.
 pub fn published(text: &str) -> Vec<Summary> {
     let mut headings: Vec<&str> = Vec::new();
     let mut summaries: Vec<Summary> = Vec::new();
@@ -107,7 +107,7 @@ pub fn published(text: &str) -> Vec<Summary> {
     summaries
 }
 
-/// A distribution around a mean, with every interval.
+/// A distribution with this mean, and with all intervals.
 pub fn distribution(mean: f64) -> Distribution {
     Distribution {
         mean,
@@ -128,7 +128,7 @@ pub fn distribution(mean: f64) -> Distribution {
     }
 }
 
-/// A pass with every figure.
+/// A pass with `planned` completed requests and with the figures that every pass has.
 pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
     PassSummary {
         kind,
@@ -186,7 +186,7 @@ pub fn pass(kind: PassKind, planned: u64) -> PassSummary {
     }
 }
 
-/// What a server said in 5 samples, one of which failed.
+/// Metrics of a server from 7 reads, one of which failed.
 pub fn server() -> ServerSays {
     let level = |mean| Some(Level { mean, max: 2.0 * mean, n: 4 });
     let latency = |mean, p50_above, p50_below| ServerLatency { mean, p50_above, p50_below, n: 9.0 };
@@ -222,7 +222,7 @@ pub fn server() -> ServerSays {
     }
 }
 
-/// What two cards did, one of which says nothing of its energy.
+/// The use of two cards, the second of which reports nothing.
 pub fn hardware() -> HardwareUse {
     let level = |mean| Some(Level { mean, max: 1.25 * mean, n: 12 });
     let card = CardUse {
@@ -239,8 +239,8 @@ pub fn hardware() -> HardwareUse {
     HardwareUse { cards: vec![card, other], ..HardwareUse::default() }
 }
 
-/// A run of the embedded engine with every field filled: three kinds of passes, failures,
-/// findings, objectives, a suspect verdict, and texts that want to be markup.
+/// A run of the embedded engine with almost every field: four kinds of passes, failures, findings,
+/// objectives, a suspect verdict, and texts that look like markup.
 pub fn full() -> Summary {
     let mut summary = empty("书生·浦语-7B <b>|*x*", "A100 40G", "vllm", "0.2.7");
     summary.target.simulated = true;

@@ -1,4 +1,4 @@
-//! Records to be drawn: streams of tokens whose latencies vary as those of a loaded server do.
+//! Records for tests of charts: streams of tokens whose latencies vary like those of a loaded server.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_model::outcome::Outcome;
@@ -9,15 +9,15 @@ use inferometer_report::trace::{PassTracer, Traces};
 
 const MS: u64 = 1_000_000;
 
-/// A number from 0 to 1 that looks like chance and is none.
+/// A pseudo-random number from 0 to 1, which depends only on the arguments.
 fn chance(index: u32, salt: u32) -> f64 {
     let mixed = index.wrapping_mul(2_654_435_761).wrapping_add(salt.wrapping_mul(40_503));
     let mixed = (mixed ^ (mixed >> 15)).wrapping_mul(2_246_822_519);
     f64::from(mixed >> 8) / f64::from(1_u32 << 24)
 }
 
-/// Request `index` of a pass that begins at `begin`: `tokens` tokens, each in a read of its own;
-/// each hundredth is refused.
+/// The record of request `index` of a pass that begins at `begin`. The answer has `tokens` tokens, each
+/// in its own read. Every hundredth request is rejected.
 pub fn record(index: u32, begin: Nanos, tokens: u32) -> Record {
     let sent = Nanos(begin.0 + u64::from(index) * 2 * MS);
     let mut record = Record::planned(0, index, sent);
@@ -42,7 +42,7 @@ pub fn record(index: u32, begin: Nanos, tokens: u32) -> Record {
     record
 }
 
-/// What a server and a card said in each of so many seconds.
+/// Metrics of a server and of one card, sampled every second.
 pub fn observed(begin: Nanos, seconds: u64) -> Observed {
     let sample = |second: u64| {
         let level = 100.0 + 40.0 * (second as f64 / 3.0).sin();
@@ -72,7 +72,7 @@ pub fn observed(begin: Nanos, seconds: u64) -> Observed {
     }
 }
 
-/// The traces of every pass of a summary, with so many requests each.
+/// The traces of all passes of a summary. Each pass has `requests` requests with `tokens` tokens each.
 pub fn traces(summary: &Summary, requests: u32, tokens: u32) -> Traces {
     let mut traces = Vec::new();
     let mut begin = Nanos(5_000 * MS);

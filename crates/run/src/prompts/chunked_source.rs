@@ -1,5 +1,6 @@
-//! Passes whose prompts would take too much memory, or have no end. Their prompts are made in chunks
-//! while they are sent. For the hash of the workload, all of them are also made once before.
+//! Passes whose prompts would take too much memory, or that have no number of requests. Their prompts are
+//! made in chunks while the pass runs. For the hash of the workload, they are also made once before the pass;
+//! without a number of requests, only the first chunk.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use super::source::{BATCH, PassRequests, SourceError, ThreadedSource};
 use super::workload::Prompts;
 use crate::error::RunError;
 
-/// The most prompt tokens in memory at the same time: about 160 MB of text.
+/// The maximum number of prompt tokens in memory at the same time: about 160 MB of text.
 pub const MAX_TOKENS_IN_MEMORY: u64 = 32 << 20;
 
 /// A pass whose prompts are made in chunks.
@@ -20,8 +21,9 @@ pub struct ChunkedSource {
     count: Option<u32>,
 }
 
-/// The prompts of a pass in chunks, if they can and should be made so. A tokenizer that asks the server
-/// cannot be used: the server must not be asked while it is measured. Token ids need no tokenizer.
+/// The prompts of a pass in chunks; `None` if they need not or cannot be made in chunks. A tokenizer that
+/// sends requests to the server cannot be used, because the server must not get them while it is measured.
+/// Token ids need no tokenizer.
 pub fn of(prompts: &Prompts, place: &PromptScope, count: Option<u32>) -> Option<ChunkedSource> {
     let spec = prompts.spec();
     let asks = prompts.tokenizer().asks_the_server && spec.context.form == PromptForm::Text;
@@ -33,11 +35,11 @@ pub fn of(prompts: &Prompts, place: &PromptScope, count: Option<u32>) -> Option<
 }
 
 impl ChunkedSource {
-    /// The requests of a pass. `see` gets all of them before; of a pass without end, only the first
-    /// chunk.
+    /// Returns the requests of the pass. Before, calls `see` with all requests, chunk by chunk; without a
+    /// number of requests, only with the first chunk.
     ///
     /// # Errors
-    /// When they cannot be made.
+    /// When the requests cannot be made.
     pub fn supply(
         self,
         mut see: impl FnMut(&[Request]) -> Result<(), RunError>,
@@ -66,7 +68,7 @@ impl ChunkedSource {
         Ok(PassRequests { source, notes, error })
     }
 
-    /// The chunk that begins with this request, if there is one.
+    /// The chunk that begins with the request of this number, if there is one.
     fn part(&self, first: u64) -> Result<Option<RequestBatch>, RunError> {
         let left = self.count.map_or(u64::MAX, |count| u64::from(count).saturating_sub(first));
         let count = left.min(u64::from(BATCH)) as usize;

@@ -1,5 +1,5 @@
-//! The conversations of a pass. The turns of users are made ahead, and the hash of the workload covers
-//! them; the answers between them are the server's.
+//! The conversations of a pass. The turns of users are made ahead, and the hash of the workload covers them;
+//! the answers between them come from the server.
 
 use inferometer_load::{PassPlan, Share};
 use inferometer_plan::Plan;
@@ -15,7 +15,7 @@ use crate::error::RunError;
 /// Makes the conversations of a pass, and adds them to the hash of the workload.
 ///
 /// # Errors
-/// When they cannot be made.
+/// When the conversations cannot be made.
 pub fn supply(
     prompts: &Prompts,
     plan: &Plan,

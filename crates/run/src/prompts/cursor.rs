@@ -1,4 +1,4 @@
-//! The position in a data set at which the prompts of the next pass begin: after those that earlier
+//! The position in a data set at which the prompts of the next pass begin: after the prompts that earlier
 //! passes used. Makes no prompt.
 
 use inferometer_load::PassPlan;
@@ -12,7 +12,8 @@ pub struct PromptCursor {
 }
 
 impl PromptCursor {
-    /// The position of the next pass, by its name and the number of its repeat, from 1.
+    /// Returns the position of the next pass. `name` is the name of the pass, and `repeat` is the number of
+    /// its repeat, from 1.
     pub fn next(
         &mut self,
         cell: CellPlan,
@@ -31,8 +32,8 @@ impl PromptCursor {
     }
 }
 
-/// The most requests that a pass can send; for a pass that only a time ends, a number that it will not
-/// reach.
+/// The maximum number of requests of a pass; for a pass that is limited only by time, a number that it will
+/// not reach.
 fn most_requests(pass: &PassPlan) -> u32 {
     pass.requests().unwrap_or(1 << 20)
 }

@@ -1,5 +1,5 @@
-//! Whether a run would send the same requests as an earlier one. The requests are made as that run made
-//! them, and only their hash is used. Nothing is sent.
+//! Whether a run would send the same requests as an earlier one. The requests are made in the same way as in
+//! that run, and only their hash is used. None of them is sent.
 
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
@@ -13,18 +13,18 @@ use super::workload::Prompts;
 use super::workload_hash::WorkloadHash;
 use crate::error::RunError;
 
-/// What an earlier run sent and this run must send again.
+/// The requests of an earlier run, which this run must send again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EarlierWork {
-    /// The earlier run.
+    /// The name of the earlier run.
     pub run: String,
-    /// The hash over its requests.
+    /// The hash over the requests of the earlier run.
     pub workload_hash: String,
     /// How often the earlier run measured each cell.
     pub repeats: Vec<(CellPlan, u32)>,
-    /// Where it was measured: with which tokenizer.
+    /// The environment of the earlier run, which includes its tokenizer.
     pub environment: Environment,
-    /// Version of the program that made its requests.
+    /// The version of the program that made the requests of the earlier run.
     pub tool_version: String,
 }
 
@@ -67,7 +67,7 @@ pub fn check_same_work(
     )))
 }
 
-/// This many digits of a hash are enough for a reader to distinguish two.
+/// The first digits of a hash: enough for a reader to distinguish two hashes.
 fn short(hash: &str) -> String {
     hash.chars().take(12).collect()
 }
@@ -81,7 +81,7 @@ fn known_as(name: &str) -> String {
     }
 }
 
-/// The known reason for different requests.
+/// The reasons for different requests, as far as they are known.
 fn why(prompts: &Prompts, earlier: &EarlierWork) -> String {
     let tokenizer = &prompts.tokenizer().tokenizer;
     let here = known_as(&tokenizer.name());

@@ -1,5 +1,5 @@
-//! The sources of the requests of a pass: a list, a thread that makes them ahead, or a list whose words
-//! change their order.
+//! The sources of the requests of a pass: a list, a thread that makes them ahead, or a list that is repeated
+//! with other orders of words.
 
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, OnceLock};
@@ -13,35 +13,36 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::error::RunError;
 
-/// How many requests are made at once for a pass that only a time ends.
+/// How many requests are made at once for a pass that is limited only by time.
 pub const BATCH: u32 = 64;
 
 /// The requests of a pass.
 pub struct PassRequests {
     /// Supplies the requests.
     pub source: Box<dyn Source>,
-    /// How the prompts differ from what the plan asks for.
+    /// How the prompts differ from the plan's requirements.
     pub notes: Vec<Note>,
     /// Why the requests ended early, if they did.
     pub error: SourceError,
 }
 
-/// Why requests could not be made during a pass, once that has happened.
+/// Why requests could not be made during a pass; empty as long as they could be made.
 pub type SourceError = Arc<OnceLock<String>>;
 
-/// Requests that another thread makes ahead, batch by batch, until no more are wanted.
+/// Requests that another thread makes ahead, batch by batch, until no more are needed.
 pub(super) struct ThreadedSource {
     batch: std::vec::IntoIter<Request>,
     /// The batches, then one `None`. A thread that ends without `None` has failed.
     batches: Receiver<Option<Vec<Request>>>,
     is_over: bool,
-    /// A copy of any of the requests, if all differ only in their prompts.
+    /// One of the requests without its prompt, if all requests differ only in their prompts.
     alike: Option<Request>,
     error: SourceError,
 }
 
 impl ThreadedSource {
-    /// Supplies `first`, then what `next` makes until it makes nothing more.
+    /// Supplies the requests of `first`, then the requests that `next` returns on another thread, until it
+    /// returns `None`.
     pub(super) fn on_a_thread(
         first: Vec<Request>,
         mut next: impl FnMut() -> Result<Option<Vec<Request>>, RunError> + Send + 'static,
@@ -54,7 +55,7 @@ impl ThreadedSource {
                 let wanted = match next() {
                     Ok(Some(requests)) => sender.send(Some(requests)).is_ok(),
                     Ok(None) => {
-                        // A pass that has ended takes no more requests.
+                        // This fails if the pass has ended and receives no more requests.
                         let _ = sender.send(None);
                         false
                     }
@@ -73,7 +74,7 @@ impl ThreadedSource {
         Ok(Self { batch, batches, is_over: false, alike: None, error })
     }
 
-    /// States what all requests have in common, if they differ only in their prompts.
+    /// Sets one of the requests without its prompt, if all requests differ only in their prompts.
     pub(super) fn alike(self, alike: Option<Request>) -> Self {
         Self { alike, ..self }
     }
@@ -102,16 +103,16 @@ impl Source for ThreadedSource {
         }
     }
 
-    /// No prompt is made for a request that is never sent, so its lengths are known only if all requests
-    /// have the same.
+    /// No prompt is made for a request that is never sent, so its lengths are known only if all requests have
+    /// the same lengths.
     fn unsent(&mut self) -> Option<Request> {
         self.batch.next().or_else(|| self.alike.clone())
     }
 }
 
-/// A batch of requests, then the same ones with their words in other orders, until no more are wanted.
-/// Tokenizers first split text at spaces, so the order of words does not change the number of tokens. The
-/// server's tokenizer is then not needed during the measurement.
+/// A batch of requests, then the same requests with their words in other orders, without an end. Tokenizers
+/// first split text at spaces, so the order of words does not change the number of tokens. The server's
+/// tokenizer is then not needed during the measurement.
 pub(super) struct Shuffled {
     batch: Vec<Request>,
     given: usize,
@@ -156,7 +157,7 @@ impl Source for Shuffled {
 mod tests {
     use super::*;
 
-    /// All requests of a source until it ends, and its error if it had one.
+    /// The number of requests of a source until it ends, and its error if there was one.
     fn all_of(
         next: impl FnMut() -> Result<Option<Vec<Request>>, RunError> + Send + 'static,
     ) -> (usize, Option<String>) {

@@ -16,11 +16,11 @@ use super::workload_hash::WorkloadHash;
 use super::{chunked_source, conversations};
 use crate::error::RunError;
 
-/// Makes the requests of a pass and adds them to the hash of the workload. The requests of a pass that
-/// only a time ends are made while it runs; the hash covers their first batch.
+/// Makes the requests of a pass and adds them to the hash of the workload. The requests of a pass that is
+/// limited only by time are made while it runs; the hash covers their first batch.
 ///
 /// # Errors
-/// When they cannot be made.
+/// When the requests cannot be made.
 pub fn supply(
     prompts: &Prompts,
     plan: &Plan,
@@ -60,7 +60,7 @@ pub fn supply(
     Ok(PassRequests { source, notes, error })
 }
 
-/// The batches of a pass that only a time ends; the first one is already made.
+/// The requests of a pass that is limited only by time, in batches. The batch `first` is already made.
 fn batches(
     prompts: Prompts,
     cell: CellPlan,

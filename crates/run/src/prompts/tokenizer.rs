@@ -16,17 +16,19 @@ use crate::error::RunError;
 pub struct PromptTokenizer {
     /// The tokenizer.
     pub tokenizer: Arc<dyn Tokenizer>,
-    /// Whether it is the model's own, because the user named it or the server offers it. Only then are
-    /// its counts compared with the server's.
+    /// Whether this is the model's own tokenizer, because the user named it or the server offers it. Only
+    /// then are its counts compared with the server's counts.
     pub is_models_own: bool,
-    /// Whether each call asks the server under test, which must not happen during the measurement.
+    /// Whether each call sends a request to the server under test, which must not happen during the
+    /// measurement.
     pub asks_the_server: bool,
 }
 
-/// The tokenizer that the user named, if any. It is loaded before anything is sent.
+/// The tokenizer that the user named, or the built-in tokenizer for the embedded engine; otherwise `None`. It
+/// is loaded before anything is sent.
 ///
 /// # Errors
-/// When it is not a tokenizer.
+/// When the tokenizer that the user named cannot be loaded.
 pub fn named_tokenizer(plan: &Plan) -> Result<Option<PromptTokenizer>, RunError> {
     if let Some(name) = &plan.tokenizer {
         let tokenizer = inferometer_workload::load(name)
@@ -48,7 +50,7 @@ pub fn named_tokenizer(plan: &Plan) -> Result<Option<PromptTokenizer>, RunError>
     Ok(None)
 }
 
-/// The server's own tokenizer, else the one built into this program.
+/// The server's own tokenizer, else the one built into this program, which adds a finding.
 pub fn servers_tokenizer(
     server: Option<&Client>,
     model: &str,

@@ -46,7 +46,7 @@ pub struct Prompts {
     seed: u64,
     salt: String,
     history: History,
-    /// The number of this rank, and that of all ranks.
+    /// The number of this rank, and the number of ranks.
     place: (u32, u32),
 }
 
@@ -72,7 +72,8 @@ impl Prompts {
         &self.tokenizer
     }
 
-    /// Makes the prompts of this run differ from those of every other run.
+    /// The seed and the salt of the prompts. The salt makes the prompts of this run differ from those of
+    /// every other run.
     pub(super) fn seed_and_salt(&self) -> (u64, &str) {
         (self.seed, &self.salt)
     }
@@ -88,13 +89,13 @@ impl Prompts {
         Self { spec: self.spec.random_words(), ..self.clone() }
     }
 
-    /// How the earlier turns of a conversation are sent to this server.
+    /// Sets how the earlier turns of a conversation are sent to this server.
     pub fn send_history_as(&mut self, history: History) {
         self.history = history;
     }
 
-    /// Supplies the conversations of one of several ranks, by its number and the number of ranks. The
-    /// hash of the workload covers all conversations.
+    /// Makes it supply only the conversations of one rank. `place` is the number of this rank and the number
+    /// of ranks. The hash of the workload covers all conversations.
     pub fn supply_rank(&mut self, place: (u32, u32)) {
         self.place = place;
     }
@@ -109,7 +110,7 @@ impl Prompts {
         self.history
     }
 
-    /// The counter of the prompts that are made.
+    /// The counter of the prompts made so far.
     pub fn made(&self) -> Arc<AtomicU64> {
         self.spec.context.made()
     }
@@ -119,10 +120,10 @@ impl Prompts {
         &self.spec
     }
 
-    /// The requests of a pass.
+    /// Makes the requests of a pass.
     ///
     /// # Errors
-    /// When they cannot be made.
+    /// When the requests cannot be made.
     pub fn build(
         &self,
         cell: CellPlan,
@@ -160,7 +161,7 @@ pub fn check_dialect(prompts: &Prompts, plan: &Plan, dialect: &Dialect) -> Resul
     Ok(())
 }
 
-/// What a reader should know of the workload's data.
+/// Findings on the workload's data.
 pub fn data_set_findings(prompts: &Prompts) -> Vec<Finding> {
     prompts.spec.findings()
 }

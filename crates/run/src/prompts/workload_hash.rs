@@ -22,7 +22,7 @@ pub struct WorkloadHash {
 }
 
 impl WorkloadHash {
-    /// A hash that is part of no result, for warm-ups.
+    /// A hash that is part of no result, for example for warm-ups.
     pub fn unused() -> Self {
         Self { hasher: WorkloadHasher::new(), dump: None }
     }
@@ -41,15 +41,15 @@ impl WorkloadHash {
         Ok(whole)
     }
 
-    /// Begins a pass with its sampling parameters; its requests follow by `PassHash::add`.
+    /// Begins a pass with its sampling parameters; its requests are then added with `PassHash::add`.
     pub fn begin<'a>(&'a mut self, plan: &'a Plan, begin: &'a PassBegin) -> PassHash<'a> {
         self.hasher.pass(&plan.sampling);
         let offsets = Offsets::of(&begin.plan, begin.seed(plan.seed));
         PassHash { whole: self, plan, begin, offsets, load: begin.plan.prompt_label() }
     }
 
-    /// Adds a pass of conversations: the turns of users, the lengths of answers, and the think times
-    /// between them; in an open loop also the offset at which each conversation begins.
+    /// Adds a pass of conversations: the turns of users, the lengths of answers, and the think times between
+    /// them. In an open loop, it also adds the offset at which each conversation begins.
     ///
     /// # Errors
     /// When a file of requests is written: the answers are not in it, so the conversations could not be
@@ -78,7 +78,7 @@ impl WorkloadHash {
         Ok(())
     }
 
-    /// The hash over everything so far.
+    /// The hash over all requests added so far.
     pub fn hash(&self) -> String {
         self.hasher.clone().finish()
     }
@@ -92,7 +92,7 @@ impl WorkloadHash {
     }
 }
 
-/// A turn without the conversation before it.
+/// The request of a turn, without the conversation before it.
 fn planned(turn: &Turn) -> Request {
     Request::new(Prompt::Text(turn.text.clone()), turn.input_tokens, turn.output_tokens)
 }
@@ -107,7 +107,7 @@ pub struct PassHash<'a> {
 }
 
 impl PassHash<'_> {
-    /// Adds the next requests of the pass in order, in an open loop with their offsets.
+    /// Adds the next requests of the pass, in order. In an open loop, their offsets are included.
     ///
     /// # Errors
     /// When the file cannot be written.

@@ -10,14 +10,14 @@ use inferometer_store::{LoggedPass, RunId, RunState, Store, StoredRun};
 use super::{check_plan, completed_cells, fact};
 use crate::error::RunError;
 
-/// How the name of a group begins.
+/// The prefix of the name of a group.
 pub const GROUP: &str = "group-";
-/// The fact of a target that holds the salt of its group; each round derives its own salt from it.
+/// The fact of a target with the salt of its group; each round derives its own salt from it.
 pub const GROUP_SALT: &str = "group_salt";
 
 /// The stored runs of a plan with several servers.
 pub struct EarlierGroup {
-    /// Its name.
+    /// The name of the group.
     pub name: String,
     /// Why other runs in the store cannot be read, whichever group they belong to.
     pub unread: Vec<String>,
@@ -26,9 +26,9 @@ pub struct EarlierGroup {
 
 /// An earlier attempt at one run of a group.
 pub enum EarlierAttempt {
-    /// It is complete.
+    /// The run is complete.
     Complete(Box<Summary>, RunId),
-    /// It completed these cells, and this is its run; without a run it never began.
+    /// The run completed only these cells. The text is the id of the run; `None` if it never began.
     Partial(Vec<(CellPlan, Vec<LoggedPass>)>, Option<String>),
 }
 
@@ -45,7 +45,7 @@ impl EarlierGroup {
     /// Finds a group by its name.
     ///
     /// # Errors
-    /// When no run in the store belongs to it.
+    /// When no run in the store belongs to the group.
     pub fn find(store: &Path, name: &str) -> Result<Self, RunError> {
         let problem = |what: String| RunError::plan(format!("--resume: {what}"));
         let store = Store::open_existing(store).map_err(|error| problem(error.to_string()))?;
@@ -68,17 +68,17 @@ impl EarlierGroup {
         Ok(Self { name: name.to_owned(), unread, runs })
     }
 
-    /// The salt of its prompts.
+    /// The salt of the group's prompts.
     pub fn salt(&self) -> Option<String> {
         let of_group = self.runs.iter().find_map(|run| fact(run, GROUP_SALT).map(str::to_owned));
         of_group.or_else(|| self.runs.iter().find_map(|run| run.environment.salt.clone()))
     }
 
-    /// The earlier attempt at one of its runs; if there are several, the one with the most completed
-    /// cells.
+    /// The earlier attempt at one of the group's runs. If there are several attempts, the one with the most
+    /// completed cells.
     ///
     /// # Errors
-    /// When its plan was another one, or its log cannot be read.
+    /// When the attempt has another plan, or its log cannot be read.
     pub fn attempt(
         &self,
         variant: &str,
@@ -100,7 +100,7 @@ impl EarlierGroup {
         Ok(furthest(of_round.map(attempt).collect::<Result<Vec<_>, RunError>>()?))
     }
 
-    /// Checks that the runs of one of its servers have this plan.
+    /// Checks that the runs of one of the group's servers have this plan.
     ///
     /// # Errors
     /// When one of them has another plan.
@@ -108,13 +108,13 @@ impl EarlierGroup {
         self.of(variant).try_for_each(|run| check_plan(run, plan))
     }
 
-    /// The attempts at one of its servers, in the order of time.
+    /// The runs of one of the group's servers, in the order of time.
     fn of(&self, variant: &str) -> impl Iterator<Item = &StoredRun> {
         self.runs.iter().filter(move |run| fact(run, "variant") == Some(variant))
     }
 }
 
-/// The attempt with the most completed cells; among equal ones, the last.
+/// The attempt with the most completed cells; if several have equally many, the last of these.
 fn furthest(attempts: Vec<EarlierAttempt>) -> EarlierAttempt {
     let found = attempts.into_iter().max_by_key(EarlierAttempt::progress);
     found.unwrap_or_else(|| EarlierAttempt::Partial(Vec::new(), None))

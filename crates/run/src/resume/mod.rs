@@ -19,9 +19,9 @@ use crate::error::RunError;
 
 /// A run that is resumed.
 pub struct EarlierRun {
-    /// Its plan, by the keys of a plan file, with its seed and its salt.
+    /// The plan of the run, by the keys of a plan file, including its seed and its salt.
     pub keys: Map<String, Value>,
-    /// Which of several servers it measured, as facts of the target.
+    /// Which of several servers the run measured, as facts of the target.
     pub facts: BTreeMap<String, String>,
     stored: StoredRun,
 }
@@ -30,7 +30,8 @@ impl EarlierRun {
     /// Finds a run that can be resumed.
     ///
     /// # Errors
-    /// When no run has this name, or the run is complete, or another version of this program made it.
+    /// When no run has this name, or the run is complete, or it is a prediction, or its plan was written by
+    /// an incompatible version of this program.
     pub fn find(store: &Path, name: &str) -> Result<Self, RunError> {
         let problem = |what: String| RunError::plan(format!("--resume: {what}"));
         let store = Store::open_existing(store).map_err(|error| problem(error.to_string()))?;
@@ -51,7 +52,7 @@ impl EarlierRun {
         let asked = Spec {
             seed: Some(plan.seed),
             salt: stored.environment.salt.clone(),
-            // A run of a group has a folder within that of the group.
+            // A run of a group has a folder within the folder of the group.
             out: plan.asked.out.clone().filter(|_| fact(&stored, "group").is_none()),
             ..(*plan.asked).clone()
         };
@@ -111,25 +112,26 @@ fn completed_cells(
     Ok(cells)
 }
 
-/// How many repeats complete a cell. Their number may depend on the measured values: in the cell in which
-/// a run stopped, nobody knows whether there were enough.
+/// How many repeats complete a cell. Their number may depend on the measured values. In the cell in which a
+/// run stopped, it is not known whether there were enough, so the maximum is needed.
 fn repeats_wanted(repeat: &Repeat, broke_off: bool) -> usize {
     (if broke_off { repeat.at_most } else { repeat.at_least }) as usize
 }
 
-/// Whether a pass has results, and no more requests failed than the plan allows. In a search or a sweep
-/// every trial counts.
+/// Whether a pass has results, and no more requests failed than the plan allows. In a search or a sweep,
+/// every trial is usable.
 fn is_usable(pass: &LoggedPass, plan: &Plan) -> bool {
-    // A trial shows what the server refuses, so its outcomes never exclude it.
+    // A trial may show that the server refuses requests, so its outcomes never exclude it.
     if plan.chooses_loads() {
         return true;
     }
     let all = pass.records.len();
     let complete = pass.records.iter().filter(|record| record.outcome.is_complete()).count();
-    // A request that the plan did not wait for is not a failure.
+    // If the plan ended the pass early, the requests that it cancelled or skipped are not failures.
     let was_stopped = |record: &&Record| why_stopped(record.detail.as_deref()).is_some();
     let stopped = pass.records.iter().filter(was_stopped).count();
-    // A pass without one answer has no result, however many requests may fail, and is measured again.
+    // A pass without a completed request has no result, however many requests may fail, and is measured
+    // again.
     let waited_for = all - stopped;
     complete > 0 && (waited_for - complete) as f64 <= plan.max_failures * waited_for as f64
 }

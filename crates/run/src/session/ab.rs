@@ -21,18 +21,18 @@ use crate::target;
 pub struct Pairs {
     /// The runs, A first, each with the reason if it stopped early; an error for a run without results.
     pub runs: [Result<(Finished, Option<RunError>), RunError>; 2],
-    /// The blocks of each.
+    /// The blocks of each run.
     pub blocks: [Vec<Block>; 2],
 }
 
 /// How the runs of a comparison are carried out.
 #[derive(Clone, Copy)]
 pub struct Pairing<'a> {
-    /// Whether each side gets its own prompts: if both sides are one server, it may cache prompts.
+    /// Whether each side gets different prompts: if both sides are one server, it may cache prompts.
     pub other_prompts: bool,
-    /// The salt by which the order of blocks is drawn.
+    /// The salt of the random order of blocks.
     pub order_salt: &'a str,
-    /// Conditions on the differences.
+    /// The gate: conditions on the differences between the sides.
     pub gate: &'a [Condition],
 }
 
@@ -58,7 +58,7 @@ pub fn carry_out_pairs(
     pairs
 }
 
-/// A run up to its first block.
+/// Prepares a run up to its first block, including the warm-up.
 fn begin<'a>(
     request: RunRequest<'a>,
     servers: &'a mut Servers,
@@ -83,7 +83,7 @@ fn begin<'a>(
 /// Ends a run as one that stopped early, because it or the other run could not begin.
 fn abandon(mut session: Session<'_, EventLoops>, why: &RunError) {
     session.broken = Some(format!("the comparison did not start: {why}"));
-    // Its message is known already: the reason for the early end.
+    // The result is ignored: its error would only repeat the reason for the early end.
     let _ = session.finish();
 }
 
@@ -94,7 +94,7 @@ fn played(mut sessions: [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) -> P
     Pairs { runs: sessions.map(Session::finish_as_far), blocks }
 }
 
-/// Measures pair after pair until the procedure ends, a run cannot go on, or the user interrupts.
+/// Measures pair after pair until the procedure ends, a run cannot continue, or the user interrupts the runs.
 fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) {
     let RunRequest { plan, context, events } = sessions[0].request;
     let (Some(ab), [cell]) = (&plan.ab, plan.cells.as_slice()) else { return };
@@ -103,7 +103,7 @@ fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) 
     let of_block = u64::from(pass.requests().unwrap_or(0));
     let seeds = (plan.seed, pairing.order_salt);
     let mut procedure = Ab::new(ab, of_block, plan.repeat.at_most, seeds).with_gate(pairing.gate);
-    // From here on all time counts, also rests and the making of prompts.
+    // The time limit includes everything from here on, also pauses and the making of prompts.
     let ends = ab.max_time.map(|most| sessions[0].runner.net.now() + most);
     while let NextStep::Pair { number, order } = procedure.next() {
         for side in order {
@@ -128,7 +128,8 @@ fn alternate(sessions: &mut [Session<'_, EventLoops>; 2], pairing: Pairing<'_>) 
 }
 
 impl Session<'_, EventLoops> {
-    /// Measures a block, which is stopped at `ends` at the latest. Returns whether the comparison can go on.
+    /// Measures a block, which ends at the instant `ends` at the latest. Returns whether the comparison can
+    /// continue.
     fn block(&mut self, cell: CellPlan, number: u32, pass: &PassPlan, ends: Option<Nanos>) -> bool {
         let before = self.grid.blocks.len();
         self.runner.most_time = ends.map(|ends| ends.since(self.runner.net.now()));

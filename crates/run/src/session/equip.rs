@@ -1,5 +1,5 @@
-//! What is needed to send requests: a ready server, a tokenizer, prompts, and what the first requests
-//! show. A single process and each of several ranks prepare it in the same way.
+//! Prepares everything that is needed to send requests: a ready server, a tokenizer, prompts, and the results
+//! of the first requests. A single process and each of several ranks do this in the same way.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::spread::ServerSpread;
 use crate::team::Team;
 use crate::{messages, model_limit, observers, overhead, prompt_findings};
 
-/// What is needed to send requests: a ready server, and prompts for it.
+/// Everything that is needed to send requests: a ready server, and prompts for it.
 pub(super) struct Equipped<N> {
     pub(super) ready: ReadyTarget,
     pub(super) observer: Observer,
@@ -35,14 +35,14 @@ pub(super) struct Equipped<N> {
     pub(super) counter: Counter,
     pub(super) prompts: Prompts,
     pub(super) runner: PassRunner<N>,
-    /// What the first requests showed.
+    /// The results of the first requests.
     pub(super) first: First,
 }
 
 /// Makes the server and the prompts ready, and sends the first requests, which are not recorded.
 ///
 /// # Errors
-/// When that cannot be done, or is interrupted.
+/// When one of these steps fails, or the user interrupts the run.
 pub(super) fn equip<N: Network>(
     net: N,
     request: RunRequest<'_>,
@@ -87,7 +87,7 @@ pub(super) fn equip<N: Network>(
     Ok(Equipped { ready, observer, findings, counter, prompts, runner, first })
 }
 
-/// The server, ready to be measured.
+/// Starts the server or connects to it, until it is ready to be measured.
 fn connected(
     net: &impl Network,
     RunRequest { plan, context, events }: RunRequest<'_>,
@@ -111,7 +111,7 @@ fn connected(
     let headers = &context.headers;
     let start = Start { folder, stop: &stop, events, program, headers };
     let what = match (&plan.launch, &plan.target) {
-        // A server that is being started reports itself what it waits for.
+        // The start of a server reports its progress itself.
         (None, TargetPlan::Server { .. }) => {
             let urls: Vec<String> = plan.target.urls().map(ToString::to_string).collect();
             let servers = if urls.len() == 1 { "server" } else { "servers" };
@@ -163,14 +163,14 @@ fn runner<N: Network>(
         sends_ignore_eos: true,
         keep_text: talks || !matches!(counter, Counter::None),
         reuse_connections: ready.endpoint.keeps_connections(),
-        // A single rank could only cut off its own share.
+        // With several ranks, each rank could end only its own share early.
         cut_off: matches!(context.team, Team::Alone),
         most_time: None,
     }
 }
 
-/// Makes prompts shorter by the tokens that the server adds, if the plan counts those. Returns how many
-/// tokens of a chat template input lengths do not count.
+/// Makes prompts shorter by the tokens that the server adds, if input lengths include these tokens.
+/// Otherwise, returns how many tokens of a chat template the input lengths do not include.
 pub(super) fn fit_prompts<N: Network>(
     prompts: &mut Prompts,
     plan: &Plan,
@@ -204,8 +204,8 @@ pub(super) fn fit_prompts<N: Network>(
     if counts { 0 } else { added.unwrap_or(0) }
 }
 
-/// A tokenizer that the user named counts outputs. If answers do not state their token counts, and are
-/// whole bodies without events to count, the model's own tokenizer counts them.
+/// Chooses the tokenizer that counts outputs. It is the tokenizer that the user named. Otherwise, if
+/// responses are not streamed and do not state their token counts, it is the model's own tokenizer.
 fn counter(plan: &Plan, endpoint: &Endpoint, tokenizer: &PromptTokenizer) -> Counter {
     let stream = plan.sampling.stream;
     if plan.tokenizer.is_some() {

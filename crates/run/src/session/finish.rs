@@ -45,7 +45,7 @@ impl<N: Network> Session<'_, N> {
         let (ending, state) = match (interrupted, &self.broken) {
             (_, Some(_)) => (Ending::Interrupted, RunState::Failed),
             (true, None) => (Ending::Interrupted, RunState::Interrupted),
-            // Every pass that could begin has ended, but cells that the plan asks for are missing.
+            // Every pass that could begin has ended, but cells of the plan are missing.
             (false, None) if is_missing_cells => (Ending::Complete, RunState::Failed),
             (false, None) => (Ending::Complete, RunState::Complete),
         };

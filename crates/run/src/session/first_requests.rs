@@ -1,5 +1,6 @@
-//! The first requests to a server: what it adds to prompts, and whether it accepts what the plan asks
-//! for. A rejection that would affect all requests is reported before anything is measured.
+//! The first requests to a server. They show how many tokens it adds to prompts, and whether it accepts the
+//! parameters of the plan. A rejection that would affect all requests is reported before anything is
+//! measured.
 
 use inferometer_model::finding::{Finding, code};
 use inferometer_plan::Plan;
@@ -12,18 +13,19 @@ use crate::pass::PassRunner;
 use crate::prompts::Prompts;
 use crate::ready_target::ReadyTarget;
 
-/// What the first requests showed.
+/// The results of the first requests.
 pub(super) struct First {
     pub(super) seen: Overhead,
-    /// What happens to `ignore_eos`.
+    /// How the server treats the field `ignore_eos`.
     pub(super) ignore_eos: IgnoreEos,
 }
 
-/// Sends them. If the server refuses `ignore_eos` by name, sends them again without it. The field is left
-/// out only if that helps: a server may quote the whole request in a refusal.
+/// Sends the first requests. If a refusal of the server contains the name `ignore_eos`, sends them again
+/// without this field. The field stays left out only if the server then accepts the requests: a refusal may
+/// quote the whole request.
 ///
 /// # Errors
-/// When they cannot be made or sent, or the server refuses a model that it does not list.
+/// When the requests cannot be made or sent, or the server refuses a model that it does not list.
 pub(super) fn send<N: Network>(
     runner: &mut PassRunner<N>,
     plan: &Plan,

@@ -1,5 +1,5 @@
-//! A rank other than 0: does what rank 0 orders, and measures its share of each pass. It stores nothing:
-//! its records go to rank 0.
+//! A rank other than 0: carries out the orders of rank 0, and measures its share of each pass. The rank
+//! stores nothing: it sends its records to rank 0.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::servers::Servers;
 use crate::target;
 use crate::team::{self, MemberGate, Team};
 
-/// A rank and what it needs to send requests.
+/// A rank other than 0, with everything that it needs to send requests.
 struct Follower<'a> {
     request: RunRequest<'a>,
     member: &'a Arc<Member>,
@@ -60,7 +60,7 @@ impl Recorder for CountingRecorder {
 /// Measures a rank's share of a run whose rank 0 is another process.
 ///
 /// # Errors
-/// When this rank cannot go on, rank 0 is lost, or the run failed there.
+/// When this rank fails, rank 0 is lost, or the run failed on rank 0.
 pub fn follow(request: RunRequest<'_>) -> Result<(), RunError> {
     let RunRequest { context, events, .. } = request;
     let Team::Member(member, (rank, _)) = &context.team else { return Ok(()) };
@@ -89,7 +89,7 @@ impl<'a> Follower<'a> {
         let nowhere = Path::new(".");
         let equipped = equip::equip(net, request, &mut servers, nowhere, tokenizer, connect)?;
         let Equipped { ready, mut findings, mut prompts, runner, first, .. } = equipped;
-        // Rank 0 finds the same as this rank.
+        // The findings of this rank are not used, because rank 0 has the same findings.
         equip::fit_prompts(&mut prompts, plan, &ready, &runner, first.seen, &mut findings);
         let hash = WorkloadHash::of_run(plan, &context.salt, None)?;
         Ok(Self { request, member, runner, prompts, cursor: PromptCursor::default(), hash })
@@ -162,8 +162,8 @@ impl<'a> Follower<'a> {
             return Err(RunError::prompts(format!("prompts ran out: {why}")));
         }
         let interrupted = self.runner.interrupted();
-        // This rank made all bodies if all requests are known before the pass and it reached its last
-        // one.
+        // This rank has encoded all bodies of the pass only if the number of requests is fixed and this rank
+        // reached its last request.
         let has_all = begin.plan.requests().is_some()
             && !begin.plan.may_end_before_its_count()
             && !matches!(begin.plan, PassPlan::Conversations { .. })

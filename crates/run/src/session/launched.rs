@@ -1,5 +1,4 @@
-//! A run on a server that the plan starts: what happens if that server dies. The first start is
-//! elsewhere.
+//! Handles the death of a server that the plan starts. The first start is not in this module.
 
 use inferometer_load::PassPlan;
 use inferometer_model::cell::CellPlan;
@@ -11,7 +10,7 @@ use crate::network::Network;
 use crate::servers::{Death, Failures, Start};
 
 impl<N: Network> Session<'_, N> {
-    /// Starts a server again if it died in the cell before.
+    /// Starts the server again if it died in the previous cell.
     pub(super) fn revive_server(&mut self) -> Result<(), RunError> {
         let stop = std::sync::Arc::clone(&self.runner.stop);
         let folder = self.outputs.folder();
@@ -20,8 +19,8 @@ impl<N: Network> Session<'_, N> {
         self.servers.revive(Start { folder, stop: &stop, events, program, headers })
     }
 
-    /// Whether the server is dead after a pass, which is a finding of the cell. The rest of the cell is
-    /// then not measured.
+    /// Whether the server has died by the end of a pass. If so, adds a finding; the caller must then skip the
+    /// rest of the cell.
     pub(super) fn server_died(&mut self, cell: CellPlan, pass: &PassPlan) -> bool {
         let outcomes = self.grid.passes_of(cell).last().map(|pass| pass.outcomes);
         let failed = outcomes.is_some_and(|outcomes| outcomes.failed() > 0);

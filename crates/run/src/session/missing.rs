@@ -1,4 +1,4 @@
-//! Reports the parts of its plan that a run has not measured, as findings. Changes no figure.
+//! Reports the parts of the plan that a run has not measured, as findings. Changes no figure.
 
 use inferometer_model::cell::CellPlan;
 use inferometer_model::finding::{Finding, code};
@@ -26,11 +26,11 @@ impl<N: Network> Session<'_, N> {
         missing > 0
     }
 
-    /// Whether each pass that a cell must have exists and has results.
+    /// Whether a cell has all passes that the plan requires, each with results.
     fn is_measured(&self, cell: CellPlan) -> bool {
         let plan = self.request.plan;
         let passes = self.grid.passes_of(cell);
-        // A trial shows what the server refuses, so its outcomes do not matter here.
+        // A trial may show that the server refuses requests, so its outcomes do not matter here.
         if plan.chooses_loads() {
             return !passes.is_empty();
         }

@@ -1,5 +1,5 @@
-//! One run from beginning to end: prepared, measured cell by cell, finished. Each step has a file; their
-//! order is here.
+//! One run from beginning to end: prepare, measure cell by cell, finish. Each step has a file; this file
+//! contains their order.
 
 mod ab;
 mod equip;
@@ -49,27 +49,27 @@ use crate::summarise::{RunFacts, summarise};
 use crate::target;
 use crate::team;
 
-/// What to measure, and with what.
+/// The input of a run.
 #[derive(Clone, Copy)]
 pub struct RunRequest<'a> {
-    /// What to measure.
+    /// The plan to measure.
     pub plan: &'a Plan,
-    /// What the run needs besides the plan.
+    /// The inputs of the run besides the plan.
     pub context: &'a Context,
-    /// Gets the events of the run.
+    /// Receives the events of the run.
     pub events: &'a Events,
 }
 
 /// A run that has ended, complete or not.
 #[derive(Debug)]
 pub struct Finished {
-    /// Its results.
+    /// The results of the run.
     pub summary: Summary,
-    /// Its name in the store.
+    /// The id of the run in the store.
     pub run: RunId,
-    /// The folder of its report; absent if nothing was written, because an earlier run already has it.
+    /// The folder of the report; absent if the results were copied from an earlier run, which has the report.
     pub folder: Option<PathBuf>,
-    /// Whether the user stopped it.
+    /// Whether the user interrupted the run.
     pub interrupted: bool,
 }
 
@@ -77,7 +77,7 @@ pub struct Finished {
 /// so that the next run can use it too.
 ///
 /// # Errors
-/// When the run cannot be carried out. With a mistake in the plan, nothing was sent.
+/// When the run cannot be carried out. If the error is a mistake in the plan, nothing was measured.
 pub fn carry_out(request: RunRequest<'_>, servers: &mut Servers) -> Result<Finished, RunError> {
     let RunRequest { plan, context, .. } = request;
     let net = EventLoops::of(plan).map_err(RunError::Sockets)?;
@@ -86,10 +86,10 @@ pub fn carry_out(request: RunRequest<'_>, servers: &mut Servers) -> Result<Finis
     })
 }
 
-/// Carries out a run over any network, on a server that `connect` makes ready.
+/// Carries out a run over any network, with a server that `connect` makes ready.
 ///
 /// # Errors
-/// As [`carry_out`], and the errors of `connect`.
+/// The errors of [`carry_out`] and of `connect`.
 pub fn carry_out_over<N: Network>(
     net: N,
     request: RunRequest<'_>,
@@ -129,7 +129,7 @@ struct Session<'a, N> {
     findings: Vec<Finding>,
     workload_hash: WorkloadHash,
     body_hasher: BodyHasher,
-    /// Whether this run made all request bodies itself.
+    /// Whether this process has encoded all request bodies of the run, so that their hash is known.
     bodies_are_known: bool,
     /// The number of the next pass, from 0.
     pass_number: u32,
@@ -137,11 +137,11 @@ struct Session<'a, N> {
     completed: usize,
     cache: PrefixCache,
     cursor: PromptCursor,
-    /// Whether a pass had no number of requests: the cursor is then ahead of what was sent.
+    /// Whether a pass had no number of requests: the cursor may then be ahead of the prompts that were sent.
     cursor_is_a_bound: bool,
-    /// Why the run cannot go on, if it cannot.
+    /// Why the run cannot continue; `None` while it can.
     broken: Option<String>,
-    /// What the other ranks reported of each pass.
+    /// The reports of the other ranks on each pass.
     reports: Vec<RankReport>,
     /// The embedded engine, if it is measured; it ends with this run.
     _embedded: Option<EmbeddedServer>,
@@ -155,7 +155,7 @@ impl<N: Network> Session<'_, N> {
             return self.finish();
         }
         for &cell in &self.request.plan.cells {
-            // An error in a cell ends the run; what was measured before is kept.
+            // An error in a cell ends the run; its earlier results are kept.
             if let Err(error) = self.cell(cell) {
                 self.broken = Some(error.to_string());
             }
@@ -176,8 +176,8 @@ impl<N: Network> Session<'_, N> {
             true => self.trials(cell)?,
             false => self.repeats(cell)?,
         }
-        // A later crash then loses nothing of this cell. If the files cannot be written, measuring goes
-        // on: the records are stored, and the report is written again at the end.
+        // So a later crash loses no results of this cell. If the files cannot be written, the run continues:
+        // the records are stored, and the report is written again at the end.
         if let Err(error) = self.outputs.write_figures(&self.summary(), self.recording.run()) {
             let warning = format!("warning: {cell}: {error}; measuring continues");
             self.request.events.emit(Event::Warning(&warning));
@@ -225,7 +225,7 @@ impl<N: Network> Session<'_, N> {
         self.runner.interrupted() || self.broken.is_some()
     }
 
-    /// Rests between two passes.
+    /// Waits between two passes, if the plan has a cooldown.
     fn rest(&mut self) -> Result<(), RunError> {
         match self.request.plan.cooldown.filter(|_| self.pass_number > 0) {
             None => Ok(()),
@@ -236,14 +236,15 @@ impl<N: Network> Session<'_, N> {
         }
     }
 
-    /// Tells the other ranks what happens without them, so that they count its prompts as used.
+    /// Sends the other ranks an order for work in which they do not take part, so that they count its prompts
+    /// as used.
     fn tell_ranks(&self, order: Order) {
         if let Some(lead) = self.request.context.team.lead() {
             lead.order(order, Vec::new());
         }
     }
 
-    /// The processes that measure the run together.
+    /// The summaries of the ranks that measure the run together; empty for a single process.
     fn ranks(&self) -> Vec<RankSummary> {
         let Some(lead) = self.request.context.team.lead() else { return Vec::new() };
         let host = self.header.environment.host.clone().unwrap_or_default();

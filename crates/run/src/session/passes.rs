@@ -43,10 +43,10 @@ impl Recorder for Unrecorded {
 /// A pass that was run and written.
 struct WrittenPass {
     result: PassResult,
-    /// Why its records could not be stored, if they could not.
+    /// The error if the records of the pass could not be stored.
     error: Option<StoreError>,
     body_hash: String,
-    /// What the other ranks reported.
+    /// The reports of the other ranks on this pass.
     reports: Vec<RankReport>,
 }
 
@@ -81,7 +81,7 @@ impl<N: Network> Session<'_, N> {
         Ok(())
     }
 
-    /// One pass, recorded.
+    /// Measures and records one pass.
     pub(super) fn pass(
         &mut self,
         cell: CellPlan,
@@ -110,7 +110,7 @@ impl<N: Network> Session<'_, N> {
         let WrittenPass { result, error, body_hash, reports } = written;
         let not_whole = team::not_whole(&reports, Some(&body_hash), self.runner.interrupted());
         self.reports.extend(reports);
-        // The bodies of conversations contain answers, and this rank does not know those of other ranks.
+        // The bodies of conversations contain answers, and this rank does not know the bodies of other ranks.
         self.bodies_are_known &= self.request.context.team.lead().is_none()
             || !matches!(pass, PassPlan::Conversations { .. });
         if let Some(why) = not_whole {
@@ -160,8 +160,8 @@ impl<N: Network> Session<'_, N> {
         Ok(supplied)
     }
 
-    /// Runs a pass on this thread, while one thread writes its records and another asks the server and
-    /// the cards for their metrics.
+    /// Runs a pass on this thread, while one thread writes its records and another thread reads the metrics
+    /// of the server and the cards.
     fn play_and_write(
         &mut self,
         begin: &PassBegin,
@@ -197,7 +197,7 @@ impl<N: Network> Session<'_, N> {
                     };
                     (ending, process.get().copied(), observed.get().cloned().unwrap_or_default())
                 };
-                // A pass whose records cannot be stored is not worth its time.
+                // If the records of a pass cannot be stored, the pass is useless and ends.
                 let give_up = || {
                     stop.store(true, Ordering::Relaxed);
                     waker.wake();

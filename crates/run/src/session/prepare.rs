@@ -1,5 +1,5 @@
-//! Everything before the first pass: mistakes that need no server, the server itself, what it adds to
-//! prompts, how long the run will take, and the run's entry in the store.
+//! All steps before the first pass: checks that need no server, the start of the server, the first requests,
+//! the estimated duration, and the entry of the run in the store.
 
 use std::time::Duration;
 
@@ -35,13 +35,13 @@ use crate::servers::{Servers, Start};
 use crate::slow::told_if_slow;
 use crate::{ab_text, estimate, messages};
 
-/// What is known without a server.
+/// The results of the checks that need no server.
 struct CheckedPlan {
     tokenizer: Option<PromptTokenizer>,
     outputs: Outputs,
     store: Store,
     longest: LongestRun,
-    /// How long the run takes on the embedded engine, or by its schedule.
+    /// The estimated duration of the run on the embedded engine, or according to its schedule.
     estimate: Option<Duration>,
 }
 
@@ -61,7 +61,7 @@ impl CheckedPlan {
 /// Prepares a run up to its first pass.
 ///
 /// # Errors
-/// When it cannot be carried out, or is interrupted or refused.
+/// When the run cannot be carried out, or is interrupted or refused.
 pub(super) fn prepare<'a, N: Network>(
     net: N,
     request: RunRequest<'a>,
@@ -81,7 +81,7 @@ pub(super) fn prepare<'a, N: Network>(
     let template = fit_prompts(&mut prompts, plan, &ready, &runner, seen, &mut findings);
     tell(&findings, events);
     for &cell in &plan.cells {
-        // If a cell has no prompts, that is an error before anything is measured.
+        // If a cell has no prompts, this is an error before anything is measured.
         let scope = PromptScope::new(cell.to_string(), "check", 0);
         let what = match prompts.tokenizer().asks_the_server {
             true => {
@@ -199,7 +199,7 @@ fn started(request: RunRequest<'_>, recording: &Recording, header: &RunHeader) {
     }));
 }
 
-/// The most passes that a run can have.
+/// The maximum number of passes of a run.
 fn max_passes(plan: &Plan) -> usize {
     let once: usize = plan.cells.iter().map(|cell| plan.passes_of(*cell).len()).sum();
     once * plan.most_trials().unwrap_or(plan.repeat.at_most) as usize

@@ -12,8 +12,8 @@ use crate::network::Network;
 use crate::prompts;
 
 impl<N: Network> Session<'_, N> {
-    /// Resumes a cell if an earlier run has completed it. The cursor moves past its prompts, so that
-    /// later prompts and the hash of the workload are the same as in a run without a break.
+    /// Resumes a cell if an earlier run has completed it. Returns whether it has. The cursor moves past its
+    /// prompts, so that later prompts and the hash of the workload are the same as in a run without a break.
     pub(super) fn resume_cell(&mut self, cell: CellPlan) -> Result<bool, RunError> {
         let (plan, context) = (self.request.plan, self.request.context);
         let Some((_, passes)) = context.resumed.iter().find(|(known, _)| *known == cell) else {
@@ -39,7 +39,7 @@ impl<N: Network> Session<'_, N> {
         let name = begin.plan.prompt_label();
         let place = self.cursor.next(cell, &name, begin.repeat, &begin.plan);
         prompts::supply(&self.prompts, plan, &begin, &place, &mut self.workload_hash)?;
-        // Records hold the token counts, but not the texts.
+        // Records contain the token counts, but not the texts.
         let of_pass = |record: Record| Record { pass: begin.pass, ..record };
         let records = pass.records.iter().cloned().map(of_pass);
         let beside = (pass.end.and_then(|end| end.process), pass.observed.clone());

@@ -14,9 +14,10 @@ use crate::error::RunError;
 use crate::network::Network;
 use crate::{overhead, search_text, sweep_text};
 
-/// The most short requests between two trials. Each of them waits in the server's queue.
+/// The maximum number of short requests between two trials. Each of them waits in the server's queue.
 const MOST_PROBES: u32 = 30;
-/// A server has settled when a short request takes more than this share of the time of the one before.
+/// A server is idle again when a short request takes more than this share of the time of the previous short
+/// request.
 const SETTLED: f64 = 0.8;
 /// How long to wait after a refused request.
 const BETWEEN_REFUSALS: Duration = Duration::from_secs(1);
@@ -27,7 +28,8 @@ impl<N: Network> Session<'_, N> {
         let of_plan = self.request.plan.passes_of(cell);
         let Some(of_plan) = of_plan.first() else { return Ok(()) };
         let Some(mut trials) = self.so_far(cell) else { return Ok(()) };
-        // The trial that an interruption cut off has already sent prompts, under the next number.
+        // In a resumed cell, an interrupted trial may already have sent the prompts of the next number, so
+        // this number is skipped.
         let mut number = self.last_number(cell) + u32::from(trials.count() > 0);
         while let Some(pass) = trials.next(of_plan) {
             if self.is_stopped() {
@@ -92,10 +94,10 @@ impl<N: Network> Session<'_, N> {
         }
     }
 
-    /// Handles a trial that does not count. If a search cut it off because its load seemed far too high,
-    /// but its records do not confirm that, later trials are not cut off. Returns whether the trials of
-    /// the cell end: a trial that is incomplete for another reason would be repeated and be incomplete
-    /// again.
+    /// Handles a trial that does not count. If a search ended the trial early because its load seemed far too
+    /// high, but its records do not confirm this, later trials are not ended early. Returns whether the
+    /// trials of the cell must end: if a trial is incomplete for another reason, its repetition would be
+    /// incomplete too.
     fn discard_incomplete(&mut self, cell: CellPlan, trial: u32) -> bool {
         let of_search = self.request.plan.search.is_some();
         let was_cut_off = std::mem::take(&mut self.runner.cut_off) && of_search;
@@ -118,9 +120,9 @@ impl<N: Network> Session<'_, N> {
         !was_cut_off
     }
 
-    /// Waits until a server has finished the work that a cut-off trial left. Not every server stops when
-    /// its client disconnects, and the next trial would wait in its queue. The server is idle again when
-    /// a short request no longer takes less time than the one before it.
+    /// Waits until a server has finished the remaining work of a trial that was ended early. Not every server
+    /// stops when its client disconnects, and the next trial would wait in its queue. The server is idle
+    /// again when a short request no longer takes less time than the one before it.
     fn settle(&mut self, cell: CellPlan, trial: u32) -> Result<(), RunError> {
         let mut before: Option<Duration> = None;
         for probe in 0..MOST_PROBES {

@@ -1,4 +1,5 @@
-//! Servers behind one load: which ones are the same server, which differences are found, what is refused.
+//! Servers that share one load: which of them are the same server, which differences are found, and which
+//! servers are refused.
 
 use inferometer_plan::Url;
 use inferometer_plan::spec::{Known, Spec, parse_url};
@@ -15,7 +16,7 @@ fn plan(targets: &[&str]) -> Plan {
     spec.resolve(&Known { dialects: &["openai-completions"], models: &[] }).unwrap()
 }
 
-/// A server at an address of this machine, with facts that it has stated.
+/// A server at an address of this machine. `change` changes its description.
 fn ready(url: &str, address: &str, change: impl FnOnce(&mut Target)) -> ReadyTarget {
     let parsed: Url = parse_url(url).unwrap();
     let dialect = dialect("openai-completions").unwrap();

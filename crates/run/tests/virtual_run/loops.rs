@@ -1,4 +1,5 @@
-//! A run of a client of several event loops is the run of one: the same requests, bytes and hashes, one record each.
+//! A client with several event loops carries out the same run as a client with one: the same requests, bytes
+//! and hashes, and one record for each request.
 
 use std::sync::{Arc, Mutex};
 

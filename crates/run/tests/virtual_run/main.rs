@@ -1,5 +1,5 @@
-//! Whole runs over a network in memory, against the embedded engine, in virtual time: the plan, the
-//! passes, the log, the store and the report are those of a real run. No socket is opened.
+//! Whole runs over a network in memory, against the embedded engine, in virtual time. The plan, the passes,
+//! the log, the store and the report are those of a real run. No socket is opened.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -26,7 +26,7 @@ fn table() -> Value {
     json!({ "one_by_one": 2, "requests": 6 })
 }
 
-/// The figures of a run without what the client's process went through, which no two runs share.
+/// The figures of a run without the measurements of the client's process, which differ between runs.
 fn figures(summary: &Summary) -> Vec<Cell> {
     let mut cells = summary.cells.clone();
     for pass in cells.iter_mut().flat_map(|cell| &mut cell.passes) {
@@ -110,7 +110,8 @@ fn two_runs_of_one_plan_have_the_same_figures_to_the_last_digit() {
 fn failed_requests_are_outcomes_and_too_many_of_them_are_a_shortfall() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, context) = planned(&folder, table());
-    // Two requests find out what the server adds to prompts, one is the warm-up, two go one by one.
+    // The first five requests are not in the second pass: two show what the server adds to prompts, one is
+    // the warm-up, and two are sent one by one.
     let faults = ["status=503@6", "cut@7", "reset@8"];
     let finished = measure(&plan, &context, &Events::none(), &faults).unwrap();
     let outcomes = finished.summary.cells[0].passes[1].outcomes;

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 const MODEL: &str = "chatglm3-6b";
 
-/// A small plan with further keys, and a context in a folder of its own.
+/// A small plan with additional keys, and a context whose files are in `folder`.
 pub fn planned(folder: &TempDir, keys: Value) -> (Plan, Context) {
     let mut spec = json!({
         "model": MODEL, "input_lengths": [64], "output_lengths": [8], "seed": 1, "salt": "virtual",
@@ -33,7 +33,7 @@ pub fn planned(folder: &TempDir, keys: Value) -> (Plan, Context) {
     (plan, context)
 }
 
-/// Carries out a plan against an engine with faults.
+/// Carries out a plan against an engine with these faults.
 pub fn measure(
     plan: &Plan,
     context: &Context,
@@ -43,7 +43,7 @@ pub fn measure(
     measure_on(1, plan, context, events, faults)
 }
 
-/// The same by a client of so many event loops.
+/// Like [`measure`], with a client of `loops` event loops.
 pub fn measure_on(
     loops: usize,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! Which runs a list shows. Does not read the database.
+//! The conditions that select the runs of a list. This module does not read the database.
 
 use super::run::{RunKind, RunRow, RunState};
 
@@ -17,22 +17,22 @@ pub struct RunFilter {
     pub since: Option<String>,
     /// The run began at this time or earlier; with a date, on that day or earlier.
     pub until: Option<String>,
-    /// Its state.
+    /// The run has this state.
     pub state: Option<RunState>,
-    /// The origin of its figures.
+    /// The figures of the run have this origin.
     pub kind: Option<RunKind>,
     /// The run's id, model, engine, card or tags contain each of these words; upper and lower case do not
     /// matter.
     pub words: Vec<String>,
-    /// The most runs in the list: the latest ones.
+    /// The most runs in the list. If more runs match, the list has the latest of them.
     pub limit: Option<usize>,
 }
 
 impl RunFilter {
-    /// `since` and `until`, if no run can match because `since` is after `until`.
+    /// Returns `since` and `until` if `since` is after `until`, so that no run can match.
     pub fn never(&self) -> Option<(&str, &str)> {
         let (since, until) = (self.since.as_deref()?, self.until.as_deref()?);
-        // Only digits that both have can be compared.
+        // Only the part of the time that both texts have can be compared.
         let common = since.len().min(until.len());
         (since.get(..common) > until.get(..common)).then_some((since, until))
     }
@@ -61,7 +61,7 @@ impl RunFilter {
             && self.has_words(run)
     }
 
-    /// Whether the listed facts of a run contain all words.
+    /// Whether the id, model, engine, card and tags of a run contain all words.
     fn has_words(&self, run: &RunRow) -> bool {
         if self.words.is_empty() {
             return true;

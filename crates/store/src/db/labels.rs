@@ -1,4 +1,4 @@
-//! Tags and notes on runs. Never changes a figure.
+//! Tags and notes on runs. They never change a figure.
 
 use rusqlite::{OptionalExtension, params};
 
@@ -11,19 +11,19 @@ use crate::error::StoreError;
 /// A note on a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// When it was written, RFC 3339, UTC.
+    /// When the note was written: RFC 3339, UTC.
     pub at: String,
-    /// Its text.
+    /// The text of the note.
     pub text: String,
 }
 
 impl Store {
-    /// Adds tags to a run and removes others: all of it, or nothing. Adding a tag that the run has
-    /// changes nothing. Returns its tags, sorted.
+    /// Adds the tags `add` to a run, and removes the tags `remove` from it. If there is an error, no tag is
+    /// changed. Adding a tag that the run already has changes nothing. Returns all tags of the run, sorted.
     ///
     /// # Errors
-    /// [`StoreError::InvalidTag`] for a tag that no list could show, [`StoreError::NoSuchTag`] if a tag
-    /// to remove is not on the run, [`StoreError::NoSuchRun`], [`StoreError::Database`].
+    /// [`StoreError::InvalidTag`] for an invalid tag, [`StoreError::NoSuchTag`] if the run does not have a
+    /// tag to remove, [`StoreError::NoSuchRun`], [`StoreError::Database`].
     pub fn tag(
         &mut self,
         run: &RunId,
@@ -41,7 +41,8 @@ impl Store {
         let missing = self.transact(|transaction| {
             let has = "SELECT 1 FROM tags WHERE run_id = ? AND tag = ?";
             for tag in remove {
-                // Checked before anything is changed, because the transaction is committed in any case.
+                // All tags are checked before any is changed, because the transaction is committed in any
+                // case.
                 if !transaction.prepare(has)?.exists(params![run.as_str(), tag])? {
                     return Ok(Err(tag.clone()));
                 }
@@ -71,7 +72,7 @@ impl Store {
         tags.map_err(database(&self.path))
     }
 
-    /// Adds a note to a run.
+    /// Adds a note to a run. `at_unix_ns` is the time of the note, in nanoseconds since the Unix epoch.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::Database`].

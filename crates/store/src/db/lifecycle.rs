@@ -1,4 +1,4 @@
-//! What is written about a run, from its beginning to its results.
+//! Writes a run to the database, from its start to its results.
 
 use std::borrow::Borrow;
 
@@ -16,11 +16,11 @@ use crate::calendar;
 use crate::error::StoreError;
 
 impl Store {
-    /// Adds a run in the state `running`, and creates the folder of its log. [`crate::RunRecording`] does
-    /// this and also creates the log.
+    /// Adds a run in the state `running`, and creates the folder of its log. [`crate::RunRecording`] calls
+    /// this function and also creates the log.
     ///
     /// # Errors
-    /// [`StoreError::RunExists`] when another run began in the same second and has the same suffix,
+    /// [`StoreError::RunExists`] if another run began in the same second and has the same suffix,
     /// [`StoreError::Database`], [`StoreError::Io`].
     pub fn begin_run(&mut self, header: &RunHeader) -> Result<RunId, StoreError> {
         self.create_log_folder()?;
@@ -62,8 +62,8 @@ impl Store {
         }
     }
 
-    /// Adds imported results as a run in the state `running`, and creates the folder of its log. Its plan
-    /// only says whether answers were streamed.
+    /// Adds imported results as a run in the state `running`, and creates the folder of its log. The stored
+    /// plan contains only the fact that answers are streamed.
     ///
     /// # Errors
     /// As [`Store::begin_run`].
@@ -87,8 +87,8 @@ impl Store {
         self.inserted(inserted, id)
     }
 
-    /// The run into which a section of a file was imported before, found by the file's SHA-256 and the
-    /// section's headings.
+    /// Returns the oldest run into which a section of a file was imported, found by the file's SHA-256 and
+    /// the section's headings.
     ///
     /// # Errors
     /// [`StoreError::Database`].
@@ -106,11 +106,10 @@ impl Store {
         Ok(found.optional().map_err(database(&self.path))?.map(RunId::stored))
     }
 
-    /// Adds a row for each request: all of them, or none. The rows have the records as the log stores
-    /// them.
+    /// Adds a row for each request: all rows, or none. The times have the resolution of the log.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchRun`], [`StoreError::Database`], also when a request was added before.
+    /// [`StoreError::NoSuchRun`]; [`StoreError::Database`], also if the request already has a row.
     pub fn index_requests(
         &mut self,
         run: &RunId,
@@ -121,11 +120,11 @@ impl Store {
     }
 
     /// Adds the results of a run that has ended: its state, the summary, and the summary's cells, passes
-    /// and findings as rows. Passes are numbered through all cells in the order of the summary, which is
-    /// that of [`Record::pass`].
+    /// and findings as rows. Passes are numbered over all cells in the order of the summary. These numbers
+    /// are equal to those of [`Record::pass`].
     ///
     /// # Errors
-    /// [`StoreError::NoSuchRun`], [`StoreError::Database`], also when it has results already.
+    /// [`StoreError::NoSuchRun`]; [`StoreError::Database`], also if the run already has results.
     pub fn finish_run(
         &mut self,
         run: &RunId,
@@ -162,7 +161,7 @@ impl Store {
         self.expect_one(updated, run)
     }
 
-    /// Notes that a run failed without results.
+    /// Sets the state of a run to `failed`, without results.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::Database`].

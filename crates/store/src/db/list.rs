@@ -1,5 +1,5 @@
-//! The list of runs, and the run that a name refers to. Reads an index, and only the documents of
-//! imported runs. Never changes anything.
+//! The list of runs, and the search for a run by its name. The list is read from indexes; of the documents,
+//! only those of imported runs are read. This module changes nothing.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::store::{Store, document};
 use crate::error::StoreError;
 use crate::log::is_being_written;
 
-/// Names for the latest run of a kind.
+/// The names of the latest run of each kind.
 const LATEST: [(&str, RunKind); 3] = [
     ("latest", RunKind::Measured),
     ("latest-predicted", RunKind::Predicted),
@@ -38,11 +38,11 @@ pub(super) const ROW_COLUMNS: &str = "id, started_at, finished_at, state, kind, 
     CASE WHEN imported_from IS NOT NULL THEN summary -> '$.imported.section' END
         AS imported_section";
 
-/// The columns of `grid`; all are null if there is no cell.
+/// The values in the column `grid`; all are null if the run has no cell.
 type Grid = (Option<u32>, Option<u32>, Option<u32>, Option<u32>, Option<f64>, Option<f64>);
 
-/// The columns of `loads`: whether all requests of a pass came at once, and ranges; all are null if there
-/// is no pass.
+/// The values in the column `loads`: whether a pass sent all its requests at once, and four ranges. All are
+/// null if the run has no pass.
 type Loads = (Option<u8>, [Option<u32>; 2], [Option<f64>; 2], [Option<f64>; 2], [Option<f64>; 2]);
 
 impl Store {
@@ -78,7 +78,8 @@ impl Store {
         Ok(Ok(found))
     }
 
-    /// A row of the list. Documents of another version of this program may be unreadable.
+    /// Reads a row of the list. The inner error is about a document in the row, which another version of
+    /// this program may have written.
     pub(super) fn run_row(&self, row: &Row<'_>) -> rusqlite::Result<Result<RunRow, StoreError>> {
         let state: String = row.get("state")?;
         let state = RunState::ALL.into_iter().find(|known| known.name() == state);
@@ -121,9 +122,9 @@ impl Store {
         }))
     }
 
-    /// The run that a name refers to: its id, a tag that no other run has, or a part of an id that no
-    /// other run has. Also `latest` for the measured run that began last, whatever its state;
-    /// `latest-predicted` and `latest-imported` for the other kinds.
+    /// Finds the run with a name. The name is an id, a tag that no other run has, or a part of an id that
+    /// no other id contains. `latest` is the measured run that began last, with any state;
+    /// `latest-predicted` and `latest-imported` are the same for the other kinds.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::NoneOfItsKind`], [`StoreError::AmbiguousRun`],
@@ -141,11 +142,12 @@ impl Store {
         }
     }
 
-    /// The runs that a name refers to, as for [`Store::find`], the oldest first: all runs with a tag,
-    /// otherwise one run.
+    /// Finds the runs with a name, as [`Store::find`] does, the oldest first. If the name is a tag, returns
+    /// all runs with the tag; otherwise one run.
     ///
     /// # Errors
-    /// As for [`Store::find`]; [`StoreError::AmbiguousRun`] for a part of several ids that is not a tag.
+    /// As [`Store::find`]. [`StoreError::AmbiguousRun`] only if the name is a part of several ids and not a
+    /// tag.
     pub fn find_all(&self, name: &str) -> Result<Vec<RunId>, StoreError> {
         if let Some((_, kind)) = LATEST.into_iter().find(|(known, _)| *known == name) {
             let query = "SELECT id FROM runs WHERE kind = ?
@@ -168,7 +170,7 @@ impl Store {
             self.ids("SELECT id FROM runs WHERE ?1 <> '' AND instr(id, ?1) > 0 ORDER BY id", name)?,
             self.ids("SELECT run_id FROM tags WHERE tag = ?1 ORDER BY run_id", name)?,
         );
-        // An exact name comes first, because new runs can change how many runs a part matches.
+        // An exact id or tag has priority, because new runs can change how many ids contain a part.
         for exact in [id, tagged] {
             if !exact.is_empty() {
                 return Ok(exact);
@@ -196,7 +198,8 @@ impl Store {
     }
 }
 
-/// All rows, the latest first: in the order of an index that contains everything that is listed.
+/// The query for all rows, the latest first. This is the order of an index that contains the listed
+/// columns.
 fn listing() -> String {
     format!("SELECT {ROW_COLUMNS} FROM runs ORDER BY started_unix_ns DESC, id DESC")
 }

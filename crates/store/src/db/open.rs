@@ -1,5 +1,5 @@
-//! Opens a database: checks that this program made it and that its version is known, and migrates an
-//! older one.
+//! Opens a database: checks that this program made it and that its version is known, and migrates a
+//! database of an older version.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,8 +9,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use crate::error::StoreError;
 
-/// The steps from an empty file to the current schema. The file's `user_version` is the number of
-/// completed steps. New steps are added at the end, and steps never change.
+/// The steps from an empty file to the current schema. The file's `user_version` is the number of completed
+/// steps. New steps are added at the end. Existing steps never change.
 const MIGRATIONS: [&str; 5] = [
     include_str!("../schema/0001_runs.sql"),
     include_str!("../schema/0002_classes.sql"),
@@ -22,7 +22,7 @@ const MIGRATIONS: [&str; 5] = [
 /// Marks a file as a database of this program (`PRAGMA application_id`): "INFR".
 const APPLICATION_ID: i64 = 0x494e_4652;
 
-/// How long a writer waits for another one.
+/// How long a writer waits for another writer.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What to do if there is no database.
@@ -37,8 +37,9 @@ pub(super) fn open(path: &Path, if_missing: IfMissing) -> Result<Connection, Sto
     if if_missing == IfMissing::Refuse && !path.exists() {
         return Err(StoreError::NoStore { path: path.to_owned() });
     }
-    // Only one process at a time may open the database: switching a new file to WAL fails instead of
-    // waiting for others. If a folder cannot be locked, the second process gets this error.
+    // A lock on the folder lets only one process at a time open the database, because switching a new file
+    // to WAL fails instead of waiting for another process. If the folder cannot be locked, this failure is
+    // possible.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let turn = File::open(folder.unwrap_or(Path::new("."))).ok();
     let _locked = turn.as_ref().map(File::lock);
@@ -67,7 +68,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// An error of the database at a path.
+/// Returns a function that converts an error of SQLite. `path` is the database.
 pub(super) fn database(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError + use<> {
     let path = path.to_owned();
     move |source| match source.sqlite_error_code() {
@@ -111,7 +112,7 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Runs the missing migration steps in one transaction: another process that opens the file at the same
-/// time waits, and then finds them done.
+/// time waits, and then finds the steps completed.
 fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     if check_identity(connection, path)? == MIGRATIONS.len() {
         return Ok(());

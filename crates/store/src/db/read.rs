@@ -1,4 +1,4 @@
-//! One run with its documents. Never changes anything.
+//! Reads one run with its documents. Changes nothing.
 
 use inferometer_model::target::{Environment, Target};
 use rusqlite::Row;
@@ -10,11 +10,11 @@ use super::store::{Store, document};
 use crate::error::StoreError;
 
 impl Store {
-    /// One run, by any name that [`Store::find`] knows.
+    /// Reads one run, by any name that [`Store::find`] accepts.
     ///
     /// # Errors
-    /// As [`Store::find`], and [`StoreError::Document`] when another version of this program wrote
-    /// something that this one cannot read.
+    /// As [`Store::find`], and [`StoreError::Document`] if another version of this program wrote a document
+    /// that this version cannot read.
     pub fn run(&self, id: &str) -> Result<StoredRun, StoreError> {
         let id = self.find(id)?;
         let id = id.as_str();
@@ -27,7 +27,8 @@ impl Store {
         read.map_err(database(&self.path))?
     }
 
-    /// A run with its documents, which another version of this program may have written.
+    /// Reads a run with its documents. The inner error is about a document, which another version of this
+    /// program may have written.
     fn stored_run(&self, row: &Row<'_>) -> rusqlite::Result<Result<StoredRun, StoreError>> {
         let listed = match self.run_row(row)? {
             Ok(listed) => listed,

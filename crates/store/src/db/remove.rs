@@ -10,17 +10,17 @@ use super::run::{RunRow, RunState};
 use super::store::Store;
 use crate::error::StoreError;
 
-/// A run that began more recently may not have created its log yet.
+/// A run that began less than this time ago, in nanoseconds, may not have created its log yet.
 const BEGINNING_NS: i64 = 60_000_000_000;
 
 impl Store {
-    /// Removes a run and its log, and returns how many bytes the log had. Files made from the run,
-    /// such as reports, stay.
+    /// Removes a run and its log. Returns the size of the log in bytes; 0 if there was no log. Files that
+    /// were made from the run, such as reports, are not removed.
     ///
     /// # Errors
-    /// [`StoreError::BeingWritten`] while a process writes it, or has just begun to;
-    /// [`StoreError::NoSuchRun`], [`StoreError::Database`]; [`StoreError::Io`] when the log cannot be
-    /// removed; its rows are removed then.
+    /// [`StoreError::BeingWritten`] if a process writes the run, or may have just started to;
+    /// [`StoreError::NoSuchRun`]; [`StoreError::Database`]; [`StoreError::Io`] if the log cannot be opened
+    /// or removed. If it cannot be removed, the rows of the run are already removed.
     pub fn remove(&mut self, row: &RunRow, now_unix_ns: i64) -> Result<u64, StoreError> {
         let being_written = || StoreError::BeingWritten { run: row.id.to_string() };
         // On a file system without locks, the stored state decides.
@@ -48,7 +48,7 @@ impl Store {
             transaction.execute("DELETE FROM runs WHERE id = ?", [row.id.as_str()])
         })?;
         self.expect_one(removed, &row.id)?;
-        // A run that was killed leaves its note behind.
+        // A run that was killed leaves its live note behind.
         let note = self.live_note(&row.id);
         for note in [note.with_extension("live.new"), note] {
             match fs::remove_file(&note) {

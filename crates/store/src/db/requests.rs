@@ -1,5 +1,5 @@
-//! One row of the database per request, for queries in SQL. Its reads and events stay in the run's
-//! log.
+//! One row of the database per request, for queries in SQL. The reads and events of a request are only in
+//! the run's log.
 
 use std::borrow::Borrow;
 
@@ -19,8 +19,8 @@ const INSERT: &str = "INSERT INTO requests (
     ended_ns, ttft_ms, e2e_ms, class, server, rank
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-/// The most requests of a pass that never began and are added to the index. An interruption may leave
-/// millions of them, which differ only in their number; the log has all of them.
+/// The most rows per pass for requests that never began. An interruption may leave millions of such
+/// requests, which differ only in their index. The log has all of them.
 pub(crate) const NEVER_BEGUN_INDEXED: usize = 10_000;
 
 /// Adds a row for each record; returns false if there is no such run.

@@ -22,32 +22,33 @@ use crate::log::{LogReader, PassItem, Passes};
 /// The number of records whose rows are added at once.
 const BATCH: usize = 1_024;
 
-/// A run as another store has it. Its log is a file in the log folder of this store, which becomes the
-/// run's log.
+/// A run that was copied from another store. Its log is passed to [`Store::restore_run`] as a file in the
+/// log folder of this store.
 #[derive(Clone, Debug)]
 pub struct RestoredRun {
-    /// Its identity.
+    /// The id of the run.
     pub id: RunId,
-    /// Its final state.
+    /// The final state of the run.
     pub state: RunState,
-    /// The wall time at which it began, in nanoseconds since the Unix epoch.
+    /// The wall time at which the run began, in nanoseconds since the Unix epoch.
     pub started_unix_ns: i64,
-    /// The wall time at which it ended.
+    /// The wall time at which the run ended, in nanoseconds since the Unix epoch; `None` if it is not
+    /// known.
     pub finished_unix_ns: Option<i64>,
-    /// The wall time at the origin of its clock.
+    /// The wall time at the origin of the run's clock, in nanoseconds since the Unix epoch.
     pub origin_unix_ns: i64,
-    /// Version of the program that made it.
+    /// Version of the program that made the run.
     pub tool_version: String,
     /// The resolved plan as JSON. Another version of this program may have written it.
     pub plan_json: String,
     /// The hash of the plan.
     pub plan_hash: String,
-    /// Its results, with its target and its environment.
+    /// The results of the run, with its target and its environment.
     pub summary: Summary,
 }
 
 impl Store {
-    /// A path in the log folder for the log of a run that will be restored. Creates the folder.
+    /// Returns a path in the log folder for the log of a run that will be restored. Creates the folder.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -59,8 +60,9 @@ impl Store {
     /// Adds a run with all of its records, and moves its log to its final path.
     ///
     /// # Errors
-    /// [`StoreError::RunExists`]; the errors of [`LogReader`] for a damaged or cut log;
-    /// [`StoreError::OtherRun`] when the log belongs to another run; [`StoreError::Database`].
+    /// [`StoreError::RunExists`]; [`StoreError::LogExists`]; the errors of [`LogReader`] for a damaged or
+    /// cut log; [`StoreError::OtherRun`] if the log belongs to another run; [`StoreError::Io`];
+    /// [`StoreError::Database`].
     pub fn restore_run(&mut self, run: &RestoredRun, log: &Path) -> Result<(), StoreError> {
         let reader = LogReader::open(log)?;
         if reader.header().run_id != run.id.as_str() {
@@ -87,7 +89,7 @@ impl Store {
         index(&transaction, &run.id, &mut passes, &refused)?;
         fs::rename(log, &place).map_err(StoreError::io("create", &place))?;
         transaction.commit().map_err(|error| {
-            // Without rows in the database, the file would block another attempt.
+            // A log without rows in the database would prevent another attempt.
             let _ = fs::remove_file(&place);
             refused(error)
         })
@@ -164,6 +166,6 @@ fn index(
         }
     }
     enter(&mut records)?;
-    // The log of a completely recorded run always has its end.
+    // The log of a completely recorded run always has an end mark, so a log without one is an error.
     passes.cut.take().map_or(Ok(()), Err)
 }

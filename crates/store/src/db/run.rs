@@ -1,4 +1,4 @@
-//! The values that the database has about a run.
+//! The values that the database stores about a run.
 
 use std::path::PathBuf;
 
@@ -10,20 +10,20 @@ use super::run_id::RunId;
 use crate::error::StoreError;
 use crate::log::{LogReader, Passes};
 
-/// What is known about a run at its start.
+/// The facts that are known at the start of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunHeader {
-    /// The wall time at which it began, in nanoseconds since the Unix epoch.
+    /// The wall time at which the run began, in nanoseconds since the Unix epoch.
     pub started_unix_ns: i64,
     /// A random number that distinguishes runs of the same second.
     pub suffix: u16,
     /// The wall time at the origin of the run's clock, in nanoseconds since the Unix epoch.
     pub origin_unix_ns: i64,
-    /// The plan that it measures. A plan contains no key and no header value.
+    /// The plan of the run. A plan contains no API key and no header value.
     pub plan: Plan,
-    /// The server, as far as it is known.
+    /// The server under test, as far as it is known.
     pub target: Target,
-    /// Where it is measured.
+    /// The environment of the measurement.
     pub environment: Environment,
     /// True when no server is measured.
     pub predicted: bool,
@@ -31,32 +31,33 @@ pub struct RunHeader {
     pub tool_version: String,
 }
 
-/// What is known about an import at its start.
+/// The facts that are known at the start of an import.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportHeader {
-    /// The wall time of the import, in nanoseconds since the Unix epoch; also the origin of its clock.
+    /// The wall time of the import, in nanoseconds since the Unix epoch; also the origin of the clock of
+    /// its records.
     pub imported_unix_ns: i64,
     /// A random number that distinguishes imports of the same second.
     pub suffix: u16,
-    /// What was measured, as far as the source states it.
+    /// The server that was measured, as far as the source states it.
     pub target: Target,
-    /// Version of the program that imports.
+    /// Version of this program.
     pub tool_version: String,
 }
 
 /// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RunState {
-    /// It is in progress.
+    /// The run is in progress.
     Running,
-    /// Its process ended without recording how; its records are kept. This state is found by the missing
-    /// lock on the log, and never stored: the database says that such a run is running.
+    /// Its process ended without recording the end; its records are kept. This state is never stored: the
+    /// database contains `running`, and the missing lock on the log shows that the process has ended.
     Killed,
     /// Everything in the plan was measured.
     Complete,
-    /// It was stopped; its records are kept.
+    /// The run was stopped before its end; its records are kept.
     Interrupted,
-    /// It could not be completed; its records are kept.
+    /// The run could not be completed; its records are kept.
     Failed,
 }
 
@@ -70,9 +71,9 @@ inferometer_model::names!(RunState {
 pub enum RunKind {
     /// This program measured a server, which may have been the embedded engine.
     Measured,
-    /// A model predicted them; no server was measured.
+    /// A model predicted the figures; no server was measured.
     Predicted,
-    /// Another program measured them, or they were published as a table.
+    /// Another program measured the figures, or they were published as a table.
     Imported,
 }
 
@@ -83,19 +84,19 @@ inferometer_model::names!(RunKind {
 /// One line of the list of runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
-    /// Its identity.
+    /// The id of the run.
     pub id: RunId,
-    /// When it began, RFC 3339, UTC.
+    /// When the run began: RFC 3339, UTC.
     pub started_at: String,
-    /// When it ended.
+    /// When the run ended: RFC 3339, UTC; absent if it was not recorded.
     pub finished_at: Option<String>,
-    /// Its state.
+    /// The state of the run.
     pub state: RunState,
-    /// The origin of its figures.
+    /// The origin of the figures.
     pub kind: RunKind,
     /// Engine, such as `vllm`.
     pub engine: Option<String>,
-    /// Its version.
+    /// The version of the engine.
     pub engine_version: Option<String>,
     /// The model.
     pub model: String,
@@ -105,21 +106,21 @@ pub struct RunRow {
     pub simulated: bool,
     /// True when no server was measured.
     pub predicted: bool,
-    /// The file that it was imported from; absent for results of this program.
+    /// The file from which the run was imported; absent for results of this program.
     pub imported_from: Option<String>,
     /// The section of that file: the headings above it, or its name in the file.
     pub imported_section: Vec<String>,
     /// `valid` or `suspect`; absent until the run has ended.
     pub validity: Option<String>,
-    /// Cells of the grid with results.
+    /// The number of cells with results.
     pub cells: u32,
     /// The lengths of the cells and their best figures; absent without cells.
     pub grid: Option<GridRow>,
     /// The loads of its passes and their latencies; absent without passes.
     pub loads: Option<LoadsRow>,
-    /// The part of the plan that was not measured, as a sentence; absent if everything was.
+    /// The part of the plan that was not measured, as a sentence; absent if everything was measured.
     pub missing: Option<String>,
-    /// Its tags, sorted.
+    /// The tags of the run, sorted.
     pub tags: Vec<String>,
 }
 
@@ -132,11 +133,13 @@ pub struct GridRow {
     pub output_lengths: [u32; 2],
     /// The highest requests per second of any cell.
     pub requests_per_s: Option<f64>,
-    /// The highest output tokens per second of any cell, which may be a different one.
+    /// The highest output tokens per second of any cell, which may be another cell than for
+    /// `requests_per_s`.
     pub output_tokens_per_s: Option<f64>,
 }
 
-/// The lengths, such as `128..512 x 32`; cells whose requests have lengths of their own have length 0.
+/// Shows the lengths, such as `128..512 x 32`. Lengths of 0 are shown as `varied`: the requests of these
+/// cells have their own lengths.
 impl std::fmt::Display for GridRow {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let span = |[from, to]: [u32; 2]| match (from, to) {
@@ -153,13 +156,13 @@ impl std::fmt::Display for GridRow {
 pub struct LoadsRow {
     /// Whether a pass sent all its requests at once.
     pub all_at_once: bool,
-    /// Requests in flight, of passes that keep this number constant; 1 for one by one.
+    /// Requests in flight, of passes that keep this number constant; 1 for the pass "one by one".
     pub in_flight: Option<[u32; 2]>,
     /// Arrivals per second, of passes with a rate.
     pub rate: Option<[f64; 2]>,
-    /// Medians of the time to first token of the passes.
+    /// Medians of the time to first token of the passes, in milliseconds.
     pub ttft_p50_ms: Option<[f64; 2]>,
-    /// Medians of the time per output token of the passes.
+    /// Medians of the time per output token of the passes, in milliseconds.
     pub tpot_p50_ms: Option<[f64; 2]>,
 }
 
@@ -169,7 +172,7 @@ fn rate_text(rate: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The loads, such as `1 in flight, all at once` or `2..8 requests/s`; empty for loads that change
+/// Shows the loads, such as `1 in flight, all at once` or `2..8 requests/s`; empty for loads that change
 /// within a pass.
 impl std::fmt::Display for LoadsRow {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -193,13 +196,14 @@ impl std::fmt::Display for LoadsRow {
 pub struct StoredRun {
     /// Its row in the list.
     pub row: RunRow,
-    /// The wall time at which it began, in nanoseconds since the Unix epoch.
+    /// The wall time at which the run began, in nanoseconds since the Unix epoch.
     pub started_unix_ns: i64,
-    /// The wall time at which it ended; absent if it was not recorded.
+    /// The wall time at which the run ended, in nanoseconds since the Unix epoch; absent if it was not
+    /// recorded.
     pub finished_unix_ns: Option<i64>,
     /// The wall time at the origin of the run's clock, in nanoseconds since the Unix epoch.
     pub origin_unix_ns: i64,
-    /// Version of the program that made it.
+    /// Version of the program that made the run.
     pub tool_version: String,
     /// The hash of the plan.
     pub plan_hash: String,
@@ -208,16 +212,16 @@ pub struct StoredRun {
     pub plan_json: String,
     /// The server under test as it was known at the last write.
     pub target: Target,
-    /// Where it was measured.
+    /// The environment of the measurement.
     pub environment: Environment,
     /// The results; absent until the run has ended.
     pub summary: Option<Summary>,
-    /// The run's log.
+    /// The path of the run's log.
     pub log: PathBuf,
 }
 
 impl StoredRun {
-    /// The passes of the run, from its log.
+    /// Opens the log of the run, to read its passes.
     ///
     /// # Errors
     /// As [`LogReader::open`].
@@ -225,7 +229,7 @@ impl StoredRun {
         self.reader().map(Passes::from)
     }
 
-    /// The run's log, which may still grow.
+    /// Opens the log of the run, to read its entries. The log may still grow.
     ///
     /// # Errors
     /// As [`LogReader::open`].
@@ -233,14 +237,14 @@ impl StoredRun {
         Ok(LogReader::open(&self.log)?.streamed(self.streamed()))
     }
 
-    /// Whether its answers were streamed, according to the plan, whichever version wrote it. The plan of
-    /// an import says nothing else.
+    /// Whether answers were streamed, according to the stored plan, which another version of this program
+    /// may have written. True if the plan does not say.
     pub fn streamed(&self) -> bool {
         streamed(&self.plan_json)
     }
 }
 
-/// Whether the plan of a run, as JSON, says that answers are streamed.
+/// Whether answers are streamed, according to a plan as JSON. True if the plan does not say.
 pub(super) fn streamed(plan_json: &str) -> bool {
     let plan: serde_json::Value = serde_json::from_str(plan_json).unwrap_or_default();
     plan["sampling"]["stream"].as_bool().unwrap_or(true)

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::calendar;
 
-/// A run's identity in the store, such as `20261120-051233-ab12`: the second in which it began, UTC, and
-/// four hexadecimal digits that distinguish runs of the same second.
+/// A run's identity in the store, such as `20261120-051233-ab12`: the UTC second in which the run began,
+/// and four hexadecimal digits that distinguish runs of the same second.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(String);
@@ -19,8 +19,8 @@ impl RunId {
         Self(format!("{}-{suffix:04x}", calendar::compact(started_unix_ns)))
     }
 
-    /// Parses an identity; absent if the text is not one. This check protects file names: an identity may
-    /// come from an unknown source.
+    /// Parses an identity; `None` if the text is not an identity. This check protects file names, because
+    /// an identity may come from an untrusted source.
     pub fn parse(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.split('-').collect();
         let [day, second, suffix] = parts[..] else { return None };
@@ -32,7 +32,8 @@ impl RunId {
         is_id.then(|| Self(text.to_owned()))
     }
 
-    /// Whether it is the identity of a run that began at this instant, in nanoseconds since the Unix epoch.
+    /// Whether this is the identity of a run that began at this instant, in nanoseconds since the Unix
+    /// epoch.
     pub fn began_at(&self, started_unix_ns: i64) -> bool {
         let second = calendar::compact(started_unix_ns);
         self.0.strip_prefix(&second).is_some_and(|rest| rest.starts_with('-'))

@@ -1,5 +1,5 @@
-//! An open store: its connection, its paths, its transactions. The other files of this folder say what is
-//! stored and queried.
+//! An open store: its connection, its paths, its transactions. The other files of this folder define the
+//! stored values and the queries.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -15,22 +15,23 @@ use crate::error::StoreError;
 /// The folder of the logs, next to the database.
 pub(super) const LOG_FOLDER: &str = "inferometer.runs";
 
-/// An open store; one per process and file.
+/// An open store: a connection to the database, and the paths of its files.
 #[derive(Debug)]
 pub struct Store {
     pub(super) connection: Connection,
     pub(super) path: PathBuf,
-    /// Device and number of the file that was opened.
+    /// The device number and the inode number of the opened file.
     file: Option<(u64, u64)>,
 }
 
-/// Device and number of the file at a path.
+/// Returns the device number and the inode number of the file at a path.
 fn file_at(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 impl Store {
-    /// Opens the database at a path. Creates it if there is none, and migrates an older one.
+    /// Opens the database at a path. Creates the database if there is none, and migrates a database of an
+    /// older version.
     ///
     /// # Errors
     /// [`StoreError::NotAStore`], [`StoreError::NewerStore`], [`StoreError::Database`].
@@ -48,8 +49,8 @@ impl Store {
         Ok(Self::of(open(&path, IfMissing::Refuse)?, path))
     }
 
-    /// As [`Store::open_existing`], but read-only: refuses a file of an earlier version, because it
-    /// cannot be migrated.
+    /// As [`Store::open_existing`], but read-only. A database of an earlier version is refused, because
+    /// migrating it would write.
     ///
     /// # Errors
     /// [`StoreError::NoStore`], [`StoreError::OlderStore`], and as [`Store::open`].
@@ -62,8 +63,8 @@ impl Store {
         Self { connection, file: file_at(&path), path }
     }
 
-    /// Checks that the file that was opened is still the one at its path. SQLite continues to write into
-    /// a deleted file without an error.
+    /// Checks that the file at the path is still the file that was opened. SQLite continues to write into a
+    /// deleted file without an error.
     ///
     /// # Errors
     /// [`StoreError::StoreGone`].
@@ -115,7 +116,7 @@ impl Store {
     }
 }
 
-/// The log of a run, relative to the folder of the database.
+/// The path of the log of a run, relative to the folder of the database.
 pub(super) fn log_file(run: &RunId) -> String {
     format!("{LOG_FOLDER}/{run}.log")
 }

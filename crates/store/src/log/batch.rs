@@ -1,5 +1,5 @@
 //! A batch of records as the payload of one frame: three tables (records, reads, events), and the strings
-//! that the records use. Nothing here touches a file.
+//! that the records use. This module accesses no file.
 //!
 //! An instant is stored as its difference to the previous instant of the same record. The first instant
 //! of a record is a difference to the due time of the previous record in the batch.
@@ -27,15 +27,14 @@ const FULL_STRING_BYTES: usize = 1 << 20;
 const RECORD_COLUMNS: usize = 27;
 /// Columns in the first version of the format, which had no classes.
 const RECORD_COLUMNS_1: usize = 22;
-/// Columns in the second and third versions, which had no limits of outputs and did not say what was
-/// streamed.
+/// Columns in the second and third versions, which had no output limit and no flag for streaming.
 const RECORD_COLUMNS_2: usize = 23;
-/// Columns in the fourth and fifth versions, which had one server and one process.
+/// Columns in the fourth and fifth versions, which had no server and no rank.
 const RECORD_COLUMNS_4: usize = 25;
 const READ_COLUMNS: usize = 4;
 const EVENT_COLUMNS: usize = 4;
 
-/// Values of the previous record; those of the next record are stored as differences to them.
+/// Values of the previous record. Those of the next record are stored as differences to these values.
 #[derive(Clone, Copy, Default)]
 struct Before {
     pass: u32,
@@ -68,12 +67,13 @@ impl Batch {
     /// Adds a record.
     ///
     /// # Errors
-    /// Why a log cannot hold the record, as text; the batch is then unchanged.
+    /// If a log cannot store the record: the reason, as text. The batch is then unchanged.
     pub fn push(&mut self, record: &Record) -> Result<(), String> {
         check(record)?;
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let class = record.class.as_ref().map_or(0, |class| class.len());
-        // The limit assumes a full batch, so that a record is only refused for its own size.
+        // The limits leave space for a full batch, so that a record is only refused because of its own
+        // size.
         if record.reads.len().max(record.events.len()) > MAX_ROWS - FULL_ROWS {
             return Err(format!("more than {} reads or events", MAX_ROWS - FULL_ROWS));
         }
@@ -142,7 +142,7 @@ impl Batch {
         }
     }
 
-    /// Writes the payload; the batch is then empty.
+    /// Encodes the payload and empties the batch.
     ///
     /// # Errors
     /// The error of the compressor.
@@ -190,7 +190,7 @@ fn kept_connection(flags: u64) -> Result<Option<bool>, Malformed> {
     }
 }
 
-/// Whether the record's events belong to its reads.
+/// Checks that each event of the record belongs to one of its reads.
 fn check(record: &Record) -> Result<(), String> {
     match record.events.iter().find(|event| event.read as usize >= record.reads.len()) {
         None => Ok(()),
@@ -200,10 +200,10 @@ fn check(record: &Record) -> Result<(), String> {
     }
 }
 
-/// Decodes the records of a payload in this version of the format.
+/// Decodes the records of a payload. `format` is the version of the log.
 ///
 /// # Errors
-/// What is wrong.
+/// If the payload is malformed.
 pub(super) fn decode(payload: &[u8], format: u32) -> Result<Vec<Record>, Malformed> {
     let mut input = PayloadReader::new(payload);
     let record_count = input.count("records", MAX_RECORDS)?;
@@ -240,11 +240,11 @@ pub(super) fn decode(payload: &[u8], format: u32) -> Result<Vec<Record>, Malform
     }
 }
 
-/// Writes the payload of requests that never began and differ only in their index: their number, and a
-/// batch with the record of the first one.
+/// Encodes requests that never began and differ only in their index. The payload has their number, and a
+/// batch with the record of the first request.
 ///
 /// # Errors
-/// Why a log cannot hold them, as text, or the error of the compressor.
+/// Outer: why a log cannot store the requests, as text. Inner: the error of the compressor.
 pub(super) fn encode_never_begun(
     record: &Record,
     count: u32,
@@ -259,10 +259,10 @@ pub(super) fn encode_never_begun(
     Ok(batch.encode(out))
 }
 
-/// The record of the first of several requests that never began, and their number.
+/// Returns the record of the first of several requests that never began, and their number.
 ///
 /// # Errors
-/// What is wrong.
+/// If the payload is malformed.
 pub(super) fn decode_never_begun(payload: &[u8], format: u32) -> Result<(Record, u32), Malformed> {
     let mut input = PayloadReader::new(payload);
     let count = small(input.varint()?)?;
@@ -273,13 +273,14 @@ pub(super) fn decode_never_begun(payload: &[u8], format: u32) -> Result<(Record,
     }
 }
 
-/// Whether this many requests can differ only in their index: none has begun, and each has an index.
+/// Whether `count` requests can be stored as one record: none has begun, and no index is too large.
 fn is_range(record: &Record, count: u32) -> bool {
     let is_unsent = record.outcome == Outcome::Skipped && record.reads.is_empty();
     is_unsent && count > 0 && record.index.checked_add(count - 1).is_some()
 }
 
-/// Rows of an earlier version in the current form: missing columns come before the last two and are 0.
+/// Converts rows of an earlier version to the current form: adds the missing columns, with value 0, before
+/// the last two columns.
 fn widen<const N: usize>(rows: &[[u64; N]]) -> Vec<[u64; RECORD_COLUMNS]> {
     let widen = |row: &[u64; N]| {
         let (shared, counts) = row.split_at(N - 2);
@@ -300,7 +301,7 @@ fn split<'a, T>(rows: &mut &'a [T], count: u64) -> Result<&'a [T], Malformed> {
 }
 
 fn decode_strings(input: &mut PayloadReader<'_>) -> Result<Strings, Malformed> {
-    // Each record uses at most three.
+    // Each record uses at most three strings.
     let count = input.count("strings", 3 * MAX_RECORDS)?;
     let bytes = input.count("bytes of text", MAX_STRING_BYTES)?;
     let lengths = input.table::<1>(count)?;

@@ -1,5 +1,5 @@
-//! The numeric codes of instants, counts, strings and outcomes in the tables of a batch. Each has an
-//! inverse, which refuses codes that no writer makes.
+//! The numeric codes of instants, counts, strings and outcomes in the tables of a batch. For each code
+//! there is a decoder, which refuses codes that no encoder makes.
 
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::time::Nanos;
@@ -7,7 +7,7 @@ use inferometer_model::time::Nanos;
 use super::column::{Malformed, unzigzag, zigzag};
 use super::resolution::{TICK_NS, ticks};
 
-/// The position is the phase's code and never changes.
+/// The position of a phase is its code and never changes.
 const PHASES: [Phase; 7] = [
     Phase::Connect,
     Phase::Tls,
@@ -18,7 +18,7 @@ const PHASES: [Phase; 7] = [
     Phase::Total,
 ];
 
-/// The strings of a batch, each stored once. Code 0 is no string, code n is the n-th string.
+/// The strings of a batch, each stored once. Code 0 means no string; code n means the n-th string.
 #[derive(Default)]
 pub(super) struct Strings {
     pub all: Vec<String>,
@@ -44,7 +44,7 @@ impl Strings {
     }
 }
 
-/// A chain of instants; each is stored as the difference to the previous one.
+/// A chain of instants, in ticks. Each instant is stored as the difference to the previous one.
 pub(super) struct Chain(pub u64);
 
 impl Chain {
@@ -99,8 +99,8 @@ pub(super) fn undo_some<T: TryFrom<u64>>(code: u64) -> Result<Option<T>, Malform
     code.checked_sub(1).map(small).transpose()
 }
 
-/// The outcome's code. The lowest four bits have the index of its name in `OutcomeKind::ALL`; the bits
-/// above have its status or phase.
+/// Returns the code of an outcome. The lowest four bits are the index of its name in `OutcomeKind::ALL`;
+/// the bits above are its status or phase.
 pub(super) fn outcome_code(outcome: Outcome) -> u64 {
     let phase_code = |phase| {
         PHASES.iter().position(|&other| other == phase).expect("invariant: PHASES has all") as u64

@@ -1,10 +1,10 @@
-//! Encodes tables of numbers as bytes: column by column, and each column as planes of bytes. Knows
-//! nothing about records.
+//! Encodes tables of numbers as bytes, column by column. Each column is split into planes of bytes. This
+//! module does not depend on records.
 //!
-//! A column's first plane holds the lowest byte of each value, the next plane the second-lowest,
-//! and so on up to the highest byte that any value needs. High bytes are nearly constant, low
-//! bytes are nearly random. Each plane is compressed on its own, so that its entropy code fits its
-//! own distribution of bytes.
+//! The first plane of a column contains the lowest byte of each value, the next plane the second-lowest
+//! byte, and so on up to the highest byte that any value needs. High bytes are nearly constant, low bytes
+//! are nearly random. Each plane is compressed separately, so that the entropy code fits the bytes of this
+//! plane.
 
 use std::io;
 
@@ -24,7 +24,7 @@ impl Malformed {
     }
 }
 
-/// How a plane is stored: the byte before the plane.
+/// The values of the byte before a plane, which says how the plane is stored.
 mod coding {
     pub const RAW: u8 = 0;
     pub const ZSTD: u8 = 1;
@@ -39,7 +39,7 @@ pub(super) struct PayloadWriter {
 
 impl PayloadWriter {
     /// # Errors
-    /// If there is no memory for a compressor.
+    /// If the compressor cannot be created.
     pub fn new() -> io::Result<Self> {
         Ok(Self { bytes: Vec::new(), zstd: Compressor::new(LEVEL)? })
     }
@@ -112,7 +112,7 @@ impl<'a> PayloadReader<'a> {
         Self { bytes }
     }
 
-    /// Checks that everything was read.
+    /// Checks that the whole payload was read.
     ///
     /// # Errors
     /// If bytes are left over.
@@ -128,7 +128,7 @@ impl<'a> PayloadReader<'a> {
         self.bytes
     }
 
-    /// Takes the next `count` bytes.
+    /// Returns the next `count` bytes.
     fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) =
             self.bytes.split_at_checked(count).ok_or_else(|| Malformed::new("it ends early"))?;

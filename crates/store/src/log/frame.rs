@@ -1,4 +1,4 @@
-//! Frames: the log is written, checked and cut in these units. A frame is either complete or counts as
+//! A log is a sequence of frames. A frame is written and checked as a whole: an incomplete frame counts as
 //! missing.
 //!
 //! ```text
@@ -12,7 +12,7 @@
 //! The head has its own checksum, so that a flipped bit in the length is detected as damage, and not
 //! mistaken for the end of the file.
 
-/// The bytes of a file before its first frame. They also identify the layout of frames.
+/// The bytes of a file before its first frame. They identify a run log, and the layout of its frames.
 pub(super) const MAGIC: [u8; 8] = *b"INFRLOG1";
 
 /// The number of bytes of a frame before its payload.
@@ -21,7 +21,7 @@ pub(super) const HEAD_BYTES: usize = 13;
 /// The longest payload. The largest batch, with the largest possible numbers, takes 185 MiB.
 pub(super) const MAX_PAYLOAD_BYTES: usize = 256 << 20;
 
-/// The content of a frame. The number is its code and never changes.
+/// The kind of the content of a frame. The number of a kind is its code and never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Header = 1,
@@ -49,7 +49,7 @@ pub(super) struct Head {
     payload_crc: u32,
 }
 
-/// A frame as bytes.
+/// Encodes a frame.
 pub(super) fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
     assert!(payload.len() <= MAX_PAYLOAD_BYTES, "invariant: a batch's limits bound its payload");
     let length = payload.len() as u32;
@@ -63,10 +63,10 @@ pub(super) fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
 }
 
 impl Head {
-    /// Reads and checks a head.
+    /// Parses and checks the head of a frame.
     ///
     /// # Errors
-    /// What is wrong, as text.
+    /// If the head is invalid: the reason, as text.
     pub fn decode(bytes: &[u8; HEAD_BYTES]) -> Result<Self, String> {
         let [l0, l1, l2, l3, code, p0, p1, p2, p3, h0, h1, h2, h3] = *bytes;
         if crc32fast::hash(&bytes[..9]) != u32::from_le_bytes([h0, h1, h2, h3]) {
@@ -83,7 +83,7 @@ impl Head {
     /// Compares the payload with its checksum.
     ///
     /// # Errors
-    /// When it does not match, as text.
+    /// If the checksum does not match: the reason, as text.
     pub fn check(&self, payload: &[u8]) -> Result<(), String> {
         if crc32fast::hash(payload) == self.payload_crc {
             Ok(())

@@ -1,4 +1,4 @@
-//! The run log: one append-only, checksummed file for each run, with every record of it.
+//! The run log: one append-only, checksummed file for each run, with all its records.
 //!
 //! A log is written from beginning to end and never changed. A killed writer leaves a file that is
 //! readable up to its last complete frame, and the reader reports where that is. [`as_stored`] defines
@@ -34,9 +34,10 @@ pub const LOG_VERSION: u32 = 6;
 /// The header of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogHeader {
-    /// [`LOG_VERSION`], or the version of the program that wrote the log.
+    /// The version of the byte format: [`LOG_VERSION`], or an earlier version if an older program wrote the
+    /// log.
     pub format: u32,
-    /// [`RECORD_VERSION`].
+    /// The version of the meaning of records: [`RECORD_VERSION`].
     pub record_version: u32,
     /// The run's identity in the store.
     pub run_id: String,
@@ -59,16 +60,16 @@ impl LogHeader {
     }
 }
 
-/// The beginning of a pass: the records up to its end belong to it.
+/// The beginning of a pass. The entries up to the [`PassEnd`] belong to this pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PassBegin {
     /// Index of the pass in the run, from 0.
     pub pass: u32,
     /// The cell of the grid.
     pub cell: CellPlan,
-    /// Its load.
+    /// The load of the pass.
     pub plan: PassPlan,
-    /// Which repeat of the cell's passes it is, from 1; logs without repeats have the first one.
+    /// The number of the repeat of the cell's passes, from 1; it is 1 in logs without this field.
     #[serde(default = "first")]
     pub repeat: u32,
 }
@@ -104,7 +105,7 @@ pub struct PassEnd {
 pub enum Ending {
     /// Everything in the plan was measured, whatever the outcomes of requests.
     Complete,
-    /// It was stopped before that.
+    /// The pass or run was stopped before everything in the plan was measured.
     Interrupted,
 }
 

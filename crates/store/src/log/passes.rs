@@ -1,5 +1,5 @@
-//! The passes of a run log, one after another: as a stream of records, with one batch in memory, or each
-//! pass as a whole. Never repairs or skips: damage is an error of the reader.
+//! Reads the passes of a run log, one after another. Each pass is a stream of records, with only one batch
+//! in memory, or is read as a whole. Damage is an error of the reader: nothing is repaired or skipped.
 
 use std::path::Path;
 
@@ -18,24 +18,25 @@ use crate::error::StoreError;
 /// use [`LogReader`], which can read on after a cut.
 pub struct Passes {
     log: LogReader,
-    /// Where the log is cut ([`StoreError::LogCut`]); known once the reader has reached that point.
+    /// The position at which the log is cut, as [`StoreError::LogCut`]; `None` as long as the reader has
+    /// not reached such a position.
     pub cut: Option<StoreError>,
 }
 
 /// A pass of a log with all its records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggedPass {
-    /// Its cell, load and number.
+    /// The number, the cell and the load of the pass.
     pub begin: PassBegin,
-    /// Its records, in the order of the log.
+    /// The records of the pass, in the order of the log.
     pub records: Vec<Record>,
     /// The samples of the server and of the cards.
     pub observed: Observed,
-    /// How it ended; absent if the log is cut within the pass.
+    /// How the pass ended; absent if the log is cut within the pass.
     pub end: Option<PassEnd>,
 }
 
-/// Opens a log and reads its header; the passes follow.
+/// Opens a log and reads its header. The returned value reads the passes.
 ///
 /// # Errors
 /// As [`LogReader::open`].
@@ -105,7 +106,7 @@ impl PassStream<'_> {
         &self.begin
     }
 
-    /// How the pass ended: known after its last item; absent if the log is cut within the pass.
+    /// How the pass ended; `None` before its last item was read, or if the log is cut within the pass.
     pub fn end(&self) -> Option<&PassEnd> {
         self.end.as_ref()
     }
@@ -147,7 +148,7 @@ impl Iterator for PassStream<'_> {
                 self.end = Some(end);
                 None
             }
-            // Within a pass, the reader refuses both.
+            // The reader returns an error for these entries within a pass, so they do not occur.
             Ok(Entry::PassBegin(_) | Entry::RunEnd(_)) => None,
             Err(error) if error.is_cut() => {
                 self.passes.cut = Some(error);

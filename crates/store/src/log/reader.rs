@@ -1,5 +1,5 @@
-//! Reads a run log from beginning to end. Never repairs, skips or guesses: damage is an error with its
-//! position, and ends the reading.
+//! Reads a run log from beginning to end. The reader never repairs or skips data: damage is an error with
+//! its position, and ends the reading.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -13,21 +13,22 @@ use super::resolution::TICK_NS;
 use super::{Entry, LOG_VERSION, LogHeader, PassBegin, PassEnd, batch};
 use crate::error::StoreError;
 
-/// The reader of one run's log: an iterator of its entries.
+/// The reader of one run's log: an iterator over its entries.
 ///
 /// If the writer did not finish (or has not finished yet), the last item is [`StoreError::LogCut`]; all
-/// entries before it are valid. Damage is [`StoreError::LogCorrupt`]. Nothing follows an error or the end
-/// of the run; but [`LogReader::read_on`] continues with a log that still grows.
+/// entries before it are valid. Damage is [`StoreError::LogCorrupt`]. The iterator ends after an error and
+/// after the end of the run. For a log that still grows, [`LogReader::read_on`] continues it.
 pub struct LogReader {
     file: BufReader<File>,
     path: PathBuf,
     header: LogHeader,
     streamed: bool,
-    /// Where the last frame that was read begins, and where it ends.
+    /// The byte positions at which the last frame that was read begins and ends.
     offset: u64,
     next_offset: u64,
     records: std::vec::IntoIter<Record>,
-    /// The next of several requests that never began, and how many remain.
+    /// The record of the next of several requests that never began, and the number of requests that remain,
+    /// including this one.
     never_begun: Option<(Record, u32)>,
     /// The current pass, with the number of its records so far.
     pass: Option<(u32, u64)>,
@@ -47,8 +48,8 @@ impl LogReader {
     /// Opens a log and reads its header.
     ///
     /// # Errors
-    /// [`StoreError::NotALog`], [`StoreError::LogVersion`], [`StoreError::LogCut`] when even the header
-    /// is incomplete, [`StoreError::LogCorrupt`], [`StoreError::Io`].
+    /// [`StoreError::NotALog`], [`StoreError::LogVersion`], [`StoreError::LogCut`] if even the header is
+    /// incomplete, [`StoreError::LogCorrupt`], [`StoreError::Io`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
         let file = File::open(&path).map_err(StoreError::io("open", &path))?;
@@ -82,15 +83,15 @@ impl LogReader {
         Ok(reader)
     }
 
-    /// Says whether the answers of the run were streamed, for logs of formats 1 to 3, which do not say
-    /// it. Without this call they count as streamed.
+    /// Sets whether the answers of the run were streamed, for logs of formats 1 to 3, which do not contain
+    /// this fact. Without this call, answers count as streamed.
     #[must_use]
     pub fn streamed(mut self, streamed: bool) -> Self {
         self.streamed = streamed;
         self
     }
 
-    /// Continues after [`StoreError::LogCut`]: the writer may have written more since.
+    /// Continues after [`StoreError::LogCut`], because the writer may have written more since then.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -172,8 +173,8 @@ impl LogReader {
 }
 
 impl LogReader {
-    /// The next entry that is not a record; `None` if records were read instead, or if nothing follows
-    /// the end.
+    /// The next entry that is not a record. `None` if records were read instead, or if the log correctly
+    /// ends here.
     fn step(&mut self) -> Result<Option<Entry>, StoreError> {
         if self.state == State::Ended {
             return self.nothing_more().map(|()| None);
@@ -271,7 +272,7 @@ impl LogReader {
         Ok(())
     }
 
-    /// The next of several requests that never began.
+    /// The record of the next of several requests that never began.
     fn next_never_begun(&mut self) -> Option<Record> {
         let (record, left) = self.never_begun.take()?;
         if left > 1 {

@@ -1,16 +1,18 @@
 //! The resolution of the log: instants in whole ticks, and widths of arrival intervals in steps.
 //!
-//! Every figure has the resolution of the log: figures of a run in progress are computed from records as
-//! they are stored, so that a report made again is equal.
+//! Every figure has the resolution of the log. Even during a run, figures are computed from records as the
+//! log stores them, so that a report that is made again later is equal.
 
 use inferometer_model::record::{Read, Record};
 use inferometer_model::time::Nanos;
 
-/// The resolution of a stored instant: 100 ns. Kernel stamps, and the time from the kernel to the
-/// program, vary by microseconds, so nothing that was measured is lost; and two bytes cover 6.5 ms.
+/// The resolution of a stored instant: 100 ns. Time stamps of the kernel, and the time from the kernel to
+/// the program, vary by microseconds, so this resolution loses no information. Two bytes cover a range of
+/// 6.5 ms.
 pub const TICK_NS: u64 = 100;
 
-/// Widths below this many ticks are stored exactly. Wider ones have half this number of steps per octave.
+/// Widths below this many ticks are stored exactly. Larger widths are rounded up to one of half as many
+/// steps per octave.
 const EXACT_WIDTHS: u64 = 64;
 const STEPS: u64 = EXACT_WIDTHS / 2;
 /// The last octave that an instant can reach.
@@ -21,8 +23,8 @@ pub(super) fn ticks(at: Nanos) -> u64 {
     at.0 / TICK_NS
 }
 
-/// The code of a width in ticks: exact below 6.4 us; above that, the next of 32 steps per octave. So a
-/// width grows by at most 1/32 and never shrinks.
+/// The code of a width in ticks: exact below 6.4 us; from 6.4 us on, rounded up to the next of 32 steps per
+/// octave. So a stored width is never smaller than the width, and at most 1/32 larger.
 pub(super) fn width_code(width: u64) -> u64 {
     if width < EXACT_WIDTHS {
         return width;
@@ -54,10 +56,10 @@ pub(super) fn read_width_code(read: &Read) -> u64 {
     width_code(ticks(read.arrival()).saturating_sub(ticks(read.empty_before)))
 }
 
-/// The record as the log stores it. Instants are cut to whole ticks of [`TICK_NS`].
+/// Returns the record as the log stores it. Instants are rounded down to whole ticks of [`TICK_NS`].
 /// [`Read::empty_before`] is moved back, never forward, until the log can store the width of the interval
-/// (by at most 1/32 of the width; an interval that would end before it begins gets width zero).
-/// Everything else is unchanged.
+/// (by at most 1/32 of the width; an interval that would end before it begins gets width zero). Everything
+/// else is unchanged.
 ///
 /// Storing is idempotent: `as_stored(as_stored(r)) == as_stored(r)`.
 pub fn as_stored(record: &Record) -> Record {

@@ -1,4 +1,5 @@
-//! Writes a run log. Never overwrites, reorders or retries. After a failed write it writes nothing more.
+//! Writes a run log. The writer never overwrites or reorders data, and never retries a write. After a
+//! failed write, it writes nothing more.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -16,18 +17,18 @@ use super::frame::{self, Kind, MAGIC};
 use super::{Ending, LogHeader, PassBegin, PassEnd};
 use crate::error::StoreError;
 
-/// A sample has some hundred bytes, and one with histograms some thousand: far less than a frame can
-/// hold.
+/// The most samples in one frame. A sample has some hundred bytes, or some thousand with histograms, so
+/// this is far less than the longest payload.
 const SAMPLES_PER_FRAME: usize = 10_000;
 
 /// The writer of one run's log.
 ///
 /// A record becomes durable in three steps. [`LogWriter::append`] stores it in memory until a batch is
-/// full. The batch is then given to the kernel as one frame: such a frame survives the end of this
-/// process. [`LogWriter::flush`] writes the batch, however small it is, and returns when the storage
-/// device has it (`fdatasync`): an acknowledged record survives a crash of the machine. The ends of
-/// passes and of the run are acknowledged in the same way. So the number of records that a crash may cost
-/// depends on how often the caller flushes.
+/// full. The batch is then given to the kernel as one frame: such a frame survives the end of this process.
+/// [`LogWriter::flush`] writes the batch, however small it is, and returns when the storage device has it
+/// (`fdatasync`): an acknowledged record survives a crash of the machine. The ends of passes and of the run
+/// are acknowledged in the same way. So the number of records that a crash can lose depends on how often
+/// the caller flushes.
 pub struct LogWriter {
     file: File,
     path: PathBuf,
@@ -39,8 +40,8 @@ pub struct LogWriter {
 }
 
 impl LogWriter {
-    /// Creates the file, which must not exist, and writes its header. When it returns, the storage device
-    /// has both.
+    /// Creates the file, which must not exist, and writes its header. When this function returns, the
+    /// storage device has the file and the header.
     ///
     /// # Errors
     /// [`StoreError::LogExists`], [`StoreError::Io`].
@@ -53,7 +54,7 @@ impl LogWriter {
         })?;
         // The lock shows other processes that the log is being written, as long as this process lives. A
         // process that checks the lock holds it for an instant, so this call waits. On a file system
-        // without locks, no process can check it.
+        // without locks, no process can check the lock.
         let _ = file.lock();
         let payload =
             PayloadWriter::new().map_err(StoreError::io("make a compressor for", &path))?;
@@ -70,11 +71,11 @@ impl LogWriter {
         Ok(writer)
     }
 
-    /// Begins a pass. Its records follow by [`LogWriter::append`].
+    /// Begins a pass. [`LogWriter::append`] then adds its records.
     ///
     /// # Errors
-    /// [`StoreError::LogOrder`] within a pass, and for every write [`StoreError::Io`] and
-    /// [`StoreError::LogBroken`].
+    /// [`StoreError::LogOrder`] if another pass has not ended; [`StoreError::Io`] and
+    /// [`StoreError::LogBroken`] if the write fails.
     pub fn begin_pass(&mut self, pass: &PassBegin) -> Result<(), StoreError> {
         if let Some((open, _)) = self.pass {
             return Err(self.order(format!("pass {} begins before pass {open} ended", pass.pass)));
@@ -87,9 +88,9 @@ impl LogWriter {
     /// Adds the record of one request. It is written when its batch is full or flushed.
     ///
     /// # Errors
-    /// [`StoreError::InvalidRecord`] for a record that a log cannot hold, [`StoreError::LogOrder`] for a
-    /// record of another pass than the current one, and for every write [`StoreError::Io`] and
-    /// [`StoreError::LogBroken`].
+    /// [`StoreError::InvalidRecord`] for a record that a log cannot store, [`StoreError::LogOrder`] for a
+    /// record of another pass than the current one, [`StoreError::Io`] and [`StoreError::LogBroken`] if the
+    /// write fails.
     pub fn append(&mut self, record: &Record) -> Result<(), StoreError> {
         match &mut self.pass {
             Some((pass, records)) if *pass == record.pass => {
@@ -131,7 +132,7 @@ impl LogWriter {
         self.frame(Kind::NeverBegun, &payload)
     }
 
-    /// Acknowledges all records so far: when it returns, the storage device has them.
+    /// Acknowledges all records so far: when this function returns, the storage device has them.
     ///
     /// # Errors
     /// [`StoreError::Io`], [`StoreError::LogBroken`].
@@ -143,8 +144,7 @@ impl LogWriter {
     /// Adds the samples of the server and of the cards during the pass, if there are any.
     ///
     /// # Errors
-    /// [`StoreError::LogOrder`] when no pass has begun, [`StoreError::Io`],
-    /// [`StoreError::LogBroken`].
+    /// [`StoreError::LogOrder`] if no pass has begun, [`StoreError::Io`], [`StoreError::LogBroken`].
     pub fn observed(&mut self, observed: &Observed) -> Result<(), StoreError> {
         if self.pass.is_none() {
             return Err(self.order("samples come outside of a pass".to_owned()));
@@ -166,8 +166,7 @@ impl LogWriter {
     /// Ends the pass and acknowledges its records.
     ///
     /// # Errors
-    /// [`StoreError::LogOrder`] when no pass has begun, [`StoreError::Io`],
-    /// [`StoreError::LogBroken`].
+    /// [`StoreError::LogOrder`] if no pass has begun, [`StoreError::Io`], [`StoreError::LogBroken`].
     pub fn end_pass(&mut self, ending: Ending) -> Result<(), StoreError> {
         self.end_pass_of(ending, None)
     }
@@ -193,7 +192,7 @@ impl LogWriter {
     /// Ends the log and acknowledges all of it. A log without this end mark counts as cut.
     ///
     /// # Errors
-    /// [`StoreError::LogOrder`] within a pass, [`StoreError::Io`], [`StoreError::LogBroken`].
+    /// [`StoreError::LogOrder`] if a pass has not ended, [`StoreError::Io`], [`StoreError::LogBroken`].
     pub fn finish(mut self, ending: Ending) -> Result<(), StoreError> {
         if let Some((open, _)) = self.pass {
             return Err(self.order(format!("the run ends before pass {open} ended")));
@@ -202,7 +201,7 @@ impl LogWriter {
         self.sync()
     }
 
-    /// The file.
+    /// The path of the log.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -233,7 +232,7 @@ impl LogWriter {
         // proves nothing.
         self.guarded("write to the device of", |file| {
             file.sync_data()?;
-            // A file without a name disappears with this process.
+            // A file that was deleted disappears when this process ends.
             match file.metadata()?.nlink() {
                 0 => {
                     Err(io::Error::new(ErrorKind::NotFound, "it was deleted while it was written"))
@@ -257,8 +256,9 @@ impl LogWriter {
     }
 }
 
-/// Whether a process, including this one, is writing a log: the lock on it ends with its writer, however
-/// that ends. `None` if the file cannot be opened, or if the file system has no locks.
+/// Whether a process, including this one, is writing a log. The lock on the log ends with the process of
+/// its writer, even if this process is killed. `None` if the file cannot be opened, or if the file system
+/// has no locks.
 pub fn is_being_written(path: &Path) -> Option<bool> {
     match File::open(path) {
         Ok(file) => match file.try_lock_shared() {

@@ -1,10 +1,10 @@
-//! A record as most are, for the tests of the log and of the database.
+//! A typical record, for the tests of the log and of the database.
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
 use inferometer_model::time::Nanos;
 
-/// A complete request whose tokens came one by one.
+/// The record of a complete request whose tokens arrived one by one.
 pub fn streamed(pass: u32, index: u32, tokens: u32) -> Record {
     let start = Nanos(1_000_000 * u64::from(index));
     let at = |ns: u64| Nanos(start.0 + ns);

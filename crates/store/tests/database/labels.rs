@@ -1,4 +1,4 @@
-//! Runs are found by what they are and by what people say of them, and removed with all they have.
+//! Tests of filters, tags and notes, and of removing runs.
 
 use inferometer_model::target::Target;
 use inferometer_store::{
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::sample::{START_NS, run_header, summary};
 use super::{ask, finished, store_path};
 
-/// A store with a measured, a predicted and an imported run, a second apart.
+/// A store with a measured, a predicted and an imported run, which began at different times.
 fn three_kinds(folder: &TempDir) -> (Store, [RunId; 3]) {
     let mut store = Store::open(store_path(folder)).unwrap();
     let header = |second| run_header(second, 1);
@@ -54,12 +54,12 @@ fn a_run_is_named_by_a_part_of_its_id_or_by_a_tag_and_a_tag_may_name_several() {
     let (mut store, runs) = three_kinds(&folder);
     store.tag(&runs[0], &["base".to_owned(), "only".to_owned()], &[]).unwrap();
     store.tag(&runs[1], &["base".to_owned()], &[]).unwrap();
-    // The last digits of the second that a run began at.
+    // The part is the day and the time at which the run began.
     for run in &runs {
         let part = &run.as_str()[6..15];
         assert_eq!(store.find(part).unwrap(), *run, "{part}");
     }
-    // A tag comes before a part of another run's id.
+    // A tag has priority over a part of the id of another run.
     store.tag(&runs[0], &[runs[2].as_str()[4..8].to_owned()], &[]).unwrap();
     assert_eq!(store.find(&runs[2].as_str()[4..8]).unwrap(), runs[0]);
     assert_eq!(store.find("only").unwrap(), runs[0]);
@@ -184,7 +184,7 @@ fn a_run_whose_log_nobody_writes_was_killed_and_one_that_is_written_is_not_remov
     let run = store.begin_run(&run_header(0, 1)).unwrap();
     let state = |store: &Store| store.runs().unwrap()[0].state;
     assert_eq!(state(&store), RunState::Killed, "it has no log");
-    // Its process may be about to make one.
+    // The process of the run may be about to create the log.
     let begun = store.runs().unwrap().remove(0);
     let refused = store.remove(&begun, START_NS + 59 * 1_000_000_000).unwrap_err();
     assert!(matches!(refused, StoreError::BeingWritten { .. }), "{refused}");
@@ -193,7 +193,7 @@ fn a_run_whose_log_nobody_writes_was_killed_and_one_that_is_written_is_not_remov
     let row = store.runs().unwrap().remove(0);
     let refused = store.remove(&row, START_NS).unwrap_err();
     assert!(matches!(refused, StoreError::BeingWritten { .. }), "{refused}");
-    // Also where it began to be written after it was looked at.
+    // It is not removed either if a process began to write it after its row was read.
     let stale = inferometer_store::RunRow { state: RunState::Killed, ..row.clone() };
     let refused = store.remove(&stale, START_NS).unwrap_err();
     assert!(matches!(refused, StoreError::BeingWritten { .. }), "{refused}");

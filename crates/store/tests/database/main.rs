@@ -1,4 +1,5 @@
-//! The database keeps runs and finds them again, answers in SQL, and bears two writers.
+//! Tests of the database: stored runs are found again, SQL queries give the right rows, and several writers
+//! lose nothing.
 
 #![expect(clippy::unwrap_used, reason = "what a test prepares must work")]
 
@@ -25,7 +26,7 @@ fn store_path(folder: &TempDir) -> PathBuf {
     folder.path().join("inferometer.db")
 }
 
-/// A store with one run that ended.
+/// A store with one completed run.
 fn finished(folder: &TempDir) -> (Store, RunId) {
     let mut store = Store::open(store_path(folder)).unwrap();
     let run = store.begin_run(&run_header(0, 0xab12)).unwrap();
@@ -36,7 +37,7 @@ fn finished(folder: &TempDir) -> (Store, RunId) {
     (store, run)
 }
 
-/// The rows of a query as text, columns parted by a bar.
+/// Runs a query. Returns its rows as text, with columns separated by `|`.
 fn ask(folder: &TempDir, query: &str) -> Vec<String> {
     let connection = Connection::open(store_path(folder)).unwrap();
     let mut statement = connection.prepare(query).unwrap();
@@ -116,7 +117,7 @@ fn a_run_that_goes_on_has_no_results_and_one_that_failed_says_so() {
     let mut store = Store::open(store_path(&folder)).unwrap();
     let run = store.begin_run(&run_header(0, 1)).unwrap();
     let stored = store.run(run.as_str()).unwrap();
-    // The database has it as running; that nobody writes its log is seen by who looks.
+    // The database contains `running`. The reader finds that no process writes the log.
     assert_eq!((stored.row.state, stored.summary), (RunState::Killed, None));
     assert_eq!(ask(&folder, "SELECT state FROM runs"), ["running"]);
     store.fail_run(&run, START_NS).unwrap();
@@ -136,7 +137,7 @@ fn nothing_is_entered_for_a_run_that_is_not_there_nor_twice() {
     missing(store.finish_run(&stranger, &summary(&stranger), RunState::Failed, 0));
     let again = store.begin_run(&run_header(0, 0xab12));
     assert!(matches!(again, Err(StoreError::RunExists { .. })), "{again:?}");
-    // The second of these requests was entered before, so the first is not entered either.
+    // The second of these requests already has a row, so no row is added for the first one either.
     let twice = store.index_requests(&run, [streamed(0, 99, 1), streamed(0, 1, 8)]);
     assert!(matches!(twice, Err(StoreError::Database { .. })), "{twice:?}");
     let twice = store.finish_run(&run, &summary(&run), RunState::Interrupted, 0);
@@ -223,8 +224,8 @@ fn the_columns_of_a_pass_are_those_of_its_summary() {
         number(pass.latencies.get(&itl::DEFINITION).map(|itl| itl.mean)),
     );
     assert_eq!(ask(&folder, query), [expected]);
-    // Every column has a value here but those that only other kinds of passes have: a path into
-    // the document that is mistyped would be NULL.
+    // Every column has a value here, except those of other kinds of passes. A column with a mistyped path
+    // into the document would be NULL.
     let connection = Connection::open(store_path(&folder)).unwrap();
     let mut statement = connection.prepare("SELECT * FROM passes WHERE pass = 0").unwrap();
     let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
@@ -323,7 +324,7 @@ fn a_writer_holds_its_place_before_it_reads() {
     let (mut store, run) = finished(&folder);
     let other = Connection::open(store_path(&folder)).unwrap();
     other.busy_timeout(std::time::Duration::ZERO).unwrap();
-    // What a writer has read would be stale, and its write refused, if another came between.
+    // If another process could write after this one has read, SQLite would refuse the write of this one.
     let records = std::iter::once_with(|| {
         other.execute_batch("BEGIN IMMEDIATE").unwrap_err();
         streamed(0, 99, 1)
@@ -339,7 +340,7 @@ fn several_writers_at_once_lose_nothing() {
         for writer in 0..4_u16 {
             let path = &path;
             scope.spawn(move || {
-                // All open the file that is not there yet, and one of them makes it.
+                // All threads open a file that does not exist yet, and one of them creates it.
                 let mut store = Store::open(path).unwrap();
                 for turn in 0..5_u16 {
                     let suffix = writer * 100 + turn;

@@ -1,4 +1,5 @@
-//! Opening a store: new ones, those of earlier and later versions, and files that are none.
+//! Tests of opening stores: new stores, stores of earlier and later versions, and files that are not
+//! stores.
 
 use std::path::PathBuf;
 
@@ -43,7 +44,8 @@ fn an_empty_file_becomes_a_store_and_opening_it_again_changes_nothing() {
     assert_eq!(ask(&folder, schema), names);
 }
 
-/// A summary without what earlier versions did not have, and with their interval.
+/// A summary as earlier versions computed it: without newer values, and with the earlier interval of the
+/// send delay.
 fn as_it_was_computed_then(mut summary: Summary) -> Summary {
     for pass in summary.cells.iter_mut().flat_map(|cell| &mut cell.passes) {
         (pass.started_s, pass.intervals) = (None, Intervals::default());
@@ -76,7 +78,7 @@ fn stores_of_earlier_versions_are_brought_up_to_date_with_all_that_they_hold() {
             let (name, rows) = view.split_once('|').unwrap();
             assert_eq!(ask(&folder, &format!("SELECT count(*) FROM {name}")), [rows], "{name}");
         }
-        // What is written next fits.
+        // New runs can be added.
         store.begin_run(&run_header(7, 7)).unwrap();
         assert_eq!(store.runs().unwrap().len(), 2);
     }

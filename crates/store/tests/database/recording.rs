@@ -1,4 +1,4 @@
-//! A run is recorded in its log first and in the database after it.
+//! Tests of recording: a run is written to its log first, and then to the database.
 
 use inferometer_analysis::summary::Summary;
 use inferometer_model::record::Record;
@@ -65,7 +65,7 @@ fn a_recording_that_is_dropped_is_a_killed_run_with_what_was_flushed() {
     recording.append(streamed(0, 1, 8)).unwrap();
     drop(recording);
 
-    // The process died here; what was flushed is found through the database.
+    // The run is now as after a kill of its process. The flushed records are found through the database.
     let stored = Store::open_existing(store_path(&folder)).unwrap().run("latest").unwrap();
     assert_eq!(stored.row.state, RunState::Killed);
     let mut passes = stored.passes().unwrap();

@@ -1,4 +1,4 @@
-//! A run goes from one store into another, with everything that is asked of it, or not at all.
+//! Tests of restoring: a run is copied from one store to another completely, or not at all.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::sample::{SECOND_NS, START_NS, records, run_header, summary};
 use super::{ask, store_path};
 
-/// A store with a recorded run, of which many requests never began.
+/// Records a run in which many requests never began, and returns the stored run.
 fn recorded(folder: &TempDir) -> StoredRun {
     let store = Store::open(store_path(folder)).unwrap();
     let mut recording = RunRecording::begin(store, &run_header(0, 1)).unwrap();
@@ -38,7 +38,7 @@ fn recorded(folder: &TempDir) -> StoredRun {
     store.run("latest").unwrap()
 }
 
-/// The run as it goes into another store, and a copy of its log there.
+/// Returns a run in the form that another store restores, and the path of a copy of its log there.
 fn to_restore(stored: &StoredRun, store: &Store) -> (RestoredRun, PathBuf) {
     let run = RestoredRun {
         id: stored.row.id.clone(),
@@ -105,7 +105,7 @@ fn of_a_run_whose_log_is_not_its_own_or_not_whole_nothing_is_stored() {
     refused(&run, b"no log at all", "is not a run log");
     let other = RestoredRun { id: RunId::new(START_NS, 2), ..run.clone() };
     refused(&other, &whole, "it is the log of run");
-    // A log that is there without a run is nobody's to replace.
+    // An existing log is never replaced, even if the store has no run for it.
     fs::write(store.log_path(&run.id), "something").unwrap();
     fs::write(&log, &whole).unwrap();
     let error = store.restore_run(&run, &log).unwrap_err();

@@ -106,7 +106,8 @@ pub fn run_header(second: i64, suffix: u16) -> RunHeader {
     }
 }
 
-/// Two passes: two complete requests, then two complete ones and three that failed.
+/// The records of two passes. The first pass has two complete requests; the second has two complete
+/// requests and three that failed.
 pub fn records() -> [Vec<Record>; 2] {
     let reset = Outcome::Connection { phase: Phase::FirstToken };
     let failed = |index, outcome, status, detail: &str| Record {

@@ -1,5 +1,5 @@
-//! Processes that write are killed at arbitrary moments, and write at the same time: whatever one
-//! of them has acknowledged is found again.
+//! Tests with processes that write at the same time and are killed at arbitrary moments: everything that a
+//! process acknowledged is found again.
 
 #![expect(clippy::unwrap_used, reason = "what a test prepares must work")]
 
@@ -22,17 +22,17 @@ use rusqlite::Connection;
 use sample::{START_NS, run_header, summary};
 use tempfile::TempDir;
 
-/// What tells a process that it is a writer: the store, its number, and how many batches it writes
-/// before it ends; without that it writes until it is killed.
+/// The environment variables of a writer process: the store, the number of the writer, and the number of
+/// batches that it writes before it ends. Without the last variable, it writes until it is killed.
 const STORE: &str = "INFEROMETER_TEST_STORE";
 const NUMBER: &str = "INFEROMETER_TEST_NUMBER";
 const BATCHES: &str = "INFEROMETER_TEST_BATCHES";
 
-/// Processes that are killed, so many at once.
+/// The number of processes that are killed, and how many of them run at the same time.
 const KILLED: u16 = 240;
 const AT_ONCE: u16 = 2;
 
-/// Numbers that look like chance (Steele et al., "Fast splittable pseudorandom number generators").
+/// Pseudorandom numbers (Steele et al., "Fast splittable pseudorandom number generators").
 fn mixed(seed: u64) -> u64 {
     let z = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -40,7 +40,7 @@ fn mixed(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Records of a batch: from one to so many that its frame is some 10 KB.
+/// The number of records in a batch: from 1 to 40, so that a frame has up to some 10 KB.
 fn batch_records(number: u16, batch: u32) -> u32 {
     1 + (mixed(u64::from(number) << 32 | u64::from(batch)) % 40) as u32
 }
@@ -49,8 +49,8 @@ fn record(index: u32) -> Record {
     streamed(0, index, 1 + index % 50)
 }
 
-/// The process that writes: it says on standard output what it has made sure of. Does nothing as
-/// a test of its own.
+/// The code of a writer process. It prints its acknowledgements to standard output. If it runs as a normal
+/// test, it does nothing.
 #[test]
 fn writer() {
     let Ok(store) = std::env::var(STORE) else { return };
@@ -85,7 +85,8 @@ fn say(what: &str, records: u32) {
     stdout().flush().unwrap();
 }
 
-/// What a writer has acknowledged.
+/// The acknowledgements of a writer: whether the run began, and the numbers of records in the log and in
+/// the index.
 #[derive(Debug, Default)]
 struct Acknowledged {
     begun: bool,
@@ -93,8 +94,8 @@ struct Acknowledged {
     index: u32,
 }
 
-/// Starts a writer, kills it when it has said so many things (it goes on until the kill reaches
-/// it), and gives what it had acknowledged.
+/// Starts a writer, and kills it after `kill_after` acknowledgements; `None`: it ends by itself. Returns
+/// everything that it acknowledged, including acknowledgements until the kill takes effect.
 fn write_and_kill(store: &Path, number: u16, kill_after: Option<u64>) -> Acknowledged {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "writer", "--nocapture", "--test-threads", "1"]);
@@ -106,7 +107,7 @@ fn write_and_kill(store: &Path, number: u16, kill_after: Option<u64>) -> Acknowl
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut acknowledged = Acknowledged::default();
     let mut said = 0;
-    // The second turn takes what it said before the kill reached it.
+    // The second turn reads what the writer printed before the kill took effect.
     for limit in [kill_after.unwrap_or(u64::MAX), u64::MAX] {
         while said < limit {
             let Some(Ok(line)) = lines.next() else { break };
@@ -133,7 +134,8 @@ fn store_path(folder: &TempDir) -> PathBuf {
     folder.path().join("inferometer.db")
 }
 
-/// Records in the log of a run, each of which must be what was written, and where it was cut.
+/// Checks that each record in the log of a run is as it was written. Returns their number and, if the log
+/// is cut, the number of bytes of the incomplete frame.
 fn records_of(log: &Path) -> (u32, Option<u64>) {
     let mut passes = passes(log).unwrap();
     let mut count = 0;
@@ -192,7 +194,7 @@ fn whatever_a_killed_writer_acknowledged_is_found_again() {
         let (indexed, last): (u32, u32) =
             index.query_row(query, [id.as_str()], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         assert!(indexed >= acknowledged.index, "{id}: {indexed} rows, {acknowledged:?}");
-        // The log is written first: no row is of a record that the log does not have.
+        // The log is written first, so there is no row of a record that the log does not have.
         assert!(last == indexed && indexed <= found, "{id}: {indexed} rows, {found} records");
         records += acknowledged.log;
     }

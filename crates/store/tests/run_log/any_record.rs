@@ -1,4 +1,4 @@
-//! Records of every shape that a log can hold.
+//! Random records of every form that a log can store.
 
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::record::{Event, EventKind, Read, Record, Usage};
@@ -6,7 +6,7 @@ use inferometer_model::time::Nanos;
 use proptest::option;
 use proptest::prelude::*;
 
-/// An instant of a run, or now and then one at the ends of the axis.
+/// An instant of a run, or sometimes an extreme instant.
 fn instant() -> impl Strategy<Value = Nanos> {
     prop_oneof![
         8 => (0_u64..10_000_000_000).prop_map(Nanos),
@@ -61,7 +61,7 @@ fn reads_and_events() -> impl Strategy<Value = (Vec<Read>, Vec<Event>)> {
     })
 }
 
-/// Any record of a pass that a log can hold.
+/// Any record of a pass that a log can store.
 pub fn record(pass: u32) -> impl Strategy<Value = Record> {
     let count = || option::of(any::<u32>());
     let text = || option::of("\\PC{0,12}");

@@ -1,4 +1,5 @@
-//! The run log holds what was written, says where it was cut, and never takes damage for data.
+//! Tests of the run log: it contains what was written, the reader reports where it is cut, and damage is
+//! never read as data.
 
 #![expect(clippy::unwrap_used, reason = "what a test prepares must work")]
 
@@ -39,7 +40,7 @@ fn begin(pass: u32) -> PassBegin {
     }
 }
 
-/// Writes passes with their records, flushed after every `flush_every`-th.
+/// Writes passes with their records, and flushes after every `flush_every` records.
 fn write(path: &Path, passes: &[Vec<Record>], flush_every: usize) {
     let mut writer = LogWriter::create(path, &header()).unwrap();
     for (pass, records) in (0..).zip(passes) {
@@ -72,7 +73,7 @@ fn expected(passes: &[Vec<Record>]) -> Vec<Entry> {
     entries
 }
 
-/// All good entries, and the error that ended the reading.
+/// Reads a log. Returns all valid entries, and the error that ended the reading.
 fn read(path: &Path) -> (Vec<Entry>, Option<StoreError>) {
     let reader = match LogReader::open(path) {
         Ok(reader) => reader,
@@ -109,7 +110,7 @@ fn small_log(folder: &TempDir) -> (Vec<u8>, Vec<Entry>) {
     (std::fs::read(path).unwrap(), expected(&passes))
 }
 
-/// Where each frame begins, and at last where the file ends, read off the lengths.
+/// The start of each frame, then the end of the file, computed from the lengths of the frames.
 fn frame_bounds(bytes: &[u8]) -> Vec<u64> {
     let mut bounds = vec![MAGIC_BYTES];
     while let Some(length) = bytes.get(*bounds.last().unwrap() as usize..).and_then(|b| b.get(..4))
@@ -190,8 +191,8 @@ proptest! {
     }
 }
 
-/// Records with every code that the format has: outcomes, phases, kinds of events, absent and
-/// present values, and planes that are constant, packed and raw.
+/// Records with every code that the format has: outcomes, phases, kinds of events, absent and present
+/// values, and planes that are constant, compressed and raw.
 fn every_code() -> Vec<Record> {
     let phases = [
         Phase::Connect,
@@ -225,7 +226,7 @@ fn every_code() -> Vec<Record> {
     };
     let mut records: Vec<_> = (0..).zip(outcomes).map(of).collect();
     let mut kinds = streamed(0, 100, 300);
-    // Spelt out, for the log stores positions in the list of kinds.
+    // The kinds are listed here in order, because the log stores positions in this list.
     let stored = [
         EventKind::Role,
         EventKind::Text,
@@ -257,7 +258,7 @@ fn a_log_written_by_the_first_version_is_read() {
     assert!(error.is_none(), "{error:?}");
     let mut expected = expected(&[every_code()]);
     if let Entry::PassBegin(begin) = &mut expected[0] {
-        // It knew nothing of repeats: there was one.
+        // The first version had no repeats, so the repeat is 1.
         begin.repeat = 1;
     }
     assert_eq!(entries, expected);
@@ -277,7 +278,7 @@ fn a_log_written_by_the_fourth_version_is_read() {
         })
         .collect();
     assert_eq!(records.len(), 5);
-    // It did not keep whether a connection had carried another request.
+    // The fourth version did not store whether a connection was reused.
     let is_as_written = |record: &&&Record| record.streamed && record.kept_connection.is_none();
     assert_eq!(records.iter().filter(is_as_written).count(), 5);
     assert!(records.iter().all(|record| record.outcome == Outcome::Complete));

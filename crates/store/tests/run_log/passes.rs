@@ -1,4 +1,4 @@
-//! The passes of a log, streamed and whole, from logs that are whole, cut and damaged.
+//! Tests of reading passes, as streams and as a whole, from complete, cut and damaged logs.
 
 use inferometer_model::record::Record;
 use inferometer_model::sample::{Observed, Sample};
@@ -15,7 +15,8 @@ fn observed(pass: u32) -> Observed {
     Observed { asks_server: true, cpu_us: 7, samples: vec![sample; 2], ..Observed::default() }
 }
 
-/// A log of three passes, of two, no and one record, as bytes, and the passes.
+/// Writes a log of three passes with two, zero and one records. Returns the bytes of the log and the
+/// passes.
 fn log(folder: &TempDir) -> (Vec<u8>, Vec<LoggedPass>) {
     let path = folder.path().join("run.log");
     let mut writer = LogWriter::create(&path, &header()).unwrap();
@@ -107,7 +108,7 @@ fn a_log_cut_at_any_byte_gives_the_passes_up_to_there_and_says_where_it_was_cut(
 fn damage_is_an_error_and_nothing_follows_it() {
     let folder = TempDir::new().unwrap();
     let (mut bytes, expected) = log(&folder);
-    // In the last frame but one, which ends the last pass.
+    // The damaged byte is in the second-to-last frame, which ends the last pass.
     let bounds = frame_bounds(&bytes);
     let last_byte = bounds[bounds.len() - 2] as usize - 1;
     bytes[last_byte] ^= 1;

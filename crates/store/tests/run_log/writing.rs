@@ -1,4 +1,4 @@
-//! What the writer does, in which order, and what it refuses.
+//! Tests of the writer: when it writes, in which order, and which calls it refuses.
 
 use inferometer_model::record::{Event, EventKind, Record};
 use inferometer_model::sample::{Observed, Quantity, Sample, ServerSample};

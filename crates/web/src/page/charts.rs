@@ -1,4 +1,5 @@
-//! The charts of a live view: values over time, and the distributions of latencies. The report crate draws them.
+//! The charts of a live view: values over time, and the distributions of latencies. The report crate
+//! draws the charts.
 
 use std::time::Duration;
 
@@ -10,14 +11,15 @@ use inferometer_stats::histogram::Histogram;
 
 use crate::markup::Html;
 
-/// Points of a chart over time.
+/// The number of points of a line over time.
 const MOMENTS: u32 = 80;
-/// Columns of a distribution.
+/// The number of columns of a distribution.
 const COLUMNS: u32 = 40;
-/// Height of a panel in pixels.
+/// The height of a panel in pixels.
 const HEIGHT: f64 = 110.0;
 
-/// Output tokens and requests in flight over the time of a pass, from completed requests.
+/// The chart of output tokens and requests in flight over the time of a pass, from the requests that have
+/// ended. Empty if no request has ended.
 pub(crate) fn over_time(pass: &SoFar) -> Html {
     let Some((from, until)) = pass.window().filter(|(from, until)| until > from) else {
         return Html::new();
@@ -59,7 +61,7 @@ pub(crate) fn over_time(pass: &SoFar) -> Html {
     drawn(&chart)
 }
 
-/// The distribution of each latency, with a logarithmic axis.
+/// A histogram of each latency, with a logarithmic axis.
 pub(crate) fn distributions(pass: &SoFar) -> Html {
     let mut out = Html::new();
     for (look, (metric, spans)) in (2..).zip(pass.drawn()) {
@@ -74,7 +76,7 @@ pub(crate) fn distributions(pass: &SoFar) -> Html {
     out
 }
 
-/// The columns from the first percentile to the maximum.
+/// The columns of a histogram, from the first percentile to the maximum; `None` without positive values.
 fn columns(name: &str, look: usize, spans: &Histogram) -> Option<Series> {
     let (low, high) = (spans.quantile(0.01).as_secs_f64(), spans.max().as_secs_f64());
     if spans.count() == 0 || low <= 0.0 {
@@ -101,7 +103,7 @@ fn drawn(chart: &Chart) -> Html {
     if chart.is_empty() { Html::new() } else { Html::trusted(figure(chart)) }
 }
 
-/// A latency for people.
+/// A latency as text for people: `12.3 ms`, or in seconds from 10 s on.
 pub(crate) fn ms(span: Duration) -> String {
     match span.as_secs_f64() * 1e3 {
         ms if ms < 10.0 => format!("{ms:.2} ms"),

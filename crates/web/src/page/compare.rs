@@ -1,5 +1,5 @@
-//! Compares chosen runs with the first of them: metric by metric, with their curves in one plot. The analysis crate
-//! does the comparison.
+//! The page that compares several runs with a baseline, the first of them: a table of metrics for each
+//! run, and charts with all runs. The analysis crate does the comparison.
 
 use inferometer_analysis::compare::{Options, Subject, compare as compare_subjects};
 use inferometer_analysis::summary::Summary;
@@ -12,15 +12,16 @@ use crate::page::lines::lines;
 use crate::site::Site;
 use inferometer_http::pages::{RequestTarget, Response, link};
 
-/// Most runs in one comparison: plots name each of them.
+/// The most runs in one comparison, because charts name each run.
 const MAX_RUNS: usize = 8;
-/// Recent runs that the form offers.
+/// The number of recent runs that the form offers.
 const RECENT_RUNS: usize = 200;
 
-/// `/compare?run=A&run=B`, or `?a=A&b=B`
+/// The page `/compare?run=A&run=B`, in which the oldest run is the baseline, or `/compare?a=A&b=B`, in
+/// which A is.
 pub(crate) fn compare(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
     let mut names = target.values(&["a", "b", "run"]);
-    // Checkboxes arrive in the order of the list, which begins with the latest run.
+    // A browser sends the checkboxes in the order of the list, which may begin with the latest run.
     if target.value("a").is_none() {
         names.sort_unstable();
     }
@@ -52,7 +53,7 @@ pub(crate) fn compare(site: &mut Site, target: &RequestTarget) -> Result<Respons
     Ok(html_response(&Layout::new("Comparison", Section::Runs).wrap(&content)))
 }
 
-/// The margin in percent: smaller differences do not matter.
+/// The margin in percent. Smaller differences do not matter.
 fn margin(target: &RequestTarget) -> Result<f64, PageError> {
     let Some(text) = target.value("margin") else { return Ok(100.0 * Options::default().margin) };
     let percent = text.parse().ok().filter(|percent: &f64| *percent > 0.0 && *percent < 100.0);
@@ -61,7 +62,7 @@ fn margin(target: &RequestTarget) -> Result<f64, PageError> {
     })
 }
 
-/// A form to choose two runs, if fewer were named.
+/// A form in which a user selects two runs. `first` is selected as the baseline.
 fn form(site: &Site, first: Option<&str>) -> Result<Html, PageError> {
     let mut runs = lines(&site.store)?;
     runs.retain(|line| line.has_results);
@@ -83,7 +84,7 @@ fn form(site: &Site, first: Option<&str>) -> Result<Html, PageError> {
     Ok(out)
 }
 
-/// The runs, each with a link that makes it the baseline.
+/// The list of the compared runs. Each run except the baseline has a link that makes it the baseline.
 fn chosen(summaries: &[(String, Summary)], margin: f64) -> Html {
     let mut out = Html::new();
     out.raw("<ul>\n");
@@ -126,7 +127,7 @@ fn differences(summaries: &[(String, Summary)], margin: f64) -> Html {
     out
 }
 
-/// One plot per metric with all runs.
+/// The charts of all runs together.
 fn plots(summaries: Vec<(String, Summary)>) -> Html {
     let summaries: Vec<Summary> = summaries.into_iter().map(|(_, summary)| summary).collect();
     let mut out = Html::new();

@@ -1,4 +1,4 @@
-//! The definitions of the metrics. The texts come from the metrics themselves.
+//! The page with the definitions of the metrics. The texts come from the crates that compute the metrics.
 
 use inferometer_analysis::{blocks, serving_run};
 use inferometer_metrics::{CoveredRequests, Direction, Origin, definitions as metrics};
@@ -9,7 +9,7 @@ use crate::markup::Html;
 use crate::site::Site;
 use inferometer_http::pages::{RequestTarget, Response};
 
-/// `/metrics`
+/// The page `/metrics`.
 pub(crate) fn definitions(_: &mut Site, _: &RequestTarget) -> Result<Response, PageError> {
     let mut content = Html::new();
     content.raw("<h1>Definitions</h1>\n");

@@ -1,4 +1,4 @@
-//! A file of a run. The report crate creates its content.
+//! Responds with a file of a run. The report crate makes its content.
 
 use inferometer_report::{page, plot};
 
@@ -7,10 +7,10 @@ use crate::files;
 use crate::site::Site;
 use inferometer_http::pages::{RequestTarget, Response};
 
-/// Pixels per unit of a plot's drawing.
+/// The number of pixels of a PNG image per pixel of the SVG drawing.
 const PNG_SCALE: f32 = 2.0;
 
-/// `/runs/RUN/FILE`
+/// The file `/runs/RUN/FILE`.
 pub(crate) fn file(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
     let stored = site.store.run(target.segment(1))?;
     let name = target.segment(2);
@@ -20,7 +20,8 @@ pub(crate) fn file(site: &mut Site, target: &RequestTarget) -> Result<Response, 
     if let Some((content_type, text)) = files::text(name, &stored, summary, &report.parts) {
         let answer = Response::new(content_type, text.into_bytes());
         return Ok(match name {
-            // The report is a complete document with its own style and script, so it needs its own policy.
+            // The report is a complete document with its own style and script, so it needs its own
+            // content security policy.
             "report.html" => {
                 let policy = page::policy("frame-ancestors 'none'");
                 answer.with_header("content-security-policy", policy)

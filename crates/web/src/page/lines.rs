@@ -1,4 +1,4 @@
-//! The lines of lists of runs, and the filter over them. It draws no table.
+//! The rows of lists of runs, and the filter for them. The tables themselves are made elsewhere.
 
 use inferometer_model::calendar::beginning;
 use inferometer_store::{RunFilter, RunKind, RunRow, RunState, Store, StoreError};
@@ -7,7 +7,7 @@ use crate::error::PageError;
 use crate::markup::Html;
 use inferometer_http::pages::RequestTarget;
 
-/// A run in a list, with the texts that are shown and filtered.
+/// A run in a list, with the texts that are shown.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RunLine {
     pub(crate) id: String,
@@ -16,17 +16,17 @@ pub(crate) struct RunLine {
     pub(crate) engine: String,
     pub(crate) card: String,
     pub(crate) kind: &'static str,
-    /// Whether the embedded engine was measured.
+    /// Whether this is a measured run of the embedded engine.
     pub(crate) simulated: bool,
     pub(crate) state: &'static str,
-    /// The part of the plan that was not measured, for people.
+    /// A text on the part of the plan that was not measured; absent if everything was measured.
     pub(crate) missing: Option<String>,
-    /// Whether the results are valid; absent if that was not checked.
+    /// The verdict of the run (`valid`, `suspect`); absent without results, and for predictions.
     pub(crate) validity: Option<String>,
     pub(crate) cells: u32,
-    /// Shortest to longest input x output.
+    /// The ranges of input and output lengths; empty if the run has no grid.
     pub(crate) lengths: String,
-    /// Of the fastest cell.
+    /// The output tokens per second of the fastest cell; absent if they are unknown.
     pub(crate) output_tokens_per_s: Option<f64>,
     pub(crate) tags: Vec<String>,
     pub(crate) has_results: bool,
@@ -47,7 +47,7 @@ impl RunLine {
             state: row.state.name(),
             has_results: row.validity.is_some(),
             missing: row.missing,
-            // A prediction involves no client, so it has no validity.
+            // A prediction involves no client, so it has no verdict.
             validity: row.validity.filter(|_| row.kind != RunKind::Predicted),
             cells: row.cells,
             lengths: row.grid.map(|grid| grid.to_string()).unwrap_or_default(),
@@ -56,17 +56,17 @@ impl RunLine {
         }
     }
 
-    /// Output tokens per second of its fastest cell, for people.
+    /// The output tokens per second of the fastest cell as text; empty if they are unknown.
     pub(crate) fn speed(&self) -> String {
         self.output_tokens_per_s.map(|most| format!("{most:.2}")).unwrap_or_default()
     }
 
-    /// Whether it was imported.
+    /// Whether the run was imported.
     pub(crate) fn is_imported(&self) -> bool {
         self.kind == RunKind::Imported.name()
     }
 
-    /// Whether it may still be in progress.
+    /// Whether the run may still be in progress.
     pub(crate) fn is_running(&self) -> bool {
         self.state == RunState::Running.name()
     }
@@ -77,17 +77,18 @@ pub(crate) fn lines(store: &Store) -> Result<Vec<RunLine>, StoreError> {
     Ok(store.runs()?.into_iter().map(RunLine::of).collect())
 }
 
-/// The filter of a list: the store's filter, under its names in links and in the form.
+/// The filter of a list of runs, which converts between the store's filter and the query or the form.
 pub(crate) struct Filter {
     of_store: RunFilter,
-    /// Only measured runs of the embedded engine.
+    /// Whether only measured runs of the embedded engine are shown.
     simulated: bool,
 }
 
-/// The form's name for measured runs of the embedded engine, in addition to the store's kinds.
+/// The kind `simulated` of the form: measured runs of the embedded engine. The store does not have this
+/// kind.
 const SIMULATED: &str = "simulated";
 
-/// A text field of the form. It suggests the values that occur.
+/// A text field of the form: its name, its label, and the values of a run, which the field suggests.
 type Field = (&'static str, &'static str, fn(&RunLine) -> Vec<&str>);
 
 const FIELDS: [Field; 4] = [
@@ -98,11 +99,10 @@ const FIELDS: [Field; 4] = [
 ];
 
 impl Filter {
-    /// The filter of a query.
+    /// The filter that the query of a request describes.
     ///
     /// # Errors
-    /// When a day is not in the calendar, a kind or a state is unknown, or the days are in the wrong
-    /// order.
+    /// If a day is not in the calendar, a kind or a state is unknown, or the first day is after the last.
     pub(crate) fn of(target: &RequestTarget) -> Result<Self, PageError> {
         let text = |name: &str| target.value(name).map(str::to_owned);
         let simulated = target.value("kind") == Some(SIMULATED);
@@ -131,12 +131,13 @@ impl Filter {
         }
     }
 
-    /// Whether a run fits. Days are in UTC, and both ends are included.
+    /// Whether a run matches the filter. Days are in UTC, and the first and the last day are included.
     pub(crate) fn fits(&self, row: &RunRow) -> bool {
         self.of_store.fits(row) && (!self.simulated || row.simulated)
     }
 
-    /// The form of this filter, with the values that occur.
+    /// The form with the current values of this filter. Text fields suggest the values that occur in
+    /// `all`.
     pub(crate) fn form(&self, all: &[RunLine]) -> Html {
         let filter = &self.of_store;
         let mut out = Html::new();
@@ -153,7 +154,7 @@ impl Filter {
             values.retain(|value| !value.is_empty());
             values.sort_unstable();
             values.dedup();
-            // Several tags may be given, each with its own field.
+            // The filter may have several tags. Each of them gets its own field.
             for value in &chosen {
                 offered(&mut out, name, label, value, &values);
             }
@@ -176,7 +177,7 @@ impl Filter {
     }
 }
 
-/// A text field that offers values; a part of a value is enough.
+/// Appends a text field that suggests values. A user may also enter a part of a value.
 fn offered(out: &mut Html, name: &'static str, label: &str, value: &str, values: &[&str]) {
     let list = format!("{name}-values");
     out.raw("<label>").text(label).raw(" <input type=\"search\"").attribute("name", name);
@@ -206,7 +207,8 @@ fn select(out: &mut Html, name: &str, label: &str, values: &[&str], chosen: Opti
     out.raw("</select></label>\n");
 }
 
-/// A day of the calendar as a text that sorts by time.
+/// Parses the day (and possibly the time) of a query parameter. Returns text whose alphabetical order is
+/// the order of time; `None` if the parameter is absent.
 fn day(target: &RequestTarget, name: &str) -> Result<Option<String>, PageError> {
     let Some(text) = target.value(name) else { return Ok(None) };
     match beginning(text) {
@@ -217,7 +219,8 @@ fn day(target: &RequestTarget, name: &str) -> Result<Option<String>, PageError> 
     }
 }
 
-/// One of a list of names. The error also lists `beside`, which the caller handles.
+/// The value of `all` whose name is in the query parameter `name`; `None` if the parameter is absent. The
+/// error for another name lists all valid names, including those of `beside`, which the caller handles.
 fn one_of<T: Copy>(
     target: &RequestTarget,
     name: &str,

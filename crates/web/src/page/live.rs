@@ -1,5 +1,6 @@
-//! A run in progress, as far as its log is written. Browsers without scripts get a page; those with scripts get events
-//! with the same markup. The numbers are approximate; those of a report are exact.
+//! The live view of a run in progress, from its log so far. A browser without scripts reloads the page; a
+//! browser with scripts receives events with the same HTML. The numbers are approximate; the numbers of a
+//! report are exact.
 
 use inferometer_analysis::so_far::SoFar;
 use inferometer_metrics::Statistic;
@@ -19,12 +20,13 @@ use crate::page::lines::{RunLine, lines};
 use crate::site::Site;
 use inferometer_http::pages::{Event, RequestTarget, Response, link};
 
-/// How long a note about requests in flight is valid. A run writes one every second.
+/// The time, in nanoseconds, for which a note about requests in flight is valid. A run writes a note
+/// every second.
 const NOTE_VALID_NS: u64 = 10_000_000_000;
-/// Most logs that stay open.
+/// The most logs that stay open.
 const MAX_FOLLOWED: usize = 128;
 
-/// `/live`: the runs in progress, or the one that there is.
+/// The page `/live`: the list of runs in progress. If there is exactly one, a redirect to its live view.
 pub(crate) fn in_progress(site: &mut Site, _: &RequestTarget) -> Result<Response, PageError> {
     let running: Vec<RunLine> =
         lines(&site.store)?.into_iter().filter(RunLine::is_running).collect();
@@ -47,7 +49,7 @@ pub(crate) fn in_progress(site: &mut Site, _: &RequestTarget) -> Result<Response
     Ok(html_response(&layout.wrap(&content)))
 }
 
-/// `/runs/RUN/live`
+/// The page `/runs/RUN/live`.
 pub(crate) fn live(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
     let stored = site.store.run(target.segment(1))?;
     let id = stored.row.id.to_string();
@@ -63,13 +65,14 @@ pub(crate) fn live(site: &mut Site, target: &RequestTarget) -> Result<Response, 
     Ok(html_response(&layout.wrap(&content)))
 }
 
-/// `/runs/RUN/events`
+/// The server-sent events `/runs/RUN/events`.
 pub(crate) fn events(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
     let run = site.store.run(target.segment(1))?.row.id.to_string();
     Ok(Response::events(run))
 }
 
-/// The next event about a run: the live part of its page, as one line of JSON.
+/// The next event about a run: one line of JSON with the HTML of its live view, and whether it is the
+/// last event.
 pub(crate) fn event(site: &mut Site, run: &str) -> Event {
     let stored = site.store.run(run).map_err(PageError::from);
     let (view, is_last) = stored.and_then(|stored| view(site, &stored)).unwrap_or_else(|error| {
@@ -81,7 +84,7 @@ pub(crate) fn event(site: &mut Site, run: &str) -> Event {
     Event { data, is_last }
 }
 
-/// The live part of the page, and whether nothing more will come.
+/// The HTML of the live view, and whether it is final because the run has ended.
 fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), PageError> {
     let id = stored.row.id.as_str();
     let plan: Option<Plan> = serde_json::from_str(&stored.plan_json).ok();
@@ -117,12 +120,12 @@ fn view(site: &mut Site, stored: &StoredRun) -> Result<(Html, bool), PageError> 
     Ok((out, is_over))
 }
 
-/// Whether the note is recent. An old one comes from a run that was killed.
+/// Whether the note is recent. An old note is from a run that was killed.
 fn is_fresh(note: &LiveNote) -> bool {
     wall_clock_ns().saturating_sub(note.at_unix_ns) < NOTE_VALID_NS
 }
 
-/// The state of the run, in words.
+/// Appends the state of the run in words.
 fn state(out: &mut Html, stored: &StoredRun, follow: &Follow) {
     let id = stored.row.id.as_str();
     let text = match (stored.row.state, follow.ending(), follow.is_behind()) {
@@ -146,7 +149,7 @@ fn state(out: &mut Html, stored: &StoredRun, follow: &Follow) {
     }
 }
 
-/// How many passes of the plan are complete.
+/// Appends the number of ended passes, and a progress bar.
 fn plan_progress(out: &mut Html, follow: &Follow, plan: Option<&Plan>) {
     let Some(plan) = plan else { return };
     let done = follow.passes().iter().filter(|pass| pass.ending.is_some()).count();
@@ -168,7 +171,7 @@ fn progress(out: &mut Html, label: &str, done: u64, all: u64) {
     out.raw("></progress></label></p>\n");
 }
 
-/// The pass in progress, or the last one.
+/// Appends the details of the latest pass.
 fn current(out: &mut Html, pass: &PassSoFar, note: Option<&LiveNote>) {
     out.raw("<h2>").text(&pass.name).raw("</h2>\n");
     let so_far = &pass.so_far;
@@ -190,7 +193,7 @@ fn current(out: &mut Html, pass: &PassSoFar, note: Option<&LiveNote>) {
     failures(out, so_far);
 }
 
-/// Current activity that is not in the log yet.
+/// Appends current values from the note, which are not in the log yet.
 fn in_flight(out: &mut Html, note: &LiveNote) {
     let mut all = vec![
         ("in flight now", note.begun.saturating_sub(note.ended).to_string()),
@@ -211,7 +214,7 @@ fn in_flight(out: &mut Html, note: &LiveNote) {
     out.raw("<h3>Ended requests</h3>\n");
 }
 
-/// Metrics of the server itself.
+/// The metrics of the server, each with its name for people.
 fn server_metrics(sample: &ServerSample) -> Vec<(&'static str, String)> {
     let all = [
         ("running in the server", Quantity::Running, 1.0),
@@ -274,7 +277,7 @@ fn failures(out: &mut Html, pass: &SoFar) {
     out.raw("</ul></div>\n");
 }
 
-/// Every pass so far.
+/// Appends a table of all passes so far.
 fn passes(out: &mut Html, passes: &[PassSoFar]) {
     if passes.is_empty() {
         return;

@@ -1,4 +1,5 @@
-//! The pages, one file each. A page turns a request target into a response; no page writes anything.
+//! The pages of the dashboard, one file for each. A page is a function from a request target to a
+//! response. No page writes to the store.
 
 mod charts;
 mod compare;

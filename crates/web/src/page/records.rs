@@ -1,5 +1,5 @@
-//! The library of records: published tables that were imported. They are runs of the store like any
-//! other, except that they were not measured here.
+//! The list of records: published results that were imported into the store. In the store, a record is a
+//! run of the kind `imported`.
 
 use crate::error::PageError;
 use crate::layout::{Layout, Section, html_response};
@@ -8,7 +8,7 @@ use crate::page::lines::{RunLine, lines};
 use crate::site::Site;
 use inferometer_http::pages::{RequestTarget, Response, link};
 
-/// `/records`
+/// The page `/records`.
 pub(crate) fn records(site: &mut Site, _: &RequestTarget) -> Result<Response, PageError> {
     let mut records: Vec<RunLine> = lines(&site.store)?;
     records.retain(|line| line.kind == "imported");

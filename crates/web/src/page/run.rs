@@ -1,5 +1,5 @@
-//! One run: its report and the list of its files, or its plan while it has no results. It makes no
-//! report itself.
+//! The page of one run: its report and the list of its files, or its plan as long as it has no results.
+//! The report itself is made elsewhere.
 
 use inferometer_store::{Note, RunState, StoredRun};
 
@@ -11,7 +11,7 @@ use crate::report::plan_text;
 use crate::site::Site;
 use inferometer_http::pages::{RequestTarget, Response, link};
 
-/// `/runs/RUN`
+/// The page `/runs/RUN`.
 pub(crate) fn run(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
     let stored = site.store.run(target.segment(1))?;
     let id = stored.row.id.to_string();
@@ -32,7 +32,7 @@ pub(crate) fn run(site: &mut Site, target: &RequestTarget) -> Result<Response, P
     Ok(html_response(&Layout::new(&title, Section::Runs).wrap(&content)))
 }
 
-/// State, tags, files and notes, above the report.
+/// The part of the page above the report: state, tags, files and notes.
 fn above_report(stored: &StoredRun, notes: &[Note], files: &[String]) -> Html {
     let id = stored.row.id.as_str();
     let mut out = Html::new();
@@ -68,7 +68,7 @@ fn above_report(stored: &StoredRun, notes: &[Note], files: &[String]) -> Html {
     out
 }
 
-/// A run in progress, or one that ended without results.
+/// The page of a run that is in progress, or that ended without results.
 fn without_results(stored: StoredRun) -> Html {
     let plan = plan_text(&stored);
     let line = RunLine::of(stored.row);

@@ -1,4 +1,5 @@
-//! All runs of the store: filters, order, pages, and checkboxes for a comparison. It changes no run.
+//! The page with the list of runs, with a filter, an order, several pages, and checkboxes for a
+//! comparison. No run is changed.
 
 use crate::error::PageError;
 use crate::layout::{Layout, Section, html_response};
@@ -7,11 +8,11 @@ use crate::page::lines::{Filter, RunLine};
 use crate::site::Site;
 use inferometer_http::pages::{RequestTarget, Response, link};
 
-/// Runs on a page by default, and at most.
+/// The number of runs on a page: the default, and the maximum.
 const PAGE_SIZE: usize = 50;
 const MAX_PAGE_SIZE: usize = 1000;
 
-/// A column: its name in links, its heading, its sort key.
+/// A column: its name in links, its heading, and the sort key of a run.
 type Column = (&'static str, &'static str, fn(&RunLine) -> String);
 
 const COLUMNS: [Column; 8] = [
@@ -25,7 +26,7 @@ const COLUMNS: [Column; 8] = [
     ("speed", "Tokens/s", |line| format!("{:020.6}", line.output_tokens_per_s.unwrap_or_default())),
 ];
 
-/// `/`
+/// The page `/`.
 pub(crate) fn runs(site: &mut Site, target: &RequestTarget) -> Result<Response, PageError> {
     let filter = Filter::of(target)?;
     let rows = site.store.runs()?;
@@ -90,7 +91,7 @@ impl Order {
         Ok(Self { column: column.ok_or_else(unknown)?, ascending })
     }
 
-    /// Runs with equal keys are ordered by their start, the latest first.
+    /// Sorts runs by the column. Runs with equal keys are sorted by their start, the latest first.
     fn sort(&self, lines: &mut Vec<&RunLine>) {
         let mut keyed: Vec<(String, &RunLine)> =
             lines.drain(..).map(|line| ((self.column.2)(line), line)).collect();
@@ -169,7 +170,7 @@ fn row(out: &mut Html, line: &RunLine, target: &RequestTarget) {
     if let Some(validity) = &line.validity {
         let class = match validity.as_str() {
             "valid" => "badge good",
-            // The validity of an imported run does not concern this client.
+            // The verdict of an imported run is not about this client.
             _ if line.is_imported() => "badge",
             _ => "badge warning",
         };

@@ -1,4 +1,4 @@
-//! Tests the HTTP server of the dashboard over a virtual network: the bytes of its responses.
+//! Tests of the HTTP server of the dashboard over a virtual network: the bytes of its responses.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,7 +13,8 @@ use inferometer_web::Site;
 
 use crate::made::{Made, streamed};
 
-/// A client that sends one text and reads until the connection ends or an instant is reached.
+/// A client that sends one text, and reads until the connection is closed or the instant `until` is
+/// reached.
 struct Reader {
     to: SocketAddr,
     text: String,
@@ -50,7 +51,7 @@ fn serve(made: &Made, access: ReaderAccess) -> Server<PageHandler<Site>> {
     Server::new(PageHandler::new(made.site(), access, Arc::new(AtomicBool::new(false))))
 }
 
-/// The server's response to a text, within this many seconds.
+/// The bytes that the server sends in response to `text` within this many seconds.
 fn response(made: &Made, access: ReaderAccess, text: &str, seconds: u64) -> String {
     let mut hosts = hosts(2);
     let (mut server, client) = (hosts.remove(1), hosts.remove(0));

@@ -1,4 +1,4 @@
-//! A small store with runs that have ended and one in progress.
+//! A small store for tests, with functions that add runs to it.
 
 use std::path::PathBuf;
 
@@ -18,13 +18,13 @@ use inferometer_store::{LogHeader, LogWriter, PassBegin, RunHeader, RunId, RunSt
 use inferometer_web::Site;
 use tempfile::TempDir;
 
-/// 2026-11-20, noon.
+/// The start of the first day's runs in nanoseconds: 2026-11-20, 12:00 UTC.
 const START_NS: i64 = 1_795_176_000_000_000_000;
 const DAY_NS: i64 = 86_400_000_000_000;
 
-/// Text that no page may treat as markup.
+/// The name of a model that contains markup. Every page must escape it.
 pub const EVIL: &str = "<script>alert('1')</script>\"><b>";
-/// A name in Chinese.
+/// The name of a model in Chinese.
 pub const CHINESE: &str = "书生·浦语 20B";
 
 /// A store in its own temporary folder.
@@ -51,7 +51,7 @@ impl Made {
         self.folder.path().join("runs.db")
     }
 
-    /// Creates a run that began this many days after the first day.
+    /// Adds a run without results that began `day` days after the first day.
     pub fn begin(&mut self, day: i64, suffix: u16, model: &str, predicted: bool) -> RunId {
         let header = RunHeader {
             started_unix_ns: START_NS + day * DAY_NS,
@@ -66,7 +66,7 @@ impl Made {
         self.store.begin_run(&header).unwrap()
     }
 
-    /// A run with results; each latency is multiplied by `slower`.
+    /// Adds a run with results. Each latency is multiplied by `slower`.
     pub fn complete(&mut self, day: i64, suffix: u16, model: &str, slower: f64) -> RunId {
         let id = self.begin(day, suffix, model, false);
         let summary = summary(&id, model, slower);
@@ -74,7 +74,7 @@ impl Made {
         id
     }
 
-    /// A run of the embedded engine, with results.
+    /// Adds a run of the embedded engine with results.
     pub fn simulated(&mut self, day: i64, suffix: u16, model: &str) -> RunId {
         let id = self.begin(day, suffix, model, false);
         let mut summary = summary(&id, model, 1.0);
@@ -83,7 +83,7 @@ impl Made {
         id
     }
 
-    /// A prediction, with results.
+    /// Adds a prediction with results.
     pub fn complete_predicted(&mut self, day: i64, suffix: u16, model: &str) -> RunId {
         let id = self.begin(day, suffix, model, true);
         let summary = Summary { predicted: true, ..summary(&id, model, 1.0) };
@@ -91,7 +91,7 @@ impl Made {
         id
     }
 
-    /// Creates the log of a run, with its first pass begun.
+    /// Creates the log of a run, in which the first pass has begun.
     pub fn log(&self, id: &RunId) -> LogWriter {
         let header = LogHeader::new(id.as_str(), START_NS);
         let mut log = LogWriter::create(self.store.log_path(id), &header).unwrap();
@@ -108,7 +108,7 @@ impl Made {
 
 pub const CELL: CellPlan = CellPlan { input_length: 128, output_length: 8 };
 
-/// One cell, saturated, eight requests.
+/// A plan with one cell and one saturated pass of eight requests.
 fn plan() -> Plan {
     let asked: Spec = serde_json::from_value(serde_json::json!({
         "target": "http://127.0.0.1:8000", "input_lengths": [128], "output_lengths": [8],
@@ -164,7 +164,8 @@ fn summary(id: &RunId, model: &str, slower: f64) -> Summary {
     }
 }
 
-/// A complete request of eight tokens that arrived one by one.
+/// The record of a complete request with eight tokens that arrived one by one. Times are multiplied by
+/// `slower`.
 pub fn streamed(index: u32, slower: f64) -> Record {
     let at = |ms: f64| Nanos((1e6 * ms * slower) as u64);
     let arrival = |token: u32| at(50.0 + 10.0 * f64::from(token));
@@ -192,12 +193,12 @@ pub fn streamed(index: u32, slower: f64) -> Record {
     }
 }
 
-/// The site's response.
+/// The response of the site to a request for `target`.
 pub fn get(site: &mut Site, target: &str) -> Response {
     site.page(&RequestTarget::parse(target))
 }
 
-/// The next event about a run: its markup, and whether it is the last.
+/// The next event about a run: its HTML, and whether it is the last event.
 pub fn event(site: &mut Site, run: &RunId) -> (String, bool) {
     let event = site.event(run.as_str());
     let data: serde_json::Value = serde_json::from_str(&event.data).unwrap();

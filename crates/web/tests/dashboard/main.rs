@@ -1,4 +1,5 @@
-//! Tests of the dashboard with small stores: pages as functions, and the HTTP server over a virtual network.
+//! Tests of the dashboard with small stores: pages as functions, and the HTTP server on a virtual
+//! network.
 #![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
 
 mod front;

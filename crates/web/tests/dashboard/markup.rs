@@ -1,10 +1,10 @@
-//! Checks that markup is well formed: elements are closed in the right order, attributes are quoted and unique, and no
-//! text is treated as an element.
+//! Checks that HTML is well formed: elements are closed in the right order, attributes are quoted and
+//! unique, and text contains no `<` or `>`.
 
 /// Elements without an end tag.
 const VOID: [&str; 6] = ["meta", "link", "input", "br", "hr", "img"];
 
-/// Panics with the place at which a page is not well formed.
+/// Panics if a page is not well formed, with a message that shows where.
 pub fn check(page: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = page.strip_prefix("<!DOCTYPE html>").expect("a document");

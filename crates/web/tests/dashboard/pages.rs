@@ -1,4 +1,4 @@
-//! Tests pages as functions, with a small store.
+//! Tests of pages as functions, with a small store.
 
 use inferometer_http::pages::Body;
 use inferometer_net::wall_clock_ns;
@@ -8,7 +8,8 @@ use inferometer_web::Site;
 use crate::made::{CHINESE, EVIL, Made, event, get, streamed};
 use crate::markup::check;
 
-/// Three runs with results, one of which has a hostile name, and one run in progress.
+/// A store with three runs with results (the second one with markup in its model's name), and a
+/// prediction without results.
 fn filled() -> (Made, [String; 4]) {
     let mut made = Made::new();
     let ids = [
@@ -148,7 +149,7 @@ fn a_run_has_its_report_and_its_files_and_no_others() {
         assert!(answer.status == 200 && !bytes.is_empty(), "{name}");
         files += 1;
     }
-    // Four charts of figures and two of the timeline: a single cell has no chart with a single bar.
+    // Every run has six text files. This run has a single cell and no log, so it has no charts.
     assert!(files >= 6, "{files}");
     let png = get(&mut site, &format!("/runs/{a}/requests-per-s.png"));
     assert!(png.status == 404 || png.content_type == "image/png");

@@ -1,5 +1,5 @@
-//! Anthropic's messages API, which vLLM, SGLang and llama.cpp serve too: typed events, content
-//! blocks of text, thinking and tool use, counts at the start and at the end.
+//! Anthropic's messages API, which vLLM, SGLang and llama.cpp serve too. It has typed events, content blocks
+//! of text, thinking and tool use, and token counts in the first and the last events.
 
 use inferometer_model::record::{EventKind, Usage};
 use inferometer_model::request::{Message, Prompt, Request, Sampling};
@@ -10,7 +10,7 @@ use super::definition::{DEFAULT, Decode, Dialect};
 use super::json::{Text, parse, server_error, unexpected};
 use crate::ParsedResponse;
 
-/// `/v1/messages`.
+/// `/v1/messages` of Anthropic, vLLM, SGLang and llama.cpp.
 pub(super) static DIALECT: Dialect = Dialect {
     name: "anthropic",
     description: "Anthropic messages: typed events, content blocks, counts at both ends",
@@ -36,7 +36,7 @@ fn fields(request: &Request, sampling: &Sampling, model: &str) -> Option<Value> 
     match &request.prompt {
         Prompt::Text(text) => body["messages"] = json!([{ "role": "user", "content": text }]),
         Prompt::Messages(messages) => {
-            // This API has a field for the system messages of other APIs.
+            // This API has a separate field for the messages with the role `system` of other APIs.
             let is_system = |message: &&Message| message["role"] == "system";
             let (system, others): (Vec<_>, Vec<_>) = messages.iter().partition(is_system);
             let texts: Vec<&str> =
@@ -59,7 +59,7 @@ struct Messages;
 
 impl Decode for Messages {
     fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
-        // Some servers send OpenAI's end mark.
+        // Some servers also send `[DONE]`, the end mark of OpenAI's APIs.
         if parsed.done && data.trim() == "[DONE]" {
             return;
         }
@@ -71,7 +71,8 @@ impl Decode for Messages {
             "message_start" => {
                 parsed.event(EventKind::Role);
                 if let Some(usage) = event.message.and_then(|message| message.usage) {
-                    // Its completion count covers output that has not been sent yet.
+                    // This message's completion count covers output that has not been sent yet, so it is not
+                    // used.
                     parsed.set_usage(Usage { completion: None, ..usage.usage() });
                 }
             }
@@ -89,7 +90,7 @@ impl Decode for Messages {
             }
             "message_stop" => parsed.done(),
             "error" => server_error(data, parsed),
-            // The begin and end of blocks, and keep-alive events.
+            // Events for the begin and the end of blocks, and keep-alive events.
             _ => parsed.event(EventKind::Comment),
         }
     }
@@ -103,7 +104,7 @@ impl Decode for Messages {
         let Some(blocks) = whole.content else { return unexpected("no content", &data, parsed) };
         let counted = whole.usage.and_then(|usage| usage.output_tokens);
         blocks.iter().enumerate().for_each(|(at, block)| {
-            // There is one count for all blocks. The first block gets it, so that the sum is right.
+            // There is one token count for all blocks. The first block gets it, so that the sum is right.
             block.output(if at == 0 { counted } else { counted.map(|_| 0) }, parsed);
         });
         if let Some(Text(reason)) = &whole.stop_reason {
@@ -198,8 +199,8 @@ struct Counts {
 }
 
 impl Counts {
-    /// The server's prompt count excludes tokens that were read from the cache or written to it, so they are
-    /// added.
+    /// The server's prompt count excludes tokens that were read from the cache or written to it. Here they
+    /// are added.
     fn usage(self) -> Usage {
         let beside = [self.cache_read_input_tokens, self.cache_creation_input_tokens];
         let beside: u32 = beside.into_iter().flatten().fold(0, u32::saturating_add);

@@ -1,5 +1,5 @@
-//! What a dialect is: facts about a kind of server, how its request bodies are made, and how its responses
-//! are decoded. This file does not depend on a particular dialect.
+//! The definition of a dialect: properties of a kind of server, and functions that make its request bodies
+//! and decode its responses. This file does not depend on a particular dialect.
 
 use inferometer_model::request::{Prompt, Request, Sampling};
 use serde_json::Value;
@@ -8,24 +8,24 @@ use super::json::merge;
 use crate::http::Head;
 use crate::{ParsedResponse, WireError};
 
-/// One kind of server.
+/// The API of one kind of server.
 pub struct Dialect {
-    /// Its name on the command line and in results.
+    /// The name on the command line and in results.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// A description in one line.
     pub description: &'static str,
-    /// The `https` address of its specification.
+    /// The `https` address of the API's specification.
     pub source: &'static str,
-    /// The path for responses in one body, and for streams unless `stream_path` is given. `{model}` in it is
-    /// replaced by the model's name.
+    /// The path for responses in one body, and for streams if `stream_path` is empty. `{model}` in the path
+    /// is replaced by the model's name.
     pub whole_path: &'static str,
-    /// The path for streams; empty if it is the same.
+    /// The path for streams; empty if streams have the same path as whole bodies.
     pub stream_path: &'static str,
     /// How the messages of a stream are separated.
     pub stream_framing: Framing,
     /// Header fields that every request needs.
     pub headers: &'static [(&'static str, &'static str)],
-    /// The header field for a key, and what precedes the key in its value.
+    /// The header field for an API key, and the text before the key in the field's value.
     pub key_field: (&'static str, &'static str),
     /// Whether a prompt may be token ids.
     pub accepts_token_ids: bool,
@@ -44,8 +44,8 @@ pub struct Dialect {
     pub(super) decoder: fn(&Prompt, bool) -> Box<dyn Decode>,
 }
 
-/// What most dialects have in common. A dialect sets the fields that differ:
-/// `Dialect { name: ..., fields, decoder, ..DEFAULT }`.
+/// The values that most dialects share. A dialect sets the fields that differ: `Dialect { name: ..., fields,
+/// decoder, ..DEFAULT }`.
 pub(super) const DEFAULT: Dialect = Dialect {
     name: "",
     description: "",
@@ -65,19 +65,19 @@ pub(super) const DEFAULT: Dialect = Dialect {
 };
 
 impl Dialect {
-    /// The path that requests are posted to. `{model}` in it is to be replaced by the model's name.
+    /// The path to which requests are posted. The caller must replace `{model}` in it by the model's name.
     pub fn path(&self, stream: bool) -> &'static str {
         if stream && !self.stream_path.is_empty() { self.stream_path } else { self.whole_path }
     }
 
-    /// The header field for a key, and its value.
+    /// The header field for an API key, and its value.
     pub fn key_header(&self, key: &str) -> (&'static str, String) {
         let (name, before) = self.key_field;
         (name, format!("{before}{key}"))
     }
 
-    /// The body of a request, as JSON. Fields of the plan's `extra_body` replace fields of the same name, and
-    /// those of the request's `extra_body` replace both. Objects are merged.
+    /// The body of a request, as JSON. Fields of the plan's `extra_body` replace the dialect's fields of the
+    /// same name. Fields of the request's `extra_body` replace both. Objects are merged.
     ///
     /// # Errors
     /// When the prompt is token ids or messages, and the dialect does not accept them.
@@ -96,7 +96,7 @@ impl Dialect {
         Ok(body.to_string().into_bytes())
     }
 
-    /// Decodes the response to one request with this prompt.
+    /// Makes the decoder for the response to a request with this prompt.
     pub(crate) fn decoder(&self, prompt: &Prompt, stream: bool) -> Box<dyn Decode> {
         (self.decoder)(prompt, stream)
     }
@@ -112,8 +112,8 @@ impl Dialect {
 pub enum Framing {
     /// Server-sent events.
     Sse,
-    /// Messages that end with NUL or LF, such as a JSON object per line. The last one may end with the body.
-    /// A stream of media type `application/json` is malformed, because that is one body.
+    /// Messages that end with NUL or LF, such as one JSON object per line. The last message may end with the
+    /// body. A stream of the media type `application/json` is malformed, because this type means one body.
     Delimited,
     /// One message: the whole body.
     WholeBody,
@@ -121,19 +121,19 @@ pub enum Framing {
 
 /// Decodes the messages of one response.
 ///
-/// It calls methods of [`ParsedResponse`]. `text`, `reasoning` and `tool_call` add output, with its tokens if
-/// the message states them. `usage` adds the token counts of the whole response, and `finish` the finish
-/// reason. A response without `finish` counts as truncated, unless the decoder sets `proper_end` for a server
-/// that gives no reason.
+/// A decoder reports what it finds by calling methods of [`ParsedResponse`]. `text`, `reasoning` and
+/// `tool_call` add output, with its number of tokens if the message states it. `usage` adds the token counts
+/// of the whole response, and `finish` the finish reason. A response without `finish` counts as truncated. A
+/// decoder for a server that gives no reason sets `proper_end` instead.
 pub(crate) trait Decode: Send {
-    /// Takes the head of a successful response, before any message.
+    /// Called with the head of a successful response, before any message.
     fn head(&mut self, _head: &Head, _response: &mut ParsedResponse) {}
 
-    /// Takes one message of a stream.
+    /// Decodes one message of a stream.
     fn message(&mut self, data: &str, response: &mut ParsedResponse);
 
-    /// Takes a whole body that is not streamed. By default it is one message; a dialect whose body has
-    /// several parts overrides this.
+    /// Decodes a whole body that is not streamed. By default the body is one message. A dialect whose body
+    /// has several parts overrides this method.
     fn body(&mut self, body: &[u8], response: &mut ParsedResponse) {
         self.message(&String::from_utf8_lossy(body), response);
     }

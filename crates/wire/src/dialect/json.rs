@@ -11,12 +11,12 @@ use serde_json::{Map, Value};
 use crate::error::{ErrorSigns, excerpt};
 use crate::{ParsedResponse, error_message};
 
-/// A string that is borrowed from the message unless it contains escapes. It is a type of its own, because
-/// serde does not borrow inside an `Option<Cow<str>>`.
+/// A string that is borrowed from the message unless it contains escapes. It has its own type, because serde
+/// does not borrow inside an `Option<Cow<str>>`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
-/// The length of a list; its elements are skipped.
+/// The number of elements of a list; the elements themselves are skipped.
 #[derive(Debug)]
 pub(super) struct Count(pub(super) u32);
 
@@ -40,8 +40,8 @@ impl<'de> Deserialize<'de> for Count {
     }
 }
 
-/// A list of at most one element, read without allocating a list. A request asks for one answer, and a
-/// message with several answers would mix them.
+/// A list of at most one element, parsed without allocating a list. A request asks for one answer. A message
+/// with several answers is an error, because their texts would be mixed.
 #[derive(Debug)]
 pub(super) struct AtMostOne<T>(pub(super) Option<T>);
 
@@ -65,8 +65,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for AtMostOne<T> {
     }
 }
 
-/// Parses a message. If it is an error, or cannot be parsed, this is recorded in the response, and the result
-/// is `None`.
+/// Parses a message. If the message is an error, or cannot be parsed, this function records it in the
+/// response and returns `None`.
 pub(super) fn parse<'a, T: Deserialize<'a>>(
     data: &'a str,
     parsed: &mut ParsedResponse,
@@ -92,7 +92,7 @@ pub(super) fn unexpected(what: &str, data: &str, parsed: &mut ParsedResponse) {
     parsed.malformed(format!("message {number}: {what}, in {begins}"));
 }
 
-/// Records a message that is an error.
+/// Records in the response that the server sent an error message.
 pub(super) fn server_error(data: &str, parsed: &mut ParsedResponse) {
     parsed.server_error(error_message(200, data.as_bytes(), parsed.secrets()));
 }

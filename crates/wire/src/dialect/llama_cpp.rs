@@ -1,4 +1,4 @@
-//! llama.cpp's native `/completion`: one message per token. The last one has `"stop": true`, the finish
+//! llama.cpp's native `/completion`: one message per token. The last message has `"stop": true`, the finish
 //! reason and the server's own `timings`. The stream ends without `[DONE]`.
 
 use inferometer_model::record::Usage;
@@ -44,7 +44,7 @@ fn decoder(_prompt: &Prompt, _stream: bool) -> Box<dyn Decode> {
 }
 
 struct Completion {
-    /// The tokens that earlier messages counted.
+    /// The number of tokens after the previous message, as the server counts them.
     tokens: u32,
 }
 
@@ -59,7 +59,7 @@ impl Completion {
         };
         let new = message.tokens_predicted.and_then(|all| all.checked_sub(self.tokens));
         self.tokens = message.tokens_predicted.unwrap_or(self.tokens);
-        // A server that counts no tokens sends one per message. A progress report has none.
+        // If the server states no count, each message is one token. A progress report has no token.
         let is_token = new.map_or(!stop, |new| new > 0);
         if !content.is_empty() || is_token {
             parsed.text(content, new);

@@ -1,6 +1,6 @@
-//! The list of dialects. Engines differ in where a request is sent, what its body contains, and how the
-//! response is decoded. A dialect has one file, and its `mod` line and entry here; nothing else in this crate
-//! depends on a particular one. `tgi` (with counts and a finish reason) and `triton` (with neither) are small
+//! The list of dialects. Engines differ in the path of a request, in its body, and in the format of the
+//! response. A dialect needs its own file, its `mod` line and its entry here; nothing else in this crate
+//! depends on it. `tgi` (with token counts and a finish reason) and `triton` (without both) are small
 //! examples.
 
 mod anthropic;
@@ -34,12 +34,12 @@ static DIALECTS: [&Dialect; 9] = [
     &triton::DIALECT,
 ];
 
-/// Every dialect, in the order in which they are listed.
+/// All dialects, in the order in which they are listed.
 pub fn dialects() -> &'static [&'static Dialect] {
     &DIALECTS
 }
 
-/// The dialect of that name.
+/// The dialect of this name; `None` if there is none.
 pub fn dialect(name: &str) -> Option<&'static Dialect> {
     DIALECTS.into_iter().find(|dialect| dialect.name == name)
 }

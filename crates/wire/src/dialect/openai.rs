@@ -1,13 +1,15 @@
-//! What the dialects of OpenAI's completions and chat have in common: the chunks of a stream and the whole
-//! body, as real servers send them.
+//! The common part of OpenAI's completions and chat dialects: it decodes the chunks of a stream and whole
+//! bodies, as real servers send them.
 //!
 //! A server that sends one message per token sends an empty text for a token that does not complete a
-//! character. If a message states its tokens (usage in mid-stream, token ids), these decide. Otherwise an
-//! empty text is a token, with two exceptions: a chunk with a finish reason or usage (llama.cpp and
-//! transformers end so), and the first chunk of a chat (where servers announce the role). TGI is recognised
-//! by a finish reason of `""` on every chunk but the last, and its last chunk contains a token too. One case
-//! is ambiguous: the first chunk of TGI's chat may be an incomplete character. Then this token is missing
-//! from the events and present in the usage.
+//! character. If a message states its number of tokens (usage in mid-stream, token ids), this number decides
+//! whether an empty text is a token. Otherwise an empty text is a token, with two exceptions: a chunk with a
+//! finish reason or usage (llama.cpp and transformers end streams so), and the first chunk of a chat (in
+//! which servers announce the role).
+//!
+//! TGI sends the finish reason `""` in every chunk except the last, and its last chunk contains a token too.
+//! One case is ambiguous: the first chunk of TGI's chat may be an incomplete character. This token is then
+//! missing from the events, but present in the usage.
 
 use inferometer_model::record::{Event, EventKind, Usage};
 use inferometer_model::request::{Prompt, Sampling};
@@ -21,7 +23,7 @@ use super::template::Template;
 use crate::ParsedResponse;
 use crate::error::ErrorSigns;
 
-/// The fields that both bodies have.
+/// The fields that the bodies of both APIs have.
 pub(super) fn body(model: &str, sampling: &Sampling, output_tokens: u32) -> Value {
     let mut body = json!({
         "model": model,
@@ -38,7 +40,7 @@ pub(super) fn body(model: &str, sampling: &Sampling, output_tokens: u32) -> Valu
     body
 }
 
-/// A prompt as the completions API takes it: text or token ids; `None` for messages.
+/// A prompt in the form of the completions API: text or token ids; `None` for messages.
 pub(super) fn prompt(prompt: &Prompt) -> Option<Value> {
     match prompt {
         Prompt::Text(text) => Some(Value::String(text.clone())),
@@ -47,7 +49,7 @@ pub(super) fn prompt(prompt: &Prompt) -> Option<Value> {
     }
 }
 
-/// One of the two APIs.
+/// One of OpenAI's two APIs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Api {
     Completions,
@@ -58,20 +60,20 @@ pub(super) enum Api {
 #[derive(Debug)]
 pub(super) struct OpenAi {
     api: Api,
-    /// Whether a chunk with a chat's delta was seen.
+    /// Whether an earlier chunk had the delta of a chat.
     opened: bool,
-    /// The completion tokens that usage in mid-stream has counted so far. `None` after a token without usage:
-    /// the count at the end is then not the count of one event.
+    /// The number of completion tokens so far, from usage in mid-stream. `None` after a token without usage:
+    /// the next count then covers more than one event.
     counted: Option<u32>,
-    /// Whether an empty finish reason was seen: then every chunk is a token, also the last one.
+    /// Whether a chunk had an empty finish reason. Every chunk is then a token, also the last one.
     last_is_token: bool,
-    /// The latest chunk that was one output event and nothing else, without its text.
+    /// The latest chunk that was exactly one output event, without its text.
     template: Template,
     learnt: Learnt,
 }
 
-/// The event of the chunk in the template. A chunk with the same bytes around another text is the same kind
-/// of output, with as many tokens, and with neither finish reason nor usage.
+/// The output event of the chunk in the template. A chunk with the same bytes around another text has the
+/// same kind of output and as many tokens, without finish reason and usage.
 #[derive(Clone, Copy, Debug, Default)]
 struct Learnt {
     is_reasoning: bool,
@@ -90,7 +92,7 @@ impl OpenAi {
         }
     }
 
-    /// Decodes one choice of a stream's chunk. Returns whether it had anything that is known.
+    /// Decodes one choice of a stream's chunk. Returns whether the choice had any known field.
     fn choice(
         &mut self,
         choice: &Choice<'_>,
@@ -127,7 +129,7 @@ impl OpenAi {
         known || finish.is_some() || usage.is_some()
     }
 
-    /// Sets the template from a chunk that was one output event and nothing else.
+    /// Sets the template from a chunk that was exactly one output event.
     fn learn(&mut self, data: &str, choice: &Choice<'_>, events: &[Event]) {
         let [Event { kind, tokens, .. }] = *events else { return };
         let text = match (self.api, kind, &choice.delta) {
@@ -144,7 +146,7 @@ impl OpenAi {
         }
     }
 
-    /// The tokens that a message states: those of usage in mid-stream, otherwise its token ids.
+    /// The number of tokens that a message states: from usage in mid-stream, otherwise from its token ids.
     fn tokens(&mut self, choice: &Choice<'_>, usage: Option<Usage>) -> Option<u32> {
         if let (Some(before), Some(now)) = (self.counted, usage.and_then(|usage| usage.completion))
         {
@@ -208,7 +210,7 @@ impl Decode for OpenAi {
                 }
                 known
             }
-            // An empty list of choices comes with usage, or with a notice that is no output.
+            // A message with an empty list of choices contains usage, or a notice that is not output.
             Some(AtMostOne(None)) => true,
             None => usage.is_some(),
         };
@@ -298,7 +300,7 @@ struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// The finish reason; TGI sends `""` while there is none.
+    /// The finish reason; `None` for `""`, which TGI sends in chunks before the end.
     fn finish(&self) -> Option<&str> {
         self.finish_reason.as_ref().map(|reason| &*reason.0).filter(|reason| !reason.is_empty())
     }
@@ -330,13 +332,13 @@ struct Function<'a> {
 }
 
 impl Delta<'_> {
-    /// The reasoning text under either name; vLLM sends both with the same text.
+    /// The reasoning text from either field; vLLM sends the same text in both.
     fn reasoning_text(&self) -> Option<&str> {
         self.reasoning_content.as_ref().or(self.reasoning.as_ref()).map(|text| &*text.0)
     }
 
-    /// Adds the parts that are not empty, and returns whether there were any. The tokens count for the first
-    /// event only, so that their sum is right.
+    /// Adds an event for each part that is not empty, and returns whether there was one. All tokens are
+    /// counted in the first of these events, so that their sum is right.
     fn output(&self, tokens: Option<u32>, parsed: &mut ParsedResponse) -> bool {
         let mut left = tokens;
         let mut next = || std::mem::replace(&mut left, tokens.map(|_| 0));

@@ -1,4 +1,5 @@
-//! The OpenAI chat completions API: messages, or a text as one message of the role `user`.
+//! The OpenAI chat completions API. A prompt is messages, or a text that becomes one message of the role
+//! `user`.
 
 use inferometer_model::request::{Prompt, Request, Sampling};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The OpenAI completions API: it continues a prompt of text or token ids.
+//! The OpenAI completions API, which continues a prompt of text or token ids.
 
 use inferometer_model::request::{Prompt, Request, Sampling};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The OpenAI responses API: typed events, with the counts in the last one and no `[DONE]`.
+//! The OpenAI responses API: typed events without `[DONE]`. The last event has the token counts.
 
 use inferometer_model::record::{EventKind, Usage};
 use inferometer_model::request::{Prompt, Request, Sampling};
@@ -47,7 +47,7 @@ struct Responses;
 
 impl Decode for Responses {
     fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
-        // Some servers send the end mark of the other APIs.
+        // Some servers also send `[DONE]`, the end mark of the other APIs.
         if data.trim() == "[DONE]" && parsed.proper_end {
             return parsed.done();
         }
@@ -73,7 +73,7 @@ impl Decode for Responses {
                 );
             }
             "error" => server_error(data, parsed),
-            // The begin and end of items and parts.
+            // Events for the begin and the end of items and parts.
             _ => parsed.event(EventKind::Comment),
         }
     }

@@ -1,5 +1,5 @@
-//! SGLang's native `/generate`. Each message repeats the output so far, or contains only what is new if the
-//! server was started with incremental output. `meta_info` counts the tokens so far.
+//! SGLang's native `/generate`. Each message repeats the output so far. If the server was started with
+//! incremental output, a message contains only new text. `meta_info` counts the tokens so far.
 
 use inferometer_model::record::Usage;
 use inferometer_model::request::{Prompt, Request, Sampling};
@@ -48,7 +48,7 @@ struct Generate {
     stream: bool,
     /// The length of the output in earlier messages, in bytes.
     output_bytes: usize,
-    /// The tokens that earlier messages counted.
+    /// The number of tokens after the previous message, as the server counts them.
     tokens: u32,
 }
 
@@ -66,7 +66,7 @@ impl Generate {
         if let Some(Text(why)) = finish.and_then(|finish| finish.error()) {
             return parsed.server_error(why.to_string());
         }
-        // A message that lists fewer tokens than it counts contains only what is new.
+        // A message that lists fewer tokens than it counts contains only the new text.
         let counted = meta.completion_tokens;
         let listed = message.output_ids.as_ref().map(|ids| ids.0);
         let incremental =
@@ -139,7 +139,7 @@ struct Finish<'a> {
 }
 
 impl<'a> Finish<'a> {
-    /// The message of a request that the server aborted.
+    /// The server's message if it aborted the request; `None` for other finish reasons.
     fn error(&self) -> Option<&Text<'a>> {
         (self.kind.0 == "abort").then(|| self.message.as_ref().unwrap_or(&self.kind))
     }

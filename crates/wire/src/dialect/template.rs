@@ -1,21 +1,21 @@
-//! Avoids the JSON parser for streams whose messages differ in one string only.
+//! Avoids the JSON parser for streams whose messages differ only in one string.
 //!
-//! From a message that was parsed in full it keeps the bytes before and after the text. A later message with
-//! the same bytes around a string without escapes is the same JSON except for that string, so it has the same
-//! meaning. A message that differs in any other byte is parsed in full: the template never guesses.
+//! The template stores the bytes before and after the text of a message that the parser has read. If a later
+//! message has the same bytes around a string without escapes, only this string differs, so the message has
+//! the same meaning. Every other message goes to the parser.
 
-/// What surrounds the text of a stream's messages.
+/// The bytes around the text in a stream's messages.
 #[derive(Debug, Default)]
 pub(super) struct Template {
-    /// The message up to the text, with the opening quote, then the rest from the closing quote on.
+    /// The message up to the text, with the opening quote, followed by the rest from the closing quote on.
     around: Vec<u8>,
-    /// The length of the first part, in bytes; zero before anything was learnt.
+    /// The length of the first part, in bytes; zero without a template.
     before: usize,
 }
 
 impl Template {
-    /// Sets the template from a parsed message and the text that was found in it. A text that the parser had
-    /// to unescape is not a part of the message; then the template is empty.
+    /// Sets the template from a parsed message and its text, which must be a slice of the message. If the
+    /// parser had to unescape the text, it is not such a slice, and the template becomes empty.
     pub fn learn(&mut self, message: &str, text: &str) {
         self.before = 0;
         let offset = (text.as_ptr() as usize).wrapping_sub(message.as_ptr() as usize);
@@ -32,8 +32,8 @@ impl Template {
         self.before = offset;
     }
 
-    /// The text of a message that differs from the learnt one only in its text. An empty text is left to the
-    /// parser and its caller, because it may not be a token.
+    /// The text of a message that differs from the template only in its text; `None` for other messages. Also
+    /// `None` for an empty text, which may not be a token: the parser and its caller decide this.
     pub fn text<'a>(&self, message: &'a str) -> Option<&'a str> {
         if self.before == 0 || message.len() <= self.around.len() {
             return None;
@@ -44,8 +44,8 @@ impl Template {
         if &bytes[end..] != after || &bytes[..self.before] != before {
             return None;
         }
-        // The part before ends with a quote and the part after begins with one, so both cuts are between
-        // characters.
+        // The first part ends with a quote and the second part begins with one, so neither cut divides a
+        // character.
         let text = message.get(self.before..end)?;
         let plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
         text.bytes().all(plain).then_some(text)

@@ -1,6 +1,6 @@
-//! Hugging Face Text Generation Inference, `/generate` and `/generate_stream`: one event per token, the last
-//! one with `generated_text` and the counts. TGI has no field for ignoring end-of-text. It refuses a
-//! temperature of 0; without a temperature it is greedy.
+//! Hugging Face Text Generation Inference, `/generate` and `/generate_stream`: one event per token. The last
+//! event has `generated_text` and the counts. TGI has no field for ignoring end-of-text. It refuses a
+//! temperature of 0; without a temperature, it decodes greedily.
 
 use inferometer_model::record::Usage;
 use inferometer_model::request::{Prompt, Request, Sampling};
@@ -47,7 +47,7 @@ fn decoder(_prompt: &Prompt, _stream: bool) -> Box<dyn Decode> {
 struct Generate;
 
 impl Decode for Generate {
-    /// Reads the counts of a whole body from header fields. Counts inside the body replace them.
+    /// Reads the token counts of a whole body from header fields. Counts inside the body replace them.
     fn head(&mut self, head: &Head, parsed: &mut ParsedResponse) {
         let number = |name| head.header(name).and_then(|value| value.trim().parse().ok());
         let (prompt, completion) = (number("x-prompt-tokens"), number("x-generated-tokens"));
@@ -92,7 +92,7 @@ impl Decode for Generate {
     }
 }
 
-/// Takes the finish reason and the counts of the last event, or of a whole body.
+/// Records the finish reason and the token counts of the last event, or of a whole body.
 fn end(details: Option<&Details<'_>>, parsed: &mut ParsedResponse) {
     parsed.proper_end = true;
     let Some(details) = details else { return };

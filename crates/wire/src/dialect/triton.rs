@@ -1,5 +1,6 @@
-//! Triton's generate extension, as the backends of TensorRT-LLM and vLLM implement it: one message per step
-//! with the new text, without counts and finish reason. A stream has no end mark: it ends with the body.
+//! Triton's generate extension, as the backends of TensorRT-LLM and vLLM implement it. Each step sends one
+//! message with the new text, without token counts and finish reason. A stream has no end mark: it ends with
+//! the body.
 
 use inferometer_model::request::{Prompt, Request, Sampling};
 use serde::Deserialize;

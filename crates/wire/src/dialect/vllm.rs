@@ -1,6 +1,6 @@
-//! vLLM's native `/generate` of `vllm.entrypoints.api_server`, unchanged since vLLM 0.2: every message
-//! repeats the prompt and the whole output so far. Messages have no token counts and no finish
-//! reason. A stream has no end mark: it ends with the body.
+//! vLLM's native `/generate` of `vllm.entrypoints.api_server`, unchanged since vLLM 0.2. Every message
+//! repeats the prompt and the whole output so far, without token counts and finish reason. A stream has no
+//! end mark: it ends with the body.
 
 use inferometer_model::request::{Prompt, Request, Sampling};
 use serde::Deserialize;
@@ -41,7 +41,7 @@ fn fields(request: &Request, sampling: &Sampling, _model: &str) -> Option<Value>
 fn decoder(prompt: &Prompt, stream: bool) -> Box<dyn Decode> {
     let prompt = match prompt {
         Prompt::Text(text) => text.clone(),
-        // `fields` makes no body for these prompts.
+        // Unreachable in practice: `fields` makes no body for these prompts.
         Prompt::TokenIds(_) | Prompt::Messages(_) => String::new(),
     };
     Box::new(Generate { prompt, stream, output_bytes: 0 })
@@ -56,7 +56,7 @@ struct Generate {
 }
 
 impl Decode for Generate {
-    /// Adds an event with the new text: the part of the output that the previous message did not have.
+    /// Adds an event with the part of the output that the previous message did not have.
     fn message(&mut self, data: &str, parsed: &mut ParsedResponse) {
         let Some(message) = parse::<Message<'_>>(data, parsed) else { return };
         if message.error.is_some() || message.object.is_some_and(|object| object.0 == "error") {

@@ -1,40 +1,40 @@
 //! The chunked transfer coding (RFC 9112, section 7.1), for responses and requests. Data is passed on as
-//! slices of the input. Nothing is copied, wherever the input is cut.
+//! slices of the input, without copies, wherever the input is cut.
 
 use super::{HttpError, MAX_CHUNK_LINE_BYTES, MAX_HEAD_BYTES};
 
-/// Sixteen hexadecimal digits are enough for every size.
+/// The most digits of a chunk size: sixteen hexadecimal digits are enough for every size.
 const MOST_DIGITS: usize = 16;
 
-/// Removes the chunk framing.
+/// Decodes one body with chunked transfer coding.
 #[derive(Debug)]
 pub(super) struct Chunked {
     state: State,
-    /// Bytes of the framed body so far, for error messages.
+    /// The number of bytes of the framed body so far, for error messages.
     at: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// In the digits of a size; `line` is the number of bytes of the line so far.
+    /// Inside the digits of a size; `line` is the number of bytes of the line so far.
     Size { size: u64, line: usize },
-    /// After the digits: white space or extensions.
+    /// After the digits of a size, in white space or extensions.
     Extension { size: u64, line: usize },
     /// After the CR of a size line.
     SizeLf { size: u64 },
-    /// In the data; `left` bytes remain.
+    /// Inside the data of a chunk; `left` bytes remain.
     Data { left: u64 },
-    /// After the data: a CR follows.
+    /// After the data, before the CR that must follow.
     DataCr,
-    /// After the CR that follows the data: a LF follows.
+    /// After the CR that follows the data, before the LF that must follow.
     DataLf,
-    /// In the trailer section, at the beginning of a line; `total` bytes of trailers so far.
+    /// In the trailer section, at the beginning of a line; `total` is the number of bytes of trailers so far.
     TrailerStart { total: usize },
     /// Inside a trailer field.
     Trailer { total: usize },
     /// After the CR of a trailer field.
     TrailerLf { total: usize },
-    /// After the CR of the empty line.
+    /// After the CR of the empty line that ends the body.
     EndLf,
     /// After the last chunk and its trailers.
     Done,
@@ -54,7 +54,8 @@ impl Chunked {
         self.state == State::Done
     }
 
-    /// Takes bytes until the coding ends, and passes data to `data`. Returns how many bytes it took.
+    /// Decodes bytes until the body ends, and passes its data to `data`. Returns the number of bytes that
+    /// belong to the body.
     pub(super) fn push(
         &mut self,
         bytes: &[u8],
@@ -71,7 +72,8 @@ impl Chunked {
                     self.state = if left == 0 { State::DataCr } else { State::Data { left } };
                     used
                 }
-                // Nearly all framing is complete within a read, and then needs no state for each byte.
+                // Nearly all framing is complete within a read, and is then handled without a state change
+                // for each byte.
                 State::DataCr if rest.starts_with(b"\r\n") => {
                     self.state = State::SIZE;
                     2
@@ -143,7 +145,7 @@ impl Chunked {
     }
 }
 
-/// Parses a complete size line without extensions at the beginning of some bytes. Returns the size and the
+/// Parses a complete size line without extensions at the beginning of `bytes`. Returns the size and the
 /// length of the line; `None` for other lines and for a size of zero.
 fn whole_size_line(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut size = 0;

@@ -1,20 +1,21 @@
-//! The length of a body from the header fields (RFC 9112, section 6.3). It never guesses: two different
-//! content lengths are an error.
+//! The length of a body, from the header fields (RFC 9112, section 6.3). Two different content lengths are an
+//! error.
 
 use super::HttpError;
 
-/// How a body's end is found.
+/// How the end of a body is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyLength {
-    /// That many bytes.
+    /// The body has this number of bytes.
     Known(u64),
-    /// Chunks, until the last one.
+    /// The body has chunks; it ends with the last chunk.
     Chunked,
-    /// No field states it. A response then ends when the connection closes, and a request has no body.
+    /// No field states the length. A response then ends when the connection closes, and a request has no
+    /// body.
     Unstated,
 }
 
-/// Reads `Transfer-Encoding` and `Content-Length`. The former overrides the latter.
+/// Reads `Transfer-Encoding` and `Content-Length`. `Transfer-Encoding` overrides `Content-Length`.
 pub(super) fn body_length(headers: &[(String, String)]) -> Result<BodyLength, HttpError> {
     let mut length = BodyLength::Unstated;
     for (name, value) in headers {
@@ -43,7 +44,7 @@ pub(super) fn body_length(headers: &[(String, String)]) -> Result<BodyLength, Ht
 
 fn content_length(text: &str) -> Result<u64, HttpError> {
     let text = text.trim();
-    // `parse` alone would accept a sign.
+    // `parse` alone would accept a leading `+`.
     if text.bytes().all(|byte| byte.is_ascii_digit())
         && let Ok(length) = text.parse()
     {

@@ -1,5 +1,5 @@
 //! HTTP/1.1 framing (RFC 9112) without I/O: responses for the client, requests for the servers of this
-//! program. It never buffers the body of a response and never pipelines.
+//! program. It never buffers the body of a response. The client does not pipeline requests.
 
 mod chunked;
 mod length;
@@ -16,21 +16,21 @@ pub use write::{
     CONTINUE, LAST_CHUNK, check_header, path_segment, request_head, response_head, write_chunk,
 };
 
-/// The longest head (start line and header fields) that is read, in bytes.
+/// The longest head (start line and header fields) that is accepted, in bytes.
 pub const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// The longest chunk-size line, with extensions, in bytes.
+/// The longest chunk-size line, with extensions, that is accepted, in bytes.
 pub const MAX_CHUNK_LINE_BYTES: usize = 4 * 1024;
-/// The largest request body that [`RequestParser::new`] takes, in bytes.
+/// The largest request body that [`RequestParser::new`] accepts, in bytes.
 pub const MAX_REQUEST_BODY_BYTES: usize = 64 * 1024 * 1024;
-/// The most header fields in a head.
+/// The most header fields that are accepted in a head.
 pub const MAX_HEADERS: usize = 128;
 
-/// Status and header fields of a response.
+/// The status and the header fields of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The status code.
     pub status: u16,
-    /// The header fields in order, names as sent, values with invalid UTF-8 replaced.
+    /// The header fields in order, with the names as sent. Invalid UTF-8 in values is replaced.
     pub headers: Vec<(String, String)>,
 }
 
@@ -55,7 +55,7 @@ fn has_word(headers: &[(String, String)], name: &str, word: &str) -> bool {
         .any(|part| part.trim().eq_ignore_ascii_case(word))
 }
 
-/// Whether the connection may carry another message, by version and `Connection` header.
+/// Whether the connection can be used for another message, by version and `Connection` header field.
 fn persistent(minor_version: u8, headers: &[(String, String)]) -> bool {
     if minor_version == 0 {
         has_word(headers, "connection", "keep-alive")
@@ -72,16 +72,16 @@ fn owned(headers: &[httparse::Header<'_>]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Why bytes are not the HTTP/1.1 message that they should be.
+/// Why bytes are not a valid HTTP/1.1 message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
     /// The head cannot be parsed.
     #[error("not an HTTP/1.1 head ({what}); it begins with {:?}", cut(begins, 80))]
     Head {
-        /// What the parser found wrong.
+        /// The problem that the parser found.
         what: String,
-        /// The first bytes that came: more than the message shows, so that a secret in them is removed before
-        /// they are cut.
+        /// The first bytes of the head. These are more bytes than the message shows, so that a secret in them
+        /// is removed before they are cut.
         begins: String,
     },
     /// The head is longer than the limit.
@@ -96,7 +96,7 @@ pub enum HttpError {
     /// The header fields give no usable body length.
     #[error("HTTP body length: {what}")]
     Length {
-        /// Which field is wrong, and its value.
+        /// The wrong header field and its value.
         what: String,
     },
     /// A request has more than one Host field (RFC 9112, section 3.2).
@@ -105,12 +105,12 @@ pub enum HttpError {
     /// The chunked framing is broken.
     #[error("HTTP chunk framing: {what}, at byte {at} of the framed body")]
     Chunk {
-        /// What was expected and what came.
+        /// The problem in the framing.
         what: &'static str,
-        /// Offset in the body as sent, framing included.
+        /// The position in the body, in bytes, including the framing.
         at: u64,
     },
-    /// A request body larger than the limit.
+    /// A request body is larger than the limit.
     #[error("a request body of more than {limit} bytes")]
     BodyTooLong {
         /// The limit in bytes.
@@ -119,15 +119,15 @@ pub enum HttpError {
     /// Bytes came after the end of the message.
     #[error("{count} bytes after the end of the HTTP message")]
     AfterEnd {
-        /// How many there were in the same read.
+        /// The number of these bytes in the same read.
         count: usize,
     },
-    /// A header field that cannot be sent.
+    /// A header field cannot be sent.
     #[error("the header {name:?} cannot be sent: {what}")]
     Header {
-        /// Its name.
+        /// The name of the header field.
         name: String,
-        /// What is wrong with it.
+        /// Why it cannot be sent.
         what: &'static str,
     },
 }
@@ -139,7 +139,7 @@ impl HttpError {
         Self::Head { what: what.to_string(), begins }
     }
 
-    /// The same error without secrets.
+    /// The error with all secrets removed.
     #[must_use]
     pub fn redacted(self, secrets: &Secrets) -> Self {
         match self {

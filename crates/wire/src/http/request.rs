@@ -1,5 +1,5 @@
-//! The framing of requests, for the servers of this program: it finds whole requests in a connection's bytes.
-//! Bytes after a request are kept for the next one.
+//! The framing of requests, for the servers of this program: it finds complete requests in the bytes of a
+//! connection. Bytes after a request are stored for the next request.
 
 use super::chunked::Chunked;
 use super::length::{BodyLength, body_length};
@@ -13,7 +13,7 @@ use super::{
 pub struct Request {
     /// The method, such as `POST`.
     pub method: String,
-    /// The target as sent: path and query.
+    /// The request target as sent: path and query.
     pub target: String,
     /// The header fields in order.
     pub headers: Vec<(String, String)>,
@@ -70,8 +70,8 @@ impl RequestParser {
         }
     }
 
-    /// Takes the bytes of one read, and returns the next request if it is complete. Call it again without
-    /// bytes to get further requests from the same read.
+    /// Adds the bytes of one read, and returns the next request if it is complete. To get further requests
+    /// from the same read, call this again without bytes.
     ///
     /// # Errors
     /// When the bytes are not HTTP/1.1 or exceed a limit. The connection cannot be used any more.
@@ -106,18 +106,18 @@ impl RequestParser {
         Ok(self.open.take().map(|(request, _)| request))
     }
 
-    /// Whether the client waits for [`super::CONTINUE`] before it sends its body. True once for each such
-    /// request.
+    /// Whether the client waits for [`super::CONTINUE`] before it sends its body. Returns true only once for
+    /// each such request.
     pub fn take_wants_continue(&mut self) -> bool {
         std::mem::take(&mut self.wants_continue)
     }
 
-    /// Whether a request has begun and is not complete.
+    /// Whether a request has begun and is not complete yet.
     pub fn is_inside_request(&self) -> bool {
         self.open.is_some() || !self.buffer.is_empty()
     }
 
-    /// Reads a head from the buffer into `open`. Returns whether there was a complete one.
+    /// Parses a head from the buffer into `open`. Returns whether the buffer had a complete head.
     fn head(&mut self) -> Result<bool, HttpError> {
         let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
         let mut parsed = httparse::Request::new(&mut fields);

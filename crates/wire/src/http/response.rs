@@ -1,5 +1,5 @@
-//! The framing of one response. Body bytes are passed on as slices of the input, never copied. Only a head
-//! that is split between reads is kept until it is complete.
+//! The framing of one response. Bytes of the body are passed on as slices of the input, without copies. A
+//! head that is split between reads is stored until it is complete.
 
 use super::chunked::Chunked;
 use super::length::{BodyLength, body_length};
@@ -8,7 +8,7 @@ use super::{Head, HttpError, MAX_HEAD_BYTES, MAX_HEADERS, owned, persistent};
 /// A part of a response.
 #[derive(Debug)]
 pub enum Piece<'a> {
-    /// Status line and header fields are complete. There is one such piece; 1xx heads are skipped.
+    /// The status line and the header fields. There is one such piece, because 1xx heads are skipped.
     Head(&'a Head),
     /// Bytes of the body, without framing. Never empty.
     Body(&'a [u8]),
@@ -16,10 +16,10 @@ pub enum Piece<'a> {
     End,
 }
 
-/// How a message ended when its connection ended.
+/// How a message had ended when its connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageEnd {
-    /// The whole message came.
+    /// The whole message arrived.
     Complete,
     /// The connection ended inside the message, or before it.
     Truncated,
@@ -34,7 +34,7 @@ enum State {
     Done,
 }
 
-/// Parses one response; one parser per message.
+/// Parses one response. Each response needs a new parser.
 #[derive(Debug)]
 pub struct ResponseParser {
     state: State,
@@ -51,21 +51,23 @@ impl Default for ResponseParser {
 }
 
 impl ResponseParser {
-    /// A parser for the answer to any method but HEAD.
+    /// A parser for the response to a request with any method except HEAD.
     pub fn new() -> Self {
         let partial = Vec::new();
         Self { state: State::Head, partial, to_head_request: false, keep_alive: false }
     }
 
-    /// A parser for the answer to a HEAD request, which has no body whatever its header fields state.
+    /// A parser for the response to a HEAD request. Such a response has no body, whatever its header fields
+    /// state.
     pub fn to_head_request() -> Self {
         Self { to_head_request: true, ..Self::new() }
     }
 
-    /// Takes the bytes of one read.
+    /// Parses the bytes of one read, and passes the parts of the response to `sink`.
     ///
     /// # Errors
-    /// When they are not HTTP/1.1, or bytes follow the end. The parser cannot be used any more.
+    /// When the bytes are not HTTP/1.1, or when bytes follow the end of the response. The parser cannot be
+    /// used any more.
     pub fn push(
         &mut self,
         bytes: &[u8],
@@ -101,8 +103,8 @@ impl ResponseParser {
         Ok(())
     }
 
-    /// Notes that the connection ended, and returns whether the message was complete. A body without a stated
-    /// length ends here.
+    /// Must be called when the connection has ended. Returns whether the message was complete. A body without
+    /// a stated length ends here.
     pub fn finish(&mut self) -> MessageEnd {
         match self.state {
             State::UntilClose | State::Done => {
@@ -113,7 +115,7 @@ impl ResponseParser {
         }
     }
 
-    /// The memory that it takes, in bytes.
+    /// The memory that the parser occupies, in bytes, without its fixed size.
     pub fn memory(&self) -> usize {
         self.partial.capacity()
     }
@@ -123,7 +125,7 @@ impl ResponseParser {
         matches!(self.state, State::Done)
     }
 
-    /// Whether the connection may carry another request, once this message has ended.
+    /// Whether the connection can be used for another request after the end of this message.
     pub fn keep_alive(&self) -> bool {
         self.keep_alive
     }
@@ -133,7 +135,7 @@ impl ResponseParser {
         sink(Piece::End);
     }
 
-    /// Takes bytes of the head; returns the bytes after it.
+    /// Parses bytes of the head; returns the bytes after it.
     fn head<'a>(
         &mut self,
         bytes: &'a [u8],
@@ -185,8 +187,8 @@ impl ResponseParser {
     }
 }
 
-/// Parses a head at the beginning of some bytes. Returns its minor version, the head and its length in bytes;
-/// `None` if it is not complete.
+/// Parses a head at the beginning of `bytes`. Returns the minor version, the head and the length of the head
+/// in bytes; `None` if it is not complete.
 fn parse(bytes: &[u8]) -> Result<Option<(u8, Head, usize)>, HttpError> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut fields);

@@ -1,17 +1,17 @@
-//! Writes heads and chunks as bytes. It writes no header field twice unless it is given twice.
+//! Writes heads and chunks as bytes. No header field is written twice unless the caller passes it twice.
 
 use super::HttpError;
 
-/// Ends a chunked body.
+/// The chunk that ends a chunked body.
 pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-/// Makes a client that waits for it send its body.
+/// The response to a client that waits with `Expect: 100-continue`: the client then sends its body.
 pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// The head of a request. `authority` is host and port for the `Host` field. `content_length` announces a
-/// body, as JSON unless `headers` has another content type. In the path, bytes that could end the request
-/// line are percent-encoded. Names and values of headers are written as they are: [`check_header`] decides
-/// which ones can be sent.
+/// The head of a request. `authority` is the value of the `Host` field. `content_length` announces a body, as
+/// JSON unless `headers` has another content type. Bytes of the path that are not visible ASCII are
+/// percent-encoded, so that the path cannot end the request line. Names and values of `headers` are written
+/// unchanged: check them with [`check_header`] first.
 pub fn request_head(
     method: &str,
     path: &str,
@@ -40,12 +40,13 @@ pub fn request_head(
     head.into_bytes()
 }
 
-/// A path in which every byte that is not visible ASCII is percent-encoded. What is encoded already stays.
+/// Percent-encodes every byte of a path that is not visible ASCII. Bytes that are encoded already do not
+/// change.
 fn visible_ascii(path: &str) -> String {
     encoded(path, |byte| byte.is_ascii_graphic())
 }
 
-/// A text as one segment of a path: everything except letters, digits and `-._~` is percent-encoded.
+/// Encodes a text as one segment of a path: everything except letters, digits and `-._~` is percent-encoded.
 pub fn path_segment(text: &str) -> String {
     encoded(text, |byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
 }
@@ -61,10 +62,11 @@ fn encoded(text: &str, is_kept: impl Fn(u8) -> bool) -> String {
     out
 }
 
-/// Whether a header field can be sent in a request.
+/// Checks whether a header field can be sent in a request.
 ///
 /// # Errors
-/// When the name is not a token or is set by the framing itself, or the value contains a control character.
+/// When the name is not a token, when this program itself writes the field, or when the value contains a
+/// control character.
 pub fn check_header(name: &str, value: &str) -> Result<(), HttpError> {
     let error = |what| Err(HttpError::Header { name: name.to_owned(), what });
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);

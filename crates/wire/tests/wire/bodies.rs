@@ -1,4 +1,4 @@
-//! The bodies of requests, per dialect.
+//! Tests of the bodies of requests in each dialect.
 
 use inferometer_model::request::{Prompt, Request, Sampling, message};
 use inferometer_wire::WireError;

@@ -1,4 +1,4 @@
-//! Responses that are not what was requested, and how they end.
+//! Tests of responses that differ from the request, and of the ends of responses.
 
 use inferometer_model::outcome::{Outcome, Phase};
 use inferometer_model::request::Prompt;
@@ -160,7 +160,7 @@ fn events_belong_to_the_read_that_completed_them() {
     ]);
     let text = String::from_utf8(bytes.clone()).expect("text");
     let at = |what: &str| text.find(what).expect("it is there") + what.len();
-    // The first message lacks its last byte, the empty line, in the first read.
+    // In the first read, the first message lacks its last byte, the line end of its empty line.
     let cuts = [0, at("\r\n\r\n"), at("\"a\"}]}\n"), at("\"stop\"}]}\n\n"), bytes.len()];
     let completions = dialect(COMPLETIONS).expect("a dialect");
     let prompt = Prompt::Text(PROMPT.to_owned());

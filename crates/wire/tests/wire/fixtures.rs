@@ -1,4 +1,4 @@
-//! Recorded responses of real servers, and what is read from each, wherever it is cut.
+//! Tests of recorded responses of real servers: the content of each, wherever the bytes are cut.
 
 use crate::support::{Reading, fixture, read};
 use inferometer_model::outcome::Outcome;
@@ -13,8 +13,8 @@ const LLAMA_CPP: &str = "llama-cpp";
 const MESSAGES: &str = "anthropic";
 const RESPONSES: &str = "openai-responses";
 
-/// A complete answer: fixture, dialect, kinds of events, finish reason, counts of prompt, completion and
-/// cached tokens, tokens of the events that state them, text.
+/// A complete answer: fixture, dialect, kinds of events, finish reason, token counts (prompt, completion,
+/// cached), tokens of the events that state a number, text.
 type Complete = (
     &'static str,
     &'static str,
@@ -139,7 +139,7 @@ const COMPLETE: &[Complete] = &[
         "ook]?ueproduceook",
     ),
     ("tgi/completions-stream", COMPLETIONS, "TeTeFUD", "length", usage(6, 4), None, "W�W"),
-    // The first chunk is a token that does not complete a character; only the usage shows it.
+    // The first chunk is a token that does not complete a character. Only the usage counts this token.
     ("tgi/chat-stream", CHAT, "RTTTFUD", "length", usage(17, 4), None, "�\n\n ublic see"),
     ("tgi/chat-stream-no-usage", CHAT, "TTFD", "length", NONE, None, "OFTWAREac"),
     ("tgi/chat-whole", CHAT, "TFU", "length", usage(17, 2), Some(&[2]), " SHVISE"),
@@ -222,7 +222,7 @@ const COMPLETE: &[Complete] = &[
     ("tgi/generate-whole-no-details", TGI, "e", "", usage(6, 2), Some(&[2]), ""),
 ];
 
-/// A failure: fixture, dialect, kinds of events, status, the beginning of the server's message.
+/// A failure: fixture, dialect, kinds of events, status, beginning of the server's message.
 const FAILED: &[(&str, &str, &str, u16, &str)] = &[
     ("vllm/completions-stream-busy", COMPLETIONS, "XD", 200, "The engine is currently busy and "),
     ("vllm/error-busy", COMPLETIONS, "", 503, "The engine is currently busy and cannot accept "),
@@ -341,7 +341,7 @@ fn a_response_that_is_cut_short_is_never_complete_before_its_last_word() {
             let reading = read_whole(name, dialect, &bytes[..length]);
             let rejected = matches!(reading.outcome, Outcome::Rejected { .. });
             match reading.outcome {
-                // After the last event, only framing can be missing.
+                // A response that is cut after its last event lacks only framing.
                 Outcome::Complete => {
                     assert_eq!(reading.kinds, expected.kinds, "{name} {length}");
                     assert_eq!(reading.usage, expected.usage, "{name} {length}");

@@ -1,5 +1,5 @@
-//! Recorded responses in which each value in turn is replaced by one that no server should send. Each
-//! response has an outcome, and no text of it is longer than what a record keeps.
+//! Recorded responses in which each value in turn is replaced by a value that no server should send. Each
+//! response must have an outcome, and each of its texts must fit into a record.
 
 use crate::support::{fixture, read};
 use inferometer_model::finish_reason::MAX_CHARS;
@@ -21,7 +21,7 @@ const RESPONSES: [(&str, &str, bool); 12] = [
     ("tgi/generate-whole.http", "tgi", false),
 ];
 
-/// The positions of the fields' values in JSON texts.
+/// The positions of the values of fields in JSON texts.
 fn values(text: &str) -> Vec<std::ops::Range<usize>> {
     let bytes = text.as_bytes();
     let string_end = |start: usize| {
@@ -87,7 +87,7 @@ fn whatever_stands_in_place_of_a_value_has_an_outcome_and_fits_a_record() {
         let body = String::from_utf8_lossy(&body).into_owned();
         let values = values(&body);
         assert!(values.len() > 5, "{name}");
-        // In a long stream, the first and the last messages have all kinds of values.
+        // In a long stream, the first and the last messages contain all kinds of values.
         let some = values.iter().take(60).chain(values.iter().skip(60).rev().take(60));
         for (range, instead) in some.flat_map(|range| hostile.map(|instead| (range, instead))) {
             let response = format!("{head}{}{instead}{}", &body[..range.start], &body[range.end..]);

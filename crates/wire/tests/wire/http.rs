@@ -1,4 +1,4 @@
-//! HTTP framing of responses and of requests.
+//! Tests of the HTTP framing of responses and of requests.
 
 use MessageEnd::{Complete, Truncated};
 use inferometer_wire::http::{
@@ -7,7 +7,8 @@ use inferometer_wire::http::{
 };
 use proptest::prelude::*;
 
-/// What a parser found in a response: status, body, whether it reported the end, how it ended.
+/// The result of parsing a response: status, body, whether the parser reported the end, how the message
+/// ended.
 #[derive(Debug, PartialEq)]
 struct Parsed {
     status: Option<u16>,

@@ -1,4 +1,4 @@
-//! Messages of streams that servers may send, beyond those that were recorded.
+//! Tests of messages that servers may send in streams, in addition to the recorded ones.
 
 use inferometer_model::outcome::Outcome;
 use inferometer_model::record::Usage;

@@ -1,5 +1,5 @@
-//! Messages that servers may send in their native APIs and in the typed events of the newer APIs, beyond
-//! those that were recorded.
+//! Tests of messages that servers may send in their native APIs and in the typed events of newer APIs, in
+//! addition to the recorded ones.
 
 use inferometer_model::outcome::Outcome;
 

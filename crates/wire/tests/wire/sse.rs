@@ -1,5 +1,5 @@
-//! The SSE decoder against the standard's examples, against a reference implementation of the standard over
-//! the whole input, and against an independent crate.
+//! Compares the SSE decoder with the standard's examples, with a reference implementation of the standard
+//! that reads the whole input at once, and with an independent crate.
 
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
@@ -18,13 +18,14 @@ fn message(event: &str, data: &str) -> Item {
     Some((event.to_owned(), data.to_owned()))
 }
 
-/// The standard's algorithm, step by step, over the whole input: decode, split into lines, interpret each.
+/// The algorithm of the standard, step by step, over the whole input: decode the text, split it into lines,
+/// interpret each line.
 fn reference(bytes: &[u8]) -> Vec<Item> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut lines: Vec<&str> = text.split('\n').collect();
-    // What follows the last line end is an incomplete line.
+    // The text after the last line end is an incomplete line.
     lines.pop();
     let (mut items, mut event, mut data, mut comment) =
         (Vec::new(), String::new(), String::new(), String::new());
@@ -152,7 +153,7 @@ fn a_message_without_end_is_an_error_at_the_limit() {
     }
 }
 
-/// Streams of the parts that matter, in every order.
+/// Streams of the parts that have a meaning in the format, in any order.
 fn stream() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         6 => Just("\n"), 4 => Just("\r"), 3 => Just("\r\n"), 4 => Just("data"), 4 => Just("data: "),

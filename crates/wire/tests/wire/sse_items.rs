@@ -1,11 +1,11 @@
-//! The items that the SSE decoder finds in a stream of pieces.
+//! The items that the SSE decoder finds in a stream that arrives in pieces.
 
 use inferometer_wire::sse::{Decoder, SseItem};
 
 /// A message as (event, data); `None` for a comment.
 pub type Item = Option<(String, String)>;
 
-/// The items, and whether the end of the stream cut a message off.
+/// The items of a stream, and whether the end of the stream cut a message.
 pub fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Item>, bool) {
     let mut decoder = Decoder::new();
     let mut items = Vec::new();

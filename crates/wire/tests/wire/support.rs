@@ -1,4 +1,4 @@
-//! Helpers of the tests: they read responses whole or in pieces, and make answers comparable.
+//! Helpers of the tests: they read responses whole or in pieces, and make the results comparable.
 
 use std::fs;
 use std::path::Path;
@@ -10,15 +10,16 @@ use inferometer_wire::dialect::dialect;
 use inferometer_wire::exchange::{Progress, ResponseReader};
 use inferometer_wire::http::{LAST_CHUNK, response_head, write_chunk};
 
-/// The prompt of the hand-made answers of vLLM's native dialect. The answers repeat it.
+/// The prompt of the responses in vLLM's native dialect that are written by hand. These responses repeat the
+/// prompt.
 pub const PROMPT: &str = "Say 1: ";
 
-/// The result of reading a response. Indices of reads are left out, because they depend on the cuts.
+/// The result of reading a response, without the indices of reads, which depend on the cuts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// A letter per event.
+    /// One letter for each event.
     pub kinds: String,
-    /// Characters and tokens of each event.
+    /// The number of characters and of tokens of each event.
     pub sizes: Vec<(u32, Option<u32>)>,
     pub text: String,
     pub reasoning: String,
@@ -36,7 +37,7 @@ pub fn fixture(name: &str) -> Vec<u8> {
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Reads a response that comes in these pieces; then the connection ends.
+/// Reads a response that arrives in these pieces. After the last piece, the connection ends.
 pub fn read<'a>(name: &str, stream: bool, pieces: impl IntoIterator<Item = &'a [u8]>) -> Reading {
     let dialect = dialect(name).unwrap_or_else(|| panic!("dialect {name}"));
     let prompt = Prompt::Text(PROMPT.to_owned());
@@ -84,7 +85,7 @@ fn letter(event: &Event) -> char {
     }
 }
 
-/// A response with this status, media type, body and content length; the connection stays open.
+/// A response with this status, media type and body, and with its content length.
 pub fn response(status: u16, media_type: &str, body: &str) -> Vec<u8> {
     let length = body.len().to_string();
     let headers = [("Content-Type", media_type), ("Content-Length", &length)];
@@ -93,7 +94,7 @@ pub fn response(status: u16, media_type: &str, body: &str) -> Vec<u8> {
     bytes
 }
 
-/// A chunked response of the given messages, each in a chunk of its own.
+/// A chunked response with these messages, each in its own chunk.
 pub fn streamed(media_type: &str, messages: &[String]) -> Vec<u8> {
     let headers = [("Content-Type", media_type), ("Transfer-Encoding", "chunked")];
     let mut bytes = response_head(200, &headers);

@@ -1,5 +1,5 @@
-//! The template that avoids the JSON parser never changes an event. Every stream is read a second time with
-//! white space that differs in each message, so that no template matches.
+//! Tests that the template, which avoids the JSON parser, never changes an event. Every stream is read a
+//! second time with different white space in each message, so that no template matches.
 
 use inferometer_wire::http::{Piece, ResponseParser};
 use inferometer_wire::sse::{Decoder, SseItem};
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::fixtures::streams;
 use crate::support::{read, sse};
 
-/// The same JSON with more white space, a different amount in each message.
+/// The same JSON with additional white space, a different amount in each message.
 fn spaced(messages: &[String]) -> Vec<String> {
     let space = |(number, message): (usize, &String)| match message.strip_prefix('{') {
         Some(rest) => format!("{{{}{rest}", " ".repeat(number + 1)),
@@ -21,7 +21,7 @@ fn check(dialect: &str, messages: &[String]) {
     let read = |messages: &[String]| {
         let data: Vec<&str> = messages.iter().map(String::as_str).collect();
         let mut reading = read(dialect, true, [&sse(&data)[..]]);
-        // An error quotes the message, and its white space differs.
+        // An error quotes the message, whose white space differs between the two streams.
         let complaint = |detail: String| detail.split(", in ").next().map(str::to_owned);
         reading.detail = reading.detail.and_then(complaint);
         reading
@@ -59,7 +59,7 @@ fn recorded_streams_read_the_same_without_the_short_cut() {
         let messages = messages(&bytes);
         assert!(!messages.is_empty(), "{name}");
         check(dialect, &messages);
-        // Each message twice, so that the second one matches the template.
+        // Each message is sent twice, so that the second one matches the template.
         let twice: Vec<String> = messages.iter().flat_map(|m| [m.clone(), m.clone()]).collect();
         check(dialect, &twice);
         count += 1;
@@ -67,10 +67,10 @@ fn recorded_streams_read_the_same_without_the_short_cut() {
     assert!(count > 10);
 }
 
-/// Texts that are plain, empty, escaped, or look like JSON themselves.
+/// Texts that are plain, empty or escaped, or that look like JSON themselves.
 const TEXTS: [&str; 8] = ["a", " the", "", "h\u{e9}\u{1f44b}", "\\n", "\\\"", "\\u0041", "},{"];
 
-/// Messages around a text; `@` is its place.
+/// Messages in which `@` is replaced by a text.
 const COMPLETIONS: [&str; 9] = [
     r#"{"id":"x","choices":[{"index":0,"text":"@","finish_reason":null}]}"#,
     r#"{"id":"x","choices":[{"index":0,"text":"@","finish_reason":""}]}"#,

@@ -1,7 +1,7 @@
-//! A corpus is the text that text blocks are cut from: a file of text, Markdown or JSONL, a folder of
-//! such files, or one of the texts that the program contains. Documents are joined with an empty
-//! line between them. Rows that cannot be used, and files of other kinds in a folder, are counted by reason and
-//! reported; nothing is repaired. A text file that cannot be read is an error.
+//! A corpus is the text from which text blocks are cut. It is a file of text, Markdown or JSONL, a folder
+//! of such files, or one of the two corpora that the program contains. Documents are joined with an empty
+//! line between them. Unusable rows, and files of other kinds in a folder, are counted by reason and
+//! reported. A text file that cannot be read is an error.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,24 +26,24 @@ const SHIPPED_EN: [&str; 3] = [
     include_str!("../../corpus/declaration.txt"),
 ];
 
-/// Characters from one entry of [`Corpus::index`] to the next.
+/// The number of characters from one entry of [`Corpus::index`] to the next.
 const STRIDE: usize = 256;
 
-/// Fields of a JSONL row that may hold its text; the first one that exists is used.
+/// The fields of a JSONL row that may contain its text. The first field that exists is used.
 const TEXT_FIELDS: [&str; 2] = ["text", "content"];
 
-/// A corpus in memory, with an index that finds the byte at which a character begins.
+/// A corpus in memory, with an index to find the byte at which a character begins.
 #[derive(Clone, Debug)]
 pub struct Corpus {
     text: String,
     /// The number of characters of the text.
     chars: usize,
-    /// The bytes at which every [`STRIDE`]th character begins, from the first on.
+    /// The positions, in bytes, of the first character and of every [`STRIDE`]th character after it.
     index: Vec<usize>,
     left_out: LeftOut,
 }
 
-/// Rows and files that cannot be used: for each reason how many there are, and where the first one is.
+/// Rows and files that cannot be used: for each reason, their number and the place of the first one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut(BTreeMap<&'static str, (u64, String)>);
 
@@ -59,7 +59,8 @@ impl LeftOut {
 }
 
 impl fmt::Display for LeftOut {
-    /// `2 x no text (notes.jsonl, row 3); 1 x ...`.
+    /// Writes each reason with its number and its first place: `2 x an empty text (notes.jsonl, row 3); 1
+    /// x ...`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, (reason, (count, first))) in self.0.iter().enumerate() {
             let semicolon = if position > 0 { "; " } else { "" };
@@ -73,7 +74,7 @@ impl Corpus {
     /// Opens a corpus: `shipped-zh`, `shipped-en`, a file or a folder.
     ///
     /// # Errors
-    /// If the corpus cannot be read, is not UTF-8, or holds no text.
+    /// If the corpus cannot be read, is not UTF-8, or contains no text.
     pub fn open(name: &str) -> Result<Self, WorkloadError> {
         let mut documents = Documents::default();
         match name {
@@ -107,8 +108,8 @@ impl Corpus {
         &self.left_out
     }
 
-    /// A block of `length` characters from the character `start` on. After the last character of the
-    /// corpus the first one follows.
+    /// A block of `length` characters that begins with the character `start`. After the last character of
+    /// the corpus, it continues with the first one.
     pub fn block(&self, start: usize, length: usize) -> String {
         let mut block = String::new();
         let (mut start, mut missing) = (start % self.chars, length);
@@ -121,7 +122,8 @@ impl Corpus {
         block
     }
 
-    /// The byte at which a character begins; if `character` is the number of characters, the end of the text.
+    /// The position of a character in bytes. If `character` is the number of characters, the end of the
+    /// text.
     fn byte_of(&self, character: usize) -> usize {
         if character == self.chars {
             return self.text.len();
@@ -132,7 +134,7 @@ impl Corpus {
     }
 }
 
-/// The documents read so far, joined to one text.
+/// The documents that were read so far, joined to one text.
 #[derive(Default)]
 struct Documents {
     text: String,
@@ -175,7 +177,7 @@ impl Documents {
         Ok(())
     }
 
-    /// Reads the folders and the files of known kinds in a folder, in the order of their paths. Files of
+    /// Reads a folder: its subfolders and its files of known kinds, in the order of their paths. Files of
     /// other kinds are counted.
     fn read_folder(&mut self, folder: &Path) -> Result<(), WorkloadError> {
         let entries = fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
@@ -212,8 +214,8 @@ impl Documents {
     }
 }
 
-/// The text of a row, which is a JSON string, or an object with one of [`TEXT_FIELDS`]. `None` if the
-/// line is empty.
+/// The text of a row. A row is a JSON string, or an object with one of [`TEXT_FIELDS`]. `None` if the
+/// line is empty. The error is the reason why the row cannot be used.
 fn row_text(line: &str) -> Result<Option<String>, &'static str> {
     if line.trim().is_empty() {
         return Ok(None);

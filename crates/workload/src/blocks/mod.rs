@@ -1,8 +1,8 @@
-//! The workload `blocks`: a corpus is cut into blocks of n characters. Each block is put into a template
-//! that asks for a text of about m characters. Lengths are in characters, never in bytes.
+//! The workload `blocks`: a corpus is cut into blocks of n characters. Each block is inserted into a
+//! template that requests an answer of about m characters. Lengths are in characters, never in bytes.
 //!
-//! The order of the blocks depends on the seed and on the salt of the run. Until the corpus is used up,
-//! no two blocks of a run share a character. In the n - 1 rounds after that, no two begin at the same
+//! The order of the blocks depends on the seed and on the salt of the run. In the first round through the
+//! corpus, no two blocks share a character. In the first n rounds, no two blocks begin at the same
 //! character, so that a prefix cache never contains a whole block.
 
 mod corpus;
@@ -75,9 +75,9 @@ impl TextBlocks {
     }
 }
 
-/// The default limit of output tokens of a request: four times the requested characters plus 256, at most
-/// 4,096. With a context of 8,192 tokens, a server has this number left for the longest prompts of the
-/// published results.
+/// The default limit of output tokens of a request: four times the requested characters plus 256, but at
+/// most 4,096. A server with a context of 8,192 tokens has room for 4,096 output tokens after the longest
+/// prompts of the published results.
 fn budget(wanted_chars: u32) -> u32 {
     wanted_chars.saturating_mul(4).saturating_add(256).min(4_096)
 }

@@ -1,20 +1,22 @@
-//! The order in which the blocks of a corpus are used, as positions. The text is not read here.
+//! Computes the order in which the blocks of a corpus are used, as positions in the corpus. The text is
+//! not read here.
 
 use inferometer_stats::seed;
 
 /// The order of the blocks of one size, for a whole run.
 ///
-/// A round treats the corpus as a ring and cuts it into as many blocks as fit. The first cut is at an
-/// offset that depends on the seed and the salt, and the blocks are shuffled. Each further round cuts at
-/// other characters: within the first `block` rounds, no two blocks begin at the same character.
+/// In each round, the corpus is treated as a ring and cut into as many blocks as fit, and the blocks are
+/// shuffled. The first cut of the first round is at an offset that depends on the seed and the salt.
+/// Later rounds cut at other characters. In the first `block` rounds, no two blocks begin at the same
+/// character.
 pub(crate) struct BlockOrder<'a> {
     /// The number of characters of the corpus, at least `block`.
     pub chars: usize,
     /// The number of characters of a block, at least 1.
     pub block: usize,
-    /// The plan's seed.
+    /// The seed of the plan.
     pub seed: u64,
-    /// The run's salt.
+    /// The salt of the run.
     pub salt: &'a str,
 }
 
@@ -24,8 +26,8 @@ impl BlockOrder<'_> {
         (self.chars / self.block) as u64
     }
 
-    /// The positions, in characters, at which `count` blocks begin, after the first `taken` blocks of the
-    /// run.
+    /// The positions, in characters, at which the next `count` blocks begin, after the first `taken`
+    /// blocks of the run.
     pub fn starts(&self, taken: u64, count: usize) -> Vec<usize> {
         let per_round = self.per_round();
         let mut starts = Vec::with_capacity(count);
@@ -41,8 +43,8 @@ impl BlockOrder<'_> {
         starts
     }
 
-    /// The number of these blocks that may overlap an earlier block of the run: all after the first
-    /// round.
+    /// The number of these `count` blocks that may overlap an earlier block of the run. These are all
+    /// blocks after the first round.
     pub fn overlapping(&self, taken: u64, count: usize) -> u64 {
         (taken + count as u64).saturating_sub(self.per_round().max(taken))
     }
@@ -64,7 +66,7 @@ impl BlockOrder<'_> {
     }
 
     /// The number of characters by which the cuts move from round to round. It has no common divisor with
-    /// the block size, so the cuts are the same again only after `block` rounds.
+    /// the block size, so the cuts repeat only after `block` rounds.
     fn stride(&self) -> usize {
         let golden = (self.block * 618 / 1_000).max(1);
         (golden..).find(|&stride| gcd(stride, self.block) == 1).unwrap_or(1)

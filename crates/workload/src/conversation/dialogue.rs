@@ -1,5 +1,5 @@
-//! Conversations during a pass. Each turn is sent with all turns and answers before it; the server's
-//! answers are unchanged. The time at which a turn is due is not determined here.
+//! The conversations of a pass while it runs. Each turn is sent together with all earlier turns and with
+//! the server's unchanged answers to them. The time at which a turn is due is determined elsewhere.
 
 use inferometer_model::record::Record;
 use inferometer_model::request::{Message, Prompt, Request, message};
@@ -12,11 +12,11 @@ use crate::workload::Turn;
 pub enum History {
     /// As messages of the user and the assistant.
     Messages,
-    /// As one text: each answer directly follows its turn, and each later turn begins on a new line.
+    /// As one text: each answer directly follows its turn, and the next turn begins on a new line.
     Text,
 }
 
-/// The turns and answers so far.
+/// The turns and answers of a conversation so far.
 enum Transcript {
     Messages(Vec<Message>),
     Text(String),
@@ -24,14 +24,14 @@ enum Transcript {
 
 struct Conversation {
     turns: Vec<Turn>,
-    /// The number of turns that were sent or will never be sent.
+    /// The number of turns for which a request was already made, including requests that are never sent.
     used: usize,
     transcript: Transcript,
 }
 
 impl Conversation {
-    /// The request of the next turn. `answer` is the answer to the turn before it; for a first turn it is
-    /// ignored.
+    /// Makes the request of the next turn. `answer` is the answer to the previous turn; it is ignored for
+    /// a first turn.
     fn next(&mut self, answer: &str) -> Request {
         let turn = &self.turns[self.used];
         let prompt = match &mut self.transcript {
@@ -55,10 +55,10 @@ impl Conversation {
         self.request(prompt, self.used - 1)
     }
 
-    /// The request of a turn with this prompt.
+    /// The request of the turn with index `number`, with this prompt.
     fn request(&self, prompt: Prompt, number: usize) -> Request {
         let turn = &self.turns[number];
-        // A later prompt contains the server's answers, so its length is not known beforehand.
+        // The prompt of a later turn contains the server's answers, so its length is not planned.
         let (input, counted) =
             if number == 0 { (turn.input_tokens, turn.counted_tokens) } else { (0, None) };
         Request {
@@ -68,7 +68,7 @@ impl Conversation {
         }
     }
 
-    /// Requests of the remaining turns, to be recorded as never sent.
+    /// The requests of the remaining turns, which are recorded but never sent. Their prompts are empty.
     fn rest(&mut self) -> Vec<Request> {
         let first = std::mem::replace(&mut self.used, self.turns.len());
         (first..self.turns.len()).map(|at| self.request(Prompt::Text(String::new()), at)).collect()
@@ -79,12 +79,12 @@ impl Conversation {
 pub struct Dialogue {
     conversations: Vec<Conversation>,
     begun: usize,
-    /// Requests that will never be sent.
+    /// The requests that will never be sent and are not yet recorded, the last one first.
     unsent: Vec<Request>,
 }
 
 impl Dialogue {
-    /// Conversations with these turns of their users, at least one turn each.
+    /// Conversations with these users' turns. Each conversation must have at least one turn.
     pub fn new(turns: Vec<Vec<Turn>>, history: History) -> Self {
         let transcript = || match history {
             History::Messages => Transcript::Messages(Vec::new()),
@@ -108,7 +108,7 @@ impl Source for Dialogue {
     fn ended(&mut self, number: u32, record: &Record, answer: &str) -> Follows {
         let conversation = &mut self.conversations[number as usize];
         if conversation.used == conversation.turns.len() {
-            // Frees the memory.
+            // The conversation has ended, so the memory of its turns and answers is freed.
             conversation.transcript = Transcript::Text(String::new());
             Follows::Nothing
         } else if record.outcome.is_complete() {

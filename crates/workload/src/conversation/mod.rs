@@ -1,10 +1,10 @@
 //! The workload `conversation`: conversations of several turns, of seeded words or from a ShareGPT file.
-//! The users' turns are made before the pass; [`Dialogue`] adds the server's answers while it runs.
+//! The users' turns are made before the pass. During the pass, [`Dialogue`] adds the server's answers.
 //!
-//! The words of a turn come from a random stream that is labelled with the salt, the scope, the
+//! The words of a turn come from a random stream that depends on the seed, the salt, the scope, the
 //! conversation and the turn. A first turn from a file begins with a tag of such words, so that a
-//! conversation never hits the prefix-cache entries of another one. Later turns hit those of their own
-//! conversation, as in practice.
+//! conversation never hits the prefix-cache entries of another conversation. Later turns hit the entries
+//! of their own conversation, as in practice.
 
 mod dialogue;
 mod sharegpt;
@@ -48,7 +48,7 @@ impl WorkloadDefinition for ConversationPlan {
 /// The workload `conversation`.
 struct Conversations {
     plan: ConversationPlan,
-    /// The file's conversations; `None` if turns are seeded words.
+    /// The conversations of the file; `None` if turns are seeded words.
     file: Option<ConversationFile>,
 }
 
@@ -65,13 +65,13 @@ impl Conversations {
         Ok(Self { plan: plan.clone(), file })
     }
 
-    /// The plans of a conversation's turns.
+    /// The plans of the turns of the conversation with this number, from 0.
     fn plans(&self, seed: u64, number: u32) -> Vec<TurnPlan> {
         let available = self.file.as_ref().map(|file| file.conversation(number).len() as u32);
         self.plan.talk(seed, number, available)
     }
 
-    /// The turns of a conversation.
+    /// The turns of the conversation with this number, from 0.
     fn turns(
         &self,
         context: &PromptContext,
@@ -100,7 +100,7 @@ impl Conversations {
         let of: [&str; 7] =
             ["turn", &context.salt, &scope.cell, &scope.pass, repeat, conversation, turn];
         let mut words = Words::new(tokenizer, seed::rng(context.seed, &of));
-        // The tokens that the server adds are counted only in the first turn.
+        // The tokens that the server adds are part of the first turn only.
         let reserve = if at == 0 { context.reserve } else { 0 };
         let Some(file) = &self.file else {
             let (input, output) = (plan.input.unwrap_or(1), plan.output.unwrap_or(1));
@@ -130,7 +130,7 @@ impl Conversations {
 }
 
 impl Workload for Conversations {
-    /// Makes first turns only, which is what a warm-up sends.
+    /// Makes only first turns, because a warm-up sends only first turns.
     fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
         let RequestsNeeded { context, scope, count, .. } = *wanted;
         let turn = |number: usize| -> Result<Request, WorkloadError> {

@@ -1,6 +1,5 @@
-//! A seeded sample of the conversations of a ShareGPT file, an array of
-//! `{conversations: [{from, value}, ...]}`. The file is read one row at a time. Unusable rows are counted
-//! by reason.
+//! A seeded sample of the conversations of a ShareGPT file, which is an array of `{conversations: [{from,
+//! value}, ...]}`. The file is read one row at a time. Unusable rows are counted by reason.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -29,10 +28,10 @@ pub struct ConversationFile {
 }
 
 impl ConversationFile {
-    /// A sample of at most `count` conversations of a file.
+    /// Reads a sample of at most `count` conversations of a file.
     ///
     /// # Errors
-    /// When it cannot be read, is not a JSON array, or none of its rows can be used.
+    /// If the file cannot be read, is not a JSON array, or has no usable row.
     pub fn load(path: &Path, seed: u64, count: usize) -> Result<Self, WorkloadError> {
         let DataSetReader { reader, meter } = data_set::open(path, RowEnd::Explicit)?;
         Self::read(reader, &meter, path, seed, count)
@@ -46,8 +45,8 @@ impl ConversationFile {
         seed: u64,
         count: usize,
     ) -> Result<Self, WorkloadError> {
-        // The sample is the rows with the smallest random keys. So the file is read once, and only the
-        // sample is in memory.
+        // Each row gets a random key, and the sample consists of the rows with the smallest keys. So the
+        // file is read only once, and only the sample is in memory.
         let mut sample: BTreeMap<u64, Vec<Exchange>> = BTreeMap::new();
         let mut keys = seed::rng(seed, &["conversation", "sample"]);
         let mut rejected = Rejected::default();
@@ -77,8 +76,8 @@ impl ConversationFile {
         Ok(Self { path: path.to_owned(), conversations, needed: count, usable, rejected })
     }
 
-    /// The human turns and answers of a conversation, at least one pair. After the last conversation of
-    /// the sample the first one follows.
+    /// The human turns and answers of the conversation with this number (from 0), at least one pair.
+    /// Numbers beyond the sample begin again with its first conversation.
     pub fn conversation(&self, number: u32) -> &[Exchange] {
         &self.conversations[number as usize % self.conversations.len()]
     }
@@ -113,7 +112,8 @@ impl ConversationFile {
     }
 }
 
-/// The human turns of a row with their answers, up to the first one that is empty or has no answer.
+/// The human turns of a row with their answers, up to the first human turn that is empty or has no
+/// answer.
 fn exchanges(row: &Value) -> Result<Vec<Exchange>, RowReason> {
     let row = row.as_object().ok_or(RowReason::NotAnObject)?;
     let listed = row.get("conversations").and_then(Value::as_array);

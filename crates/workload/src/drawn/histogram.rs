@@ -1,5 +1,5 @@
-//! Histograms of lengths. The file has a line for each length, or range of lengths, with its weight.
-//! Within a range all lengths are equally likely. A line that cannot be read is an error.
+//! Histograms of lengths. The file has one line per length or range of lengths, with a weight. Within a
+//! range, all lengths have the same probability. A line that cannot be parsed is an error.
 
 use std::path::Path;
 
@@ -13,15 +13,15 @@ use crate::error::WorkloadError;
 /// Lengths with their weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
-    /// For each bin: its smallest length, its largest length, and the share of the weights up to and
-    /// including it.
+    /// The smallest length, the largest length, and the cumulative share of the weights (up to 1) of each
+    /// bin.
     bins: Vec<(u32, u32, f64)>,
 }
 
 /// Why a histogram cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HistogramError {
-    /// A line that is not a length and a weight.
+    /// A line does not consist of a length (or a range of lengths) and a weight.
     #[error(
         "line {line}: `{text}` is not a length and its weight; write `512 3.5`, or `256..512 3.5` \
          for a range, lengths from 1 to {MAX_LENGTH} and weights above 0"
@@ -29,10 +29,10 @@ pub enum HistogramError {
     NotABin {
         /// The line, from 1.
         line: usize,
-        /// Its text.
+        /// The first 40 characters of the line.
         text: String,
     },
-    /// No line with a length.
+    /// The file has no line with a length.
     #[error("contains no length; each line has a length and its weight")]
     Empty,
 }
@@ -41,7 +41,7 @@ impl Histogram {
     /// Reads a file.
     ///
     /// # Errors
-    /// When it cannot be read, or is not a histogram.
+    /// If the file cannot be read, or is not a histogram.
     pub fn open(file: &str) -> Result<Self, WorkloadError> {
         let path = Path::new(file);
         let text = file::read_text(path, MAX_SETTINGS_BYTES);
@@ -49,11 +49,12 @@ impl Histogram {
         Self::parse(&text).map_err(|error| WorkloadError::unreadable(path, error))
     }
 
-    /// Reads the text of a file. Empty lines and lines that begin with `#` are skipped; a comma, a
-    /// space or a tab separates length and weight.
+    /// Parses the text of a file. Empty lines and lines that begin with `#` are skipped. A comma, a space
+    /// or a tab separates the length and the weight.
     ///
     /// # Errors
-    /// The first line that is not a length and a weight, or [`HistogramError::Empty`].
+    /// [`HistogramError::NotABin`] for the first line that is not a length and a weight, or
+    /// [`HistogramError::Empty`].
     pub fn parse(text: &str) -> Result<Self, HistogramError> {
         let mut bins = Vec::new();
         let mut total = 0.0;

@@ -1,5 +1,5 @@
-//! The input or output length of one request: around the grid's length, or drawn from a distribution or a
-//! histogram.
+//! Draws the input or output length of a request: around the length of the grid, or from a distribution
+//! or a histogram.
 
 use inferometer_load::distribution::Distribution;
 use inferometer_plan::Lengths;
@@ -9,14 +9,14 @@ use super::histogram::Histogram;
 use crate::error::WorkloadError;
 use crate::scope::PromptScope;
 
-/// Which length of a request is drawn.
+/// The length that is drawn: of the input or of the output.
 #[derive(Clone, Copy, Debug)]
 pub enum Axis {
     Input,
     Output,
 }
 
-/// Draws the lengths of one axis.
+/// Draws input lengths, or output lengths.
 pub struct LengthSampler {
     axis: Axis,
     source: Source,
@@ -39,8 +39,8 @@ impl LengthSampler {
         Ok(Self { axis, source })
     }
 
-    /// Draws the length of the `index`-th request of a scope, in tokens. `around` is the grid's length.
-    /// The result is at least 1, but with the ratio 0 it is always `around`.
+    /// Draws the length of the request with this index in a scope, in tokens. `around` is the length of
+    /// the grid. The result is at least 1; with the ratio 0 it is always `around`.
     pub fn draw(&self, around: u32, seed: u64, scope: &PromptScope, index: usize) -> u32 {
         let axis = match self.axis {
             Axis::Input => "input length",
@@ -50,8 +50,8 @@ impl LengthSampler {
         let mut rng = seed::rng(seed, &[axis, &scope.cell, &scope.pass, &repeat, &index]);
         match &self.source {
             Source::Around { ratio: 0.0 } => around,
-            // As in `vllm bench serve`: from the floor of L (1 - r) to the ceiling of L (1 + r). In
-            // SGLang, `--random-range-ratio` draws from L r to L instead.
+            // As in `vllm bench serve`, lengths are drawn from the floor of L (1 - r) to the ceiling of L
+            // (1 + r). SGLang's `--random-range-ratio` draws from L r to L instead.
             Source::Around { ratio } => {
                 let least = (f64::from(around) * (1.0 - ratio)).floor();
                 let most = (f64::from(around) * (1.0 + ratio)).ceil();
@@ -87,7 +87,7 @@ mod tests {
                 prop_assert!((least.floor()..=most.ceil()).contains(&f64::from(*length)));
             }
             let mean = found.iter().map(|length| f64::from(*length)).sum::<f64>() / 2e3;
-            // Six standard errors of a uniform mean.
+            // Six standard errors of the mean of a uniform distribution, and rounding.
             let error = 6.0 * ratio * f64::from(around) / (3.0_f64 * 2e3).sqrt() + 0.5;
             prop_assert!((mean - f64::from(around)).abs() <= error, "{mean} for {around}");
             prop_assert_eq!(&found, &drawn(&Lengths::Around { ratio }, around, seed, 2_000));

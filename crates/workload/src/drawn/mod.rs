@@ -1,6 +1,6 @@
-//! Seeded words with random lengths or shared prefixes: the workload `random` with lengths that are
-//! drawn, and the workload `prefix`. Lengths, groups and words have separate random streams, so a change
-//! of one leaves the others unchanged.
+//! Prompts of seeded words with random lengths or shared prefixes: the workload `random` with lengths
+//! that vary, and the workload `prefix`. Lengths, groups and words have separate random streams, so a
+//! change of one does not change the others.
 
 mod histogram;
 mod lengths;
@@ -19,7 +19,7 @@ use words::Shape;
 
 pub use histogram::{Histogram, HistogramError};
 
-/// The workload `random` with lengths that vary, or a prefix that all prompts share.
+/// The workload `random` with lengths that vary, or with a prefix that all prompts share.
 struct Drawn {
     input: LengthSampler,
     output: LengthSampler,

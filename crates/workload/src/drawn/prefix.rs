@@ -1,6 +1,7 @@
 //! The workload `prefix`: groups of prompts that share a prefix, such as a system prompt or a document.
-//! Every pass has new prefixes, which are not in the prefix cache at first. So the first request of a
-//! group is `cold` and the others are `warm`. A request without a group is `unshared`.
+//! Every pass has new prefixes, which are not yet in the prefix cache. So the first request of a group
+//! has the class `cold`, and later requests of the group have the class `warm`. A request without a group
+//! has the class `unshared`.
 
 use std::sync::Arc;
 
@@ -41,7 +42,7 @@ impl PrefixGroups {
                 continue;
             }
             let group = if zipf == 0.0 {
-                // Each round has every group once, shuffled.
+                // In each round, every group occurs once, in random order.
                 if round.is_empty() {
                     round = (0..groups).collect();
                     let mut rng = stream("round", index);

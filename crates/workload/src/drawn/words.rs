@@ -1,4 +1,4 @@
-//! Requests of seeded words after shared prefixes, each with its own length.
+//! Makes requests of seeded words, each with its own length and possibly with a shared prefix.
 
 use inferometer_model::request::{Prompt, Request};
 use inferometer_model::tokenizer::{Tokenizer, TokenizerError};
@@ -18,7 +18,7 @@ pub struct Shape {
     pub input: u32,
     /// Output tokens.
     pub output: u32,
-    /// The group whose prefix it has; `None` for no prefix.
+    /// The group whose prefix the prompt has; `None` if it has no prefix.
     pub group: Option<u32>,
     /// The class of the request, for the report.
     pub class: Option<&'static str>,
@@ -32,7 +32,8 @@ struct SharedPrefix {
 }
 
 impl SharedPrefix {
-    /// The prefix of a group, of `length` tokens. Groups of different scopes have different prefixes.
+    /// Makes the prefix of a group, with `length` tokens. Groups of different scopes have different
+    /// prefixes.
     fn new(
         context: &PromptContext,
         scope: &PromptScope,
@@ -49,8 +50,8 @@ impl SharedPrefix {
     }
 }
 
-/// Makes the requests of these shapes. A prompt consists of the `prefix_length` tokens of its group's
-/// prefix and then of its own words. Without a group, it has only words of its own.
+/// Makes the requests with these shapes. A prompt consists of its group's prefix, which has
+/// `prefix_length` tokens, and of its own words. A prompt without a group has only its own words.
 pub fn requests(
     context: &PromptContext,
     scope: &PromptScope,
@@ -117,7 +118,7 @@ fn prompts(
     Ok(fit::texts(context, shapes.len(), positions, search)?)
 }
 
-/// A note if prompts do not have the length that was drawn for them; otherwise `None`.
+/// A note if some prompts do not have the length of their shape; otherwise `None`.
 fn inexact(context: &PromptContext, made: &[SizedPrompt], shapes: &[Shape]) -> Option<Note> {
     let off = || {
         let counted = made.iter().map(|made| made.counted + context.reserve);

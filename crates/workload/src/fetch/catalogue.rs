@@ -1,41 +1,42 @@
-//! The data sets that can be fetched by name, with their addresses and checksums. This module downloads
-//! nothing.
+//! The list of data sets that can be downloaded by name, with their addresses and checksums. This module
+//! downloads nothing.
 
 use std::fmt;
 
-/// A file that benchmarks of serving engines use.
+/// A file of data that benchmarks of serving engines use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataSet {
-    /// The name that selects it.
+    /// The name that selects the data set.
     pub name: &'static str,
-    /// A description.
+    /// A description for people.
     pub what: &'static str,
     /// The workload that reads it.
     pub workload: &'static str,
-    /// Where it is downloaded from.
+    /// The source of the download.
     pub origin: DownloadSource,
-    /// The SHA-256 of the file; `None` if it is not known. Then that of the first download is recorded.
+    /// The SHA-256 of the file in hexadecimal digits. `None` if it is not known: then the SHA-256 of the
+    /// first download is stored, and later compared.
     pub sha256: Option<&'static str>,
 }
 
-/// Where a data set is downloaded from.
+/// The source from which a data set is downloaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DownloadSource {
     /// A data set repository on the Hugging Face hub.
     Hub {
         /// `org/name`.
         repository: &'static str,
-        /// The commit.
+        /// The hash of the commit.
         revision: &'static str,
         /// The path of the file in the repository.
         file: &'static str,
     },
-    /// Any other place on the web: the address without `https://`.
+    /// Any other web server: the address without `https://`.
     Web(&'static str),
 }
 
 impl DataSet {
-    /// The name of its file.
+    /// The name of the file, without folders.
     pub fn file(&self) -> &'static str {
         let path = match self.origin {
             DownloadSource::Hub { file, .. } => file,
@@ -56,7 +57,7 @@ impl fmt::Display for DownloadSource {
     }
 }
 
-/// A trace on the web.
+/// A data set for the workload `trace`, on a web server.
 const fn trace(
     name: &'static str,
     what: &'static str,

@@ -15,17 +15,17 @@ use inferometer_plan::spec::shown_address;
 
 use crate::error::WorkloadError;
 
-/// The longest time to connect, to wait for the response, and to wait for further data.
+/// The time limit for the connection, for the response, and for each further chunk of data.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// The fewest bytes (64 KiB) that must arrive within [`TIMEOUT`]; a slower download is stopped.
+/// The fewest bytes (64 KiB) that must arrive in each interval of [`TIMEOUT`]. A slower download fails.
 const SLOWEST: u64 = 64 << 10;
 /// The number of bytes that are read at a time.
 const CHUNK: usize = 1 << 16;
 
-/// A download in its temporary file, which is removed on drop.
+/// The temporary file of a download. It is removed on drop.
 pub(super) struct PartialFile {
     path: PathBuf,
-    /// SHA-256 in hexadecimal digits; empty until the download is complete.
+    /// The SHA-256 of the file in hexadecimal digits; empty until the download is complete.
     pub sha256: String,
 }
 
@@ -43,8 +43,8 @@ impl Drop for PartialFile {
     }
 }
 
-/// Downloads into a temporary file beside `destination`. Calls `progress` with the bytes so far and, if
-/// the server states it, their total.
+/// Downloads a file into a temporary file in the folder of `destination`. Calls `progress` with the
+/// number of bytes so far and, if the server states it, with the total number.
 pub(super) fn to_part(
     name: &'static str,
     address: &str,
@@ -106,7 +106,8 @@ pub(super) fn to_part(
     Ok(part)
 }
 
-/// When the current interval of [`TIMEOUT`] began, and how many bytes had arrived by then.
+/// The beginning of the current interval of [`TIMEOUT`], and the number of bytes that had arrived before
+/// it.
 struct Progress {
     since: Nanos,
     bytes: u64,
@@ -117,7 +118,8 @@ impl Progress {
         Self { since: monotonic_now(), bytes: 0 }
     }
 
-    /// The reason to stop a download that has `bytes` bytes by `now`; `None` if it is fast enough.
+    /// An error message if a download with `bytes` bytes at the instant `now` is too slow; otherwise
+    /// `None`.
     fn too_slow(&mut self, bytes: u64, now: Nanos) -> Option<String> {
         if now.since(self.since) < TIMEOUT {
             return None;
@@ -133,8 +135,8 @@ impl Progress {
     }
 }
 
-/// The chunks of a body; an empty one marks the end. Another thread reads them, because a read has no
-/// time limit. A thread that is blocked in a read ends with the process.
+/// The chunks of a response body. An empty chunk marks the end. Another thread reads the body, because a
+/// read has no time limit. If that thread is blocked in a read, it ends with the process.
 fn chunks_of(
     mut body: impl Read + Send + 'static,
 ) -> std::io::Result<Receiver<std::io::Result<Vec<u8>>>> {
@@ -152,7 +154,7 @@ fn chunks_of(
     Ok(receiver)
 }
 
-/// The SHA-256 of a file, in hexadecimal digits.
+/// Computes the SHA-256 of a file, in hexadecimal digits.
 pub(super) fn checksum(path: &Path) -> Result<String, WorkloadError> {
     let unreadable = |error: std::io::Error| WorkloadError::unreadable(path, error);
     let mut file = File::open(path).map_err(unreadable)?;

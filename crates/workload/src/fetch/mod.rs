@@ -1,6 +1,6 @@
-//! Data sets by name. They are downloaded from the hub or the web into a cache, and verified by checksum.
-//! A file in the cache is not downloaded again, and no download is retried. If `HF_HUB_OFFLINE` is set,
-//! the network is not used.
+//! Downloads data sets by name, from the Hugging Face hub or other web servers, into a cache. Files are
+//! verified by checksum. A file in the cache is not downloaded again, and no download is retried. If
+//! `HF_HUB_OFFLINE` is set, the network is not used.
 
 mod catalogue;
 mod download;
@@ -18,19 +18,19 @@ pub use catalogue::{DATA_SETS, DataSet, DownloadSource, data_set};
 /// The cache of data sets, and the servers from which they are downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchConfig {
-    /// The folder that contains a folder for each data set.
+    /// The folder of the cache. It contains one folder for each data set.
     pub cache: PathBuf,
     /// The address of a mirror of the data sets that are not on the hub. The original host is part of the
     /// path: `MIRROR/raw.githubusercontent.com/...`.
     pub mirror: Option<String>,
-    /// The hub or its mirror.
+    /// The configuration of the hub or of its mirror.
     pub hub: HubConfig,
 }
 
 impl FetchConfig {
-    /// Reads the configuration from environment variables. The cache is `INFEROMETER_CACHE`, else
-    /// `inferometer` in `XDG_CACHE_HOME` or `~/.cache`. The mirror is `INFEROMETER_MIRROR`. The hub has
-    /// the variables that all Hugging Face tools read.
+    /// Reads the configuration from environment variables. The cache is `INFEROMETER_CACHE`, otherwise
+    /// the folder `inferometer` in `XDG_CACHE_HOME`, otherwise in `~/.cache`. The mirror is
+    /// `INFEROMETER_MIRROR`. For the hub, see [`HubConfig::from_env`].
     pub fn from_env() -> Self {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let home = || std::env::home_dir().unwrap_or_default().join(".cache");
@@ -67,30 +67,30 @@ impl FetchConfig {
 pub struct Fetched {
     /// The file.
     pub path: PathBuf,
-    /// Its SHA-256 in hexadecimal digits.
+    /// The SHA-256 of the file in hexadecimal digits.
     pub sha256: String,
-    /// What the checksum was compared with.
+    /// The expected checksum with which it was compared.
     pub checked: ChecksumOrigin,
-    /// Whether it had to be downloaded.
+    /// Whether this call downloaded the file.
     pub is_new: bool,
 }
 
-/// What a checksum was compared with.
+/// The origin of the expected checksum of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChecksumOrigin {
-    /// The checksum that this program contains.
+    /// This program contains the checksum.
     Known,
-    /// The checksum of the first download.
+    /// The checksum was stored at the first download.
     Recorded,
-    /// Nothing: this is the first download, and its checksum is recorded.
+    /// No checksum was known. The checksum of the file is now stored.
     First,
 }
 
-/// Returns a data set's file in the cache, and downloads it first if necessary. Calls `progress` with the
-/// bytes so far and, if the server states it, their total.
+/// Returns the file of a data set in the cache, and downloads it first if necessary. Calls `progress`
+/// with the number of bytes so far and, if the server states it, with the total number.
 ///
 /// # Errors
-/// If it cannot be downloaded or written, or its checksum is not the expected one.
+/// If the file cannot be downloaded or written, or its checksum is not the expected one.
 pub fn fetch(
     data_set: &DataSet,
     config: &FetchConfig,
@@ -127,7 +127,7 @@ pub fn fetch(
     Ok(Fetched { path, sha256, checked, is_new: true })
 }
 
-/// Returns the checksum if it is the expected one, or if none is expected.
+/// Returns the checksum `found` if it is the expected one, or if none is known; otherwise an error.
 fn verify(
     data_set: &DataSet,
     path: &Path,
@@ -145,7 +145,7 @@ fn verify(
     }
 }
 
-/// Writes the checksum beside the file, in the format of `sha256sum`.
+/// Writes the checksum to the file `record`, in the format of `sha256sum`.
 fn record_checksum(record: &Path, sha256: &str, data_set: &DataSet) -> Result<(), WorkloadError> {
     let line = format!("{sha256}  {}\n", data_set.file());
     if fs::read_to_string(record).is_ok_and(|known| known == line) {
@@ -154,7 +154,7 @@ fn record_checksum(record: &Path, sha256: &str, data_set: &DataSet) -> Result<()
     fs::write(record, line).map_err(|error| download::unwritable(record, &error))
 }
 
-/// [`local`], with the configuration of the environment.
+/// As [`local`], with the configuration from environment variables.
 ///
 /// # Errors
 /// As [`local`].
@@ -162,11 +162,12 @@ pub(crate) fn data_file(name: &str) -> Result<PathBuf, WorkloadError> {
     local(name, &FetchConfig::from_env())
 }
 
-/// Finds the file that a plan names. A file at that path comes before a data set of that name in the cache.
-/// Any other name is returned unchanged, as a path.
+/// Returns the path of a data set that a plan names. If a file has this path, it is the file. Otherwise,
+/// if a data set has this name, it is the data set's file in the cache. Any other name is returned
+/// unchanged as a path.
 ///
 /// # Errors
-/// When it is the name of a data set that is not in the cache.
+/// [`WorkloadError::NotFetched`] for the name of a data set that is not in the cache.
 pub fn local(name: &str, config: &FetchConfig) -> Result<PathBuf, WorkloadError> {
     let file = PathBuf::from(name);
     let Some(data_set) = data_set(name).filter(|_| !file.exists()) else { return Ok(file) };

@@ -1,5 +1,6 @@
-//! Rows from CSV (RFC 4180): a quoted field may contain commas, line breaks and doubled quotes. The first
-//! record names the columns. Every value is text; an empty value counts as absent.
+//! Parses rows from CSV (RFC 4180): a quoted field may contain commas, line breaks and doubled quotes.
+//! The first record contains the names of the columns. Every value is text; an empty value counts as
+//! absent.
 
 use csv::{ReaderBuilder, StringRecord, Terminator};
 use inferometer_plan::RowsPlan;
@@ -8,7 +9,7 @@ use serde_json::{Map, Value};
 use super::row::{Loaded, RowReason};
 use crate::data_set::MAX_ROW_BYTES;
 
-/// Reads the text of a file.
+/// Parses the text of a file.
 pub fn read(text: &str, plan: &RowsPlan) -> Loaded {
     let mut loaded = Loaded::default();
     let mut records = records(text);
@@ -26,7 +27,7 @@ pub fn read(text: &str, plan: &RowsPlan) -> Loaded {
     loaded
 }
 
-/// The fields of a row, by the names of their columns.
+/// The fields of a row by the names of their columns, without empty fields.
 fn by_name(names: &[String], fields: Vec<String>) -> Result<Map<String, Value>, RowReason> {
     if fields.len() != names.len() {
         return Err(RowReason::Fields);
@@ -35,7 +36,7 @@ fn by_name(names: &[String], fields: Vec<String>) -> Result<Map<String, Value>, 
     Ok(filled.map(|(name, field)| (name.trim().to_owned(), Value::String(field))).collect())
 }
 
-/// The records of a text that are not empty lines, each with the number of its first line, from 1.
+/// The records of a text, each with the number of its first line, from 1. Empty lines are skipped.
 fn records(text: &str) -> impl Iterator<Item = (u64, Result<Vec<String>, RowReason>)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = ReaderBuilder::new()
@@ -67,7 +68,7 @@ fn records(text: &str) -> impl Iterator<Item = (u64, Result<Vec<String>, RowReas
 
 /// The fields of a record, without carriage returns outside of quotes. `None` if the quotes of a field do
 /// not end where the field ends. The CSV reader accepts such a record, so its fields are compared with
-/// its text, `written`.
+/// the text of the record, `written`.
 fn fields(record: &StringRecord, written: &str) -> Option<Vec<String>> {
     let mut rest = written.strip_suffix('\n').unwrap_or(written);
     let field = |field: &str| {

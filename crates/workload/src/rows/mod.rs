@@ -1,11 +1,11 @@
-//! The workloads `jsonl`, `csv` and `parquet`: the user's own rows. Each has a prompt, messages or token
-//! ids, an output length, and fields of the request's body (such as a LoRA adapter in `model`, structured
-//! output, sampling).
+//! The workloads `jsonl`, `csv` and `parquet`: the user's own rows. Each row has a prompt, messages or
+//! token ids, and an output length. It may have fields of the request body, for example for a LoRA
+//! adapter (in `model`), structured output, or sampling.
 //!
-//! Rows are sent unchanged in the file's order: nothing is cut, and no tag is added. Each pass continues
-//! with the row after the last one of the pass before. After the last row of the file the first one
-//! follows, with a note. If rows are replayed at their own arrival times, they are sorted by time, and
-//! each such pass begins with the first row; a warm-up takes its rows from the end.
+//! Rows are sent unchanged and in the order of the file: nothing is cut, and no tag is added. Each pass
+//! continues after the last row of the previous pass. After the last row of the file, the rows begin
+//! again, with a note. If rows are replayed at their own arrival times, they are sorted by time, and each
+//! pass begins with the first row. A warm-up then uses rows from the end.
 
 mod csv;
 mod parquet;
@@ -92,7 +92,7 @@ impl Rows {
         Ok(Self { loaded, timed: plan.timed })
     }
 
-    /// When each row is due, as an offset from the first.
+    /// The time at which each row is due, as an offset from the first row.
     fn offsets(&self) -> impl Iterator<Item = Nanos> + '_ {
         let first = self.loaded.rows.first().map_or(0, |row| row.at_ns);
         self.loaded.rows.iter().map(move |row| Nanos(row.at_ns.abs_diff(first)))
@@ -109,7 +109,7 @@ impl Rows {
                 counts.sum::<Result<u32, _>>()?
             }
         } + context.reserve;
-        // The number of tokens that the chat template adds between messages is not known.
+        // For messages, the exact number is unknown, because the chat template adds tokens between them.
         let is_whole = !matches!(prompt, Prompt::Messages(_));
         Ok(Request {
             counted_tokens: is_whole.then_some(tokens),
@@ -119,7 +119,7 @@ impl Rows {
     }
 }
 
-/// The texts of a message: its content, or the text parts of its content.
+/// The texts of a message: its content if that is text, or the text parts of its content.
 fn texts(message: &Message) -> Vec<&str> {
     match message.get("content") {
         Some(Value::String(text)) => vec![text],
@@ -134,7 +134,7 @@ impl Workload for Rows {
     fn requests(&self, wanted: &RequestsNeeded<'_>) -> Result<RequestBatch, WorkloadError> {
         let RequestsNeeded { context, scope, count, .. } = *wanted;
         let rows = self.loaded.rows.len();
-        // A replay begins with the first row, because its arrival times do.
+        // A replay begins with the first row, because the arrival times of the pass begin with that row.
         let taken = if self.timed { 0 } else { scope.taken };
         let from_the_end = self.timed && scope.pass == "warm-up";
         let requests = context.make(count, |index| {

@@ -1,6 +1,6 @@
-//! Rows from Parquet, as the fields that a line of JSON would have. Only columns that the plan may use
-//! are read. Values keep their type, but timestamps become decimal seconds as text, and dates, times and
-//! decimals become text. A row with a value of the wrong type is left out.
+//! Reads rows from Parquet as JSON objects. Only columns that the plan may use are read. Values keep
+//! their type, except that timestamps become decimal seconds as text, and dates, times and decimals
+//! become text. A row with bytes that are not UTF-8 text is left out.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -23,7 +23,7 @@ use crate::error::WorkloadError;
 /// Reads a file.
 ///
 /// # Errors
-/// If it is not Parquet, has no column for a prompt, is too large, or cannot be decoded.
+/// If the file is not Parquet, has no column for a prompt, is too large, or cannot be decoded.
 pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
     let unreadable = |reason: String| WorkloadError::unreadable(path, reason);
     let file = data_set::open_file(path)?;
@@ -53,8 +53,8 @@ pub fn read(path: &Path, plan: &RowsPlan) -> Result<Loaded, WorkloadError> {
     Ok(loaded)
 }
 
-/// Checks that the file, its row groups and their columns state the same numbers of rows. If they did
-/// not, the decoder could leave out rows without an error. Also refuses negative positions and sizes.
+/// Checks that the file, its row groups and their columns state the same numbers of rows. Otherwise, the
+/// decoder could leave out rows without an error. Also refuses negative positions and sizes.
 fn check_counts(metadata: &ParquetMetaData) -> Result<(), String> {
     let stated = metadata.file_metadata().num_rows();
     let groups = metadata.row_groups();
@@ -87,8 +87,11 @@ fn check_counts(metadata: &ParquetMetaData) -> Result<(), String> {
     Ok(())
 }
 
-/// The schema of the columns that the plan may use, and the names of the others. An error if there is no
-/// column for a prompt, a compression is not supported, or the used columns are too large.
+/// The schema of the columns that the plan may use, and the names of all other columns.
+///
+/// # Errors
+/// A message if there is no column for a prompt, a compression is not supported, or the used columns are
+/// too large.
 fn columns(
     reader: &SerializedFileReader<File>,
     plan: &RowsPlan,
@@ -143,7 +146,8 @@ fn columns(
     Ok((projection, others.iter().map(|column| column.name().to_owned()).collect()))
 }
 
-/// The names of the columns of timestamps in nanoseconds, which the decoder returns as plain integers.
+/// The names of the columns with timestamps in nanoseconds. The decoder returns such timestamps as plain
+/// integers.
 fn nanoseconds(schema: &Type) -> BTreeSet<String> {
     let is_ns = |column: &&Arc<Type>| {
         let logical = column.get_basic_info().logical_type_ref();
@@ -169,13 +173,13 @@ fn is_known(compression: Compression) -> bool {
     matches!(compression, Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::ZSTD(_))
 }
 
-/// The decoder's message, without its fixed prefix.
+/// The error message of the decoder, without its fixed prefix.
 fn message(error: &ParquetError) -> String {
     let text = error.to_string();
     text.strip_prefix("Parquet error: ").unwrap_or(&text).to_owned()
 }
 
-/// The estimated memory of a row, in bytes: that of its texts, and 64 for each other field.
+/// The estimated memory of a row, in bytes: the length of each text, and 64 for each other field.
 fn kept(row: &Row) -> u64 {
     let bytes = row.get_column_iter().map(|(_, field)| match field {
         Field::Str(text) => text.len(),
@@ -185,8 +189,8 @@ fn kept(row: &Row) -> u64 {
     bytes.sum::<usize>() as u64
 }
 
-/// The fields of a row, or of a struct in it. Fields that are null are left out: in a column of structs,
-/// every row has every field.
+/// The fields of a row, or of a struct in a row. Fields that are null are left out, because in Parquet
+/// every row has all fields.
 fn fields(row: &Row) -> Result<Map<String, Value>, RowReason> {
     let mut fields = Map::new();
     for (name, field) in row.get_column_iter() {
@@ -198,8 +202,8 @@ fn fields(row: &Row) -> Result<Map<String, Value>, RowReason> {
     Ok(fields)
 }
 
-/// The value of a field. NaN, which table programs write for a missing number, becomes null; so does
-/// infinity.
+/// The value of a field as JSON. NaN, which table programs write for a missing number, and infinity
+/// become null.
 fn value(field: &Field) -> Result<Value, RowReason> {
     let real = |number: f64| Number::from_f64(number).map_or(Value::Null, Value::Number);
     Ok(match field {
@@ -214,7 +218,7 @@ fn value(field: &Field) -> Result<Value, RowReason> {
         Field::UInt(value) => (*value).into(),
         Field::ULong(value) => (*value).into(),
         Field::Float16(value) => real(f64::from(value.to_f32())),
-        // The shortest decimal of the 32-bit float, as it was written: 0.7 and not 0.699999988.
+        // The shortest decimal number that gives the same 32-bit float: 0.7 and not 0.699999988.
         Field::Float(value) => real(value.to_string().parse().unwrap_or(f64::NAN)),
         Field::Double(value) => real(*value),
         Field::Str(text) => text.clone().into(),

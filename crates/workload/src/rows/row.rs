@@ -1,5 +1,5 @@
-//! How the columns of a row become parts of a request, and why a row cannot be used. Unusable rows are
-//! counted by reason, with the line or row number of the first one.
+//! Converts the columns of a row to the parts of a request. Unusable rows are counted by reason, with the
+//! line or row number of the first one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use inferometer_model::calendar::seconds_or_date;
 
-/// Fields of the request's body that may be columns. Other fields can be given in the column `body`.
+/// The fields of the request body that may be columns. Other fields can be in the column `body`.
 const BODY_FIELDS: [&str; 22] = [
     "model",
     "temperature",
@@ -36,13 +36,14 @@ const BODY_FIELDS: [&str; 22] = [
     "ignore_eos",
 ];
 
-/// Body fields that stay text, even if the text looks like JSON.
+/// The body fields that stay text, even if the text is valid JSON.
 const TEXTS: [&str; 3] = ["model", "guided_regex", "guided_grammar"];
 
-/// The column of a row's instant.
+/// The column with the arrival time of a row.
 const TIMESTAMP: &str = "timestamp";
 
-/// The fields of a request, each with the column names that are tried in order.
+/// The fields of a request, each with the column names that may contain it. The first column with a value
+/// is used.
 const NAMES: [(&str, &[&str]); 6] = [
     ("prompt", &["prompt"]),
     ("messages", &["messages"]),
@@ -52,16 +53,16 @@ const NAMES: [(&str, &[&str]); 6] = [
     (TIMESTAMP, &[TIMESTAMP]),
 ];
 
-/// One row that can be used.
+/// A usable row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The prompt.
     pub prompt: Prompt,
-    /// Output tokens.
+    /// The requested number of output tokens.
     pub output_tokens: u32,
-    /// Fields of the request's body.
+    /// Additional fields of the request body.
     pub body: Map<String, Value>,
-    /// When it arrived, in nanoseconds from an arbitrary origin; 0 if rows are not replayed.
+    /// The arrival time, in nanoseconds from an arbitrary origin; 0 if rows are not replayed.
     pub at_ns: i64,
 }
 
@@ -74,7 +75,7 @@ pub enum RowReason {
     /// Quotes of a CSV row that do not end where a field ends.
     #[error("quotes that do not end where a field ends")]
     BrokenQuotes,
-    /// A CSV row with another number of fields than the header.
+    /// A CSV row whose number of fields differs from the header.
     #[error("a different number of fields than the first line")]
     Fields,
     /// A value with bytes that are not UTF-8 text.
@@ -104,10 +105,10 @@ pub enum RowReason {
     /// An output length that is not a positive integer.
     #[error("an output length that is not a whole number from 1 on")]
     NotALength,
-    /// No instant, although rows are replayed.
+    /// No arrival time, although rows are replayed.
     #[error("no timestamp, which --replay-rows needs")]
     NoInstant,
-    /// An instant that cannot be read.
+    /// An arrival time that cannot be parsed.
     #[error("a timestamp that is neither seconds nor a date and a time")]
     NotAnInstant,
     /// A CSV record of more than 8 MiB.
@@ -118,12 +119,12 @@ pub enum RowReason {
     NotABody,
 }
 
-/// Rows that are left out.
+/// The rows that are left out because they cannot be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// For each reason: the number of rows, and the line or row number of the first one, from 1.
     pub by_reason: BTreeMap<RowReason, (u64, u64)>,
-    /// Whether the numbers are those of rows and not of lines, because the file has no lines.
+    /// Whether the numbers count rows and not lines, because the file has no lines.
     pub in_rows: bool,
 }
 
@@ -153,14 +154,14 @@ impl fmt::Display for LeftOut {
 /// The contents of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
-    /// The usable rows, in the file's order; after sorting, in the order of their instants.
+    /// The usable rows, in the order of the file; after sorting, in the order of their arrival times.
     pub rows: Vec<Row>,
     /// The rows that cannot be used.
     pub left_out: LeftOut,
-    /// Columns that are not used.
+    /// The names of the columns that are not used.
     pub unused: BTreeSet<String>,
-    /// The number of rows whose instant is before that of an earlier row of the file. It is counted when
-    /// rows are sorted.
+    /// The number of rows whose arrival time is before that of an earlier row of the file; 0 until rows
+    /// are sorted.
     pub out_of_order: u64,
 }
 
@@ -172,7 +173,8 @@ pub fn used_columns(plan: &RowsPlan) -> BTreeSet<&str> {
     fields.chain(BODY_FIELDS).collect()
 }
 
-/// The column names that are tried for a field, in order: the one of the plan, else the usual ones.
+/// The column names that may contain a field, in the order in which they are tried: the name in the plan,
+/// otherwise the usual names.
 pub fn columns_of<'a>(field: &str, plan: &'a RowsPlan) -> Vec<&'a str> {
     let usual = NAMES.iter().find(|(known, _)| *known == field).map(|(_, names)| *names);
     let named = plan.columns.get(field).map(|name| vec![name.as_str()]);
@@ -180,7 +182,7 @@ pub fn columns_of<'a>(field: &str, plan: &'a RowsPlan) -> Vec<&'a str> {
 }
 
 impl Loaded {
-    /// Sorts rows by their instant. Rows with the same instant stay in the file's order.
+    /// Sorts rows by their arrival time. Rows with the same arrival time stay in the order of the file.
     pub(super) fn sort(&mut self) {
         let mut latest = i64::MIN;
         for row in &self.rows {
@@ -241,8 +243,8 @@ impl Loaded {
     }
 }
 
-/// Parses the text of a column as JSON if the file format cannot store the value otherwise: in CSV, which
-/// has only text, any value; in Parquet, objects and arrays. Other text stays text.
+/// Parses the text of a column as JSON if the file format cannot store such values. In CSV, which has
+/// only text, these are all values; in Parquet, objects and arrays. Other text stays text.
 fn structured(value: Value, format: RowsFormat) -> Value {
     let Value::String(text) = &value else { return value };
     let read = || serde_json::from_str::<Value>(text).ok();
@@ -254,7 +256,7 @@ fn structured(value: Value, format: RowsFormat) -> Value {
     found.unwrap_or(value)
 }
 
-/// Parses an instant: a number of seconds, or a date and a time of day. Returns nanoseconds.
+/// Parses an arrival time: a number of seconds, or a date and a time of day. Returns nanoseconds.
 fn instant(value: &Value) -> Result<i64, RowReason> {
     let found = match value {
         Value::Number(seconds) => seconds_or_date(&seconds.to_string()),
@@ -264,8 +266,8 @@ fn instant(value: &Value) -> Result<i64, RowReason> {
     found.ok_or(RowReason::NotAnInstant)
 }
 
-/// Parses an integer from 1 to 2^32 - 1. Table programs write `3.0` if other values of the column are
-/// missing.
+/// Parses an integer from 1 to 2^32 - 1. `3.0` is accepted too, because table programs write it if other
+/// values of the column are missing.
 fn whole(value: &Value) -> Option<u32> {
     let real = || value.as_f64().filter(|real| real.fract() == 0.0 && *real > 0.0);
     let count = value.as_u64().or_else(|| real().map(|real| real as u64));
@@ -283,7 +285,7 @@ fn prompt(
             true => Err(RowReason::EmptyPrompt),
             false => Ok(Prompt::Text(text)),
         },
-        // `prompt` may be text, messages or token ids, as in the completions API.
+        // The column `prompt` may also contain a list of messages or of token ids.
         (Some(Value::Array(list)), None, None) => match list.first() {
             Some(Value::Object(_)) => chat(Value::Array(list)),
             _ => ids(&Value::Array(list)),

@@ -1,9 +1,9 @@
-//! The workload `sharegpt` with input lengths: first human turns of at least L and fewer than 1.5 L
-//! tokens, cut to L.
+//! The workload `sharegpt` with input lengths. For the input length L, it selects first human turns with
+//! at least L and fewer than 1.5 L tokens. It cuts them so that prompts have L tokens.
 //!
 //! Each prompt begins with a tag of seeded words that depends on the salt of the run. So no two prompts
-//! share their first KV block, even if a conversation is used again. A tag is about six tokens, and at
-//! most half of the prompt; a prompt of one token has none.
+//! share their first KV block, even if a conversation is used again. A tag has about six tokens, and at
+//! most half of the tokens of the prompt; a prompt of one token has no tag.
 
 use std::sync::Arc;
 

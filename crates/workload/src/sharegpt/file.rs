@@ -1,5 +1,5 @@
-//! Reads a ShareGPT file with one row in memory at a time, and keeps only the turns that are used.
-//! Unusable rows are counted by reason.
+//! Reads a ShareGPT file one row at a time, and stores only the turns that are used. Unusable rows are
+//! counted by reason.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -14,23 +14,24 @@ use serde_json::Value;
 use crate::data_set::{self, DataSetReader, RowEnd, RowMeter};
 use crate::error::WorkloadError;
 
-/// The most rejected rows that are listed with their number.
+/// The most unusable rows that are listed with their number.
 const NAMED_ROWS: usize = 20;
 
 /// The first turn (the prompt) and the second turn (the answer).
 pub(super) type TurnPair = (Box<str>, Box<str>);
 
-/// The contents of a file. `T` is what is kept of each conversation, by default the first human turn.
+/// The contents of a file. `T` is the part of each conversation that is stored, by default the first
+/// human turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded<T = Box<str>> {
-    /// The usable conversations, in the file's order.
+    /// The usable conversations, in the order of the file.
     pub conversations: Vec<T>,
     /// The rows that cannot be used.
     pub rejected: Rejected,
 }
 
 impl<T> Loaded<T> {
-    /// The finding that rows are left out, and why; empty if none is.
+    /// The finding on rows that are left out, with the reasons; empty if no row is left out.
     pub(super) fn findings(&self) -> Vec<Finding> {
         let total = self.rejected.total();
         let message = format!(
@@ -46,9 +47,9 @@ impl<T> Loaded<T> {
 /// Rows that cannot be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rejected {
-    /// Their number, by reason.
+    /// The number of rows for each reason.
     pub by_reason: BTreeMap<RowReason, u64>,
-    /// The first of them, at most 20.
+    /// The first unusable rows, at most 20.
     pub first: Vec<RowProblem>,
 }
 
@@ -81,9 +82,9 @@ impl fmt::Display for Rejected {
 /// A row that cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowProblem {
-    /// Its number in the array, from 1.
+    /// The number of the row in the array, from 1.
     pub row: u64,
-    /// The reason.
+    /// Why the row cannot be used.
     pub reason: RowReason,
 }
 
@@ -99,11 +100,11 @@ pub enum RowReason {
     /// A turn without the texts `from` and `value`.
     #[error("a turn without the texts `from` and `value`")]
     BrokenTurn,
-    /// Too few turns. Depending on the workload: fewer than two turns, fewer than two besides system
-    /// turns, or no human turn with an answer.
+    /// Too few turns. Depending on the workload, this means fewer than two turns, fewer than two turns
+    /// that are not system turns, or no human turn with an answer.
     #[error("fewer than two turns")]
     TooFewTurns,
-    /// No turn of `human` or `user`.
+    /// No turn from `human` or `user`.
     #[error("no human turn")]
     NoHumanTurn,
     /// The turn that becomes the prompt is empty.
@@ -111,16 +112,16 @@ pub enum RowReason {
     EmptyTurn,
 }
 
-/// Reads a file.
+/// Reads the first human turn of each conversation of a file.
 ///
 /// # Errors
-/// When it cannot be read, is not a JSON array, or none of its rows can be used.
+/// If the file cannot be read, is not a JSON array, or has no usable row.
 pub fn load(path: &Path) -> Result<Loaded, WorkloadError> {
     let DataSetReader { reader, meter } = data_set::open(path, RowEnd::Explicit)?;
     read_rows(reader, &meter, path, |row| first_human_turn(row).map(Into::into))
 }
 
-/// Reads the first two turns of each conversation, of any author, as vLLM's scripts do.
+/// Reads the first two turns of each conversation of a file, from any author, as vLLM's scripts do.
 ///
 /// # Errors
 /// As [`load`].
@@ -129,7 +130,7 @@ pub(super) fn load_pairs(path: &Path) -> Result<Loaded<TurnPair>, WorkloadError>
     read_rows(reader, &meter, path, first_two_turns)
 }
 
-/// Reads the contents of a file. `path` is only used in errors.
+/// As [`load`], but reads from `reader`. `path` is only used in errors.
 ///
 /// # Errors
 /// As [`load`].
@@ -158,10 +159,11 @@ fn read_rows<T>(
     Ok(loaded)
 }
 
-/// Calls `see` for each row of an array, with its number from 1. Returns the number of rows.
+/// Calls `see` for each row of a JSON array, with the number of the row from 1. Returns the number of
+/// rows.
 ///
 /// # Errors
-/// When the reader fails, or its content is not a JSON array.
+/// If the reader fails, or its content is not a JSON array.
 pub(crate) fn each_row(
     reader: impl Read,
     meter: &RowMeter,
@@ -185,14 +187,15 @@ fn wrong(path: &Path, rows_read: u64, error: &serde_json::Error) -> WorkloadErro
     }
     let (line, column) = (error.line(), error.column());
     let message = error.to_string();
-    // The library appends line and column, which the error has as fields.
+    // The library appends the line and the column to the message. They are removed, because the error has
+    // fields for them.
     let reason = message.strip_suffix(&format!(" at line {line} column {column}"));
     let reason = reason.unwrap_or(&message).to_owned();
     let (path, row) = (path.to_owned(), rows_read + 1);
     WorkloadError::MalformedDataSet { path, row, line, column, reason }
 }
 
-/// Visits the array of rows: counts the rows and passes each to `see`.
+/// Visits the array of rows: counts the rows, and calls `see` for each of them.
 struct Rows<'a, See> {
     row: &'a Cell<u64>,
     see: See,

@@ -1,5 +1,6 @@
-//! ShareGPT files: an array of `{id, conversations: [{from, value}, ...]}`. Two workloads use the first
-//! turns of conversations: `cut` cuts them to the input lengths of the plan, `whole` does not.
+//! The workload `sharegpt`, which uses the first turns of conversations from a ShareGPT file. The file is
+//! an array of `{id, conversations: [{from, value}, ...]}`. The module `cut` cuts turns to the input
+//! lengths of the plan; the module `whole` uses whole turns.
 
 mod cut;
 mod file;

@@ -1,5 +1,6 @@
-//! Selects the conversations of a pass. The whole run uses them in one seeded order, so passes share none
-//! while there are enough. Each length is counted at most once, and only if it is needed.
+//! Selects the conversations of a pass. The run uses the conversations in one seeded order, so passes
+//! have different conversations as long as there are enough. The tokens of a conversation are counted at
+//! most once, and only if the count is needed.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -12,10 +13,10 @@ use crate::context::PromptContext;
 use crate::note::Note;
 use crate::parallel;
 
-/// The number of conversations whose lengths are counted at a time.
+/// The number of conversations whose tokens are counted at a time.
 const BLOCK: usize = 1_024;
 
-/// The conversations of a file in a seeded order. `T` is what is kept of a conversation, `L` its
+/// The conversations of a file in a seeded order. `T` is the stored part of a conversation, and `L` its
 /// length or lengths in tokens.
 pub(super) struct ConversationPool<T, L> {
     pub path: PathBuf,
@@ -23,19 +24,19 @@ pub(super) struct ConversationPool<T, L> {
     tokenizer: Arc<dyn Tokenizer>,
     measure: fn(&dyn Tokenizer, &T) -> Result<L, TokenizerError>,
     order: Vec<usize>,
-    /// The lengths that were counted so far, in the file's order.
+    /// The lengths that were counted so far, in the order of the file.
     lengths: Vec<OnceLock<L>>,
 }
 
 /// The conversations of one pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Picked {
-    /// The conversation of each prompt, by its position among the usable conversations of the file.
+    /// The conversation of each prompt, as its position among the usable conversations of the file.
     pub conversations: Vec<usize>,
-    /// The number of prompts whose conversation an earlier prompt of the run had.
+    /// The number of prompts with a conversation that an earlier prompt of the run already had.
     reused: u64,
-    /// The number of fitting conversations that were found. If some are reused, these are all of the
-    /// file.
+    /// The number of conversations with a fitting length that were found. The search stops when there are
+    /// enough. If conversations are used again, this is the number in the whole file.
     available: u64,
 }
 
@@ -48,7 +49,7 @@ impl Picked {
 }
 
 impl<T: Sync, L: Copy + Ord + Send + Sync> ConversationPool<T, L> {
-    /// The conversations of a file; `measure` counts the tokens of one.
+    /// A pool of the conversations of a file. `measure` counts the tokens of a conversation.
     pub fn new(
         path: PathBuf,
         loaded: Loaded<T>,
@@ -65,12 +66,12 @@ impl<T: Sync, L: Copy + Ord + Send + Sync> ConversationPool<T, L> {
         Self { path, loaded, tokenizer, measure, order, lengths }
     }
 
-    /// What is kept of a conversation.
+    /// The stored part of the conversation at this position.
     pub fn conversation(&self, at: usize) -> &T {
         &self.loaded.conversations[at]
     }
 
-    /// The length or lengths of a conversation in tokens, counted if not yet known.
+    /// The length or lengths of a conversation in tokens, which are counted at the first call.
     pub fn length(&self, at: usize) -> Result<L, TokenizerError> {
         let known = &self.lengths[at];
         if let Some(length) = known.get() {
@@ -80,13 +81,14 @@ impl<T: Sync, L: Copy + Ord + Send + Sync> ConversationPool<T, L> {
         Ok(*known.get_or_init(|| length))
     }
 
-    /// The largest length counted so far.
+    /// The largest length that was counted so far; `None` if no length was counted.
     pub fn longest(&self) -> Option<L> {
         self.lengths.iter().filter_map(OnceLock::get).max().copied()
     }
 
-    /// Selects conversations whose length fits, for `count` prompts after the first `taken` prompts of
-    /// the run. After the last fitting conversation the first one follows. `None` if none fits.
+    /// Selects conversations for `count` prompts, after the first `taken` prompts of the run. Only
+    /// conversations for whose length `fits` returns true are selected. After the last of them, the
+    /// selection begins again with the first. `None` if there is none.
     ///
     /// # Errors
     /// If the tokenizer fails.

@@ -1,7 +1,7 @@
-//! The workload `sharegpt` without input lengths. It selects requests as vLLM's serving benchmark does. First
-//! turns are not cut. The output length is that of the recorded answer, unless the plan has one for all
-//! requests. Prompts do not begin with random words that make them unique (a tag), so that they are the
-//! same as in that benchmark. A prefix cache may contain them from an earlier run.
+//! The workload `sharegpt` without input lengths. It selects requests as vLLM's serving benchmark does.
+//! First turns are not cut. The output length is that of the recorded answer, unless the plan sets one
+//! output length for all requests. Prompts have no tag (random words that make a prompt unique), so that
+//! they are the same as in that benchmark. So a prefix cache may contain them from an earlier run.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl WorkloadDefinition for WholeConversations<'_> {
 
 /// The opened workload.
 struct WholeTurns {
-    /// Each conversation has the tokens of its prompt and of its answer as lengths.
+    /// The lengths of a conversation are the tokens of its prompt and of its answer.
     pool: ConversationPool<TurnPair, (u32, u32)>,
     limits: ServingLimits,
 }

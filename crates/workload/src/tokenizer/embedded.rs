@@ -1,7 +1,8 @@
 //! The tokenizer inside the binary, so that no network is needed. It is a byte-level BPE for English and
 //! Chinese, trained by `examples/train_tokenizer.rs` on `corpus/`.
 //!
-//! It makes prompts. It is not used to count the output of a model that has another tokenizer.
+//! It is used to make prompts. It does not count the output of a model, because the model has another
+//! tokenizer.
 
 use std::sync::{Arc, LazyLock};
 

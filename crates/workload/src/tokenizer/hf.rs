@@ -1,5 +1,5 @@
-//! Hugging Face tokenizers, from a `tokenizer.json`. They never add special tokens, truncate or pad.
-//! Prompts leave room for the tokens that a server adds.
+//! Hugging Face tokenizers from a `tokenizer.json`. They never add special tokens, truncate or pad.
+//! Tokens that a server adds to a prompt are counted elsewhere ([`crate::PromptContext::reserve`]).
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use sha2::{Digest, Sha256};
 use super::{plain, word_texts};
 use crate::error::WorkloadError;
 
-/// The largest `tokenizer.json` that is read, in bytes (64 MiB); known ones have up to 34 MB.
+/// The largest accepted size of a `tokenizer.json`, in bytes (64 MiB). Known files have up to 34 MB.
 const MAX_TOKENIZER_BYTES: usize = 64 << 20;
 
 /// A Hugging Face tokenizer.
 pub struct HfTokenizer {
     name: String,
-    /// SHA-256 of the file that it was read from, in hexadecimal digits.
+    /// The SHA-256 of the file, in hexadecimal digits; `None` for the tokenizer inside the binary.
     sha256: Option<String>,
     inner: tokenizers::Tokenizer,
-    /// For each id, whether the vocabulary has it.
+    /// For each id, whether it is in the vocabulary.
     known: Vec<bool>,
     plain: OnceLock<Vec<u32>>,
     words: OnceLock<Option<PlainWords>>,
@@ -31,7 +31,7 @@ impl HfTokenizer {
     /// Reads the tokenizer of a `tokenizer.json`, or of a folder that contains one.
     ///
     /// # Errors
-    /// When there is no such file, or it is not a tokenizer.
+    /// If there is no such file, or it is not a tokenizer.
     pub fn from_file(path: &Path) -> Result<Self, WorkloadError> {
         let json = if path.is_dir() { file_in(path)? } else { path.to_owned() };
         let bytes = file::read(&json, MAX_TOKENIZER_BYTES).map_err(|error| {
@@ -43,7 +43,7 @@ impl HfTokenizer {
         Ok(Self { sha256: Some(digest.iter().map(|byte| format!("{byte:02x}")).collect()), ..read })
     }
 
-    /// Parses the bytes of a `tokenizer.json`. The error is a message with the reason.
+    /// Parses the bytes of a `tokenizer.json`. The error is a message that states the reason.
     pub(super) fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self, String> {
         let mut inner = tokenizers::Tokenizer::from_bytes(bytes).map_err(|e| e.to_string())?;
         inner.with_truncation(None).map_err(|error| error.to_string())?;
@@ -65,7 +65,7 @@ impl HfTokenizer {
         self
     }
 
-    /// Calls `ask` with this tokenizer as two functions.
+    /// Calls `ask` with the functions that decode and encode with this tokenizer.
     fn with_behaviour<T>(&self, ask: impl FnOnce(&plain::Behaviour<'_>) -> T) -> T {
         let decode = |ids: &[u32]| self.decode(ids).ok();
         let encode = |text: &str| self.encode(text).ok();

@@ -1,5 +1,6 @@
-//! Finds a tokenizer by hub id: in the cache that all Hugging Face tools share, else by a download into
-//! this cache. Nothing is downloaded if `HF_HUB_OFFLINE` is set. No download is retried.
+//! Finds a tokenizer by its id on the Hugging Face hub. If it is not in the cache that all Hugging Face
+//! tools share, it is downloaded into this cache. Nothing is downloaded if `HF_HUB_OFFLINE` is set. No
+//! download is retried.
 
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
@@ -14,19 +15,20 @@ use inferometer_plan::spec::shown_address;
 use crate::error::WorkloadError;
 
 const FILE: &str = "tokenizer.json";
-/// The longest time for a download (five minutes): tokenizers have up to 34 MB.
+/// The time limit of a download (five minutes). Tokenizers have up to 34 MB.
 const DEADLINE: Duration = Duration::from_secs(300);
 
-/// Where the hub is and where its files are kept.
+/// The address of the hub, the folder of its cache, and how they are used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubConfig {
-    /// The hub's address, or a mirror's, without a final slash.
+    /// The address of the hub or of a mirror, without a final slash.
     pub endpoint: String,
-    /// The cache, which contains `models--org--name/snapshots/...`.
+    /// The folder of the cache, which contains `models--org--name/snapshots/...`.
     pub cache: PathBuf,
     /// Whether the hub may be contacted.
     pub access: HubAccess,
-    /// The access token for repositories that need one; `None`: the one that is stored beside the cache.
+    /// The access token for repositories that need one. If it is `None`, the token that Hugging Face
+    /// tools have stored next to the cache is used.
     pub token: Option<String>,
 }
 
@@ -81,10 +83,10 @@ pub fn is_id(text: &str) -> bool {
     text.split_once('/').is_some_and(|(org, name)| part(org) && part(name)) && !is_file
 }
 
-/// The path of the `tokenizer.json` of a hub id in the cache. It is downloaded if necessary.
+/// Returns the path of the `tokenizer.json` of a hub id in the cache. Downloads it first if necessary.
 ///
 /// # Errors
-/// When it is not in the cache and cannot be downloaded.
+/// [`WorkloadError::Hub`] if the file is not in the cache and cannot be downloaded.
 pub fn fetch(id: &str, config: &HubConfig) -> Result<PathBuf, WorkloadError> {
     let error = |endpoint: &str, reason: String| WorkloadError::Hub {
         id: id.to_owned(),
@@ -120,14 +122,14 @@ pub fn fetch(id: &str, config: &HubConfig) -> Result<PathBuf, WorkloadError> {
     })
 }
 
-/// Runs a download on another thread and waits for its result, at most until the deadline: the download
-/// itself has no time limit. If it never ends, its thread ends with the process.
+/// Runs a download on another thread, because the download itself has no time limit, and waits at most
+/// `deadline` for its result. If the download never ends, its thread ends with the process.
 fn within<T: Send + 'static>(
     deadline: Duration,
     download: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
     let (sender, receiver) = channel();
-    // After the deadline nobody receives the result, so a failed send is ignored.
+    // After the deadline there is no receiver, so a failed send is ignored.
     spawn(move || drop(sender.send(download()))).map_err(|error| error.to_string())?;
     match receiver.recv_timeout(deadline) {
         Ok(outcome) => outcome,

@@ -1,4 +1,4 @@
-//! Tokenizers from a file, from the Hugging Face hub, or inside the binary. The one that uses the
+//! Tokenizers from a file, from the Hugging Face hub, or inside the binary. The tokenizer that uses the
 //! `/tokenize` endpoint of a server is in the crate `inferometer_drive`.
 
 mod embedded;
@@ -19,10 +19,12 @@ pub(crate) use plain::is_han;
 use crate::error::WorkloadError;
 use hub::HubConfig;
 
-/// Loads the tokenizer that a user names: an existing file or folder, else a hub id `org/name`.
+/// Loads the tokenizer that a user names. If `spec` is an existing file or folder, the tokenizer is read
+/// from it; otherwise `spec` must be a hub id `org/name`.
 ///
 /// # Errors
-/// If the path does not exist or contains no tokenizer, or the hub's tokenizer cannot be found or read.
+/// If `spec` is neither an existing path nor a hub id, the path contains no tokenizer, or the tokenizer
+/// of the hub cannot be downloaded or read.
 pub fn load(spec: &str) -> Result<Arc<dyn Tokenizer>, WorkloadError> {
     load_with(spec, &HubConfig::from_env())
 }

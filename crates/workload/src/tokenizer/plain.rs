@@ -1,15 +1,16 @@
 //! Selects the tokens for random prompts: words whose ids stay the same when a sequence of them is
-//! decoded and encoded again. Tokenizers mark words differently (a leading space, `▁`, or `##` on parts
-//! of words). So words are recognised by how they decode, never by the spelling of a token.
+//! decoded and encoded again. Tokenizers mark the beginning of words differently (a leading space, `▁`,
+//! or no `##`). So words are recognised by their decoded text, never by the spelling of a token.
 
 use inferometer_stats::seed;
 
-/// The most words: enough for prompts to differ, and few enough to be found within a second.
+/// The most words that are selected: enough so that prompts differ, and few enough to be found within a
+/// second.
 const MOST: usize = 16_384;
 
-/// With fewer words than this, Chinese characters are used too. Otherwise they are avoided: without
-/// spaces between them, they merge with their neighbours into other tokens. Long texts without spaces are
-/// also the slowest to tokenize.
+/// If there are fewer words than this, Chinese characters are used too. Otherwise Chinese characters are
+/// avoided: there are no spaces between them, so neighbouring characters may merge into other tokens.
+/// Also, long texts without spaces are the slowest to tokenize.
 const FEW: usize = 1_024;
 
 /// A tokenizer as two functions, which return `None` on failure.
@@ -18,12 +19,12 @@ pub struct Behaviour<'a> {
     pub encode: &'a dyn Fn(&str) -> Option<Vec<u32>>,
 }
 
-/// Selects the plain ids, drawn uniformly from `ids`, and returns them sorted: at most 16,384 words, or
-/// fewer than 1,024 words and up to 16,384 Chinese characters.
+/// Selects the plain ids among `ids` at random, and returns them sorted. The result has at most 16,384
+/// words. If it has fewer than 1,024 words, it also has up to 16,384 Chinese characters.
 ///
-/// A plain id decodes to a word with a space before it (or, if there are few such ids, to one Chinese
-/// character). Its id stays the same if it is decoded and encoded twice in a row, and between two copies
-/// of another word.
+/// A plain id decodes to a word that a space separates from the word before it, or to one Chinese
+/// character. Two sequences stay the same when they are decoded and encoded again: the id twice in a row,
+/// and the id between two copies of another plain id.
 pub fn select(mut ids: Vec<u32>, tokenizer: &Behaviour) -> Vec<u32> {
     shuffle(&mut ids);
     let matching = |is: &dyn Fn(u32) -> bool| -> Vec<u32> {
@@ -46,13 +47,13 @@ pub fn select(mut ids: Vec<u32>, tokenizer: &Behaviour) -> Vec<u32> {
 }
 
 impl Behaviour<'_> {
-    /// Whether these ids stay the same if they are decoded and encoded.
+    /// Whether a sequence of ids stays the same when it is decoded and encoded again.
     fn round_trips(&self, ids: &[u32]) -> bool {
         (self.decode)(ids).and_then(|text| (self.encode)(&text)).is_some_and(|again| again == ids)
     }
 
-    /// Whether a token decodes to a word of letters, and twice in a row to this word twice with a space
-    /// between.
+    /// Whether a token decodes to a word of letters, and whether the token twice in a row decodes to this
+    /// word twice, with a space between.
     pub(super) fn is_word(&self, id: u32) -> bool {
         self.once_and_twice(id).is_some_and(|(alone, twice)| {
             let word = alone.strip_prefix(' ').unwrap_or(&alone);
@@ -74,13 +75,13 @@ impl Behaviour<'_> {
     }
 }
 
-/// A Chinese character: CJK unified ideographs and extension A.
+/// Whether a character is Chinese: in the block CJK Unified Ideographs or its Extension A.
 pub fn is_han(character: char) -> bool {
     matches!(character, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}')
 }
 
-/// Shuffles ids, because their order may follow the frequency of words. The result is the same on every
-/// machine.
+/// Shuffles ids, because ids may be ordered by the frequency of their words. The result is the same on
+/// every machine.
 fn shuffle(ids: &mut [u32]) {
     let mut rng = seed::rng(0, &["plain ids"]);
     for last in (1..ids.len()).rev() {
@@ -92,8 +93,8 @@ fn shuffle(ids: &mut [u32]) {
 mod tests {
     use super::*;
 
-    /// The plain tokens of a vocabulary whose ids are positions. Encoding takes the longest token that
-    /// fits.
+    /// The plain tokens of a vocabulary whose ids are the positions of its tokens. Encoding always
+    /// selects the longest token that fits.
     fn selected(vocabulary: &[&str]) -> Vec<String> {
         let decode = |ids: &[u32]| Some(ids.iter().map(|id| vocabulary[*id as usize]).collect());
         let encode = |mut text: &str| {
@@ -113,9 +114,9 @@ mod tests {
 
     #[test]
     fn only_whole_words_that_come_back_are_plain() {
-        // Texts in `others` are no plain words. Some have no space before them, or are numbers or marks.
-        // Others form another token when doubled. Of two tokens with the same text, only the one that
-        // encoding returns is plain.
+        // The tokens in `others` are not plain. Some have no space before them, or are numbers or marks.
+        // Others form another token when they are doubled. Of two tokens with the same text, only the
+        // token that encoding returns is plain.
         let others = ["word", " 7", ".", " ", " so", " so so", " two", "中国", "人", "人人"];
         let plain = [" two", " good", " naïve", "中", " 国"];
         let all: Vec<&str> = others.into_iter().chain(plain).collect();

@@ -1,5 +1,4 @@
-//! Tests of the tokenizers: which files are accepted or refused, and that texts and ids are never
-//! changed.
+//! Tests of the tokenizers: which files are accepted, and that encoding and decoding change no text.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -181,7 +180,7 @@ fn a_hub_id_that_cannot_be_had_says_where_it_was_sought_and_what_else_can_be_don
     for part in ["`org/absent`", place, "HF_HUB_OFFLINE is set", "HF_ENDPOINT", "--tokenizer"] {
         assert!(message.contains(part), "{message}");
     }
-    // No request can be made to this address: the hub is contacted, and the error reports the failure.
+    // The address is not valid, so the request to the hub fails, and the error reports the failure.
     let hub = HubConfig { access: HubAccess::Online, endpoint: "no address".to_owned(), ..hub };
     let WorkloadError::Hub { id, cache: sought, endpoint, reason } =
         error_of(Path::new("org/absent"), &hub)

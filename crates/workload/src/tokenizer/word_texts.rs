@@ -1,21 +1,22 @@
-//! Decides whether a tokenizer keeps words apart. If it does, a text of n plain words has n tokens. It
-//! then need not be encoded to be counted; encoding is most of the cost of making prompts.
+//! Determines whether a tokenizer keeps words apart. If it does, a text of n plain words has n tokens,
+//! and such a text does not have to be encoded to count its tokens. Encoding is most of the cost of
+//! making prompts.
 //!
-//! A token that covers the end of one word and the beginning of the next contains a letter followed by a
-//! space. If the vocabulary has no such token, no model (BPE, Unigram, WordPiece) can join two words,
-//! whatever its merges are. Each word is then encoded as it is alone. The pre-tokenizer might still look
-//! across a space, so texts with all words in several orders are tested too. Such a test alone would not
-//! be enough.
+//! A token that covers the end of one word and the beginning of the next word contains a letter followed
+//! by a space. If the vocabulary has no such token, no model (BPE, Unigram, WordPiece) can join two
+//! words, and each word is encoded as if it were alone. The rules of the pre-tokenizer could still depend
+//! on the characters on both sides of a space. So texts with all words in several orders are tested too.
+//! This test alone would not be enough.
 
 use inferometer_model::tokenizer::PlainWords;
 
 use super::plain::Behaviour;
 
-/// Further step sizes through the list of words, besides 1 forwards and backwards. So each word follows
-/// several others.
+/// Step sizes with which the tested texts go through the list of words, in addition to 1 forwards and 1
+/// backwards. So each word is tested after several other words.
 const STEPS: [usize; 2] = [7, 1_009];
 
-/// The text of each plain id; `None` unless the tokenizer keeps words apart.
+/// The texts of the plain ids; `None` if the tokenizer does not keep words apart.
 pub fn plain_words(
     mut vocabulary: impl Iterator<Item = u32>,
     plain: &[u32],
@@ -27,7 +28,7 @@ pub fn plain_words(
     }
     let mut words = PlainWords { apart: true, ..PlainWords::default() };
     for id in plain {
-        // Chinese characters have no space between them, so they are not kept apart.
+        // Chinese characters have no spaces between them, so the tokenizer may join them.
         if !tokenizer.is_word(*id) {
             return None;
         }
@@ -48,7 +49,7 @@ pub fn plain_words(
 }
 
 /// Whether the text of a token has a space after a letter. A replacement character counts as a letter,
-/// because it stands for a part of a character.
+/// because it may be a part of a letter.
 fn joins_words(token: &str) -> bool {
     let may_be_letter = |c: char| c.is_alphabetic() || c == '\u{fffd}';
     let next = token.chars().skip(1);
@@ -59,7 +60,7 @@ fn joins_words(token: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The words (the first three), and other tokens that a vocabulary may have.
+    /// Tokens of vocabularies: the first three are words, the others may occur in addition.
     const VOCABULARY: [&str; 10] =
         [" one", " two", " three", "?", "   ", "\n ", ". ", "one two", "ne ", "\u{fffd} t"];
 

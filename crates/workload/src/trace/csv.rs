@@ -1,5 +1,5 @@
-//! Traces as CSV: Azure's, BurstGPT's and plain ones. Columns are found by their names. Quotes around
-//! a field are dropped; a field never holds a comma or a line break.
+//! Parses traces in CSV: the formats of Azure and BurstGPT, and the plain format. Columns are found by
+//! their names. Quotes around a field are removed. A field never contains a comma or a line break.
 
 use std::io::{self, BufRead, Read};
 
@@ -9,19 +9,19 @@ use inferometer_plan::TraceFormat;
 use super::row::{ParsedRow, RowReason, trimmed};
 use inferometer_model::calendar::seconds_or_date;
 
-/// The names of the three columns in each format.
+/// The names of the columns in each format: the arrival time, the input tokens and the output tokens.
 const NAMES: [(TraceFormat, [&str; 3]); 3] = [
     (TraceFormat::Azure, ["TIMESTAMP", "ContextTokens", "GeneratedTokens"]),
     (TraceFormat::Burstgpt, ["Timestamp", "Request tokens", "Response tokens"]),
     (TraceFormat::Plain, ["timestamp", "input_tokens", "output_tokens"]),
 ];
 
-/// Reads the rows of a file. `first` is its first line, `rest` the lines after it. Without a `format`,
-/// the names of the columns decide.
+/// Parses the rows of a file. `first` is the first line of the file, and `rest` reads the lines after it.
+/// If `format` is `None`, the names of the columns determine the format.
 ///
 /// # Errors
-/// If the first line is neither the header of a known format (or of `format`), nor a row of a plain
-/// trace.
+/// A message if the first line is not the header of a known format (or of `format`), and not a row of a
+/// plain trace.
 pub fn rows<'a>(
     first: String,
     rest: impl BufRead + 'a,
@@ -49,7 +49,7 @@ pub fn rows<'a>(
     }))
 }
 
-/// The error of a line that cannot be read, with the same message as that of [`BufRead::read_line`].
+/// The error for a line that cannot be read. Its message is the same as that of [`BufRead::read_line`].
 fn as_io(error: csv::Error) -> io::Error {
     match error.into_kind() {
         ErrorKind::Io(error) => error,
@@ -57,7 +57,7 @@ fn as_io(error: csv::Error) -> io::Error {
     }
 }
 
-/// Which columns hold the instant, the input tokens and the output tokens.
+/// The columns with the arrival time, the input tokens and the output tokens.
 #[derive(Debug)]
 struct Columns {
     names: [&'static str; 3],
@@ -67,8 +67,8 @@ struct Columns {
 }
 
 impl Columns {
-    /// Finds the columns from the first line. Also returns whether that line is a header, which a plain
-    /// trace may lack.
+    /// Finds the columns from the first line. Also returns whether this line is a header, because a plain
+    /// trace may have no header.
     fn of(first: &str, format: Option<TraceFormat>) -> Result<(Self, bool), String> {
         let fields: Vec<&str> = first.split(',').map(bare).collect();
         let index = |name: &str| fields.iter().position(|field| field.eq_ignore_ascii_case(name));
@@ -116,7 +116,8 @@ fn bare(field: &str) -> &str {
     field.trim().trim_matches('"').trim()
 }
 
-/// A number of tokens; some programs write `472.0` when they save a table.
+/// Parses a number of tokens. `472.0` is accepted too, because some programs write it when they save a
+/// table.
 fn tokens(text: &str) -> Option<u32> {
     text.strip_suffix(".0").unwrap_or(text).parse().ok()
 }

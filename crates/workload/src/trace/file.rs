@@ -1,4 +1,4 @@
-//! Reads the file of a trace. The first line determines its format, unless the plan names it.
+//! Reads the file of a trace. The first line determines the format, unless the plan names the format.
 
 use std::io::{self, BufRead};
 use std::path::Path;
@@ -10,15 +10,15 @@ use super::{csv, json};
 use crate::data_set::{self, RowEnd};
 use crate::error::WorkloadError;
 
-/// The rows of a file in order, each as parsed, or the reason why it cannot be used.
+/// The rows of a file in order. Each item is a parsed row, or the reason why the row cannot be used.
 type ParsedRows<'a> = Box<dyn Iterator<Item = io::Result<Result<ParsedRow, RowReason>>> + 'a>;
 
 impl Rows {
-    /// Reads a file. Without a `format`, the first line decides. Rows with more than `max_tokens` tokens,
-    /// input and output together, are left out.
+    /// Reads a file. If `format` is `None`, the first line determines the format. Rows with more than
+    /// `max_tokens` input and output tokens together are left out.
     ///
     /// # Errors
-    /// If the file cannot be read, its format is not known, or none of its rows can be used.
+    /// If the file cannot be read, its format is not known, or it has no usable row.
     pub fn load(
         path: &Path,
         format: Option<TraceFormat>,
@@ -27,7 +27,7 @@ impl Rows {
         Self::read(data_set::open(path, RowEnd::Line)?.reader, path, format, max_tokens)
     }
 
-    /// Reads the contents of a file; `path` names it in errors.
+    /// As [`Rows::load`], but reads from `reader`. `path` is only used in errors.
     ///
     /// # Errors
     /// As [`Rows::load`].

@@ -1,5 +1,6 @@
-//! Parses traces with one JSON object per line: Mooncake's (instants in milliseconds, hashes of prompt
-//! blocks) and plain ones (instants in seconds, or dates). The ranges of the values are checked in `row`.
+//! Parses traces with one JSON object per line. In the format of Mooncake, arrival times are in
+//! milliseconds, and each block of a prompt has a hash. In the plain format, arrival times are in seconds
+//! or are dates. The module `row` checks the ranges of the values.
 
 use std::io::{self, BufRead};
 
@@ -10,11 +11,11 @@ use serde_json::{Map, Value};
 use super::row::{ParsedRow, RowReason, trimmed};
 use inferometer_model::calendar::{decimal, seconds_or_date};
 
-/// Reads the rows of a file. `first` is its first line, `rest` the lines after it. Without a `format`,
-/// the keys of the first line decide.
+/// Parses the rows of a file. `first` is the first line of the file, and `rest` reads the lines after it.
+/// If `format` is `None`, the keys of the first line determine the format.
 ///
 /// # Errors
-/// If the first line does not have the keys of a known format.
+/// A message if the first line does not have the keys of a known format (or of `format`).
 pub fn rows<'a>(
     first: String,
     rest: impl BufRead + 'a,
@@ -34,18 +35,18 @@ pub fn rows<'a>(
 /// The keys of a row in one format.
 #[derive(Debug)]
 struct Keys {
-    /// The keys of the instant, the input tokens and the output tokens.
+    /// The keys of the arrival time, the input tokens and the output tokens.
     names: [&'static str; 3],
     is_mooncake: bool,
 }
 
 const MOONCAKE: [&str; 3] = ["timestamp", "input_length", "output_length"];
 const PLAIN: [&str; 3] = ["timestamp", "input_tokens", "output_tokens"];
-/// The key of a Mooncake row's hashes, one for each block of the prompt.
+/// The key of the hashes in a Mooncake row, one hash for each block of the prompt.
 const HASHES: &str = "hash_ids";
 
 impl Keys {
-    /// Finds the format whose keys the first line has. Returns an error message if there is none.
+    /// Finds the format whose keys are in the first line. Returns an error message if there is none.
     fn of(first: &str, format: Option<TraceFormat>) -> Result<Self, String> {
         let fields: Map<String, Value> =
             serde_json::from_str(first).map_err(|error| format!("its first line: {error}"))?;
@@ -81,7 +82,7 @@ impl Keys {
         Ok(ParsedRow { at_ns, input: tokens(input)?, output: tokens(output)?, blocks })
     }
 
-    /// The instant of a value, in nanoseconds.
+    /// Parses an arrival time. Returns nanoseconds.
     fn instant(&self, value: &Value) -> Option<i64> {
         match value {
             Value::Number(number) if self.is_mooncake => decimal(&number.to_string(), 1_000_000),

@@ -1,5 +1,5 @@
-//! The requests of a trace: seeded words, with the length of each row. Equal hashes become equal blocks
-//! of tokens, so that prompts share the same prefixes as in production.
+//! Makes the requests of a trace: seeded words with the lengths of each row. Equal hashes become equal
+//! blocks of tokens, so that prompts share the same prefixes as in production.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ use crate::workload::{
     ChunkedRequests, RequestBatch, RequestsNeeded, Workload, WorkloadDefinition, write_instants,
 };
 
-/// The most requests of a scaled trace (about 16.8 million). In memory they take about 0.7 GB as
-/// [`Arrival`]s.
+/// The most requests of a scaled trace (about 16.8 million). Their [`Arrival`]s take about 0.7 GB of
+/// memory.
 const MOST_REQUESTS: u32 = 1 << 24;
 
 impl WorkloadDefinition for TracePlan {
@@ -41,7 +41,7 @@ impl WorkloadDefinition for TracePlan {
 struct Trace {
     rows: Rows,
     timeline: Timeline,
-    /// The largest [`Arrival::copy`].
+    /// The largest [`Arrival::copy`] in the timeline.
     most_copies: u32,
 }
 
@@ -66,13 +66,13 @@ impl Trace {
         Ok(Self { rows, timeline, most_copies })
     }
 
-    /// When each request is due, as an offset from the first.
+    /// The time at which each request is due, as an offset from the first request.
     fn offsets(&self) -> impl Iterator<Item = Nanos> + '_ {
         self.timeline.arrivals.iter().map(|arrival| arrival.due)
     }
 
-    /// The arrival of a request of a pass. If a pass has more requests than the trace, the trace is sent
-    /// again, with a new copy of every row.
+    /// The arrival for the request with this index in a pass. If a pass has more requests than the trace,
+    /// the trace is sent again, with a new copy of every row.
     fn arrival(&self, index: u64) -> Arrival {
         let count = self.timeline.arrivals.len() as u64;
         let arrival = self.timeline.arrivals[(index % count) as usize];
@@ -88,7 +88,7 @@ impl Trace {
     ) -> Result<Request, WorkloadError> {
         let arrival = self.arrival(index);
         let row = arrival.row;
-        // A prompt has at least one token of its own, whatever the server adds.
+        // A prompt has at least one token besides those that the server adds.
         let length = row.input.saturating_sub(context.reserve).max(1);
         let tokenizer = context.tokenizer.as_ref();
         let mut words = Words::new(tokenizer, scope.rng(context.seed, &context.salt, index));
@@ -102,8 +102,8 @@ impl Trace {
         Ok(Request { session, ..made.request(context, cell) })
     }
 
-    /// The words of a row's blocks, at most `length`, as positions among the plain ids. Within a run, the
-    /// words of a block depend only on its hash, the copy and the scope.
+    /// The words of a row's blocks, at most `length` words, as positions among the plain ids. Within a
+    /// run, the words of a block depend only on its hash, on the copy of the row and on the scope.
     fn block_positions(
         &self,
         context: &PromptContext,
@@ -201,7 +201,7 @@ impl ChunkedRequests for Trace {
     }
 }
 
-/// Notes on how prompts differ from what the trace asks for.
+/// Notes on differences between the prompts and the rows of the trace.
 fn notes(context: &PromptContext, requests: &[Request], has_blocks: bool) -> Vec<Note> {
     let counted = |request: &Request| request.counted_tokens.unwrap_or(0);
     let off = |request: &Request| counted(request).abs_diff(request.input_tokens);
@@ -212,7 +212,7 @@ fn notes(context: &PromptContext, requests: &[Request], has_blocks: bool) -> Vec
         asked: farthest.input_tokens,
         farthest: counted(farthest),
     });
-    // With hashes, prompts are meant to share prefixes.
+    // If the trace has hashes, prompts share prefixes on purpose, so no note is needed.
     let shortest = requests.iter().map(|request| request.input_tokens).min();
     let short = shortest.filter(|_| !has_blocks).and_then(|tokens| short_tag(context, tokens));
     note.into_iter().chain(short).collect()

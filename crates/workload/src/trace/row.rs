@@ -1,40 +1,39 @@
-//! The rows of a trace in memory, and why a row cannot be used. Unusable rows are counted by reason, with
-//! the number of the first one.
+//! The rows of a trace in memory. Unusable rows are counted by reason, with the number of the first one.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use inferometer_plan::spec::MAX_LENGTH;
 
-/// Tokens of a block. A Mooncake trace has one hash for each block of a prompt.
+/// The number of tokens of a block. A Mooncake trace has one hash for each block of a prompt.
 pub const BLOCK_TOKENS: u32 = 512;
 
 /// One request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// When it arrived, in nanoseconds from an arbitrary origin.
+    /// The arrival time, in nanoseconds from an arbitrary origin.
     pub at_ns: i64,
-    /// Input tokens.
+    /// The number of input tokens.
     pub input: u32,
-    /// Output tokens.
+    /// The number of output tokens.
     pub output: u32,
-    /// Its hashes in `Rows::blocks`: the index of the first one, and their number.
+    /// The hashes of the row in `Rows::blocks`: the index of the first hash, and the number of hashes.
     blocks: (u32, u32),
 }
 
 /// The contents of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
-    /// The rows that can be used, in the file's order.
+    /// The usable rows, in the order of the file.
     pub rows: Vec<Row>,
-    /// The hashes of the blocks of [`BLOCK_TOKENS`] tokens, row after row.
+    /// The hashes of all blocks of [`BLOCK_TOKENS`] tokens, in the order of the rows.
     blocks: Vec<u64>,
     /// The rows that cannot be used.
     pub left_out: LeftOut,
 }
 
-/// Rows that are left out: for each reason their number, and the number of the first such row. Rows are
-/// numbered from 1; a header and empty lines are not counted.
+/// Rows that are left out: for each reason, how many rows there are, and the number of the first one. Row
+/// numbers begin with 1; a header and empty lines have no number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut(BTreeMap<RowReason, (u64, u64)>);
 
@@ -67,13 +66,13 @@ pub enum RowReason {
     /// A line that is not a JSON object.
     #[error("no JSON object")]
     NotAnObject,
-    /// A row with another number of fields than the first line.
+    /// A row whose number of fields differs from the first line.
     #[error("a different number of fields than the first row")]
     Fields,
     /// A missing field.
     #[error("no `{0}`")]
     Missing(&'static str),
-    /// A field that is not an instant.
+    /// A field that is not an arrival time.
     #[error("`{0}` is not an instant")]
     NotAnInstant(&'static str),
     /// A field that is not a number of tokens.
@@ -105,20 +104,20 @@ pub(super) struct ParsedRow {
 }
 
 impl Rows {
-    /// The hashes of a row's blocks; empty if the trace has none. The last block may be shorter than the
-    /// others.
+    /// The hashes of a row's blocks; empty if the row has none. The last block may have fewer tokens than
+    /// the others.
     pub fn blocks(&self, row: &Row) -> &[u64] {
         let (first, count) = row.blocks;
         &self.blocks[first as usize..(first + count) as usize]
     }
 
-    /// Whether the trace has hashes, which show which prompts share a prefix.
+    /// Whether the trace has hashes, from which it is known which prompts share a prefix.
     pub fn has_blocks(&self) -> bool {
         !self.blocks.is_empty()
     }
 
-    /// Checks a row and adds it. Returns the reason if it cannot be used, for example because it has more
-    /// than `max_tokens` tokens, input and output together.
+    /// Checks a row and adds it. If the row cannot be used, returns the reason, for example that it has
+    /// more than `max_tokens` input and output tokens together.
     pub(super) fn add(&mut self, row: ParsedRow, max_tokens: Option<u32>) -> Result<(), RowReason> {
         let ParsedRow { at_ns, input, output, blocks } = row;
         if input == 0 {
@@ -133,7 +132,7 @@ impl Rows {
         if max_tokens.is_some_and(|most| u64::from(input) + u64::from(output) > u64::from(most)) {
             return Err(RowReason::TooLong);
         }
-        // A trace may or may not have a hash for the last, shorter block.
+        // Some traces have no hash for a last block with fewer tokens.
         let (whole, all) = (input / BLOCK_TOKENS, input.div_ceil(BLOCK_TOKENS));
         let count = blocks.len() as u32;
         if count != 0 && count != whole && count != all {
@@ -145,7 +144,7 @@ impl Rows {
     }
 }
 
-/// A line without the white space around it, and without the byte order mark that spreadsheet programs
+/// A line without white space at its ends, and without the byte order mark that spreadsheet programs
 /// write.
 pub(super) fn trimmed(line: &str) -> &str {
     line.trim_start_matches('\u{feff}').trim()

@@ -1,13 +1,16 @@
-//! Which rows of a trace are sent, and when: sorted by time, cut to a window, at a scaled rate. The
-//! result depends only on the rows, the window and the scale.
+//! Determines which rows of a trace are sent, and when. Rows are sorted by time, limited to a window, and
+//! scaled in rate. The result depends only on the rows, the window and the scale.
 //!
-//! **Scale and speed.** `--replay-speed 2` halves every gap: a burst of ten minutes becomes one of five,
-//! and the trace ends in half the time. `--trace-scale F` keeps the clock: every interval has F times the
-//! requests that arrived in it. So each interval keeps its share of all requests, and bursts keep their
-//! length and their height relative to the mean rate. Request j of the scaled trace corresponds to
-//! position j / F of the recorded one: it has the lengths of the row there, and it is due between that
-//! row and the next. Other methods are less exact: for F below 1, drawing rows at random adds noise; for
-//! F above 1, overlaying shifted copies flattens the bursts.
+//! **Scale and speed.** `--replay-speed 2` halves the time between requests: a burst of ten minutes
+//! becomes a burst of five minutes, and the trace takes half the time. `--trace-scale F` does not change
+//! the duration: every interval has F times as many requests as in the recorded trace. So each interval
+//! has the same share of all requests as before, and bursts have the same length and the same height
+//! relative to the mean rate.
+//!
+//! Request j of the scaled trace corresponds to the position j / F in the recorded trace. It has the
+//! lengths of the row at this position, and is due between the times of this row and of the next row.
+//! Other methods are less exact: for F below 1, a random selection of rows adds noise; for F above 1,
+//! shifted copies of the trace make bursts flatter.
 
 use std::time::Duration;
 
@@ -16,36 +19,36 @@ use inferometer_plan::TraceWindow;
 
 use super::row::{Row, Rows};
 
-/// One request of the trace, as sent.
+/// One request that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When it is due, as an offset from the first selected arrival.
+    /// When the request is due, as an offset from the first selected row.
     pub due: Nanos,
-    /// Its row.
+    /// The row with its lengths and hashes.
     pub row: Row,
-    /// The number of earlier requests that were made from the same row. Different copies share no prefix,
-    /// as if they were from different services.
+    /// The number of earlier requests that were made from the same row. Requests of different copies
+    /// share no prefix, as if they came from different services.
     pub copy: u32,
 }
 
-/// The requests of a trace, as sent.
+/// The requests of a trace that are sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
     /// The requests, in the order in which they are due.
     pub arrivals: Vec<Arrival>,
-    /// The number of rows whose instant is before that of an earlier row of the file.
+    /// The number of rows whose arrival time is before that of an earlier row of the file.
     pub out_of_order: u64,
     /// The number of rows before the window.
     pub before: u64,
-    /// The number of rows at or after the window's end.
+    /// The number of rows at or after the end of the window.
     pub behind: u64,
-    /// The number of requests that are due at the same instant as the one before.
+    /// The number of requests that are due at the same time as the previous request.
     pub simultaneous: u64,
 }
 
 impl Timeline {
-    /// The selected requests. A window counts from the time of the earliest row; if it contains no row,
-    /// nothing is sent.
+    /// Selects the requests that are sent. The window is relative to the time of the earliest row. If it
+    /// contains no row, there are no requests.
     pub fn of(rows: &Rows, window: TraceWindow, scale: f64) -> Self {
         let mut order: Vec<Row> = rows.rows.clone();
         let mut latest = i64::MIN;
@@ -72,11 +75,12 @@ impl Timeline {
     }
 }
 
-/// Requests from rows in order of time, at `scale` times their rate.
+/// The requests for these rows, which are sorted by time, at `scale` times their rate.
 fn scaled(rows: &[Row], scale: f64) -> Vec<Arrival> {
     let Some((first, last)) = rows.first().zip(rows.last()) else { return Vec::new() };
     let offset = |row: &Row| row.at_ns.abs_diff(first.at_ns);
-    // The gap after the last row is the mean gap, so that its copies are spread like the others.
+    // The time after the last row is the mean time between rows, so that copies of the last row are
+    // spread like other copies.
     let end = offset(last).saturating_add(offset(last) / (rows.len() as u64 - 1).max(1));
     let count = (rows.len() as f64 * scale).round().max(1.0) as usize;
     let mut arrivals: Vec<Arrival> = Vec::with_capacity(count);

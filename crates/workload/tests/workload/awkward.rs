@@ -1,4 +1,4 @@
-//! Tests with tokenizers for which prompts of an exact length are hard or impossible to make.
+//! Tests with tokenizers with which it is hard or impossible to make prompts of an exact length.
 
 use std::sync::Arc;
 
@@ -8,25 +8,26 @@ use inferometer_workload::{Note, OpenWorkload, WorkloadError};
 
 use crate::support::{SHAREGPT, cell, place};
 
-/// A tokenizer with the words `w0` to `w99`, each one token, except as its kind says.
+/// A tokenizer with the words `w0` to `w99`. Each word is one token, with the exceptions of [`Kind`].
 struct Awkward {
     kind: Kind,
     plain: Vec<u32>,
-    /// The texts of its words, and whether it claims to keep them apart.
+    /// The texts of its words, and whether it claims to keep words apart; `None` if it does not know the
+    /// texts.
     words: Option<PlainWords>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// Two neighbours whose sum is a multiple of five are one token.
+    /// Two neighbouring words are one token if the sum of their numbers is a multiple of five.
     Merges,
-    /// Each multiple of seven that follows another word is two tokens.
+    /// A word is two tokens if its number is a multiple of seven and it is not the first word.
     Splits,
-    /// Every text has an even number of tokens.
+    /// The number of tokens of a text is always even.
     Even,
     /// Encoding fails.
     Fails,
-    /// There are too few words to draw from.
+    /// The tokenizer has too few words.
     Wordless,
 }
 
@@ -36,7 +37,8 @@ impl Awkward {
         Arc::new(Self { kind, plain: (0..words).collect(), words: None })
     }
 
-    /// The same tokenizer with the texts of its words, which it may claim to keep apart.
+    /// As [`Awkward::tokenizer`], but it knows the texts of its words. `apart` is whether it claims to
+    /// keep words apart.
     fn writing(kind: Kind, apart: bool) -> Arc<dyn Tokenizer> {
         let plain: Vec<u32> = (0..100).collect();
         let texts: Vec<Box<str>> = plain.iter().map(|id| format!(" w{id}").into()).collect();

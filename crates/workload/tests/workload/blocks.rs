@@ -1,4 +1,4 @@
-//! Tests of text blocks: what is read from a corpus, what is sent, and what is reported.
+//! Tests of text blocks: how a corpus is read, the prompts, and the findings.
 
 use std::path::Path;
 
@@ -108,7 +108,7 @@ fn rows_and_files_that_are_no_text_are_counted_with_their_places() {
     }
     let spec = spec(&blocks(FOLDER, "continue-en"), "salt");
     assert!(spec.findings()[0].message.contains("corpus: 6"));
-    // Files and folders are in the order of their names; an empty line separates documents.
+    // Files and folders are read in the order of their names. An empty line separates documents.
     let text = corpus.block(0, corpus.chars());
     let expected =
         "# 河\n\n河水清且涟猗。\n\nA row of its own.\n\n第二行。\n\nThe last of them, in a folder.";

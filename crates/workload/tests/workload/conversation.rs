@@ -1,4 +1,4 @@
-//! Tests of conversations: their turns, their words, and which rows of a file are left out.
+//! Tests of conversations: their turns, their words, and the rows of a file that are left out.
 
 use inferometer_load::conversation::{ConversationPlan, TurnsFrom};
 use inferometer_load::distribution::Distribution;
@@ -30,7 +30,7 @@ fn of_file(turns: Option<f64>, output: Option<f64>) -> ConversationPlan {
     ConversationPlan { turns, ..random() }
 }
 
-/// The conversations, by name, whose golden turns are kept.
+/// The plans of conversations that have a golden file, each with the name of its file.
 pub fn conversations() -> [(&'static str, WorkloadPlan); 2] {
     [("random", random()), ("sharegpt", of_file(Some(2.0), None))]
         .map(|(name, plan)| (name, WorkloadPlan::Conversation(plan)))

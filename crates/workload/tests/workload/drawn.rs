@@ -1,4 +1,4 @@
-//! Tests of lengths that vary and of shared prefixes, with the public interface of the crate.
+//! Tests of lengths that vary and of shared prefixes.
 
 use std::collections::HashSet;
 
@@ -10,13 +10,13 @@ use inferometer_workload::{PromptForm, PromptScope, WorkloadError, embedded};
 
 use crate::support::{cell, ids, place, spec};
 
-/// Lengths around those of the grid, with 8 shared tokens in front.
+/// The plan of prompts with lengths around those of the grid, and with a shared prefix of 8 tokens.
 pub fn around() -> WorkloadPlan {
     let around = || Lengths::Around { ratio: 0.5 };
     WorkloadPlan::Drawn(DrawnPlan { input: around(), output: around(), prefix_length: 8 })
 }
 
-/// Three groups with prefixes of 20 tokens; about one request in four has no group.
+/// The plan of three groups with prefixes of 20 tokens. About one request in four has no group.
 pub fn groups() -> WorkloadPlan {
     WorkloadPlan::Prefix(PrefixPlan { groups: 3, prefix_length: 20, zipf: 0.5, warm_share: 0.75 })
 }
@@ -107,7 +107,8 @@ fn passes_and_salts_share_no_beginning() {
             beginnings.insert(ids(&embedded(), &built.requests[0])[..8].to_vec());
         }
     }
-    // The prompts taken before do not matter, so there are four different scopes and not six.
+    // The prefix does not depend on the number of earlier prompts, so there are four prefixes and not
+    // six.
     assert_eq!(beginnings.len(), 4);
 }
 

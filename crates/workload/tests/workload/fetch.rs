@@ -1,4 +1,4 @@
-//! Tests of fetching from a mirror on this machine: what is downloaded, checked, kept and refused.
+//! Tests of downloads from a mirror on this machine: requests, checksums, the cache and errors.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -17,7 +17,8 @@ const TRACE: DataSet = DataSet {
     sha256: None,
 };
 
-/// A server that answers as many requests as there are `answers`. Its thread returns the requested paths.
+/// Starts a server that sends these answers, one per request, and then ends. Its thread returns the
+/// requested paths.
 fn mirror(answers: Vec<(u16, &'static str)>) -> (SocketAddr, thread::JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a client on this machine");
     let address = listener.local_addr().expect("a client on this machine");
@@ -71,7 +72,7 @@ fn a_data_set_is_downloaded_once_and_its_checksum_recorded() {
     assert_eq!((first.checked, first.is_new), (ChecksumOrigin::First, true));
     assert_eq!(first.sha256, sha256_hex(b"1,2,3\n"));
     assert_eq!(std::fs::read(&first.path).unwrap(), b"1,2,3\n");
-    // The mirror has ended, so the file in the cache can only be checked.
+    // The mirror no longer runs, so this call can only check the file in the cache.
     let again = get(&TRACE, &config).unwrap();
     assert_eq!((again.checked, again.is_new), (ChecksumOrigin::Recorded, false));
     std::fs::write(&first.path, "1,2,4\n").unwrap();

@@ -1,5 +1,5 @@
-//! The first prompts for seed 1, which must never change: a change makes it impossible to repeat earlier
-//! runs. `UPDATE_FIXTURES=1` writes the files again.
+//! Tests that the first prompts for seed 1 never change: after a change, earlier runs could not be
+//! repeated. `UPDATE_FIXTURES=1` writes the golden files again.
 
 use inferometer_model::request::{Prompt, Request};
 use inferometer_plan::WorkloadPlan;

@@ -1,4 +1,4 @@
-//! Tests of the prompts of a pass, with the public interface of the crate.
+//! Tests of the crate through its public interface.
 
 mod awkward;
 mod blocks;

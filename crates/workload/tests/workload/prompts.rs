@@ -1,4 +1,4 @@
-//! Tests of the length, the order and the difference of prompts, for the workloads `random` and
+//! Tests of the lengths of prompts, their order, and their differences, for the workloads `random` and
 //! `sharegpt`.
 
 use std::collections::HashSet;
@@ -80,8 +80,8 @@ fn no_two_prompts_of_a_run_share_their_first_block_of_sixteen_tokens() {
                 spec.context.form = form;
                 for place in &places {
                     for request in spec.requests(cell(32), place, 50).unwrap().requests {
-                        // A tag is shorter than a block: it has six tokens. In the text, the last of them
-                        // may merge with the word after it.
+                        // A tag has only six tokens, so prompts differ even before the end of their first
+                        // block of sixteen.
                         blocks.insert(ids(&embedded(), &request)[..6].to_vec());
                     }
                 }

@@ -1,4 +1,4 @@
-//! Tests of a workload that is written to a file and sent again: the same requests have the same hash.
+//! Tests of a workload that is written to a file and replayed: the requests and their hash are the same.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Tests of the user's own rows: which requests they become, and how broken rows are reported.
+//! Tests of the user's own rows: the requests that are made from them, and findings on unusable rows.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use serde_json::json;
 
 use crate::support::place;
 
-/// The plan of a file of the fixtures.
+/// The plan for a file in `fixtures/`.
 pub fn plan(format: RowsFormat, name: &str) -> RowsPlan {
     let dataset = format!("{}/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
     RowsPlan { dataset, format, columns: BTreeMap::new(), output_length: None, timed: false }
 }
 
-/// The fixtures, by name.
+/// The plans for the fixtures, each with the name of its golden file.
 pub fn fixtures() -> [(&'static str, WorkloadPlan); 3] {
     [
         ("jsonl", WorkloadPlan::Rows(plan(RowsFormat::Jsonl, "rows.jsonl"))),
@@ -74,8 +74,8 @@ fn csv_and_parquet_say_the_same_as_json_lines_where_they_can() {
 fn a_parquet_file_that_lies_about_its_number_of_rows_is_refused() {
     let file = std::fs::read(&plan(RowsFormat::Parquet, "rows.parquet").dataset).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    // The positions of the row counts, each stored as a signed number in one byte: that of the file, and
-    // those of its two row groups.
+    // The positions, in bytes, of three numbers of rows: that of the file, and those of its two row
+    // groups. Each is stored in one byte, multiplied by two.
     let (all, [first, second]) = (2_027, [3_179, 4_070]);
     assert_eq!([file[all], file[first], file[second]], [4 << 1, 3 << 1, 1 << 1]);
     for (lies, why) in [
@@ -233,8 +233,8 @@ fn a_file_without_a_row_that_can_be_used_is_an_error_that_says_why() {
     }
 }
 
-/// Opens a plan that replays rows at twice their speed. Returns the offsets in milliseconds at which
-/// requests are due, their output lengths, and the messages of the findings.
+/// Replays rows at twice their speed. Returns when the requests are due (in milliseconds from the start),
+/// their output lengths, and the messages of the findings.
 fn replayed(rows: RowsPlan) -> (Vec<u64>, Vec<u32>, String) {
     let known = Known { dialects: &["openai-completions"], models: &["chatglm3-6b"] };
     let workload = WorkloadKeys {

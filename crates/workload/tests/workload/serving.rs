@@ -1,4 +1,4 @@
-//! Tests of the serving run: which conversations are used, in which order, with which lengths.
+//! Tests of the serving run: the selected conversations, their order and their lengths.
 
 use inferometer_model::cell::CellPlan;
 use inferometer_model::request::Prompt;
@@ -15,7 +15,7 @@ fn built(limits: ServingLimits, taken: u64, count: usize) -> Result<RequestBatch
     spec(&plan(limits), "golden").requests(CellPlan::OWN, &place().after(taken), count)
 }
 
-/// The number of conversations of the fixture that are within the limits of vLLM's scripts.
+/// The number of conversations of the fixture that are within the limits of vLLM's scripts, from a note.
 fn within() -> usize {
     let all = built(ServingLimits::VLLM, 0, 60).expect("the fixture has some");
     match all.notes.as_slice() {

@@ -1,5 +1,4 @@
-//! Tests of the workload `sharegpt`: which rows are read, which conversations are used, and what is
-//! reported.
+//! Tests of the workload `sharegpt`: the rows that are read, the selected conversations, and the notes.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -24,12 +23,12 @@ fn loaded(text: &str) -> Result<Loaded, WorkloadError> {
     read(text.as_bytes(), Path::new("data.json"))
 }
 
-/// The position of the conversation that follows the tag of a text prompt.
+/// The position, among the usable conversations, of the conversation in a text prompt.
 fn source_of(request: &Request) -> usize {
     let Prompt::Text(text) = &request.prompt else { panic!("a text prompt") };
     let (_, body) = text.split_once('\n').expect("a tag stands in front");
     let turns = turns();
-    // If a character was cut, other words fill its place at the end, so only the first half is compared.
+    // Only the first half is compared, because the prompt may end with other words.
     let start: String = body.chars().take(body.chars().count() / 2).collect();
     turns.iter().position(|turn| turn.starts_with(&start)).expect("it is one of the turns")
 }
@@ -187,8 +186,8 @@ fn places_of_a_run_share_no_conversation_while_there_are_enough() {
     let distinct: HashSet<&usize> = first.iter().chain(&second).collect();
     assert_eq!(distinct.len(), 16);
 
-    // There are fewer conversations than prompts: they repeat in the same order, with other tags and a
-    // note.
+    // There are fewer conversations than prompts, so the conversations repeat in the same order, with
+    // other tags and a note.
     let (all, notes) = of(&place(), 40);
     let available = all.iter().collect::<HashSet<_>>().len();
     assert_eq!(available, 16);

@@ -17,7 +17,7 @@ pub fn sources() -> [WorkloadPlan; 2] {
     [WorkloadPlan::Random, WorkloadPlan::Sharegpt { dataset: SHAREGPT.to_owned() }]
 }
 
-/// A workload, opened with the embedded tokenizer and seed 1.
+/// Opens a workload with the embedded tokenizer and seed 1.
 pub fn spec(plan: &WorkloadPlan, salt: &str) -> OpenWorkload {
     OpenWorkload::open(plan, embedded(), 1, salt).expect("the source opens")
 }
@@ -32,7 +32,7 @@ pub fn place() -> PromptScope {
     PromptScope::new("0", "one_by_one", 0)
 }
 
-/// The token ids that a server with this tokenizer sees.
+/// The token ids of the prompt for a server with this tokenizer.
 pub fn ids(tokenizer: &Arc<dyn Tokenizer>, request: &Request) -> Vec<u32> {
     match &request.prompt {
         Prompt::Text(text) => tokenizer.encode(text).expect("text encodes"),
@@ -41,8 +41,8 @@ pub fn ids(tokenizer: &Arc<dyn Tokenizer>, request: &Request) -> Vec<u32> {
     }
 }
 
-/// Compares requests with those of `fixtures/golden-NAME.json`. With `UPDATE_FIXTURES=1` it writes the
-/// file first.
+/// Compares requests with those of `fixtures/golden-NAME.json`. If `UPDATE_FIXTURES` is set, it writes
+/// this file first.
 pub fn compare_with_golden(name: &str, found: &[Request]) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let file = folder.join(format!("golden-{name}.json"));

@@ -1,5 +1,5 @@
-//! Tests of traces of every format: which rows are read or left out, when they are sent, and what prompts
-//! share.
+//! Tests of traces in all formats: the rows that are read or left out, the times at which requests are
+//! due, and the shared prefixes of prompts.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use crate::support::{cell, ids, place, spec};
 
-/// The fixtures with their formats.
+/// The files of the fixtures with their formats.
 const FILES: [(&str, TraceFormat); 6] = [
     ("mooncake.jsonl", TraceFormat::Mooncake),
     ("azure-2023.csv", TraceFormat::Azure),
@@ -32,11 +32,11 @@ fn plan(name: &str) -> TracePlan {
     TracePlan { dataset: path(name), format, window, scale: 1.0, max_tokens }
 }
 
-/// The traces, by name, whose golden prompts are kept.
+/// The plans of the traces that have a golden file, each with the name of its file.
 pub fn traces() -> [(String, WorkloadPlan); 6] {
     FILES.map(|(file, _)| {
         let name = match file {
-            // Without the extension, both files of the plain format would have the same name.
+            // Without the extension, the two files in the plain format would have the same name.
             "plain.jsonl" => "plain-jsonl",
             other => other.split('.').next().expect("a name"),
         };
@@ -48,7 +48,8 @@ fn read(text: &str) -> Result<Rows, WorkloadError> {
     Rows::read(text.as_bytes(), Path::new("trace"), None, None)
 }
 
-/// For each request: when it is due in milliseconds, its input tokens, its output tokens.
+/// For each request: when it is due (in milliseconds from the start), its input tokens, and its output
+/// tokens.
 fn played(rows: &Rows, window: TraceWindow, scale: f64) -> Vec<(u64, u32, u32)> {
     let timeline = Timeline::of(rows, window, scale);
     let told = |due: Nanos| due.0 / 1_000_000;
@@ -194,7 +195,7 @@ fn a_window_is_counted_from_the_first_row_and_leaves_its_end_out() {
     assert!(error.contains("all are outside of --trace-window"), "{error}");
 }
 
-/// The plan of a run with this workload.
+/// The plan of a run with this trace as its workload.
 fn plan_of(workload: WorkloadPlan) -> inferometer_plan::Plan {
     use inferometer_plan::spec::{Known, Spec};
     let mut spec = Spec::default();
@@ -245,7 +246,7 @@ fn requests_have_the_lengths_of_their_rows_in_either_form() {
     }
 }
 
-/// The number of tokens that two requests have in common at their beginning.
+/// The number of tokens of the common prefix of two prompts.
 fn common(one: &Request, other: &Request) -> usize {
     let (one, other) = (ids(&embedded(), one), ids(&embedded(), other));
     one.iter().zip(&other).take_while(|(one, other)| one == other).count()
@@ -257,7 +258,7 @@ fn equal_hashes_become_equal_blocks_and_others_differ_at_once() {
     for form in [PromptForm::Text, PromptForm::TokenIds] {
         spec.context.form = form;
         let built = spec.requests(cell(0), &place(), 6).unwrap().requests;
-        // The hashes of the rows in order of time: 0 1 2; 0 1 3; none; 0; 0 4; 0 8.
+        // The hashes of the rows in the order of time: 0 1 2; 0 1 3; none; 0; 0 4; 0 8.
         for (other, tokens) in [(1, 1024), (2, 0), (3, 512), (4, 512), (5, 512)] {
             assert_eq!(common(&built[0], &built[other]), tokens, "{form:?} {other}");
         }
@@ -305,7 +306,8 @@ proptest! {
         prop_assert_eq!(due[0], Nanos::ZERO);
         let expected = (seconds.len() as f64 * scale).round().max(1.0) as usize;
         prop_assert_eq!(due.len(), expected);
-        // Every interval from the start has its share of the requests, up to one request and one row.
+        // Every interval from the start has its share of the requests, with a difference of at most one
+        // request and one row.
         let first = *seconds.iter().min().unwrap();
         for &until in &seconds {
             let of_trace = seconds.iter().filter(|&&second| second < until).count() as f64;

@@ -1,8 +1,8 @@
-//! The facts about figures: conditions that differ, loads, and figures that only one of the two has.
+//! Tests the facts about figures: conditions that differ, loads, and figures that only one run has.
 
 use super::super::*;
 
-/// A run with these figures of these cells.
+/// A subject with these figures. Each has the input length of its cell, its load, its name and its values.
 fn with(name: &str, identity: &str, figures: &[(u32, &str, &str, &[f64])]) -> Subject {
     let series = figures.iter().map(|&(length, load, figure, values)| Series {
         cell: Some(CellPlan { input_length: length, output_length: 8 }),
@@ -40,7 +40,7 @@ fn prompts_of_another_salt_are_not_taken_for_another_workload() {
         assert_eq!(told.contains("other prompts of the same kind (salt)"), !is_other, "{told}");
         assert!(!told.contains(&"0".repeat(13)), "{told}");
     }
-    // The same salt but different prompts: that is another workload.
+    // If the salts are equal and the prompts differ, the workloads differ.
     let mut b = run("b", "plan", Some("random"));
     b.facts.insert("salt".to_owned(), "a".to_owned());
     let found = compare(&a, &b, Options::default()).unwrap();
@@ -93,7 +93,7 @@ fn what_one_of_the_two_has_alone_is_told_by_place_and_not_by_figure() {
             "1 x 8, all at once: only b has e2e_p50 (no such load in a)"
         ]
     );
-    // Common cells but no common load: there is no row, and all figures are listed as unmatched.
+    // The runs have common cells, but no common load. So there is no row, and all figures are unmatched.
     let (a, b) = ([(1, "1 in flight", "e2e_p50", &[1.0][..])], [(1, "8", "e2e_p50", &[1.0][..])]);
     let found = compare(&with("a", "a", &a), &with("b", "b", &b), Options::default()).unwrap();
     assert_eq!((found.rows.len(), found.unmatched.len()), (0, 2));

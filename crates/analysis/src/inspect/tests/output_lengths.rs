@@ -1,4 +1,4 @@
-//! Outputs that are shorter or longer than asked, empty, or counted in a way that cannot be true.
+//! Tests outputs that are longer or shorter than requested, or empty, or whose count is impossible.
 
 use super::*;
 

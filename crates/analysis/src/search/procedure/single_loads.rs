@@ -1,13 +1,13 @@
-//! The edge from single loads, if the curve through all trials bounds it on one side only.
+//! Bounds the edge by single loads if the curve through all trials bounds it on one side only.
 
 use super::Search;
 use crate::search::evidence::Claim;
 use crate::search::known::Load;
 
 impl Search {
-    /// The curve may bound the edge of a tier on one side only. Then a single load bounds the other side. Below, it
-    /// is the highest load up to the estimate that meets the objectives. Above, it is the lowest load from the
-    /// estimate on that misses them.
+    /// If the curve bounds the edge of a tier on one side only, a single load bounds the other side. The lower bound is
+    /// the highest load up to the estimate that is shown to meet the objectives. The upper bound is the lowest load
+    /// from the estimate on that is shown to miss them.
     pub(super) fn bound_by_single_loads(&mut self) {
         if self.tiers.iter().all(|edge| edge.low.is_some() && edge.high.is_some()) {
             return;
@@ -16,7 +16,7 @@ impl Search {
         for (edge, tier) in self.tiers.iter_mut().zip(&self.settings.tiers) {
             let Some(estimate) = edge.estimate else { continue };
             let of = |claim: Claim| loads.iter().filter(move |load| load.claim(tier) == claim);
-            // A server that is not filled up yet shows nothing good about a load.
+            // A trial without a steady state does not show that a load meets the objectives.
             let is_settled = |load: &&Load| {
                 let mut own = self.trials.iter().filter(|(trial, _)| trial.load == load.load);
                 own.all(|(trial, _)| trial.is_settled)

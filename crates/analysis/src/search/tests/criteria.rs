@@ -1,4 +1,4 @@
-//! What a criterion asks of one request, and by which objectives a search is possible.
+//! Tests how a criterion judges one request, and which objectives a search accepts.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn a_percentile_is_a_share_of_requests_and_failures_miss_it() {
     assert!(judged("ttft_p99<=40ms", &good) && judged("e2e_p50<1s", &good));
     let failed = RequestFigures { complete: false, ..good };
     assert!(!judged("ttft_p99<41ms", &failed) && !judged("failures<1%", &failed));
-    // One event has no time between tokens; a whole body has no first token.
+    // A stream with one event has no time between tokens. A response without streaming has no first token.
     let single = stream(0.0, &[(5.0, EventKind::Text, Some(1))]);
     let of = |streamed| RequestFigures::of(&Timeline::new(&Record { streamed, ..single.clone() }));
     assert!(judged("tpot_p90<1ms", &of(true)) && !judged("tpot_p90<1ms", &of(false)));
@@ -120,7 +120,7 @@ fn a_trial_whose_streams_came_in_bundles_judges_no_times_between_tokens_and_ends
     search.tell(many.clone());
     assert_eq!((search.outcome(), search.next()), (SearchEnding::NotMeasurable, None));
     assert_eq!(search.interval(0).0, None);
-    // An objective that needs no times between tokens is judged as usual.
+    // An objective that does not depend on times between tokens is judged as usual.
     let mut fold = TrialFold::of(&pass, &of_slo("ttft_p50<1s")).unwrap();
     fold.add(&RequestFigures::of(&Timeline::new(&at_once(0.0))));
     assert!(!fold.finish().lacks_gaps);

@@ -1,9 +1,9 @@
-//! Trials that are cut off because their result is certain, and loads that are abandoned early.
+//! Tests trials that are cut off because their result is certain, and loads that are abandoned early.
 
 use super::*;
 
-/// One request each millisecond; each is answered `each_ms` after the one before, and its first token
-/// arrives at the same time.
+/// One request is due each millisecond. Each is answered `each_ms` after the one before, and its first token arrives
+/// together with the whole answer.
 fn queued(requests: u32, each_ms: f64) -> Vec<RequestFigures> {
     let one = |index: u32| {
         let (due, ended) = (f64::from(index), f64::from(index + 1) * each_ms);
@@ -21,8 +21,8 @@ fn a_hopeless_trial_is_cut_off_as_soon_as_its_misses_are_certain_and_says_so() {
     let watcher = Watcher::new(&hopeless.criteria, &hopeless.tiers, &pass);
     let requests = queued(120, 13.0);
     let at = certain_at(&watcher, &requests).expect("it is hopeless");
-    // 4 of 12 blocks are 40 of 120 requests; the fifth request is the first that misses, so the 40th miss
-    // is due at 43 ms.
+    // 4 of 12 blocks are 40 of 120 requests. The fifth request is the first that misses, so the 40th miss is due at 43
+    // ms. It is certain 50 ms later.
     assert_eq!(at.ms_after(Nanos::ZERO), 93.0);
     let trial = |at: Nanos| {
         let mut fold = TrialFold::of(&pass, &hopeless.criteria).unwrap();
@@ -34,7 +34,7 @@ fn a_hopeless_trial_is_cut_off_as_soon_as_its_misses_are_certain_and_says_so() {
     assert_eq!((search.requests(), search.tiers()[0].bad), (94, Some(1_000.0)));
     assert_eq!(search.loads()[0].claim(&[0]), Claim::NotMet);
     assert!(search.next().expect("a lower load").load < 1_000.0);
-    // One miss fewer is not enough, and a trial that was cut off then is ignored.
+    // One miss fewer is not enough. A trial that was cut off at that time is ignored.
     let mut search = Search::new(hopeless.clone());
     search.tell(trial(Nanos(at.0 - 1)));
     assert_eq!(search.trials(), 0);
@@ -57,13 +57,13 @@ fn as_many_misses_make_a_load_hopeless_as_twelve_independent_requests_cannot_hav
     assert_eq!(needed("ttft_p99<1s"), Some(400));
     assert_eq!(needed("ttft_p95<1s"), Some(600));
     assert_eq!(needed("ttft_p90<1s"), Some(700));
-    // 50 requests are worth only 6 independent ones, and 7 are worth none.
+    // 50 requests correspond to only 6 independent ones, and 7 requests to none.
     let of_few = |planned| misses_to_claim(&of_slo("ttft_p90<1s"), planned)[0];
     assert_eq!((of_few(50), of_few(7)), (Some(42), None));
     assert_eq!((needed("ttft_p50<1s"), needed("ttft_mean<1s")), (None, None));
 }
 
-/// Searches on a server that answers one request after the other, each in `each_ms` milliseconds.
+/// Runs a search on a server that answers one request after the other, each in `each_ms` milliseconds.
 fn of_queue(settings: &Settings, each_ms: f64, seed: u64) -> (Search, Vec<(Trial, NextTrial)>) {
     let (mut search, mut trials) = (Search::new(settings.clone()), Vec::new());
     while let Some(asked) = search.next() {

@@ -1,4 +1,4 @@
-//! The interval of the answer, compared with a known edge; and how whole trials are judged.
+//! Compares the interval of the answer with a known edge, and tests how whole trials are judged.
 
 use super::*;
 
@@ -73,7 +73,7 @@ fn whole_loads_are_searched_to_neighbours() {
     }
 }
 
-/// Searches on a server that misses the first criterion at 40 and the second at 11.
+/// Runs a search on a server that reaches the limit of the first criterion at 40, and of the second at 11.
 fn of_two(settings: Settings) -> Search {
     let mut search = Search::new(settings);
     while let Some(asked) = search.next() {
@@ -164,7 +164,7 @@ fn the_answer_is_one_sentence_with_its_interval() {
 
 #[test]
 fn start_up_and_drain_do_not_count() {
-    // One request each 10 ms, each takes 95 ms: the first 3 x 95 ms and the last 95 ms do not count.
+    // One request is due every 10 ms, and each takes 95 ms. The first 3 x 95 ms and the last 95 ms do not count.
     let trial = folded((0..100).map(|i| {
         let due = f64::from(i) * 10.0;
         figures(due, due + 95.0, f64::from(i))
@@ -176,7 +176,7 @@ fn start_up_and_drain_do_not_count() {
 
 #[test]
 fn a_server_that_gets_ever_more_behind_is_found_out_before_a_limit_is_missed() {
-    // One request each 10 ms; the server answers one each 13 ms.
+    // One request is due every 10 ms; the server answers one every 13 ms.
     let behind = folded((0..1_200).map(|i| {
         let (due, ended) = (f64::from(i) * 10.0, f64::from(i + 1) * 13.0);
         figures(due, ended, 1.0)
@@ -190,7 +190,7 @@ fn a_server_that_gets_ever_more_behind_is_found_out_before_a_limit_is_missed() {
         figures(due, due + 90.0 + 60.0 * (f64::from(i) / 30.0).sin(), 1.0)
     }));
     assert_eq!(keeps_up.saturation, None);
-    // Too short to distinguish a server that falls behind from one that has just begun.
+    // The trial is too short to distinguish an overloaded server from one that has just started.
     let short = folded((0..100).map(|i| figures(f64::from(i), f64::from(i) + 400.0, 1.0)));
     assert_eq!(short.saturation, None);
 }
@@ -202,7 +202,7 @@ fn a_mean_is_searched_by_its_interval() {
         let mut search = Search::new(mean.clone());
         while let Some(asked) = search.next() {
             let mut trial = trial(&search, asked, 0.0, seed);
-            // Uniform around a mean that is 50 at a load of 10.
+            // The values are uniform around a mean that is 50 ms at a load of 10.
             let middle = 50.0 * (asked.load / 10.0).powi(2);
             trial.measured[0].value *= middle * 2.0;
             trial.measured[0].error *= middle * 2.0;
@@ -238,7 +238,7 @@ fn a_load_that_is_beyond_the_edge_for_certain_bounds_the_interval_from_above() {
     }
 }
 
-/// A server that answers each request in a tenth of a second, never in time.
+/// A trial on a server that answers each request after 0.1 s, and always misses the objectives.
 fn never_in_time(search: &Search, asked: NextTrial) -> Trial {
     let whole = trial(search, asked, 1.0, 0);
     Trial { cut_off: 1, planned: whole.planned + 1, is_settled: false, ..whole }
@@ -252,7 +252,7 @@ fn an_objective_that_an_idle_server_misses_ends_the_search_there() {
         search.tell(trial);
     }
     assert_eq!(search.outcome(), SearchEnding::NotMetAtLowest);
-    // With a tenth of a second for each request, a server is idle at one request per second.
+    // If each request takes 0.1 s, a server is nearly idle at one request per second.
     assert!(search.trials() <= 8, "{}", search.trials());
     let lowest = search.loads()[0].load;
     assert!((0.1..=1.0).contains(&lowest), "{lowest}");

@@ -81,10 +81,10 @@ struct AbFlags {
 
 /// Keys of a plan that may differ on side B.
 const OF_B: [&str; 7] = ["target", "endpoint", "dialect", "model", "profile", "speed", "noise"];
-/// The same for virtual time, where nothing is sent.
+/// Keys of a plan that may differ on side B in virtual time, where no server is contacted.
 const OF_B_IN_VIRTUAL_TIME: [&str; 3] = ["model", "profile", "noise"];
 
-/// Runs the comparison.
+/// Measures or simulates both servers, prints the comparison, and evaluates the gate.
 pub fn ab(mut arguments: AbArgs) -> Result<(), Failure> {
     ranks::only_one("ab")?;
     let settings = Settings::read()?;
@@ -183,7 +183,7 @@ impl AbArgs {
         Ok(())
     }
 
-    /// The sides (one if both are equal), and the flags of the embedded engine on each.
+    /// The sides (one if a server is compared with itself), and the flags of the embedded engine for both sides.
     fn sides(
         &self,
         spec: Spec,
@@ -261,7 +261,7 @@ impl AbArgs {
         Ok((found, engine_flags))
     }
 
-    /// The configurations of the engines that are simulated.
+    /// The configurations of the two simulated engines.
     fn configs(
         &self,
         variants: &[Variant],
@@ -280,7 +280,7 @@ impl AbArgs {
         Ok([of(0)?, of(1)?])
     }
 
-    /// Prints the answer, writes the requested files, and evaluates the gate.
+    /// Prints the comparison, writes the requested files, and evaluates the gate.
     fn conclude(&self, finished: FinishedAb, has_gate: bool) -> Result<(), Failure> {
         let FinishedAb { document, folder, place, failures } = finished;
         let comparison = document.ab.comparison((place.0, &place.1));
@@ -328,7 +328,8 @@ impl AbArgs {
     }
 }
 
-/// The answer as text for a terminal. `again`: how to repeat it; it follows the location of the files.
+/// The comparison as text for a terminal. `again` is appended to the line that states the location of the files, and
+/// says how to print the comparison again.
 pub(super) fn text(document: &AbDocument, folder: &Path, again: &str) -> String {
     let gate = match document.gate.is_empty() {
         true => String::new(),

@@ -167,13 +167,14 @@ fn serve(arguments: &ServeArgs) -> Result<(), Failure> {
     first_of(judged, file.map_or(Ok(()), |file| save(&outcome, file, summary)))
 }
 
-/// Which server is measured, and what names it.
+/// The origin of the address of the measured server.
 enum Server<'a> {
-    /// A flag names it.
+    /// A flag gives the address.
     Named,
-    /// A setting of this program names it: its address, and the origin of the setting.
+    /// A setting of this program gives the address: the address, and the origin of the setting.
     OfSettings(&'a str, &'a str),
-    /// Nothing names it, so it is vLLM's default. `left_out`: a variable for other programs that names a server.
+    /// No flag or setting gives an address, so it is vLLM's default. `left_out`: an environment variable for other
+    /// programs that contains an address and is ignored.
     Default { left_out: Option<&'a str> },
 }
 
@@ -198,7 +199,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// The choice in words, unless a flag makes it.
+    /// A line that states the address and its origin; None if a flag gives the address.
     fn told(&self) -> Option<String> {
         match self {
             Self::Named => None,

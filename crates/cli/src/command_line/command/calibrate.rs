@@ -61,7 +61,7 @@ pub fn calibrate(arguments: &CalibrateArgs) -> Result<(), Failure> {
     })?;
     let toml = toml::to_string(&profile).map_err(Failure::run_failed)?;
     files::write("--out", &arguments.out, &toml)?;
-    // The profile already states the engine and the card.
+    // The profile already states the engine and the card, so the printed command needs no flags for them.
     let flags = arguments.engine.given().into_iter();
     let flags: String = flags
         .filter(|(name, _)| !["engine", "card"].contains(&name.as_str()))

@@ -1,5 +1,5 @@
-//! `check --predictions`: the errors of a profile on the measured runs of the store. Also the same for a run that was
-//! just measured.
+//! `check --predictions`: compares predictions with the measured runs of a store. `run` uses the same comparison for a
+//! run that it has just measured.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use crate::command_line::exit::{Failure, print};
 
-/// Prints the errors of the runs' own profiles, or of the named profile.
+/// Prints the prediction errors on all stored runs that are not predictions themselves. `profile` is used for all runs;
+/// if absent, each run is predicted with the profile of its engine and card.
 pub fn check_predictions(
     store: &Path,
     profile: Option<&str>,
@@ -38,7 +39,8 @@ pub fn check_predictions(
     }
 }
 
-/// The figures that were measured, each with its name.
+/// The predicted figures that were also measured: the run, its prediction, the pass, the name of the figure, and the
+/// figure.
 fn measured(
     held: &[(String, Expected)],
 ) -> impl Iterator<Item = (&str, &Expected, &PassPrediction, &'static str, FigurePrediction)> {
@@ -53,8 +55,8 @@ fn measured(
     })
 }
 
-/// For one figure: how many were measured, how many of these have a calibrated range, how many of those lie inside it,
-/// and the median absolute error.
+/// For the figure `wanted`: the number of measured values, the number of these with a calibrated interval, the number
+/// inside this interval, and the median absolute error in percent. None if there is no measured value.
 fn of_figure(held: &[(String, Expected)], wanted: &str) -> Option<(usize, usize, usize, f64)> {
     let figures: Vec<FigurePrediction> =
         measured(held).filter(|found| found.3 == wanted).map(|found| found.4).collect();
@@ -132,8 +134,9 @@ fn judged(figure: FigurePrediction, low: f64, high: f64) -> String {
     }
 }
 
-/// The predictions for a run that was just measured, if the server's engine, card and model are known: a line for each
-/// pass, and how to fit a profile. Otherwise empty.
+/// Compares a run that was just measured with its prediction: a line for each pass, and the command that fits a
+/// profile. Empty if the target is simulated, or if its engine, card or model is unknown. If the prediction fails, the
+/// text is the reason.
 pub fn of_run(store: &Path, run: &str, summary: &Summary) -> String {
     if summary.target.simulated || known_engine(summary, None).is_err() {
         return String::new();

@@ -14,7 +14,7 @@ use crate::command_line::console::tell;
 use crate::command_line::exit::{Failure, first_of, print};
 use crate::command_line::files;
 
-/// The name of standard output.
+/// The file name that stands for standard output.
 const STDOUT: &str = "-";
 
 /// The flags of `compare`.
@@ -64,7 +64,7 @@ pub struct CompareArgs {
     junit: Option<PathBuf>,
 }
 
-/// Runs the comparison.
+/// Prints the comparison, writes the requested files, and evaluates the gate.
 pub fn compare(arguments: &CompareArgs) -> Result<(), Failure> {
     let conditions = conditions(arguments.gate.as_deref())?;
     arguments.check_files()?;
@@ -97,10 +97,11 @@ impl CompareArgs {
         self.markdown.as_deref().is_some_and(|file| file == STDOUT)
     }
 
-    /// The results that a name refers to.
+    /// The results of the run or file with this name.
     fn subject(&self, name: &str) -> Result<Subject, Failure> {
         let found = subject(name, &self.store);
-        // The word after a `--markdown` without a value is a run.
+        // The word after `--markdown` is parsed as a run, because a value of this flag needs `=`. The user may have
+        // meant an output file.
         if found.is_err()
             && self.prints_markdown()
             && name.ends_with(".md")
@@ -113,7 +114,7 @@ impl CompareArgs {
         Ok(found?)
     }
 
-    /// Checks that standard output and each file have only one document.
+    /// Checks that no two documents are written to standard output or to the same file.
     fn check_files(&self) -> Result<(), Failure> {
         if self.json && self.prints_markdown() {
             return Err(Failure::usage(

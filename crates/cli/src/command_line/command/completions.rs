@@ -1,4 +1,4 @@
-//! `completions`: scripts with which a shell completes commands, flags and values.
+//! `completions`: prints the script with which a shell completes commands, flags and values.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Args, Command, ValueHint};
@@ -29,8 +29,8 @@ pub fn completions(arguments: &CompletionsArgs) -> Result<(), Failure> {
     print(&String::from_utf8_lossy(&script))
 }
 
-/// Adds the values that shells offer to the command. Arguments are parsed without them, so that a wrong value is
-/// reported together with all other mistakes of a plan.
+/// Adds to a command the values that a shell offers. The parser of arguments does not use these values, so that a wrong
+/// value is reported together with all other mistakes of a plan.
 fn with_values(command: Command) -> Command {
     let name = command.get_name().to_owned();
     command.mut_args(|argument| offered(&name, argument)).mut_subcommands(with_values)
@@ -43,7 +43,8 @@ fn offered(command: &str, argument: Arg) -> Arg {
     let name = value_name(&argument);
     let values = values(command, argument.get_id().as_str(), &name);
     if !values.is_empty() {
-        // The parser requires static names. Leaking them is acceptable, because a process prints only one script.
+        // The parser requires static names. Leaking their memory is acceptable, because a process prints only one
+        // script.
         let values = values.into_iter().map(|value| &*value.leak());
         return argument
             .value_parser(PossibleValuesParser::new(values.collect::<Vec<&'static str>>()));
@@ -90,7 +91,7 @@ fn values(command: &str, id: &str, value_name: &str) -> Vec<String> {
     }
 }
 
-/// The kind of the value, such as a file path.
+/// The kind of value that a shell completes, such as a file path, by the placeholder in the help.
 fn hint(value_name: &str) -> ValueHint {
     let has = |words: &[&str]| words.iter().any(|word| value_name.contains(word));
     if has(&["FILE", "PATH", "PLAN"]) {

@@ -94,7 +94,8 @@ fn config(arguments: &EngineArgs) -> Result<EngineConfig, Failure> {
     arguments.flags.apply(&mut config)?;
     if let Some(text) = &arguments.noise {
         let given = Noise::parse(text).map_err(Failure::usage)?;
-        // Without a seed, each start has different noise. The printed seed repeats this one.
+        // Without a seed, each start has different noise. The line with the seed is printed, so that the noise can be
+        // repeated.
         let noise = given.or_seed(wall_clock_ns());
         if given.seed.is_none() {
             tell(&format!("--noise {noise}"));

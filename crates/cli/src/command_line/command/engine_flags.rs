@@ -1,4 +1,5 @@
-//! vLLM's flags for the embedded engine, also as keywords of the Python module. The engine determines their defaults.
+//! vLLM's flags for the embedded engine, which are also keywords of the Python module. The engine determines their
+//! defaults.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +75,7 @@ pub struct EngineFlags {
 }
 
 impl EngineFlags {
-    /// The names of the flags with underscores. Aliases follow the name of their flag.
+    /// The names of the flags, with underscores instead of dashes. Aliases follow the name of their flag.
     pub fn keywords() -> Vec<String> {
         let command = Self::augment_args(Command::new("engine"));
         let names = command.get_arguments().flat_map(|flag| {
@@ -84,10 +85,10 @@ impl EngineFlags {
         names.map(|name| name.replace('-', "_")).collect()
     }
 
-    /// Removes the engine's arguments from the keys of a plan and parses them.
+    /// Removes the keys of the engine flags from `keys` and parses their values.
     ///
     /// # Errors
-    /// Every mistake; the keys are removed in any case.
+    /// Returns all mistakes. The keys are removed in any case.
     pub fn take_from(keys: &mut Map<String, Value>) -> Result<Self, PlanError> {
         let (mut own, mut mistakes) = (Map::new(), Vec::new());
         for name in Self::keywords() {
@@ -114,7 +115,7 @@ impl EngineFlags {
         serde_json::from_value(Value::Object(own)).map_err(PlanError::new)
     }
 
-    /// The given flags by name, as they are part of a plan.
+    /// The values of the given flags as text, by name, in the form that a plan stores.
     pub fn given(&self) -> BTreeMap<String, String> {
         let given = given(self).unwrap_or_default();
         let text = |value: Value| match value {
@@ -127,7 +128,7 @@ impl EngineFlags {
     /// Applies the flags to a configuration.
     ///
     /// # Errors
-    /// If a name is not known.
+    /// If the name of weights, a data type, an engine or a card is unknown.
     pub fn apply(&self, config: &mut EngineConfig) -> Result<(), PlanError> {
         if let Some(name) = &self.weights {
             config.weights = Some(Weights::parse(name).ok_or_else(|| {
@@ -171,10 +172,10 @@ impl EngineFlags {
     }
 }
 
-/// The configuration of the predicted engine, by default with the model chatglm3-6b.
+/// The configuration of the engine to simulate. The default model is chatglm3-6b.
 ///
 /// # Errors
-/// If there is no such model or profile, or the flags do not fit them.
+/// If the model or the profile is unknown, or if the flags do not fit them.
 pub fn config(
     model_name: Option<&str>,
     profile_name: Option<&str>,

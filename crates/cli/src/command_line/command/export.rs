@@ -1,4 +1,4 @@
-//! `export`: writes a stored run in formats of other programs.
+//! `export`: writes a stored run in a format that other programs read.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ fn formats() -> PossibleValuesParser {
     FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about)).into()
 }
 
-/// Writes a stored run, or prints the columns that the rows would have.
+/// Writes a stored run, or prints the columns of the requested rows.
 pub fn export(arguments: &ExportArgs) -> Result<(), Failure> {
     if arguments.columns {
         return print(&columns_text(arguments.what.unwrap_or(ExportedRows::Requests)));
@@ -64,7 +64,7 @@ pub fn export(arguments: &ExportArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The named format; by default that of the output file's extension.
+/// The format that --format names; by default, the format of the output file's extension.
 fn format_of(arguments: &ExportArgs) -> Result<&'static Format, Failure> {
     let ending = || arguments.out.as_ref()?.extension()?.to_str();
     let name = arguments.format.as_deref().or_else(ending);
@@ -77,7 +77,7 @@ fn format_of(arguments: &ExportArgs) -> Result<&'static Format, Failure> {
     })
 }
 
-/// The requested rows; an error if the format does not have them.
+/// The requested rows. An error if the format does not have these rows, or does not allow --pass or --what.
 fn rows(format: &Format, arguments: &ExportArgs) -> Result<ExportedRows, Failure> {
     let name = format.name;
     let refused = |why: String| Err(Failure::usage(why));
@@ -105,7 +105,7 @@ fn rows(format: &Format, arguments: &ExportArgs) -> Result<ExportedRows, Failure
     }
 }
 
-/// The columns of the rows, one per line.
+/// The columns of the rows as text, one per line.
 fn columns_text(what: ExportedRows) -> String {
     let Some((about, fields)) = columns(what) else {
         return "One row for each cell and pass, with every figure of `inferometer list metrics`; each \

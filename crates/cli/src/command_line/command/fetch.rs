@@ -1,4 +1,4 @@
-//! `fetch`: downloads data sets and tokenizers into the caches that runs read, and verifies their checksums.
+//! `fetch`: downloads data sets and tokenizers into the caches that runs read. It verifies the checksums of data sets.
 
 use std::cell::Cell;
 
@@ -21,10 +21,10 @@ pub struct FetchArgs {
     quiet: bool,
 }
 
-/// The number of bytes between two progress lines.
+/// The number of downloaded bytes between two progress lines.
 const STEP: u64 = 50_000_000;
 
-/// Downloads what is named, or lists the available data sets.
+/// Downloads the named data sets and tokenizers; without names, lists the available data sets.
 pub fn fetch(arguments: &FetchArgs) -> Result<(), Failure> {
     let config = FetchConfig::from_env();
     if arguments.names.is_empty() {

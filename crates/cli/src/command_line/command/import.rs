@@ -1,4 +1,4 @@
-//! `import`: its flags, and printing what was imported.
+//! `import`: its flags, and the printed list of imported runs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -39,7 +39,7 @@ pub fn import(arguments: &ImportArgs) -> Result<(), Failure> {
     print(&format!("{:#}\n", serde_json::json!({ "runs": runs })))
 }
 
-/// The imported runs as text, with the findings on their figures.
+/// The imported runs as text, with their findings.
 fn words(done: &[Imported]) -> String {
     let mut text = String::new();
     let mut of_form: BTreeMap<&str, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The flags that say which load is measured or predicted, by the keys of a plan.
+//! The flags for the load that is measured or predicted. Each flag is a key of a plan.
 
 use clap::Args;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! `manual`: writes manual pages, for packages.
+//! `manual`: writes the manual pages, for packages of this program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub fn manual(arguments: &ManualArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds the pages of a command and its subcommands, without hidden ones. The names of pages are those that `man`
+/// Adds the pages of a command and of its subcommands, except hidden subcommands. The pages have the names that `man`
 /// expects, such as `inferometer-run`.
 fn add_pages(name: String, command: &Command, pages: &mut Vec<(String, Command)>) {
     for below in command.get_subcommands().filter(|command| !command.is_hide_set()) {

@@ -1,5 +1,5 @@
-//! `memory`: shows what fits on a card: weights, activations, keys and values, the longest sequence, and the number of
-//! sequences of each length.
+//! `memory`: computes how the memory of a card is used: weights, activations, and keys and values. It also prints the
+//! longest sequence, and how many sequences of each length fit.
 
 use std::fmt::Write as _;
 
@@ -10,9 +10,9 @@ use serde_json::json;
 use super::engine_flags::{EngineFlags, config};
 use crate::command_line::exit::{Failure, print};
 
-/// The default lengths of the table, up to the longest possible sequence.
+/// The default sequence lengths of the table in tokens. Lengths above the longest possible sequence are left out.
 const LENGTHS: [u32; 10] = [128, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131_072];
-/// The numbers of cards that are tried if a model does not fit.
+/// The numbers of cards to try if a model does not fit. The smallest number that is enough is suggested.
 const CARDS: [u32; 5] = [2, 4, 8, 16, 32];
 const GB: f64 = 1e-9;
 
@@ -38,7 +38,7 @@ pub struct MemoryArgs {
     json: bool,
 }
 
-/// Prints what fits; if the model does not fit, the number of cards that it needs.
+/// Prints the use of the memory. If the model does not fit, fails with the number of cards that it needs.
 pub fn memory(arguments: &MemoryArgs) -> Result<(), Failure> {
     let given = config(Some(&arguments.model), arguments.profile.as_deref(), &arguments.engine)?;
     let found = Fit::of(&given, &arguments.lengths)?;
@@ -53,13 +53,13 @@ pub fn memory(arguments: &MemoryArgs) -> Result<(), Failure> {
     Engine::new(given).map(drop).map_err(|error| Failure::RunFailed(error.to_string()))
 }
 
-/// What fits with a configuration.
+/// The use of the memory by one configuration.
 struct Fit {
     resolved: ResolvedConfig,
     memory: Memory,
-    /// The length of the longest sequence, limited by memory or by the engine.
+    /// The length of the longest sequence in tokens, limited by memory or by the engine.
     longest: u64,
-    /// Sequence lengths, and the number of sequences of each length that fit at once.
+    /// Sequence lengths in tokens, each with the number of sequences of this length that fit at once.
     rows: Vec<(u32, u32)>,
 }
 
@@ -168,7 +168,7 @@ impl Fit {
         })
     }
 
-    /// A message that nothing fits, and how many cards would be enough.
+    /// A message that the model does not fit, with the number of cards that would be enough.
     fn too_large(&self, config: &EngineConfig) -> String {
         let fits = |cards: &u32| {
             let more = EngineConfig { tensor_parallel_size: Some(*cards), ..config.clone() };

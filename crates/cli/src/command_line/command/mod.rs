@@ -109,7 +109,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether the command reads settings: commands that measure, and commands that read or write a store.
+    /// Whether a mistake in the settings is an error for this command. False for commands that work without settings.
     pub fn has_settings(&self) -> bool {
         !matches!(
             self,

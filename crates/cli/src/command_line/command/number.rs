@@ -1,6 +1,6 @@
 //! Parsers for the numbers in flags.
 
-/// Parses a finite number. JSON cannot represent other numbers and would drop them.
+/// Parses a finite number. Infinity and NaN are rejected, because JSON would store them as null.
 pub fn finite(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(number),

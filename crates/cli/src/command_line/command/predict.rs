@@ -1,4 +1,4 @@
-//! `predict`: the grid of `run` with the embedded engine in virtual time; its flags, and printing the results.
+//! `predict`: runs the grid of a plan with the embedded engine in virtual time. Its flags, and the printed results.
 
 use std::path::{Path, PathBuf};
 
@@ -122,12 +122,12 @@ impl PredictArgs {
     }
 }
 
-/// Predicts a grid.
+/// Predicts the grid of a plan, prints the results, and evaluates the objectives.
 pub fn predict(arguments: &PredictArgs) -> Result<(), Failure> {
     interrupt::handle_signals();
     let plan = arguments.plan.as_deref();
     let mut keys = arguments.keys()?;
-    // Use only the settings for the store and the output, because a prediction has no server.
+    // Use only the setting for the store, because a prediction has no server.
     Settings::read()?.add_store(plan, &mut keys)?;
     let spec: Spec = plan_file::merge(plan, keys, plan_file::OverrideOrigin::Flags)?;
     refuse_servers(&spec)?;

@@ -1,4 +1,5 @@
-//! Several processes that measure one plan together: finds the rank of this process, and connects it with the others.
+//! Several processes (ranks) that measure one plan together. Finds the rank of this process, and connects it to the
+//! other ranks.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,7 +53,8 @@ fn time(text: &str) -> Result<Duration, String> {
     span(&Value::Text(text.to_owned())).map_err(str::to_owned)
 }
 
-/// Returns the place of this process among those that a launcher started; None if it is the only one.
+/// Returns the rank of this process and the number of ranks. None if no launcher started several processes. Also None
+/// if the number of processes is unknown; a note is then printed.
 ///
 /// # Errors
 /// If the launcher's variables contradict each other.
@@ -67,7 +69,7 @@ pub fn place() -> Result<Option<RankPlace>, Failure> {
     }
 }
 
-/// Rejects several processes, for a command that measures as a single process.
+/// Returns an error if a launcher started several processes, for commands that measure with one process.
 ///
 /// # Errors
 /// If a launcher started several processes.
@@ -83,10 +85,10 @@ pub fn only_one(command: &str) -> Result<(), Failure> {
     }
 }
 
-/// Joins the other ranks of a run.
+/// Connects this process to the other ranks of a run.
 ///
 /// # Errors
-/// If they cannot meet, or cannot measure the plan together.
+/// If the ranks cannot connect to each other or cannot measure this plan together, or if the token file cannot be read.
 pub fn join(
     flags: &RankFlags,
     place: &RankPlace,
@@ -123,7 +125,8 @@ pub fn join(
     Ok(())
 }
 
-/// Measures the share of a rank from 1 on. Rank 0 determines what is measured, and stores and prints the results.
+/// Measures this process's share of a run, for rank 1 and above. Rank 0 controls the run, and stores and prints the
+/// results.
 ///
 /// # Errors
 /// If this rank cannot continue, or the run failed at rank 0.

@@ -1,4 +1,4 @@
-//! `report`: its flags, and printing what was written.
+//! `report`: its flags, and the output after writing the reports.
 
 use std::path::PathBuf;
 
@@ -73,7 +73,7 @@ fn warn(error: &StoreError) {
     tell(&format!("warning: {error}"));
 }
 
-/// Makes the reports of stored runs again, from their logs.
+/// Writes the reports of stored runs again, computed from their logs.
 pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
     let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
     if let Some(tool) = arguments.dialect.as_deref().and_then(Tool::named) {
@@ -107,7 +107,8 @@ pub fn report(arguments: &ReportArgs) -> Result<(), Failure> {
     print(&format!("{text}\ntables: {0}/table.md; plots: {0}/*.png\n", folder.display()))
 }
 
-/// Computes the answer of a comparison of two servers again, from the logs of its runs, and evaluates its gate.
+/// Computes the result of an `ab` comparison again from the logs of its runs. Prints and writes the result, and
+/// evaluates the gate.
 fn of_ab(arguments: &ReportArgs, store: &Store, name: &str) -> Result<(), Failure> {
     if arguments.failures_as_inf {
         return Err(Failure::usage(format!(

@@ -1,4 +1,4 @@
-//! `reproduce`: its flags, the repeated measurement of a bundle's runs, and printing the answer.
+//! `reproduce`: its flags, the repeated measurement of a bundle's runs, and the printed comparison.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ use crate::command_line::exit::{Failure, print};
 use crate::command_line::interrupt;
 use crate::command_line::terminal::{View, show};
 
-/// The settings that state how a server is reached.
+/// The settings for the connection to a server.
 const OF_SETTINGS: [&str; 3] = ["header", "proxy", "api_key_env"];
 
 /// The flags of `reproduce`.
@@ -176,7 +176,7 @@ pub fn reproduce(arguments: &ReproduceArgs) -> Result<(), Failure> {
 impl ReproduceArgs {
     fn here(&self, out: Option<PathBuf>) -> Result<LocalSetup, Failure> {
         let mut keys = given(&self.server)?;
-        // Use only the settings that state how the server is reached; the workload is that of the bundle.
+        // Use only the settings for the connection to the server, because the bundle defines everything else.
         let settings = Settings::read()?;
         let target = keys.contains_key("target");
         for key in OF_SETTINGS.into_iter().filter(|_| target) {
@@ -196,7 +196,8 @@ impl ReproduceArgs {
         })
     }
 
-    /// With several runs, ask no questions, because nobody may be present when the later ones begin.
+    /// The kinds of output on the terminal. Several runs need no confirmation, because nobody may be present when a
+    /// later run begins.
     fn view(&self, runs: usize) -> View {
         View {
             quiet: self.quiet,
@@ -213,7 +214,8 @@ fn tell_unless(quiet: bool, line: &str) {
     }
 }
 
-/// Measures one run. A failed judgement is returned together with the results, so that these are still shown.
+/// Measures one run. If the results are not acceptable, such as too many failed requests, the failure is returned
+/// together with the results, so that the results are still printed.
 fn measured(
     mut again: RepeatedRun,
     events: &Events,
@@ -223,7 +225,7 @@ fn measured(
     let finished = crate::run(&again.plan, &again.context, events)?;
     let shortfall = match judge(&again.plan, &again.context, &finished, Strictness::Lenient) {
         Err(why @ Shortfall::Interrupted(_)) => return Err(why.into()),
-        // The objectives of the plan do not decide whether a run is reproduced, so this is only reported.
+        // The objectives of the plan do not decide whether a run is reproduced, so a missed objective is only reported.
         Err(Shortfall::Objective(why)) => {
             tell(&format!("an objective of the plan is not met here: {why}"));
             Ok(())
@@ -242,14 +244,14 @@ fn predicted(again: &RepeatedRun) -> Result<NewRun, Failure> {
     Ok(NewRun { plan: again.plan.clone(), summary: prediction.summary, is_same_work: false })
 }
 
-/// The engine of a prediction, from the engine's arguments in its plan.
+/// The configuration of the embedded engine, from the engine flags in the plan of a prediction.
 fn engine(plan: &Plan) -> Result<EngineConfig, Failure> {
     let TargetPlan::Embedded { model, profile, engine_flags, .. } = &plan.target else {
         return Err(Failure::usage("its plan measures a server, which cannot be predicted"));
     };
     let flags = engine_flags.iter().filter(|(name, _)| *name != "noise");
     let words = flags.map(|(name, value)| match (name.as_str(), value.as_str()) {
-        // This is the only flag without a value.
+        // `no_enable_prefix_caching` is the only engine flag without a value.
         ("no_enable_prefix_caching", _) => "--no-enable-prefix-caching".to_owned(),
         (name, value) => format!("--{}={value}", name.replace('_', "-")),
     });
@@ -271,7 +273,7 @@ fn keep_note(arguments: &ReproduceArgs, of: &str, new: &NewRun) -> Result<(), Fa
     store.note(&run, &format!("reproduces run {of}"), at).map_err(Failure::run_failed)
 }
 
-/// Prints what would be measured. As JSON it is one document; for several runs it contains a list.
+/// Prints the plan of each run. As JSON, prints one document: a plan, or a list of plans for several runs.
 fn shown(arguments: &ReproduceArgs, bundle: &Bundle, all: &[RepeatedRun]) -> Result<(), Failure> {
     let clock = |run: &Bundled| match run.kind {
         RunKind::Predicted => Clock::Virtual,

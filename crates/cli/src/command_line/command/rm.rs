@@ -25,7 +25,7 @@ pub struct RmArgs {
     store: PathBuf,
 }
 
-/// Removes runs: their rows and their logs. Reports of these runs remain.
+/// Removes runs and their logs from the store. The report files of these runs remain.
 pub fn rm(arguments: &RmArgs) -> Result<(), Failure> {
     let mut store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
     let rows = named(&store, &arguments.runs)?;
@@ -54,7 +54,8 @@ fn named(store: &Store, names: &[String]) -> Result<Vec<RunRow>, Failure> {
     let mut rows: Vec<RunRow> = Vec::new();
     for name in names {
         let id = store.find(name).map_err(Failure::usage)?;
-        // `latest` and tags may mean another run later, and a removal cannot be undone.
+        // Accept only parts of a run id. `latest` and tags may refer to another run later, and a removal cannot be
+        // undone.
         if !id.as_str().contains(name.as_str()) {
             return Err(Failure::usage(format!(
                 "{name}: runs are removed by their own names only ({name} is now {id}); nothing \
@@ -86,7 +87,7 @@ fn ask(rows: &[RunRow]) -> Result<(), Failure> {
     Err(Failure::run_failed("nothing was removed"))
 }
 
-/// Only an explicit yes counts, because a removal cannot be undone.
+/// Whether an answer is an explicit yes. No other answer confirms, because a removal cannot be undone.
 fn agrees(answer: &str) -> bool {
     matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }

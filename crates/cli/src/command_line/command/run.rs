@@ -1,4 +1,4 @@
-//! `run`: measures a plan with one or several servers, and prints the results.
+//! `run`: measures a plan on one or several servers, and prints the results.
 
 use std::path::Path;
 
@@ -26,14 +26,14 @@ use crate::command_line::prometheus::Exposed;
 use crate::command_line::terminal::{View, show};
 use crate::command_line::tui;
 
-/// Benchmarks a target with the settings applied.
+/// Applies the settings to the flags, measures the plan, and prints the results.
 pub fn run(arguments: RunArgs) -> Result<(), Failure> {
     let settings = Settings::read()?;
     let arguments = settings.switched(arguments);
     run_with(&arguments, &settings, arguments.keys()?)
 }
 
-/// Like `run`, with the keys that the flags give.
+/// Like [`run`], but with settings that were already read, and with plan keys that were already taken from the flags.
 pub fn run_with(
     arguments: &RunArgs,
     settings: &Settings,
@@ -63,7 +63,8 @@ pub fn run_with(
     run_applied(arguments, applied, earlier.as_ref(), group)
 }
 
-/// Like `run_with`, with the settings already applied.
+/// Like [`run_with`], but the settings were already applied to the keys. `earlier` is the run to resume, and `group`
+/// the name of the group to resume.
 pub fn run_applied(
     arguments: &RunArgs,
     Applied { keys, origins }: Applied,
@@ -75,7 +76,7 @@ pub fn run_applied(
     }
     let (spec, multi) =
         plan_file::merge_multi_target(arguments.plan(), keys, plan_file::OverrideOrigin::Flags)?;
-    // The plan may state the store that contains its runs.
+    // The plan may name the store that contains the runs of the group.
     let store = store_of(spec.store.as_deref());
     let group = group.map(|name| EarlierGroup::find(store, name)).transpose()?;
     measure(arguments, &spec, &multi, earlier, group, &origins)
@@ -120,7 +121,8 @@ fn measure(
     concluded.map_err(|failure| if has_objectives { failure.judged() } else { failure })
 }
 
-/// The measured runs, and their failures. Each failure has the name of its server, which is empty if there is only one.
+/// The measured runs, and their failures. Each failure has the name of its server; the name is empty if there is only
+/// one server.
 #[derive(Default)]
 pub(super) struct MeasuredRuns {
     pub runs: Vec<Summary>,
@@ -136,7 +138,7 @@ fn measure_variants(
     place: Option<&RankPlace>,
 ) -> Result<MeasuredRuns, Failure> {
     let is_group = earlier.is_none() && (variants.len() > 1 || multi.rounds > 1);
-    // With several runs, ask no questions, because nobody may be present when the later ones begin.
+    // Several runs need no confirmation, because nobody may be present when a later run begins.
     let view = View { ask: arguments.view().ask && !is_group, ..arguments.view() };
     let (events, host) = show(view);
     let _exposed = expose(arguments, &events)?;
@@ -205,9 +207,8 @@ fn measure_one(
     Ok(MeasuredRuns { runs: vec![finished.summary], failures: failures.into_iter().collect() })
 }
 
-/// Writes the verdicts on objectives and runs if requested. If all objectives are met, prints that as the last line.
-/// The file is also written if a run could not be carried out, because an old file could be mistaken for this run's
-/// file.
+/// Writes the JUnit file if requested. If all objectives are met, prints this verdict as the last line. The file is
+/// also written if a run failed, because a file of an earlier run could otherwise be mistaken for the file of this run.
 ///
 /// # Errors
 /// The most serious failure.
@@ -231,7 +232,7 @@ pub(super) fn conclude(
     Ok(())
 }
 
-/// Adds the plan file to the command that resumes a group.
+/// Inserts the path of the plan file into the printed command that resumes a group.
 fn with_plan(failure: Failure, plan: Option<&Path>) -> Failure {
     match (failure, plan) {
         (Failure::Interrupted(line), Some(plan)) => {
@@ -242,7 +243,8 @@ fn with_plan(failure: Failure, plan: Option<&Path>) -> Failure {
     }
 }
 
-/// Prints as the last line that the objectives of runs are met, if there are objectives. There must be no failure.
+/// Prints the verdict on the objectives of `runs` as the last line, if there are objectives. Must be called only if
+/// nothing has failed.
 pub(super) fn tell_objectives(runs: &[Summary]) {
     if let Some(judged) = Judgement::of_objectives(runs) {
         tell(&judged.to_string());
@@ -276,7 +278,7 @@ fn write_junit(
     files::write("--junit", file, &junit::junit(&suites, judged.as_ref()))
 }
 
-/// The locations of a run's files, as text.
+/// The locations of the report, the plots and the store, as text.
 fn places(finished: &Finished, store: &Path) -> String {
     let Some(folder) = &finished.folder else { return String::new() };
     format!(

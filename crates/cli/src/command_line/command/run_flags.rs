@@ -1,4 +1,4 @@
-//! The flags of `run` and `search`, and their conversion into keys of a plan.
+//! The flags of `run`, which `search`, `sweep` and `ab` also have, and their conversion to keys of a plan.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -255,7 +255,8 @@ struct SpecArgs {
     out: Option<String>,
 }
 
-/// The first target. [`RunArgs::targets`] returns all of them, because `ab` uses several targets differently.
+/// Serializes only the first target. [`RunArgs::targets`] returns all targets: `run` spreads one load over them, and
+/// `ab` compares them.
 fn first_of_targets<S: Serializer>(
     targets: &Option<Vec<String>>,
     serializer: S,
@@ -263,7 +264,7 @@ fn first_of_targets<S: Serializer>(
     targets.iter().flatten().next().serialize(serializer)
 }
 
-/// The given flags, by their names with underscores. Absent flags are left out.
+/// The given flags as a JSON object, by their names with underscores. Absent flags are left out.
 pub fn given(flags: &impl Serialize) -> Result<Map<String, Value>, Failure> {
     let Ok(Value::Object(mut keys)) = serde_json::to_value(flags) else {
         return Err(Failure::usage("the flags cannot be read"));
@@ -278,8 +279,8 @@ impl RunArgs {
         self.plan.as_deref()
     }
 
-    /// Fills in flags that are not keys of a plan from `lower`, which has lower precedence, unless these flags
-    /// contradict it.
+    /// Fills in flags that are not keys of a plan from `lower`, which has lower precedence. A flag of `lower` is
+    /// ignored if it contradicts a flag that was given.
     pub fn switch(&mut self, lower: &Self) {
         let (shows_all, shows_less) = (self.tui, self.quiet || self.no_progress);
         self.tui |= lower.tui && !shows_less;
@@ -299,7 +300,7 @@ impl RunArgs {
         }
     }
 
-    /// How the run is shown.
+    /// The kinds of output on the terminal, and whether to ask for confirmation.
     pub fn view(&self) -> View {
         View {
             quiet: self.quiet,
@@ -309,12 +310,12 @@ impl RunArgs {
         }
     }
 
-    /// How strictly the results are judged.
+    /// Whether a suspect run is a failure (`--strict`).
     pub fn strictness(&self) -> Strictness {
         if self.strict { Strictness::Strict } else { Strictness::Lenient }
     }
 
-    /// The given servers.
+    /// The values of all `--target` flags.
     pub fn targets(&self) -> &[String] {
         self.spec.target.as_deref().unwrap_or_default()
     }

@@ -97,7 +97,8 @@ impl RunsArgs {
     }
 }
 
-/// The beginning of a time, in the format in which times are stored. The text may be incomplete, such as a date only.
+/// The beginning of the period that a text names, in the format of stored times. The text may be incomplete, such as a
+/// date without a time of day.
 fn instant(text: &str) -> Result<String, String> {
     beginning(text).ok_or_else(|| {
         "is neither a date such as 2026-11-20 nor a time such as 2026-11-20T05:12, in UTC"
@@ -105,7 +106,8 @@ fn instant(text: &str) -> Result<String, String> {
     })
 }
 
-/// A line for each run: its result, its loads, its best cell, and the medians of its passes.
+/// A table with one row for each run. The columns of TTFT and TPOT show the range of their medians over the passes of
+/// the run.
 fn table(rows: &[RunRow]) -> Table {
     use Align::{Left, Right};
     let mut table = Table::new([
@@ -143,13 +145,13 @@ fn table(rows: &[RunRow]) -> Table {
     table
 }
 
-/// The minimum and the maximum; one number if both are equal after rounding.
+/// A range as text: minimum and maximum, or one number if both are equal after rounding.
 fn span([least, most]: [f64; 2]) -> String {
     let (least, most) = (format!("{least:.1}"), format!("{most:.1}"));
     if least == most { least } else { format!("{least}..{most}") }
 }
 
-/// A run's model, its engine with version, and its card.
+/// The model, engine, version and card of a run as text. For an imported run, also the file.
 pub fn what(run: &RunRow) -> String {
     let engine = run.engine.as_deref().unwrap_or("unknown engine");
     let mut text = format!("{} on {engine}", run.model);
@@ -163,7 +165,8 @@ pub fn what(run: &RunRow) -> String {
         let place = [std::slice::from_ref(file), &run.imported_section].concat();
         let _ = write!(text, " (imported from {})", place.join(" / "));
     }
-    // For this program's own runs, the kind already states that they are predicted; for imported runs it does not.
+    // The kind `predicted` marks predictions of this program. An imported prediction has the kind `imported`, so mark
+    // it here.
     match (run.predicted, run.imported_from.is_some()) {
         (true, true) => text += " (prediction)",
         (false, _) if run.simulated => text += " (simulation)",

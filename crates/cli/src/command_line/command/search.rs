@@ -197,7 +197,7 @@ pub(super) fn in_virtual_time(
             search_text::answers(&summary.searches) + &sweep_text::answers(&summary.sweeps)
         ))?;
     }
-    // The results are judged as in `run`.
+    // The results are judged in the same way as those of `run`.
     let judged = judge_results(summary, plan.max_failures, run.strictness());
     let failures = judged.err().map(|why| (String::new(), why.into()));
     Ok(MeasuredRuns { failures: failures.into_iter().collect(), runs: vec![found.summary] })
@@ -210,11 +210,11 @@ fn expected(spec: &Spec, flags: &EngineFlags) -> Result<Vec<SearchAnswer>, Failu
     Ok(expected_answers(&plan, &context, config)?)
 }
 
-/// The factor between successive loads if the first load is a good guess.
+/// The factor between successive loads if the first load comes from a stored search or a prediction.
 const NEAR: f64 = 1.25;
 
-/// The load of the first trial, from the answer of a stored search or from a prediction. It only determines where the
-/// search begins.
+/// The load of the first trial, from the answer of a stored search or from a prediction; None if there is no such
+/// source. The load determines where the search begins, and does not change the answer.
 fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f64>, Failure> {
     let problem = |why: String| Failure::usage(format!("--bracket-from: {why}"));
     let (found, origin) = match arguments.bracket_from.as_deref() {
@@ -233,7 +233,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
                 )));
             }
         },
-        // The embedded engine behaves in real time as in virtual time.
+        // The embedded engine behaves the same in real time and in virtual time, so a prediction is a good start.
         None if spec.target.is_none()
             && spec.server.is_none()
             && spec.speed.is_none()
@@ -268,7 +268,7 @@ fn bracket(arguments: &SearchArgs, spec: &Spec, is_one: bool) -> Result<Option<f
     Ok(Some(load))
 }
 
-/// The same workload and objectives, for the embedded engine.
+/// A spec with the same workload and objectives, and with the embedded engine as the target.
 fn as_embedded(spec: &Spec, profile: Option<&str>) -> Spec {
     Spec {
         target: None,
@@ -288,7 +288,8 @@ fn as_embedded(spec: &Spec, profile: Option<&str>) -> Spec {
     }
 }
 
-/// The answers of a stored search, and its plan; None if there is no such run, or it was not a search.
+/// The answers of a stored search, and its plan as JSON. None if there is no such run, or if the run has no answers of
+/// a search.
 fn of_stored(name: &str, spec: &Spec) -> Option<(Vec<SearchAnswer>, String)> {
     let path = spec.store.as_deref().unwrap_or("inferometer.db");
     let stored = Store::open_existing(path).ok()?.run(name).ok()?;
@@ -296,8 +297,8 @@ fn of_stored(name: &str, spec: &Spec) -> Option<(Vec<SearchAnswer>, String)> {
     Some((answers.filter(|answers| !answers.is_empty())?, stored.plan_json))
 }
 
-/// A text about the stored search if it is the same search, except for bounds and seed. Empty if anything else differs,
-/// or if its plan is of another version of this program.
+/// A remark for the user if the stored plan differs from this plan only in the limits of the search and in the seed.
+/// Empty if anything else differs, or if an incompatible version of this program wrote the stored plan.
 fn likeness(stored: &str, spec: &Spec) -> Result<&'static str, Failure> {
     let bare = |plan: Plan| {
         let search = plan.search.map(|search| (search.over, search.criteria));
@@ -311,7 +312,7 @@ fn likeness(stored: &str, spec: &Spec) -> Result<&'static str, Failure> {
     Ok(if same { ", a search of the same plan with other limits" } else { "" })
 }
 
-/// Limits a guess to the requested bounds, because no trial is outside of them.
+/// Limits a first load to the requested lowest and highest load.
 fn within(load: f64, spec: &Spec) -> Result<f64, Failure> {
     let Some(search) = resolve(spec, &variable)?.0.search else { return Ok(load) };
     let from = spec.search.as_ref().and_then(|asked| asked.from.as_ref()).map(|_| search.lowest);

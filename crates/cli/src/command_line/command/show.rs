@@ -1,4 +1,4 @@
-//! `show`: prints everything about one run, and the plan file that repeats it.
+//! `show`: prints everything that is stored about one run, or the plan file that repeats it.
 
 use std::fmt::Write;
 use std::fs;
@@ -39,7 +39,8 @@ pub struct ShowArgs {
     plan: bool,
 }
 
-/// A run with additional information.
+/// The run to print, with its notes, the size of its log in bytes, the folder of its reports, and the commands that
+/// repeat it.
 struct Shown<'a> {
     run: &'a StoredRun,
     notes: &'a [Note],
@@ -48,7 +49,7 @@ struct Shown<'a> {
     again: Option<String>,
 }
 
-/// Shows a run.
+/// Prints a run or its plan file.
 pub fn show(arguments: &ShowArgs) -> Result<(), Failure> {
     let store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
     let mut run = store.run(&arguments.run).map_err(Failure::usage)?;
@@ -57,7 +58,7 @@ pub fn show(arguments: &ShowArgs) -> Result<(), Failure> {
         report.cut.iter().for_each(|error| tell(&format!("warning: {error}")));
         run.summary = Some(report.summary);
     }
-    // Another version of the program may have another format of plans. In that case, everything else is shown.
+    // The plan of another version of this program may be unreadable. Everything else is then still printed.
     let plan = plan_of(&run);
     if arguments.plan && run.row.kind == RunKind::Imported {
         return Err(Failure::usage(format!(
@@ -85,12 +86,12 @@ pub fn show(arguments: &ShowArgs) -> Result<(), Failure> {
     print(&shown.text())
 }
 
-/// Whether a folder has the report of this run. Another run may have written its own report there since.
+/// Whether a folder contains the report of the run `id`. A later run may have replaced it with its own report.
 fn holds_report(folder: &Path, id: &str) -> bool {
     fs::read_to_string(folder.join("summary.json")).is_ok_and(|summary| summary.contains(id))
 }
 
-/// The commands that repeat the measurement; None for a run that this program did not make.
+/// The commands that repeat the run. None for an imported run, and for a side of an `ab` comparison.
 fn again(run: &StoredRun, plan: &Plan, store: &Path) -> Option<String> {
     let id = &run.row.id;
     let place = match store {
@@ -158,7 +159,7 @@ impl Shown<'_> {
             missing.unwrap_or_default()
         );
         let mut fact = |name: &str, value: &str| {
-            // Control characters in a server's name could otherwise change the terminal.
+            // Control characters in a text from a server could otherwise change the state of the terminal.
             let value: String =
                 value.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
             if !value.is_empty() {

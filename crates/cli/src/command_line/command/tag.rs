@@ -22,7 +22,7 @@ pub struct TagArgs {
     tags: Vec<String>,
 }
 
-/// Adds tags to a run and removes others.
+/// Adds and removes tags of a run, and prints all its tags.
 pub fn tag(arguments: &TagArgs) -> Result<(), Failure> {
     let mut store = Store::open_existing(&arguments.store).map_err(Failure::usage)?;
     let run = store.find(&arguments.run).map_err(Failure::usage)?;

@@ -1,4 +1,4 @@
-//! `web`: serves the dashboard of the store.
+//! `web`: serves a dashboard of the runs in a store.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub struct WebArgs {
     until_stdin_closes: bool,
 }
 
-/// Serves until it is interrupted.
+/// Serves the dashboard until the process is interrupted.
 pub fn web(arguments: &WebArgs) -> Result<(), Failure> {
     let site = match Site::open(&arguments.store) {
         Err(StoreError::OlderStore { .. }) => {

@@ -1,4 +1,4 @@
-//! The flags that say where prompts come from, by the keys of a plan.
+//! The flags for the source of prompts. Each flag is a key of a plan.
 
 use clap::Args;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Tests the advice, and that the users' pages agree with the tables.
+//! Tests the advice about arguments, and that the pages in `docs/coming-from/` agree with the tables of flags.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ fn a_flag_of_another_tool_is_told_with_what_to_give_here() {
     assert_eq!(told("run --nobody-has-this 5"), None);
     assert_eq!(told("bench serve --num-promts 5"), None);
     assert_eq!(told("sarch"), None);
-    // Both GuideLLM and `run` have this flag.
+    // `run` also has this flag of GuideLLM, so there is no advice.
     assert_eq!(told("predict --target x"), None);
 }
 
@@ -108,7 +108,7 @@ fn in_bench_serve(flag: &Flag) -> String {
     }
 }
 
-/// The table of a page, from the data.
+/// The table of flags for a page, generated from the data of the program.
 fn table(tool: &Tool) -> String {
     let mut text = String::new();
     if tool.name == "vllm bench serve" {
@@ -126,7 +126,7 @@ fn table(tool: &Tool) -> String {
     text
 }
 
-/// With `INFEROMETER_WRITE_PAGES=1`, it writes the tables instead.
+/// With `INFEROMETER_WRITE_PAGES=1`, this test writes the tables instead.
 #[test]
 fn the_pages_have_the_tables_of_the_program() {
     for tool in TOOLS.iter() {

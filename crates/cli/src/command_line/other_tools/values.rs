@@ -36,7 +36,7 @@ const FOREIGN: [Foreign; 4] = [
     Foreign {
         flag: "--header",
         is: |value| value.contains('=') && !value.contains(':'),
-        // The value may be an API key.
+        // The advice does not repeat the value, which may be an API key.
         told: "has NAME=VALUE in vLLM. Write --header 'NAME: VALUE', once for each",
     },
     Foreign {
@@ -47,7 +47,7 @@ const FOREIGN: [Foreign; 4] = [
     },
 ];
 
-/// The advice about the first value in the form of another tool.
+/// The advice about the first value in the format of another tool; None if there is no such value.
 pub fn advice(words: &[&str]) -> Option<String> {
     let command = words.get(1)?;
     if !["run", "search", "predict", "ab"].contains(command) {

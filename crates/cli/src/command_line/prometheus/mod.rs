@@ -1,5 +1,5 @@
-//! `run --metrics-listen`: serves the run in progress to Prometheus. It reads the live state that every run has, on a
-//! separate thread, and measures nothing.
+//! `run --metrics-listen`: serves metrics of the run in progress to Prometheus. A separate thread reads the live state
+//! that every run has. It measures nothing.
 
 mod text;
 
@@ -17,7 +17,7 @@ use inferometer_run::LiveState;
 
 use crate::command_line::exit::Failure;
 
-/// A server for scrapes; dropping this value stops it.
+/// An HTTP server for Prometheus; dropping this value stops the server.
 pub struct Exposed {
     asked: SocketAddr,
     at: SocketAddr,
@@ -29,7 +29,7 @@ pub struct Exposed {
 /// Parses an address to listen on: `IP:PORT`, or only a port, which means a port of 127.0.0.1.
 ///
 /// # Errors
-/// A message that states the accepted forms.
+/// Returns a message that states the accepted forms.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     let here = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
     let port = text.strip_prefix(':').unwrap_or(text).parse().map(here);
@@ -39,7 +39,7 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 impl Exposed {
-    /// Listens, and serves the live state.
+    /// Listens on the address `asked`, and serves the live state on a separate thread.
     ///
     /// # Errors
     /// If the server cannot listen on the address.
@@ -52,7 +52,8 @@ impl Exposed {
         let thread = spawn(move || {
             let told = |at, stop, waker| drop(listening.send(Ok((at, stop, waker))));
             if let Err(error) = serve(Metrics(live), access, asked, told) {
-                // After it has begun to listen, nobody waits for errors; the run continues without it.
+                // After the server has begun to listen, nobody receives this error; the run continues without the
+                // server.
                 let _ = refused.send(Err(error));
             }
         })
@@ -63,8 +64,8 @@ impl Exposed {
         }
     }
 
-    /// Messages with its address and its possible readers. With `--quiet`, only what the user cannot know otherwise:
-    /// the chosen port, and a warning if others can read the page.
+    /// The address of the page, and a warning if other users can read the page. With `--quiet`, the address is included
+    /// only if the system chose the port.
     pub fn announced(&self, quiet: bool) -> Vec<String> {
         let mut lines = Vec::new();
         if !quiet || self.asked.port() == 0 {
@@ -92,7 +93,7 @@ impl Drop for Exposed {
     }
 }
 
-/// The only page of the server.
+/// Serves `/metrics`, the only page.
 struct Metrics(LiveState);
 
 impl Pages for Metrics {

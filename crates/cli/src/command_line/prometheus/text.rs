@@ -1,12 +1,12 @@
-//! The text of a scrape: the live state under stable metric names. It counts nothing itself, and never calls chunks
-//! tokens.
+//! The text of a scrape: the live state under stable metric names. This code counts nothing itself. Chunks and tokens
+//! have separate metrics.
 
 use inferometer_http::prometheus::{Exposition, Kind};
 use inferometer_model::outcome::OutcomeKind;
 use inferometer_net::process_cpu_time;
 use inferometer_run::{LivePass, LiveState, RunStarted, Snapshot, Totals};
 
-/// The current text. The live state is locked while totals are copied, but not while the text is written.
+/// The metrics as text. The live state is locked only while run and pass are described and the totals are copied.
 pub(super) fn of(live: &LiveState) -> String {
     let mut out = Exposition::default();
     let totals = live.look(|state| {
@@ -19,7 +19,7 @@ pub(super) fn of(live: &LiveState) -> String {
     out.finish()
 }
 
-/// The run, its target, and its progress.
+/// Writes metrics about the run, its target, and its progress.
 fn about(out: &mut Exposition, state: &Snapshot) {
     if let Some(run) = &state.run {
         run_info(out, run);
@@ -139,7 +139,7 @@ fn latencies(out: &mut Exposition, totals: &Totals) {
     }
 }
 
-/// The load on this program itself: from completed passes, and from the process until now.
+/// Writes metrics about this client: its event loops in completed passes, and its process until now.
 fn instrument(out: &mut Exposition, totals: &Totals) {
     let process = &totals.process;
     let seconds = |us: u64| us as f64 / 1e6;
@@ -296,7 +296,7 @@ mod tests {
         let events = live_state();
         let process = Process { stalls: 2, stalled_us: 30_000, ..Process::default() };
         events.emit(Event::PassStopped(Some(&process)));
-        // For a pass copied from an earlier run, nothing was sent.
+        // A pass that was copied from an earlier run sent nothing, so its records are not counted.
         events.emit(Event::Record(&record(3)));
         let summary = PassFold::new(&saturated(1, 1).plan).finish();
         let resumed = PassEnded { label: "", summary: &summary, resumed: true };

@@ -1,4 +1,4 @@
-//! Draws a view as widgets. This is a pure function of the view and of the size of the terminal.
+//! Draws a view as widgets. The result depends only on the view, the messages and the size of the terminal.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -13,7 +13,7 @@ const THROUGHPUT: Color = Color::Cyan;
 const SPREADS: [Color; 2] = [Color::Yellow, Color::Magenta];
 const BAD: Color = Color::LightRed;
 
-/// Draws a view, and the last messages, on the whole frame.
+/// Draws a view on the whole frame. `lines` are the latest messages, of which up to three are shown.
 pub fn draw(frame: &mut Frame<'_>, view: &View, lines: &[String]) {
     let rows = Layout::vertical([
         Constraint::Length(1),
@@ -91,7 +91,7 @@ fn draw_rate(frame: &mut Frame<'_>, view: &View, area: Rect) {
 
 fn draw_spread(frame: &mut Frame<'_>, spread: &DistributionView, area: Rect, colour: Color) {
     let block = on_axis(Block::bordered().title(spread.title.as_str()), &spread.ends);
-    // Stretch the columns to the width of the frame, whose corners state the ends of the axis.
+    // Stretch the columns to the width of the block. The lower corners of the block state the ends of the axis.
     let (room, columns) = (usize::from(block.inner(area).width), &spread.columns);
     let stretched: Vec<u64> =
         (0..room).filter_map(|at| columns.get(at * columns.len() / room)).copied().collect();

@@ -1,5 +1,6 @@
-//! `run --tui`: shows the run in progress in a full-screen view of the terminal. It reads the live state that every run
-//! has, and measures nothing. The terminal is always restored: at the end of the run, on signals, and on panics.
+//! `run --tui`: shows the run in progress in a full-screen view of the terminal. The view reads the live state that
+//! every run has, and measures nothing. The terminal is restored at the end of the run, after an interruption, and on
+//! panics.
 
 mod draw;
 mod view;
@@ -26,13 +27,13 @@ use crate::command_line::exit::Failure;
 use crate::command_line::{console, interrupt};
 use view::Watcher;
 
-/// The interval at which it is redrawn.
+/// The interval at which the view is redrawn.
 const REDRAW: Duration = Duration::from_millis(250);
 
 /// Whether the full-screen view is active.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// The active full-screen view; dropping this value ends it.
+/// The active full-screen view; dropping this value closes the view.
 pub struct Screen {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -41,7 +42,7 @@ pub struct Screen {
 /// Checks that a terminal is available for the full-screen view.
 ///
 /// # Errors
-/// A message that names what is not a terminal.
+/// If standard error or standard input is not a terminal.
 pub fn check() -> Result<(), Failure> {
     for (what, is_terminal) in
         [("standard error", stderr().is_terminal()), ("standard input", stdin().is_terminal())]
@@ -95,7 +96,7 @@ impl Drop for Screen {
     }
 }
 
-/// Restores the terminal, if the full-screen view is active, and prints the lines that were held back.
+/// Restores the terminal, if the full-screen view is active, and prints the buffered lines.
 pub fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         // Errors are ignored, because a closed terminal cannot be restored.
@@ -105,7 +106,7 @@ pub fn give_back() {
     }
 }
 
-/// Restores the terminal on a panic, so that its message can be read.
+/// Restores the terminal on a panic, so that the message of the panic can be read.
 fn give_back_on_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -117,7 +118,7 @@ fn give_back_on_panics() {
     });
 }
 
-/// Draws until it is stopped, or until the terminal is closed.
+/// Draws the view and handles keys until `stop` is set, the view is closed, or the terminal fails.
 fn show(mut terminal: Terminal<CrosstermBackend<Stderr>>, live: &LiveState, stop: &AtomicBool) {
     let mut watcher = Watcher::default();
     while !stop.load(Ordering::Relaxed) && TAKEN.load(Ordering::SeqCst) {

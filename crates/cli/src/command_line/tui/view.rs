@@ -15,11 +15,11 @@ use inferometer_stats::histogram::Histogram;
 
 use crate::command_line::progress::spoken;
 
-/// The number of rates that are kept for the chart over time.
+/// The maximum number of rates in the chart over time.
 const KEPT: usize = 400;
 /// The number of readings over which a rate is computed.
 const OVER: usize = 8;
-/// The number of columns of a distribution.
+/// The number of columns in the chart of a distribution.
 const COLUMNS: u32 = 36;
 
 /// The content of the view.
@@ -33,36 +33,36 @@ pub struct View {
     pub left: Option<String>,
     /// The label of the current pass.
     pub label: String,
-    /// The completed share of the pass, and a text for it.
+    /// The completed share of the pass, from 0 to 1, and its text.
     pub done: (f64, String),
     /// Output chunks per second, the latest last. The number of tokens in a chunk is known only after its request.
     pub rates: Vec<u64>,
-    /// The time between two of these rates, in seconds.
+    /// The time between two successive rates, in seconds.
     pub period_s: f64,
-    /// Output tokens per second of completed requests.
+    /// Output tokens per second of completed requests; None if it is not known yet.
     pub tokens_per_s: Option<f64>,
-    /// Requests in flight.
+    /// The number of requests in flight.
     pub in_flight: u64,
     /// The distributions of latencies.
     pub spreads: Vec<DistributionView>,
-    /// The number of failures for each outcome.
+    /// The number of requests of each outcome except `complete`, as texts.
     pub failed: Vec<String>,
-    /// Metrics of the server and of the cards.
+    /// Metrics of the server and of the cards, as texts.
     pub metrics: Vec<String>,
 }
 
-/// A distribution.
+/// The chart of a distribution.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DistributionView {
-    /// Its name and percentiles.
+    /// The name and the percentiles of the metric.
     pub title: String,
-    /// The number of values in each column of a logarithmic axis.
+    /// The number of values in each column; the columns are equally wide on a logarithmic axis.
     pub columns: Vec<u64>,
-    /// The first and the last value of that axis, with the unit; empty without values.
+    /// The first and the last value of the axis, in ms with the unit; empty if there are no values.
     pub ends: [String; 2],
 }
 
-/// Reads the live state repeatedly, and stores what rates are computed from.
+/// Reads the live state repeatedly, and stores earlier readings, from which rates are computed.
 #[derive(Default)]
 pub struct Watcher {
     label: String,
@@ -71,7 +71,7 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Returns the current view, `period` after the previous reading.
+    /// Returns the current view. `period` is the time since the previous reading.
     pub fn look(&mut self, state: &Snapshot, period: Duration) -> View {
         let line = |text: &str| visible::line(text).into_owned();
         let title = state.run.as_ref().map(|run| line(&run.title)).unwrap_or_default();
@@ -117,7 +117,7 @@ impl Watcher {
     }
 }
 
-/// The completed share of a pass, and a text for it.
+/// The completed share of a pass, from 0 to 1, and a text with the number of requests and the remaining time.
 fn done(pass: &LivePass, counts: LiveCounts, now: Nanos) -> (f64, String) {
     let elapsed = now.since(pass.began);
     let Some(all) = pass.begin.plan.requests() else {
@@ -129,11 +129,11 @@ fn done(pass: &LivePass, counts: LiveCounts, now: Nanos) -> (f64, String) {
     (share, format!("{}/{all} requests{left}", counts.over()))
 }
 
-/// The maximum ratio between the ends of a distribution's axis. Tokens that arrive in one read have gaps of zero, which
-/// a logarithmic axis cannot show.
+/// The maximum ratio between the ends of the axis of a distribution. The axis needs a lower end above zero, because
+/// tokens that arrive in one read have gaps of zero.
 const WIDEST: f64 = 1e4;
 
-/// A distribution from its first percentile to its maximum.
+/// The chart of a distribution, from its 1st percentile to its maximum.
 fn spread(name: &str, spans: &Histogram) -> DistributionView {
     if spans.count() == 0 {
         return DistributionView {

@@ -13,16 +13,16 @@ pub enum Scope {
     All,
 }
 
-/// A constant that can be fitted, and how far the fit may move it: 90 % are expected within 1.6 spreads of the
-/// value before the fit.
+/// A constant that can be fitted, and its uncertainty before the fit: the true logarithm is expected within 1.6 spreads
+/// of the logarithm before the fit, with a probability of 90 %.
 pub struct FittedConstant {
     /// The key in a profile's `steps`.
     pub name: &'static str,
-    /// The profiles that share it.
+    /// The profiles that share the constant.
     pub scope: Scope,
-    /// The standard deviation of its logarithm before the fit.
+    /// The standard deviation of the logarithm of the constant before the fit.
     pub spread: f64,
-    /// Returns a reference to it, for reading and writing.
+    /// Returns a mutable reference to the constant.
     pub of: fn(&mut StepConstants) -> &mut f64,
 }
 
@@ -38,7 +38,7 @@ macro_rules! knob {
 }
 
 /// All constants that are fitted. The spread of a card's factor is the scatter of single operations between
-/// sizes and versions (`data/cards`). The times of the host are only known in their order of magnitude.
+/// sizes and versions (`data/cards`). Of the times of the host, only the order of magnitude is known before the fit.
 pub static FITTED_CONSTANTS: [FittedConstant; 12] = [
     knob!(bandwidth_factor, Card, 0.04),
     knob!(products_factor, Card, 0.10),

@@ -12,11 +12,11 @@ use crate::profile::{
 
 /// The signed errors of a run's figures, prediction / measurement - 1, in the order of [`ERROR_NAMES`]. An error is
 /// absent if the figure is absent. TTFT errors are also absent if the engine could not run all requests at once,
-/// because TTFT then depends on its queue.
+/// because TTFT then depends on the queue of the engine.
 pub type RunError = [Option<f64>; 7];
 
-/// The names of the errors. TTFT has its own names if the client limits the requests in flight. A request then starts
-/// when another ends, so TTFT depends more on which requests coincide than on the engine.
+/// The names of the errors. TTFT errors have other names if the client limits the requests in flight. A request then
+/// starts when another ends, so TTFT depends more on which requests coincide than on the engine.
 pub const ERROR_NAMES: [&str; 7] = [
     RunFigures::NAMES[0],
     RunFigures::NAMES[1],
@@ -48,7 +48,7 @@ pub fn run_errors(
             let error = found[at].zip(measured[at]).map(|(found, measured)| found / measured - 1.0);
             match name.starts_with("ttft") {
                 true if run.is_full() => {}
-                // The names of the two TTFT errors of limited loads are three places later.
+                // In `ERROR_NAMES`, the TTFT errors of limited loads are three positions after the others.
                 true if run.pass.is_limited() => errors[at + 3] = error,
                 _ => errors[at] = error,
             }
@@ -89,10 +89,10 @@ fn by_column<T>(errors: &[RunError], of: impl Fn(&[f64]) -> Option<T>) -> BTreeM
     ERROR_NAMES.into_iter().enumerate().filter_map(column).collect()
 }
 
-/// Returns the provenance of a profile from its runs, one for each model, weights and number of cards. It has three
-/// kinds of errors and the ranges that the runs cover. The errors come from the fit to all runs, from fits without
-/// half of the runs, and from fits without the set of the run. Each list of errors has one entry for each run, or is
-/// empty.
+/// Returns the provenance of a profile from its runs: one entry for each model, weights and number of cards. An entry
+/// has the ranges that the runs cover and three kinds of errors. `errors` are those of the fit to all runs, `halves`
+/// those of fits without half of the runs, and `left_out` those of fits without the set of the run. Each slice has one
+/// element for each run, or is empty.
 pub fn run_provenances(
     runs: &[MeasuredRun],
     [errors, halves, left_out]: [&[RunError]; 3],
@@ -128,7 +128,7 @@ pub fn run_provenances(
     kinds.into_iter().map(provenance).collect()
 }
 
-/// Returns the ranges that the runs on `cards` cards cover. There must be a run.
+/// Returns the ranges that the runs on `cards` cards cover.
 fn coverage(runs: &[&MeasuredRun], cards: u32) -> Coverage {
     let lengths = || runs.iter().flat_map(|run| run.lengths.iter().copied());
     let range = |of: fn((u32, u32)) -> u32| {
@@ -146,8 +146,8 @@ fn coverage(runs: &[&MeasuredRun], cards: u32) -> Coverage {
     }
 }
 
-/// Groups the runs with the same model, weights, set, load and lengths. These are replicates, which are left out of a
-/// fit together. Returns the indices of the runs of each group.
+/// Groups the runs with the same model, weights, set, load and lengths. The runs of a group are replicates, which must
+/// be left out of a fit together. Returns the indices of the runs of each group.
 pub fn replicates(runs: &[MeasuredRun]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, run) in runs.iter().enumerate() {

@@ -59,7 +59,7 @@ pub struct RunFigures {
 }
 
 impl RunFigures {
-    /// The names of the figures in statements of their errors.
+    /// The names under which profiles state the errors of the figures.
     pub const NAMES: [&str; 5] = [
         "output_tokens_per_s",
         "tpot_ms",
@@ -68,8 +68,8 @@ impl RunFigures {
         "latency_per_output_token_ms",
     ];
 
-    /// Returns the figures in the order of [`Self::NAMES`]. With fixed lengths, requests/s and output tokens/s have
-    /// the same relative error, and so do the E2E latency and the latency per output token.
+    /// Returns the figures in the order of [`Self::NAMES`]. With fixed lengths, requests/s and output tokens/s have the
+    /// same relative error. The E2E latency and the latency per output token also have the same relative error.
     pub fn values(&self) -> [Option<f64>; 5] {
         [self.requests_per_s, self.tpot_p50_ms, self.ttft_p50_ms, self.ttft_p99_ms, self.e2e_p50_ms]
     }
@@ -85,13 +85,13 @@ pub struct MeasuredStep {
 }
 
 impl MeasuredRun {
-    /// Returns how the weights of the model's linear layers are stored.
+    /// Returns the storage format of the weights of the linear layers.
     pub fn weights(&self) -> Weights {
         self.config.weights.unwrap_or(self.config.model.weights)
     }
 
     /// Whether the load needs more sequences at once than the engine runs, so that TTFT depends on the engine's queue.
-    /// An open load without a limit needs its rate times the time of a request in the engine.
+    /// The number of sequences of an open load without a limit is its rate times the mean decode time of a request.
     pub fn is_full(&self) -> bool {
         let Ok(slots) = self.config.resolve().map(|resolved| resolved.limits.max_num_seqs) else {
             return false;
@@ -110,7 +110,7 @@ impl MeasuredRun {
         self.pass.is_limited() || self.is_full()
     }
 
-    /// Returns the mean seconds that a request decodes in the engine, without its prompt; 0 if TPOT was not measured.
+    /// Returns the mean decode time of a request in seconds, without its prompt; 0 if TPOT was not measured.
     fn generating_s(&self) -> f64 {
         let outputs: f64 = self.lengths.iter().map(|lengths| f64::from(lengths.1)).sum();
         let tokens = outputs / self.lengths.len().max(1) as f64;

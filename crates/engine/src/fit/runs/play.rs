@@ -28,9 +28,11 @@ pub fn play_run(profile: &Profile, run: &MeasuredRun) -> Result<RunFigures, Engi
 }
 
 /// Simulates a load on an engine on which everything takes `factor` times as long, and returns its figures. `requests`
-/// returns the requests for a number of tokens per KV block. Returns `None` if arrivals depend on the engine.
+/// gets the number of tokens per KV block and returns the requests. Returns `None` if the arrivals depend on the ends
+/// of requests, or if the rate has stages.
 ///
-/// It simulates the engine as it is with arrivals that are `factor` times as fast, and multiplies all times by `factor`.
+/// It simulates the unchanged engine with arrivals that are `factor` times as fast, and multiplies all times by
+/// `factor`.
 ///
 /// # Errors
 /// See [`play_run`].
@@ -52,7 +54,7 @@ pub fn play_slower<Requests: Iterator<Item = EngineRequest>>(
     }))
 }
 
-/// Simulates a load, and returns the mean figures over its seeds.
+/// Simulates a load with one or several seeds, and returns the mean of each figure over the seeds.
 fn play<Requests: Iterator<Item = EngineRequest>>(
     config: &EngineConfig,
     pass: &PassPlan,
@@ -90,7 +92,7 @@ fn play<Requests: Iterator<Item = EngineRequest>>(
     })
 }
 
-/// Returns the logarithm of prediction / measurement of a step.
+/// Returns the logarithm of predicted / measured duration of a step.
 ///
 /// # Errors
 /// See [`play_run`].

@@ -1,4 +1,4 @@
-//! Parses measured runs, their details and the durations of single steps.
+//! Parses measured runs, their details (send times and lengths of the requests), and the durations of single steps.
 
 use inferometer_load::arrival::Arrivals;
 use inferometer_load::{Bound, OverLimit, PassPlan, Recording};
@@ -114,8 +114,8 @@ pub fn details(text: &str, path: &str) -> Result<Details, EngineError> {
 }
 
 /// Parses runs from CSV; lines that begin with `#` are ignored. A model, engine, card or engine argument that
-/// a row does not name comes from `start`. `details_of` returns the details that a row names. `path` is only
-/// used in messages.
+/// a row does not name comes from `start`. `details_of` returns the details with the name in the column `details`.
+/// `path` is only used in messages.
 ///
 /// # Errors
 /// If a column is unknown, if there is no row, or if a row is not valid. The message names the line of the
@@ -239,7 +239,7 @@ impl CsvRow {
         Ok(())
     }
 
-    /// Rejects columns of the load that would have no effect, and an unknown `spread`.
+    /// Rejects columns of the load that contradict each other or are incomplete, and an unknown `spread`.
     fn check_load(&self) -> Result<(), EngineError> {
         let arrival = self.arrival.as_deref().unwrap_or_default();
         let beside =
@@ -329,7 +329,7 @@ impl CsvRow {
                     output_lengths(f64::from(mean), mean.saturating_mul(8), self.requests)
                 };
                 let inputs: Vec<u32> = of(self.input_length);
-                // In reverse order, so that long inputs do not always come with long outputs.
+                // Inputs are in reverse order, so that requests with long inputs do not always have long outputs.
                 inputs.into_iter().rev().zip(of(self.output_length)).collect()
             }
             _ => vec![(self.input_length, self.output_length)],
@@ -338,7 +338,8 @@ impl CsvRow {
 }
 
 /// Parses durations of steps from CSV with the columns `sequences`, `context`, `prompts`, `prompt_tokens`,
-/// `step_ms`, `steps`. `path` is only used in messages.
+/// `step_ms`, `steps`. A row is the median duration of several steps with `sequences` decoding sequences, which have
+/// `context` tokens in total, and `prompts` prompts of `prompt_tokens` tokens each. `path` is only used in messages.
 ///
 /// # Errors
 /// If a row is not valid.

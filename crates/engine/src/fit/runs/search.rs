@@ -17,7 +17,7 @@ use crate::profile::Profile;
 type Played = HashMap<(usize, Vec<u64>), Vec<f64>>;
 
 /// One unit on an axis of the search, in spreads of the constant. It is large, so that numerical derivatives
-/// cover a wide enough range: the figures of a run jump when a request takes part one step sooner.
+/// cover a wide enough range: the figures of a run jump if a request takes part one step earlier.
 const UNIT: f64 = 10.0;
 /// The logarithmic error of each figure that gives a residual of 1. Replicates of a run differ by 1 to 2 %; TTFT and
 /// its tail differ by more.
@@ -27,8 +27,8 @@ const QUEUED: f64 = 5.0;
 /// The logarithmic error of a step that gives a residual of 1. It is small, because the measured duration is a median
 /// of many steps.
 const STEP_SCATTER: f64 = 0.01;
-/// The error, in scatters, above which the weight of an error decreases. A row may be wrong for a reason that no
-/// constant can describe.
+/// The error, in units of its scatter, above which the weight of the error decreases. A row may be wrong for a reason
+/// that no constant can describe.
 const ROBUST: f64 = 3.0;
 /// The search ends when a round lowers the sum of squares by less than this share. It is not smaller, because the
 /// figures of runs jump.
@@ -50,7 +50,8 @@ pub struct Determined {
     pub value: f64,
     /// The value before the fit.
     pub prior: f64,
-    /// The standard deviation after the fit divided by that before. Near 1, the rows do not determine the constant.
+    /// The standard deviation after the fit divided by that before the fit. If it is near 1, the rows do not determine
+    /// the constant.
     pub remaining: f64,
 }
 
@@ -76,7 +77,8 @@ struct Shared<'a> {
 /// rows determine them.
 ///
 /// # Errors
-/// If no profile in `starts` is that of a run, or if the engine cannot start with the configuration of a run.
+/// If `starts` has no profile with the engine version and card of a run, or if the engine cannot start with the
+/// configuration of a run.
 pub fn fit_runs(
     starts: &[Profile],
     runs: &[MeasuredRun],
@@ -132,8 +134,8 @@ pub fn fit_runs(
     Ok(FittedRuns { constants: constants.collect(), profiles })
 }
 
-/// Shortens a long run of an open load to [`ENOUGH_REQUESTS`]. If requests do not wait for each other, its figures are
-/// those of the whole run; otherwise the run is not shortened.
+/// Shortens a long run of an open load to [`ENOUGH_REQUESTS`] requests, which hardly changes its figures. If requests
+/// wait for each other, the run is not shortened.
 fn shortened(run: &MeasuredRun) -> MeasuredRun {
     let mut run = run.clone();
     if run.is_queued() {
@@ -200,7 +202,8 @@ fn bits(profile: &Profile) -> Vec<u64> {
     FITTED_CONSTANTS.iter().map(|knob| knob.get(profile).to_bits()).collect()
 }
 
-/// Returns the robust errors of a run, in scatters; `None` if the engine cannot start with its configuration.
+/// Returns the robust errors of a run, in units of their scatter; `None` if the engine cannot start with its
+/// configuration.
 fn run_residuals(profile: &Profile, run: &MeasuredRun) -> Option<Vec<f64>> {
     let found = play_run(profile, run).ok()?;
     let (found, measured) = (found.values(), run.measured.values());

@@ -97,7 +97,7 @@ impl Body {
         Ok(prompt)
     }
 
-    /// The contents of a chat's messages in sequence, with the template's tokens.
+    /// The prompt of a chat: the tokens of the chat template, and the contents of all messages.
     pub(super) fn messages(&self, host: &Host) -> Result<Prompt, Reply> {
         let name = "messages";
         let value = self.get(name).ok_or_else(|| wrong(name, "given"))?;

@@ -129,7 +129,7 @@ pub(super) enum Call {
 /// An output that the engine has to generate.
 pub(super) struct Job {
     pub(super) prompt_tokens: u32,
-    /// A hash for each whole block of the prompt, where the engine caches prefixes.
+    /// One hash for each complete block of the prompt; empty if the engine does not cache prefixes.
     pub(super) block_hashes: Vec<u64>,
     pub(super) max_tokens: u32,
     /// The finish reason if the output reaches `max_tokens`.
@@ -142,7 +142,7 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// A job whose output has the requested length, or a shorter one if its text ends before.
+    /// A job whose output has the requested length, or is shorter if the model ends the text earlier.
     fn new(
         host: &Host,
         prompt: &Prompt,
@@ -174,9 +174,9 @@ struct OutputOptions {
 /// A prompt with its number of tokens.
 struct Prompt {
     tokens: u32,
-    /// The bytes from which the seed of its output is computed.
+    /// The bytes from which the seed of the output is computed.
     key: Vec<u8>,
-    /// Its token ids, if the engine caches prefixes.
+    /// The token ids of the prompt; may be empty if the engine does not cache prefixes.
     ids: Vec<u32>,
 }
 
@@ -207,7 +207,7 @@ pub(super) struct Output<'a> {
     pub(super) prompt_tokens: u32,
     /// Output tokens so far.
     pub(super) output_tokens: u32,
-    /// Why it ended, if it did.
+    /// The reason for the end of the output; absent if the output is not complete.
     pub(super) finish_reason: Option<&'a str>,
 }
 

@@ -75,7 +75,7 @@ struct OpenAi {
 }
 
 impl OpenAi {
-    /// The fields of every message, with its choices.
+    /// A JSON message with these choices and the fields that all messages have.
     fn message(&self, id: &str, object: &str, choices: Value) -> Value {
         let (created, model) = (self.created, &self.model);
         json!({

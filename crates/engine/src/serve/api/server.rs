@@ -1,4 +1,4 @@
-//! The server's health, version, models, metrics and tokenizer.
+//! The responses about the server: health, version, models, metrics and tokenizer.
 
 use serde_json::json;
 
@@ -61,7 +61,7 @@ pub(super) fn metrics(host: &Host, stats: &Stats, latencies: &Latencies) -> Repl
     Reply { status: 200, content_type, body: text.into_bytes() }
 }
 
-/// `/tokenize` of a `prompt`, or of the contents of `messages`.
+/// `/tokenize` of a `prompt`; `messages` are not supported.
 pub(super) fn tokenize(host: &Host, body: &[u8]) -> Result<Reply, Reply> {
     let body = Body::parse(body)?;
     if body.get("model").is_some() {

@@ -9,8 +9,8 @@ use super::{Host, Job, Output, OutputOptions, Reply, ResponseFormat};
 /// The default output length, in tokens.
 const DEFAULT_MAX_TOKENS: u32 = 16;
 
-/// `/generate` with a `prompt`. Like the engine, it does not check lengths: the output stops at the limit, and a prompt
-/// above it is ignored.
+/// `/generate` with a `prompt`. As in vLLM, lengths are not checked: the output stops at the length limit, and a prompt
+/// above the limit gets an empty output.
 pub(super) fn generate(host: &Host, body: &[u8]) -> Result<Job, Reply> {
     let body = Body::parse(body)?;
     let text = body.text("prompt")?.to_owned();

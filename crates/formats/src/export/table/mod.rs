@@ -57,7 +57,8 @@ pub struct Table<R: 'static> {
     /// What a row is, in one sentence.
     pub about: &'static str,
     columns: &'static [Column<R>],
-    /// How the exported metrics of a row are found, if the table has them. Their columns follow the others.
+    /// The function that returns the exported metrics of a row; `None` if the table has no metrics. The
+    /// columns of metrics follow all other columns.
     of_metrics: Option<FiguresOf<R>>,
 }
 

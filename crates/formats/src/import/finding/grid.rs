@@ -42,7 +42,7 @@ pub(super) fn missing(table: &PublishedTable) -> Vec<Finding> {
     )]
 }
 
-/// Finds throughputs that are equal in several rows in all digits. They may be copied by mistake, or measured
+/// Finds throughputs whose digits are all equal in several rows. They may be copied by mistake, or measured
 /// only once.
 pub(super) fn repeated(table: &PublishedTable) -> Vec<Finding> {
     let mut findings = Vec::new();

@@ -25,8 +25,8 @@ pub(super) struct Pass {
     pub stated: Stated,
     /// The requests that the file contains. It may contain all of them, a sample, or none.
     pub requests: Vec<ToolRequest>,
-    /// Whether the start times of the requests are known. If not, the times of each request count from its own
-    /// start. Then only figures of single requests are valid, and no records are kept.
+    /// Whether the start times of the requests are known. If not, the times of each request count from its
+    /// own start. Only figures of single requests are then valid, and no records are kept.
     pub has_instants: bool,
     pub planned: u64,
     pub complete: u64,

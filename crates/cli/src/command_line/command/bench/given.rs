@@ -1,4 +1,4 @@
-//! Parses the flags of `vllm bench serve` according to the table of its flags. It does not interpret them.
+//! Parses the flags of `vllm bench serve` according to the table `FLAGS`. It does not interpret their values.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};
 
 use crate::other_tools::vllm::{Answer, FLAGS, Flag, Values};
 
-/// The values of each given flag, by its name with dashes; empty for switches.
+/// The values of each given flag, by the name of the flag with leading dashes; empty for switches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GivenFlags(BTreeMap<&'static str, Vec<String>>);
 
@@ -24,7 +24,7 @@ impl GivenFlags {
     }
 }
 
-/// Like argparse, it uses the last value if a flag is given twice.
+/// The clap argument for a flag. If the flag is given twice, the last value is used, as in argparse.
 fn argument(flag: &'static Flag) -> Arg {
     let argument = Arg::new(flag.id).long(flag.id).overrides_with(flag.id);
     let argument = match flag.underscored == flag.id {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::reader::Reader;
 
-/// The requested arrivals.
+/// The requested arrivals of requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arrivals {
     /// Requests per second; infinite: all at once.
@@ -15,7 +15,7 @@ pub struct Arrivals {
     pub burstiness: f64,
     /// The maximum number of requests in flight.
     pub most_in_flight: Option<u32>,
-    /// A changing rate.
+    /// A rate that changes during the pass; `rate` is then ignored.
     pub ramp: Option<Ramp>,
 }
 
@@ -24,9 +24,9 @@ pub struct Arrivals {
 pub struct Ramp {
     /// `linear` or `exponential`.
     pub strategy: String,
-    /// Requests per second of the first request.
+    /// The rate at the first request, in requests per second.
     pub from: f64,
-    /// Requests per second of the last request.
+    /// The rate at the last request, in requests per second.
     pub to: f64,
 }
 
@@ -76,7 +76,7 @@ fn ramp(reader: &mut Reader<'_>) -> Option<Ramp> {
     Some(Ramp { strategy: strategy.to_owned(), from, to })
 }
 
-/// The plan's keys for the load of this many requests.
+/// Adds the keys of a plan for the load. `requests` is the number of requests in the pass.
 pub fn keys(arrivals: &Arrivals, requests: u32, keys: &mut Map<String, Value>) {
     let mut put = |key: &str, value: Value| drop(keys.insert(key.to_owned(), value));
     match (&arrivals.ramp, arrivals.most_in_flight) {
@@ -85,7 +85,7 @@ pub fn keys(arrivals: &Arrivals, requests: u32, keys: &mut Map<String, Value>) {
         }
         (Some(ramp), _) => {
             put("rate", json!([stages(ramp, requests)]));
-            // vLLM does not scale the random gaps of a ramp.
+            // vLLM does not scale the random gaps of a ramp to the expected total duration.
             put("scale", false.into());
         }
         (None, _) => put("rate", json!([arrivals.rate.to_string()])),
@@ -102,13 +102,13 @@ pub fn keys(arrivals: &Arrivals, requests: u32, keys: &mut Map<String, Value>) {
 /// The number of linear stages that approximate an exponential ramp.
 const PARTS: u32 = 32;
 
-/// vLLM's ramp as stages over time. vLLM computes the rate from the index i of the request, of N, and not from the
-/// time:
+/// Converts vLLM's ramp to stages over time. vLLM computes the rate from the index i of each of N requests, not from
+/// the time:
 ///
-/// - `linear`: from + (to - from) * i / N. With more requests per second, the index grows faster. Over time, this ramp
-///   is exponential, so one exponential stage is exactly equal.
-/// - `exponential`: from * (to / from)^(i / N). No stage has this form, so it becomes `PARTS` linear stages with equal
-///   numbers of requests.
+/// - `linear`: from + (to - from) * i / (N - 1). The index grows faster at a higher rate, so the rate is exponential in
+///   time. This is one exponential stage.
+/// - `exponential`: from * (to / from)^(i / (N - 1)). No stage has this form, so the ramp becomes `PARTS` linear stages
+///   with equal numbers of requests.
 ///
 /// A last stage keeps the final rate until all requests have been sent.
 fn stages(ramp: &Ramp, requests: u32) -> String {
@@ -126,8 +126,7 @@ fn stages(ramp: &Ramp, requests: u32) -> String {
             let _ = write!(text, "{seconds}s@{begin}..{end}+");
         }
     }
-    // Random gaps can be longer than average. So this stage has ten times the length that all requests need at this
-    // rate.
+    // Random gaps can be longer than average. So this stage is ten times as long as all requests need at this rate.
     let _ = write!(text, "{}s@{to}", 10.0 * (count + 10.0) / to);
     text
 }
@@ -136,7 +135,7 @@ fn stages(ramp: &Ramp, requests: u32) -> String {
 mod tests {
     use super::*;
 
-    /// The number of requests that a ramp sends in the stages before its last one, and their total duration.
+    /// The number of requests in all stages before the last one, and the total duration of these stages in seconds.
     fn area(text: &str) -> (f64, f64) {
         let stages: Vec<&str> = text.split('+').collect();
         let of = |stage: &&str| -> (f64, f64) {

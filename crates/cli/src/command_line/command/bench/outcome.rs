@@ -1,4 +1,4 @@
-//! Handles the results by the flags of `vllm bench serve`: which figures are printed, and the result file.
+//! The flags of `vllm bench serve` for results: which figures are printed, and how the result file is written.
 
 use std::fs;
 use std::io::Write as _;
@@ -14,7 +14,7 @@ use super::target::backend;
 use crate::command_line::exit::Failure;
 use crate::serving_results::Seen;
 
-/// What is printed and saved.
+/// The settings for the printed table and for the result file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServingOutput {
     selection: ServingSelection,
@@ -47,7 +47,7 @@ const DETAILS: [&str; 7] =
     ["input_lens", "output_lens", "start_times", "ttfts", "itls", "generated_texts", "errors"];
 
 impl ServingOutput {
-    /// Reads the flags.
+    /// Reads the flags. Adds mistakes and notes to `reader`.
     pub fn of(reader: &mut Reader<'_>, arrivals: Arrivals, requests: u32) -> Self {
         let text = |flag| reader.text(flag).map(str::to_owned);
         let file = File {
@@ -83,7 +83,7 @@ impl ServingOutput {
         }
     }
 
-    /// The plan's key for the goodput of the report.
+    /// The plan key `goodput` with the objectives of --goodput; None without objectives.
     pub fn goodput_key(&self) -> Option<(String, Value)> {
         let limits = self.selection.goodput.iter().map(|(metric, limit)| {
             let name = if *metric == ServingMetric::E2el { "e2e" } else { metric.key() };
@@ -103,11 +103,12 @@ impl ServingOutput {
         }
     }
 
-    /// Creates the folder of the file, so that a write error is reported before anything is sent.
+    /// Creates the folder of --result-dir and checks the name of the result file, so that most write errors are
+    /// reported before anything is sent.
     ///
     /// # Errors
-    /// If the folder cannot be created, the folder in the file's name does not exist, or the name cannot be that of a
-    /// file.
+    /// If the folder cannot be created, if the file name contains a folder that does not exist, if the name is that of
+    /// a folder, or if an existing file cannot be written.
     pub fn prepare(&self) -> Result<(), Failure> {
         if !self.is_saved() {
             return Ok(());
@@ -119,7 +120,8 @@ impl ServingOutput {
             })?;
         }
         if self.file.name.is_none() {
-            // The name may contain the run's date and the server's model, but these do not change the folder.
+            // The default name also contains the date of the run and the served model, which are unknown here, but
+            // neither adds a folder.
             return match &self.label {
                 Some(label) if label.contains('/') => Err(Failure::usage(format!(
                     "--label: `{label}` is in the name of the result file and cannot have a `/`; \
@@ -160,7 +162,7 @@ impl ServingOutput {
     /// Writes the result file and returns its path; None if no file was requested.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the file cannot be written.
     pub fn save(&self, file: Value, summary: &Summary) -> Result<Option<PathBuf>, Failure> {
         if !self.is_saved() {
             return Ok(None);
@@ -178,7 +180,8 @@ impl ServingOutput {
         Ok(Some(path))
     }
 
-    /// Adds the settings in vLLM's format.
+    /// Adds the settings of the benchmark as fields in vLLM's format. Removes the details unless --save-detailed was
+    /// given.
     fn describe(&self, fields: &mut Map<String, Value>) {
         let number = |name| fields.get(name).and_then(Value::as_f64);
         let input = number("total_input_tokens").zip(number("duration"));
@@ -232,14 +235,14 @@ impl ServingOutput {
     }
 }
 
-/// Appends the document as a line, as vLLM does.
+/// Appends the JSON document as a line, as vLLM does.
 fn append(path: &Path, text: &mut str) -> std::io::Result<()> {
     let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
     let line = if file.metadata()?.len() > 0 { format!("\n{text}") } else { text.to_owned() };
     file.write_all(line.as_bytes())
 }
 
-/// The figures that are printed.
+/// The metrics and percentiles that are printed, the objectives, and the steady-state window.
 fn selection(reader: &mut Reader<'_>, arrivals: &Arrivals) -> ServingSelection {
     let mut metrics = Vec::new();
     let asked = reader.text("--percentile-metrics").unwrap_or("ttft,tpot,itl");
@@ -253,7 +256,7 @@ fn selection(reader: &mut Reader<'_>, arrivals: &Arrivals) -> ServingSelection {
             }
         }
     }
-    // vLLM has these metrics only if requests can wait, or if they also arrive at a rate.
+    // In vLLM, both of these metrics need a limit of requests in flight. The second also needs a finite rate.
     let (waits, arrive) = (arrivals.most_in_flight.is_some(), arrivals.rate.is_finite());
     metrics.retain(|metric| match metric {
         ServingMetric::ClientQueueTime => waits,
@@ -272,7 +275,7 @@ fn selection(reader: &mut Reader<'_>, arrivals: &Arrivals) -> ServingSelection {
     }
     let all_arrive_at_start = arrivals.rate.is_infinite() && arrivals.ramp.is_none();
     let goodput = goodput(reader);
-    // The start of the pass is known only after the pass.
+    // `begin` is set later, because the start of the pass is known only after the pass.
     let steady_state = steady_state(reader, arrivals);
     ServingSelection {
         metrics,
@@ -284,7 +287,8 @@ fn selection(reader: &mut Reader<'_>, arrivals: &Arrivals) -> ServingSelection {
     }
 }
 
-/// The window of the steady state, for a limit of requests in flight at an infinite rate: the limit is then reached.
+/// The steady-state window. None with --no-steady-state, and also unless the requests in flight are limited and the
+/// rate is infinite: only then is the limit always reached.
 fn steady_state(reader: &mut Reader<'_>, arrivals: &Arrivals) -> Option<SteadyStateWindow> {
     let is_share = "a number above 0 and at most 1";
     let threshold = reader

@@ -5,12 +5,12 @@ use std::str::FromStr;
 
 use super::given::GivenFlags;
 
-/// The flags, with the mistakes and notes so far.
+/// The flags, with the mistakes and notes that were collected so far.
 pub struct Reader<'a> {
     given: &'a GivenFlags,
     /// The mistakes, each with its flag.
     pub mistakes: Vec<String>,
-    /// Differences from vLLM.
+    /// Notes for users about differences from vLLM.
     pub notes: Vec<String>,
 }
 
@@ -29,17 +29,18 @@ impl<'a> Reader<'a> {
         self.given.values(flag).is_some()
     }
 
-    /// The value of a flag that takes one.
+    /// The first value of a flag; None if the flag is absent or has no value.
     pub fn text(&self, flag: &str) -> Option<&'a str> {
         self.given.values(flag)?.first().map(String::as_str)
     }
 
-    /// The values of a flag that takes several.
+    /// All values of a flag; None if the flag is absent.
     pub fn many(&self, flag: &str) -> Option<&'a [String]> {
         self.given.values(flag)
     }
 
-    /// The value as a number; a mistake is recorded if it is not an accepted number.
+    /// Parses the value of a flag as a number. If it is not a number, or `is_taken` returns false, records the mistake
+    /// that the value is not `what`.
     pub fn number<T: FromStr>(
         &mut self,
         flag: &str,
@@ -56,12 +57,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A whole number of at least 1.
+    /// Parses the value of a flag as a whole number of at least 1.
     pub fn count(&mut self, flag: &str) -> Option<u32> {
         self.number(flag, "a whole number from 1 on", |count| *count > 0)
     }
 
-    /// Pairs of the form `KEY=VALUE`, with `sign` between key and value.
+    /// The values of a flag, each split at `sign` into key and value. Values without `sign` are recorded as mistakes.
     pub fn pairs(&mut self, flag: &str, sign: char) -> Vec<(&'a str, &'a str)> {
         let mut pairs = Vec::new();
         for text in self.many(flag).unwrap_or_default() {

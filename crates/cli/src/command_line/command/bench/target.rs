@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::given::GivenFlags;
 use super::reader::Reader;
 
-/// The names of a vLLM backend, the dialect of this program, and the request path.
+/// A backend of vLLM: its names, the dialect of this program, and the request path.
 struct Backend {
     names: &'static [&'static str],
     dialect: &'static str,
@@ -18,12 +18,12 @@ const BACKENDS: [Backend; 3] = [
     Backend { names: &["openai-responses"], dialect: "openai-responses", path: "/v1/responses" },
 ];
 
-/// The name of the backend.
+/// The name of the requested backend; `openai` if no flag gives it.
 pub fn backend<'a>(reader: &Reader<'a>) -> &'a str {
     reader.text("--backend").or_else(|| reader.text("--endpoint-type")).unwrap_or("openai")
 }
 
-/// Whether prompts are sent as messages.
+/// Whether this backend sends prompts as chat messages.
 pub fn is_chat(backend: &str) -> bool {
     backend == "openai-chat"
 }
@@ -36,7 +36,7 @@ pub fn is_named(given: &GivenFlags) -> bool {
     ["--base-url", "--host", "--port"].iter().any(|flag| given.values(flag).is_some())
 }
 
-/// The keys of the target; `otherwise` is its address if no flag names one.
+/// Adds the keys of a plan for the target. `otherwise` is the address if no flag gives one.
 pub fn keys(reader: &mut Reader<'_>, keys: &mut Map<String, Value>, otherwise: Option<&str>) {
     let named = url(reader);
     let url = match otherwise.filter(|_| !is_named(reader.given())) {
@@ -132,7 +132,7 @@ fn model(reader: &mut Reader<'_>) -> Option<String> {
     model.map(str::to_owned)
 }
 
-/// The fields of the request body, and the sampling parameters.
+/// Adds the keys of a plan for sampling parameters and other fields of the request body.
 pub fn sampling(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     let mut body = Map::new();
     for (flag, field) in [

@@ -1,4 +1,5 @@
-//! Tests the effect of each flag: every flag with the answer `same` or `near` has a row here.
+//! Tests the effect of each flag. Every flag with the answer `Same` has a row here. A flag with the answer `Near` has a
+//! row, or a note that is tested.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +17,7 @@ fn given(arguments: &str) -> GivenFlags {
     GivenFlags::from_arg_matches(&matches).expect("flags")
 }
 
-/// Words as a shell splits them, with single quotes.
+/// Splits a text into words as a shell does: at spaces, except between single quotes.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quoted = false;
@@ -242,7 +243,7 @@ fn each_flag_changes_the_plan_as_it_changes_the_load_of_vllm() {
     }
 }
 
-/// A flag, other required flags, and the flag with its value; it changes what is printed or saved.
+/// A flag, other required flags, and the flag with its value. Only the printed table or the result file changes.
 const OUTCOMES: &[(&str, &str, &str)] = &[
     ("--percentile-metrics", "", "--percentile-metrics ttft,e2el"),
     ("--metric-percentiles", "", "--metric-percentiles 50,99.9"),
@@ -369,7 +370,7 @@ fn what_cannot_be_measured_is_refused_in_words() {
         let told = refused(arguments);
         assert!(told.contains(words), "{arguments}: {told}");
     }
-    // A header without a sign may be an API key.
+    // A value of --header without `=` may be an API key, so the message must not repeat it.
     assert!(!refused("--header sk-secret").contains("sk-secret"));
 }
 

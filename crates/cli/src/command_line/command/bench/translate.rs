@@ -1,4 +1,5 @@
-//! Translates the flags of `vllm bench serve` into keys of a plan and the handling of results. A pure function.
+//! Translates the flags of `vllm bench serve` into keys of a plan and settings for the output. It opens no file and
+//! prints nothing.
 
 use serde_json::{Map, Value};
 
@@ -15,7 +16,7 @@ use crate::other_tools::vllm::{Answer, Flag};
 pub struct Translated {
     /// The keys of a plan.
     pub keys: Map<String, Value>,
-    /// The handling of the results.
+    /// The settings for the printed table and for the result file.
     pub outcome: ServingOutput,
     /// Differences from vLLM, as notes for users.
     pub notes: Vec<String>,
@@ -24,10 +25,10 @@ pub struct Translated {
 /// The default number of requests.
 const REQUESTS: u32 = 1_000;
 
-/// Translates the flags. `target` is the server if no flag names one.
+/// Translates the flags. `target` is the address of the server if no flag gives one; None stands for vLLM's default.
 ///
 /// # Errors
-/// Every mistake, with its flag.
+/// Returns all mistakes, each with its flag.
 pub fn translate(given: &GivenFlags, target: Option<&str>) -> Result<Translated, Vec<String>> {
     let mut reader = Reader::new(given);
     let mut keys = Map::new();
@@ -64,7 +65,7 @@ pub fn translate(given: &GivenFlags, target: Option<&str>) -> Result<Translated,
     }
 }
 
-/// Rejects a flag, or notes a difference from vLLM.
+/// Records a mistake for a rejected flag, or a note if the flag differs from vLLM or has no effect.
 fn judge(reader: &mut Reader<'_>, flag: &Flag, values: &[String], dataset: DataSet) {
     let other = flag.dataset.filter(|name| *name != dataset.name());
     match flag.answer {

@@ -16,7 +16,7 @@ pub enum DataSet {
 }
 
 impl DataSet {
-    /// The named data set. If it is not supported, records a mistake and returns `Random`.
+    /// The data set that --dataset-name names. If it is not supported, records a mistake and returns `Random`.
     pub fn of(reader: &mut Reader<'_>) -> Self {
         let why = match reader.text("--dataset-name").unwrap_or("random") {
             "random" => return Self::Random,
@@ -66,7 +66,8 @@ impl DataSet {
     }
 }
 
-/// Adds the keys of the workload. Takes the requested number of requests, and returns the number that a pass sends.
+/// Adds the keys of a plan for the workload. `requests` is the requested number of requests; returns the number that a
+/// pass sends.
 pub fn keys(
     reader: &mut Reader<'_>,
     dataset: DataSet,
@@ -118,7 +119,7 @@ fn path(reader: &mut Reader<'_>, dataset: DataSet, keys: &mut Map<String, Value>
     }
 }
 
-/// A length; the general flag has precedence, as in vLLM.
+/// A length in tokens. The flag `general` has precedence over the flag `own`, as in vLLM.
 fn length(reader: &mut Reader<'_>, general: &str, own: &str, default: u32) -> u32 {
     let own = reader.count(own);
     reader.count(general).or(own).unwrap_or(default)
@@ -156,7 +157,8 @@ fn random(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     }
 }
 
-/// The shares by which input and output lengths vary, from one number or an object with both.
+/// The shares by which input and output lengths vary, each from 0 to below 1. The flag gives one number for both, or an
+/// object with two.
 fn range_ratio(reader: &mut Reader<'_>) -> (f64, f64) {
     let Some(text) = reader.text("--random-range-ratio") else { return (0.0, 0.0) };
     let both = match serde_json::from_str(text) {
@@ -191,8 +193,8 @@ fn sharegpt(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     }
 }
 
-/// A column that no row has. All rows then have the output length of the flag, as in vLLM, and a finding states that
-/// `output_tokens` of the file is not used.
+/// Reads `output_tokens` from a column that no row has. All rows then have the output length of the flag, as in vLLM. A
+/// finding states that the file's own `output_tokens` are not used.
 const NO_COLUMN: &str = "output_tokens=(none)";
 
 fn custom(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
@@ -224,7 +226,8 @@ fn custom(reader: &mut Reader<'_>, keys: &mut Map<String, Value>) {
     }
 }
 
-/// Returns the number of requests that are sent, which is a multiple of the number of prefixes.
+/// Adds the keys for prompts with shared prefixes. Returns the number of requests that are sent, a multiple of the
+/// number of prefixes.
 fn prefixes(reader: &mut Reader<'_>, requests: u32, keys: &mut Map<String, Value>) -> u32 {
     put(keys, "workload", "prefix");
     unused(reader, "--input-len");

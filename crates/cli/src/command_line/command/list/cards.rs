@@ -1,4 +1,4 @@
-//! The built-in cards of the embedded engine.
+//! `list cards`: the built-in cards (GPUs) of the embedded engine.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use inferometer_engine::profile::profiles;
 use super::named;
 use crate::command_line::exit::Failure;
 
-/// The cards as text, one to a line.
+/// The cards as text, one per line: memory, bandwidth, speed, and the basis of predictions.
 pub fn cards(names: &[String]) -> Result<String, Failure> {
     let mut text = String::new();
     for card in named("cards", all_cards(), |it| &it.name, names)? {
@@ -25,7 +25,7 @@ pub fn cards(names: &[String]) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// What predictions on a card are based on.
+/// The data on which predictions for a card are based.
 fn known(card: &Card) -> String {
     let fitted = profiles().iter().filter(|it| it.card == card.name && !it.provenance.is_empty());
     let fitted: Vec<String> =

@@ -1,4 +1,4 @@
-//! The supported APIs of servers.
+//! `list dialects`: the supported APIs of servers.
 
 use std::fmt::Write;
 

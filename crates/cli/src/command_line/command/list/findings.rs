@@ -1,4 +1,4 @@
-//! Every possible finding of a run, with its meaning and advice.
+//! `list findings`: every possible finding of a run, with its meaning and advice.
 
 use std::fmt::Write;
 

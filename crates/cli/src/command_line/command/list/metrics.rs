@@ -1,4 +1,4 @@
-//! Every metric with its definition.
+//! `list metrics`: every metric with its definition.
 
 use std::fmt::Write;
 
@@ -9,7 +9,8 @@ use inferometer_metrics::{Direction, Origin, definitions};
 use super::named;
 use crate::command_line::exit::Failure;
 
-/// The definitions as text. Without names, it also has the definitions of logs and of other tools.
+/// The definitions as text. Without names, the text also has the figures of text block logs and the definitions of
+/// other tools.
 pub fn metrics(names: &[String]) -> Result<String, Failure> {
     let mut text = String::new();
     for definition in named("metrics", definitions(), |it| it.name, names)? {

@@ -65,7 +65,7 @@ pub fn list(arguments: &ListArgs) -> Result<(), Failure> {
     })
 }
 
-/// What can be listed, one per line.
+/// The topics that can be listed, one per line with a description.
 fn overview() -> String {
     let values = ListTopic::value_variants().iter().filter_map(ListTopic::to_possible_value);
     let line = |value: PossibleValue| {
@@ -75,8 +75,8 @@ fn overview() -> String {
     values.map(line).collect()
 }
 
-/// Inserts `list` before a first argument that can be listed, because `inferometer metrics` and others were separate
-/// commands before.
+/// Inserts `list` if the first argument is the name of a topic. In earlier versions, these topics were commands, such
+/// as `inferometer metrics`.
 pub fn with_list(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let first = arguments.get(1).and_then(|word| word.to_str());
     if first.is_some_and(|word| ListTopic::from_str(word, false).is_ok()) {

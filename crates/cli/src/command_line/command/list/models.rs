@@ -1,4 +1,4 @@
-//! The built-in models of the embedded engine.
+//! `list models`: the built-in models of the embedded engine.
 
 use std::fmt::Write;
 
@@ -35,7 +35,7 @@ fn parameters(model: &ModelSpec) -> f64 {
     model.linear_parameters() + embeddings * model.head_parameters()
 }
 
-/// The measured rows that calibrate a model under its profile.
+/// The measured rows that calibrate a model with its default profile, in words.
 fn calibrated(model: &ModelSpec) -> &'static str {
     let Ok(config) = EngineConfig::of_model(&model.name) else { return "no profile" };
     if config.profile.provenance.iter().any(|known| known.table == model.name) {

@@ -1,4 +1,4 @@
-//! The server presets that a plan can start by name.
+//! `list presets`: the server presets that a plan can start by name.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use inferometer_plan::spec::{CommandLine, ServerSpec};
 use super::named;
 use crate::command_line::exit::Failure;
 
-/// The presets as text; with names, their files.
+/// The presets as text; with names, the contents of their TOML files.
 pub fn presets(names: &[String]) -> Result<String, Failure> {
     let all = named("presets", preset::presets(), |(name, _)| name, names)?;
     if !names.is_empty() {

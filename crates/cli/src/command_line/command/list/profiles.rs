@@ -1,4 +1,5 @@
-//! The profiles of the embedded engine: constants of an engine version on a card, fitted to measured rows.
+//! `list profiles`: the profiles of the embedded engine. A profile has the constants of an engine version on a card,
+//! fitted to measured rows.
 
 use std::fmt::Write;
 
@@ -7,7 +8,7 @@ use inferometer_engine::profile::{Profile, Role, profiles as all_profiles};
 use super::named;
 use crate::command_line::exit::Failure;
 
-/// The profiles as text, one per line, with the rows that each was fitted to.
+/// The profiles as text, each with the rows that it was fitted to.
 pub fn profiles(names: &[String]) -> Result<String, Failure> {
     let mut text = String::new();
     for profile in named("profiles", all_profiles(), |it| &it.name, names)? {
@@ -25,7 +26,7 @@ pub fn profiles(names: &[String]) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The rows that a profile was fitted to.
+/// The rows that a profile was fitted to or compared with, in words.
 fn rows(profile: &Profile) -> String {
     let known = profile.provenance.iter();
     let rows: Vec<String> = known

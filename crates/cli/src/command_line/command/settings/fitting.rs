@@ -1,5 +1,5 @@
-//! Determines which settings fit a run. A setting is made once for many runs. If a run does not need it or contradicts
-//! it, the setting is ignored. A flag or a key of a plan is rejected in the same case.
+//! Determines which settings apply to a run. A setting is made once for many runs, so a setting is ignored if a run has
+//! no use for it or contradicts it. In these cases, a flag or a key of a plan would be rejected.
 
 use serde_json::Value;
 
@@ -18,15 +18,15 @@ const OF_SERVERS: [&str; 10] = [
 ];
 /// Settings for the connection to a server behind TLS.
 const OF_TLS: [&str; 4] = ["ca_cert", "insecure", "client_cert", "client_key"];
-/// Settings that each of several targets states for itself.
+/// Settings that are ignored if the plan has `[[target]]` tables, because each table has its own value.
 const OF_EACH_TARGET: [&str; 3] = ["endpoint", "header", "metrics_url"];
-/// Settings that only the embedded engine has.
+/// Settings that apply only to the embedded engine.
 const OF_EMBEDDED: [&str; 3] = ["profile", "speed", "noise"];
 /// Settings that select the loads: if a run has one of them, the others are ignored.
 const LOADS: [&str; 5] = ["passes", "concurrency", "rate", "stages", "replay"];
 
-/// Why a setting does not fit a run with the keys `given` so far; None if it fits. The setting `target` must be checked
-/// before the other settings.
+/// The reason why a setting does not apply to a run; None if it applies. `given` returns the value of a key that the
+/// run already has. The setting `target` must be checked first, because it determines which other settings apply.
 pub(super) fn misfit<'a>(
     key: &str,
     given: &impl Fn(&str) -> Option<&'a Value>,
@@ -69,7 +69,7 @@ pub(super) fn misfit<'a>(
     None
 }
 
-/// Whether all addresses of a target, or of several, are behind TLS.
+/// Whether the address of the target begins with `https://`; for several targets, whether all addresses do.
 fn is_secure(target: &Value) -> bool {
     match target {
         Value::String(url) => url.starts_with("https://"),

@@ -20,17 +20,17 @@ use crate::plan_file;
 
 pub use origins::Origins;
 
-/// The variable in which other programs expect the address of a service.
+/// The environment variable from which other programs read the address of an OpenAI-compatible service.
 pub const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
 
-/// The value of `target` that selects the embedded engine and ignores the target in the settings.
+/// The value of `target` that selects the embedded engine, even if the settings contain a server.
 const EMBEDDED: &str = "embedded";
 
 /// Keys of plans that a flag `--no-KEY` switches off.
 const SWITCHED_OFF: [&str; 3] = ["ignore_eos", "server_metrics", "stream"];
 
-/// The settings that apply to a resumed run: the location of its results, and how its server is reached. Everything
-/// else is in its own plan.
+/// The settings that apply to a resumed run: where results are stored, and how to connect to the server. Everything
+/// else is in the plan of the resumed run.
 const OF_RESUMED: [&str; 5] = ["store", "out", "header", "proxy", "api_key_env"];
 
 /// A key of a plan with its value, and the origin of the value.
@@ -44,7 +44,7 @@ struct Setting {
 #[derive(Default)]
 pub struct Settings {
     keys: Vec<Setting>,
-    /// Flags that are not keys of a plan.
+    /// The parsed flags of each setting, for flags that are not keys of a plan. The first entry has precedence.
     switches: Vec<RunArgs>,
     /// Flags that a variable switches off, by their names with underscores.
     off: Vec<String>,
@@ -56,7 +56,7 @@ pub struct Settings {
 pub struct Applied {
     /// The keys, which override those of the plan file.
     pub keys: Map<String, Value>,
-    /// The origin of each key.
+    /// The origin of each key that is not a default.
     pub origins: Origins,
 }
 
@@ -64,7 +64,7 @@ impl Settings {
     /// Reads the settings.
     ///
     /// # Errors
-    /// If a variable or the file has a value that a flag would reject.
+    /// If the user's file cannot be read or has an unknown key, or if a value is invalid for its flag.
     pub fn read() -> Result<Self, Failure> {
         let mut settings = Self::default();
         variables::add(&mut settings)?;
@@ -82,12 +82,12 @@ impl Settings {
         }
     }
 
-    /// The value of a key.
+    /// The value of a key; None if no setting has this key.
     pub fn value(&self, key: &str) -> Option<&Value> {
         self.keys.iter().find(|setting| setting.key == key).map(|setting| &setting.value)
     }
 
-    /// Flags whose values may be secrets, as words of a command line. These values must not be printed.
+    /// The settings that may contain secrets, as words of a command line. The values must not be printed.
     pub fn secret_words(&self) -> Vec<String> {
         let words = |flag: &str, key: &str| -> Vec<String> {
             let texts: Vec<String> = match self.value(key) {
@@ -136,8 +136,8 @@ impl Settings {
         arguments
     }
 
-    /// Adds each setting that fits the run and that neither a flag nor the plan file gives, and tells the user.
-    /// `earlier`: the plan of a run that is resumed.
+    /// Adds each setting that applies to the run, if neither a flag nor the plan file has its key. Prints which
+    /// settings are used and which are ignored. `earlier`: the plan keys of the run to resume.
     ///
     /// # Errors
     /// If the plan file cannot be read.
@@ -160,9 +160,10 @@ impl Settings {
         };
         let (mut told, resumes) = (Vec::new(), arguments.resume.is_some());
         let mut left_out = Vec::new();
-        // A certificate and its key must be used together.
+        // A client certificate and its key belong together, so the key from the settings must not be used with another
+        // certificate.
         let has_certificate = is_given("client_cert", &keys);
-        // The target comes first, because it determines which other settings fit.
+        // The target comes first, because it determines which other settings apply.
         let (targets, others): (Vec<_>, Vec<_>) =
             self.keys.iter().partition(|setting| setting.key == "target");
         for Setting { key, value, origin } in targets.into_iter().chain(others) {
@@ -193,7 +194,7 @@ impl Settings {
         if !arguments.quiet {
             self.warnings.iter().for_each(|warning| tell(warning));
             tell_of(&told);
-            // A dry run shows this in the plan.
+            // A dry run prints the ignored settings after the plan.
             let lines = left_out.iter().filter(|_| !arguments.dry_run);
             lines.for_each(|line| tell(line));
         }
@@ -201,7 +202,7 @@ impl Settings {
     }
 }
 
-/// Prints the target and the other settings in use.
+/// Prints the target and the other settings that are used.
 fn tell_of(settings: &[(&String, &Value, &String)]) {
     let mut by_origin: Vec<(&str, Vec<&str>)> = Vec::new();
     for (key, value, origin) in settings {
@@ -224,13 +225,13 @@ fn tell_of(settings: &[(&String, &Value, &String)]) {
     }
 }
 
-/// Parses the flags of `run` from these words only.
+/// Parses `words` as flags of `run`. The error does not contain the values.
 fn parsed(words: &[String]) -> Result<RunArgs, String> {
     let command = run_command();
     let argv = std::iter::once("run".to_owned()).chain(words.iter().cloned());
     let matches = command.try_get_matches_from(argv);
     matches.and_then(|matches| RunArgs::from_arg_matches(&matches)).map_err(|error| {
-        // The value may be a secret, and clap repeats it in quotation marks.
+        // clap repeats the value in quotation marks. The value may be a secret, so only the text after it is used.
         let text = error.to_string();
         let line = text.lines().next().unwrap_or_default();
         let why = line.rsplit("': ").next().filter(|why| *why != line);

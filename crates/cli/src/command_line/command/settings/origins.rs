@@ -4,12 +4,12 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-/// The origin of each key.
+/// The origins of the values that are not defaults, and the settings that were ignored.
 #[derive(Default)]
 pub struct Origins {
-    /// Keys with their origins, in order.
+    /// Keys with their origins, in the order in which they are printed.
     said: Vec<(String, String)>,
-    /// Settings that do not fit the run, with their origins and the reasons.
+    /// Settings that do not apply to the run: key, origin and reason.
     unused: Vec<(String, String, &'static str)>,
 }
 
@@ -70,7 +70,7 @@ impl Origins {
     }
 }
 
-/// The flag that gives a key.
+/// The flag that sets a key: `--KEY`, or `--no-KEY` if the value is false.
 fn flag_of(key: &str, flags: &Map<String, Value>) -> String {
     let is_off = flags.get(key) == Some(&Value::Bool(false));
     let no = if is_off { "no-" } else { "" };

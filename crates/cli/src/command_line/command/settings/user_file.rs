@@ -1,5 +1,5 @@
-//! Settings from the user's file, in TOML: keys of a plan file that are flags of `run`, and other flags, such as
-//! `quiet = true`.
+//! Settings from the user's file, in TOML: keys of a plan file for which `run` has a flag, and other flags of `run`,
+//! such as `quiet = true`.
 
 use std::path::PathBuf;
 
@@ -12,10 +12,10 @@ use crate::command_line::console::variable;
 use crate::command_line::exit::Failure;
 use crate::plan_file;
 
-/// The variable that names the file.
+/// The environment variable that contains the path of the user's file.
 const VARIABLE: &str = "INFEROMETER_CONFIG";
 
-/// Adds the settings of the file, if it exists.
+/// Adds the settings of the user's file, if the file exists.
 pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
     let Some(path) = path()? else { return Ok(()) };
     let origin = path.display().to_string();
@@ -75,7 +75,7 @@ pub(super) fn add(settings: &mut Settings) -> Result<(), Failure> {
     if mistakes.is_empty() { Ok(()) } else { Err(Failure::Usage(mistakes)) }
 }
 
-/// Whether the value of a flag is a file or a folder.
+/// Whether the value of a flag is a path, by its placeholder in the help.
 fn holds_path(flag: &Arg) -> bool {
     let names = flag.get_value_names().unwrap_or_default();
     names.iter().any(|name| ["FILE", "PATH", "DIR"].iter().any(|word| name.contains(word)))
@@ -95,7 +95,7 @@ fn expanded(value: Value, home: Option<&str>) -> Result<Value, String> {
     }
 }
 
-/// A flag that is not a key of a plan, as an argument; None if it is switched off.
+/// Converts the entry of a flag that is not a key of a plan to a command-line word. None if the value is `false`.
 fn switch(key: &str, value: &Value) -> Result<Option<String>, String> {
     let long = key.replace('_', "-");
     match value {
@@ -107,7 +107,8 @@ fn switch(key: &str, value: &Value) -> Result<Option<String>, String> {
     }
 }
 
-/// The path of the user's file. A file named by the variable must exist.
+/// The path of the user's file; None if there is no such file. A path from the variable is returned even if the file
+/// does not exist, so that reading it fails.
 fn path() -> Result<Option<PathBuf>, Failure> {
     let value = |name| variable(name).filter(|value| !value.is_empty());
     if let Some(named) = value(VARIABLE) {

@@ -1,4 +1,4 @@
-//! Settings from environment variables: `INFEROMETER_STORE` is `--store`, and so on for each flag of `run`.
+//! Settings from environment variables. Each flag of `run` has a variable, such as `INFEROMETER_STORE` for `--store`.
 
 use inferometer_model::suggest::did_you_mean;
 use inferometer_model::visible;
@@ -9,7 +9,8 @@ use crate::command_line::exit::Failure;
 /// The prefix of this program's variables.
 pub(super) const PREFIX: &str = "INFEROMETER_";
 
-/// Variables of this program that are not flags of `run`; other commands, tests and this module read them.
+/// Variables of this program that are not settings for flags of `run`, without the prefix. Other parts of the program,
+/// or its tests, read them.
 const OTHERS: [&str; 11] = [
     "CONFIG",
     "CACHE",
