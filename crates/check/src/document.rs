@@ -9,7 +9,7 @@ pub const SCHEMA: &str = "inferometer.check/1";
 /// The whole document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Document {
-    /// [`SCHEMA`].
+    /// The version of this form, the constant `SCHEMA`.
     pub schema: &'static str,
     /// One entry for each number of streams.
     pub levels: Vec<Level>,

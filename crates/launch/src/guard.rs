@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use inferometer_model::secrets::{Secrets, is_key_header, names_a_secret};
 use inferometer_model::time::Nanos;
+use inferometer_net::thread::spawn;
 use inferometer_net::{
     EndSignal, adopt_orphans, end_process, monotonic_now, reap_any_child, wall_clock_ns,
 };
@@ -71,8 +72,13 @@ pub fn guard() -> io::Result<()> {
             return Ok(());
         }
     };
+    if let Err(error) = watch(pid, reader, &sender) {
+        // Without its threads the guard could not end the server later.
+        end_at_once();
+        send(&Event::NotStarted(error.to_string()));
+        return Ok(());
+    }
     send(&Event::Started(pid));
-    watch(pid, reader, &sender);
     let mut guard = Guard {
         pid,
         order,
@@ -130,9 +136,12 @@ fn start(order: &Order) -> io::Result<(PipeReader, u32)> {
 }
 
 /// Starts three threads that only wait: one for the log, one for standard input, one for children.
-fn watch(pid: u32, mut reader: PipeReader, sender: &SyncSender<GuardEvent>) {
+///
+/// # Errors
+/// When the system refuses a thread.
+fn watch(pid: u32, mut reader: PipeReader, sender: &SyncSender<GuardEvent>) -> io::Result<()> {
     let log = sender.clone();
-    std::thread::spawn(move || {
+    spawn(move || {
         let mut buffer = vec![0; 64 << 10];
         loop {
             match reader.read(&mut buffer) {
@@ -146,24 +155,25 @@ fn watch(pid: u32, mut reader: PipeReader, sender: &SyncSender<GuardEvent>) {
             }
         }
         let _ = log.send(GuardEvent::LogEnded);
-    });
+    })?;
     let input = sender.clone();
-    std::thread::spawn(move || {
+    spawn(move || {
         let mut buffer = String::new();
         while io::stdin().read_line(&mut buffer).is_ok_and(|count| count > 0) {
             buffer.clear();
         }
         let _ = input.send(GuardEvent::End);
-    });
+    })?;
     let children = sender.clone();
-    std::thread::spawn(move || {
+    spawn(move || {
         while let Ok(Some((ended, status))) = reap_any_child() {
             if ended == pid && children.send(GuardEvent::Exited(status.to_string())).is_err() {
                 return;
             }
         }
         let _ = children.send(GuardEvent::AllGone);
-    });
+    })?;
+    Ok(())
 }
 
 struct Guard {
@@ -323,6 +333,14 @@ impl Guard {
 fn signal_all(signal: EndSignal) {
     for pid in Tree::of(std::process::id()).pids() {
         let _ = end_process(pid, signal);
+    }
+}
+
+/// Kills all descendants, and waits until none is left.
+fn end_at_once() {
+    signal_all(EndSignal::Firmly);
+    while let Ok(Some(_)) = reap_any_child() {
+        signal_all(EndSignal::Firmly);
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use inferometer_drive::probe::probe;
 use inferometer_http::client::{Client, ServerAccess};
-use inferometer_net::{free_port, monotonic_now};
+use inferometer_net::{free_port, monotonic_now, thread};
 use inferometer_plan::{LaunchPlan, Url, shell};
 
 use crate::error::LaunchError;
@@ -110,14 +110,8 @@ impl LaunchedServer {
             input
         });
         let (sender, events) = channel();
-        if let Some(output) = guard.stdout.take() {
-            std::thread::spawn(move || {
-                listen(output)
-                    .take_while(|event| sender.send(event.clone()).is_ok())
-                    .for_each(drop);
-            });
-        }
-        Ok(Self {
+        let output = guard.stdout.take();
+        let server = Self {
             guard,
             lifeline,
             events,
@@ -129,7 +123,20 @@ impl LaunchedServer {
             last_line: None,
             url,
             command: order.command,
-        })
+        };
+        if let Some(output) = output {
+            let pass_on = move || {
+                listen(output)
+                    .take_while(|event| sender.send(event.clone()).is_ok())
+                    .for_each(drop);
+            };
+            // Without this thread the server is dropped, which ends it.
+            thread::spawn(pass_on).map_err(|source| LaunchError::System {
+                what: "its output cannot be read".to_owned(),
+                source,
+            })?;
+        }
+        Ok(server)
     }
 
     /// Waits until the server is ready. A server is ready when its ready URL answers with a status of success

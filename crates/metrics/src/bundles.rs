@@ -54,7 +54,7 @@ pub struct Gaps {
 impl Gaps {
     /// The largest share of hidden streams with which a pass still has figures of gaps. Hidden streams are
     /// not left out one by one, because only the slow streams would remain.
-    const MOST_HIDDEN: f64 = 0.1;
+    pub const MOST_HIDDEN: f64 = 0.1;
 
     /// Counts a completed request. A request with fewer than two token events, or without a stream, is
     /// ignored.

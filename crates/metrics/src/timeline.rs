@@ -57,10 +57,11 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// The token events with their numbers of tokens. If one event does not state its number, the request's
-/// tokens are spread evenly over all token events.
+/// The token events with their numbers of tokens. If one event does not state its number, or their sum is an
+/// impossible count, the request's tokens are spread evenly over all token events.
 fn token_events(record: &Record, output_tokens: u32) -> Vec<TokenEvent> {
     let all_known = record.token_events().all(|event| event.tokens.is_some());
+    let are_usable = all_known && record.can_have_tokens_of_events();
     let even = f64::from(output_tokens) / record.token_events().count() as f64;
     record
         .token_events()
@@ -68,7 +69,7 @@ fn token_events(record: &Record, output_tokens: u32) -> Vec<TokenEvent> {
             arrival: record.arrival(event),
             kind: event.kind,
             tokens: match event.tokens {
-                Some(tokens) if all_known => f64::from(tokens),
+                Some(tokens) if are_usable => f64::from(tokens),
                 _ => even,
             },
         })

@@ -282,8 +282,19 @@ impl Record {
     }
 
     /// Output tokens, counted from the stream: the sum of the tokens that the events state. An event that
-    /// states none counts as one token.
+    /// states none counts as one token. If [`Record::can_have`] excludes this sum, each event counts as one.
     pub fn tokens_events(&self) -> u32 {
+        let events = self.token_events().count() as u32;
+        Some(self.sum_of_events()).filter(|&sum| self.can_have(sum)).unwrap_or(events)
+    }
+
+    /// Whether the tokens that the events state are, in all, a count that [`Record::can_have`] accepts. If not,
+    /// the tokens of single events are not used either.
+    pub fn can_have_tokens_of_events(&self) -> bool {
+        self.can_have(self.sum_of_events())
+    }
+
+    fn sum_of_events(&self) -> u32 {
         let each = self.token_events().map(|event| u64::from(event.tokens.unwrap_or(1)));
         u32::try_from(each.sum::<u64>()).unwrap_or(u32::MAX)
     }
@@ -303,14 +314,17 @@ impl Record {
     }
 
     /// Whether the output can have this many tokens. It cannot have 0 tokens if something visible arrived. It
-    /// cannot have more tokens than the request allowed, unless at least as many events arrived.
+    /// cannot have more tokens than the request allowed, unless at least as many events arrived. It cannot have
+    /// more tokens than the context of any model.
     pub fn can_have(&self, output_tokens: u32) -> bool {
+        const MAX_CONTEXT: u32 = 1 << 24;
         let has_output = || self.events.iter().any(|event| event.kind.is_visible());
         let enough = output_tokens > 0 || !has_output();
         // The tokens that an event states may come from the usage that is checked here, so events are counted
         // instead.
         let came = || self.streamed && output_tokens as usize <= self.token_events().count();
-        enough && self.output_limit.is_none_or(|limit| output_tokens <= limit || came())
+        let most = self.output_limit.unwrap_or(MAX_CONTEXT).min(MAX_CONTEXT);
+        enough && (output_tokens <= most || came())
     }
 
     /// Whether the output has more tokens than requested. A small difference is ignored, because an

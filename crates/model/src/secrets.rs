@@ -255,8 +255,22 @@ pub fn names_a_secret_parameter(name: &str) -> bool {
         || words(name).ends_with(&["subscription".to_owned(), "key".to_owned()])
 }
 
+/// The words of a name, in lower case. A word begins after `-` and `_`, and with a capital letter that follows a
+/// small one or a digit: `clientSecret` has two.
 fn words(name: &str) -> Vec<String> {
-    name.split(['-', '_']).map(str::to_lowercase).collect()
+    let (mut words, mut before) = (vec![String::new()], ' ');
+    for character in name.chars() {
+        let separates = matches!(character, '-' | '_');
+        let is_inside = before.is_lowercase() || before.is_ascii_digit();
+        if separates || (character.is_uppercase() && is_inside) {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| !separates) {
+            word.extend(character.to_lowercase());
+        }
+        before = character;
+    }
+    words
 }
 
 fn last_word(name: &str) -> Option<String> {
@@ -356,6 +370,12 @@ mod tests {
         for name in ["key", "token", "sig", "subscription-key"] {
             assert!(names_a_secret_parameter(name), "{name}");
         }
+        for name in
+            ["clientSecret", "accessToken", "hfToken", "X-AccessToken", "dbPassword", "apiKey"]
+        {
+            assert!(names_a_secret(name), "{name}");
+        }
+        assert!(!names_a_secret("maxTokens") && !names_a_secret("tokenCount"));
         assert!(is_key_header("X-Goog-Api-Key") && is_key_header("X-Auth-Token"));
         assert!(!is_key_header("X-Tenant") && !names_a_secret_parameter("api-version"));
     }

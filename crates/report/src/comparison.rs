@@ -7,6 +7,7 @@ use inferometer_analysis::cell::{Cell, CellSpread};
 use inferometer_analysis::effect::{Effect, FIGURES};
 use inferometer_analysis::ranking::Ranking;
 use inferometer_analysis::summary::Summary;
+use inferometer_model::visible;
 use inferometer_stats::spread;
 use serde::{Deserialize, Serialize};
 
@@ -178,7 +179,7 @@ pub fn csv(comparison: &Comparison) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
+    format!("\"{}\"", visible::no_formula(text).replace('"', "\"\""))
 }
 
 /// The effect of each argument: a heading, a sentence, and a table with a row per cell and value.

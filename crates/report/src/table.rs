@@ -17,8 +17,19 @@ use crate::number::{MISSING, count, length, two_decimals};
 use crate::text_table::{Align, Table};
 use crate::{answers, extra_tables, label, mark};
 
-/// The index of the first column of [`passes`] whose cells link to the distribution of a latency.
-pub(crate) const LATENCIES_FROM: usize = 7;
+/// The columns of [`passes`] before those of the latencies.
+const BEFORE_LATENCIES: [(&str, Align); 8] = [
+    ("Input", Align::Right),
+    ("Output", Align::Right),
+    ("Pass", Align::Left),
+    ("Load", Align::Right),
+    ("Completed / planned", Align::Right),
+    ("Requests/s", Align::Right),
+    ("Output tokens/s", Align::Right),
+    ("Total tokens/s", Align::Right),
+];
+/// The index of the first latency column of [`passes`].
+pub(crate) const LATENCIES_FROM: usize = BEFORE_LATENCIES.len();
 
 /// The columns of the published tables.
 const RECORD_COLUMNS: [&str; 6] = [
@@ -173,17 +184,7 @@ pub(crate) const PASS_KEYS: usize = 4;
 
 /// The table of passes: a row per pass, with its load, its rates and its latencies.
 pub(crate) fn passes(summary: &Summary) -> Table {
-    let before = [
-        ("Input", Align::Right),
-        ("Output", Align::Right),
-        ("Pass", Align::Left),
-        ("Load", Align::Right),
-        ("Completed / planned", Align::Right),
-        ("Requests/s", Align::Right),
-        ("Output tokens/s", Align::Right),
-        ("Total tokens/s", Align::Right),
-    ];
-    let before = before.map(|(name, align)| (name.to_owned(), align));
+    let before = BEFORE_LATENCIES.map(|(name, align)| (name.to_owned(), align));
     let latencies = registry::in_tables().map(label::latency);
     let right = latencies.chain(["Peak in flight".to_owned()]).map(|name| (name, Align::Right));
     let mut table = Table::new(before.into_iter().chain(right));

@@ -6,6 +6,7 @@ use std::time::Duration;
 use inferometer_metrics::{Bundles, Gaps};
 use inferometer_model::finding::{Finding, code};
 use inferometer_model::record::{Read, Record};
+use inferometer_model::time::Nanos;
 
 /// The time after which a delayed TCP acknowledgement is sent on Linux: 40 ms, plus delays on a busy machine. Other
 /// systems wait up to 200 ms.
@@ -14,6 +15,10 @@ pub(super) const DELAYED_ACK: std::ops::Range<Duration> =
 /// If at least this share of the reads comes such a time after the previous read, delayed acknowledgements are the
 /// likely cause.
 const DELAYED_SHARE: f64 = 0.5;
+/// Streams with fewer token events per read on average have no bundles.
+const LEAST_PER_READ: usize = 2;
+/// From fewer reads after the first one, small bundles are not attributed to delayed acknowledgements.
+const FEWEST_READS: usize = 3;
 /// The client is a possible cause of the bundles if it did not check the socket for a larger share of the duration of a
 /// request.
 const UNREAD_SHARE: f64 = 0.25;
@@ -30,30 +35,54 @@ pub(super) struct BundledStreams {
     /// delayed acknowledgement after it.
     later_reads: u64,
     delayed: u64,
+    /// The number of streams with known gaps whose tokens came in small bundles, most of them one delayed
+    /// acknowledgement after the previous one.
+    in_step_with_acks: u64,
 }
 
 impl BundledStreams {
     pub(super) fn add(&mut self, record: &Record) {
         let bundles = Bundles::of(record);
         self.gaps.add(record);
-        if !record.streamed || !bundles.hide_gaps() {
+        if !record.streamed || bundles.events < LEAST_PER_READ * bundles.reads {
             return;
         }
-        self.read_late += u64::from(was_read_late(record));
-        self.events += bundles.events as u64;
-        self.reads += bundles.reads as u64;
         let mut arrivals: Vec<_> =
             record.token_events().map(|event| record.arrival(event)).collect();
         arrivals.dedup();
-        for pair in arrivals.windows(2) {
-            self.later_reads += 1;
-            self.delayed += u64::from(DELAYED_ACK.contains(&pair[1].since(pair[0])));
+        let is_delayed = |pair: &&[Nanos]| DELAYED_ACK.contains(&pair[1].since(pair[0]));
+        let (later, delayed) =
+            (arrivals.len().saturating_sub(1), arrivals.windows(2).filter(is_delayed).count());
+        if bundles.hide_gaps() {
+            self.read_late += u64::from(was_read_late(record));
+            self.events += bundles.events as u64;
+            self.reads += bundles.reads as u64;
+            self.later_reads += later as u64;
+            self.delayed += delayed as u64;
+        } else if later >= FEWEST_READS && are_most(delayed as u64, later as u64) {
+            self.in_step_with_acks += 1;
         }
+    }
+
+    /// Small bundles that come as often as delayed acknowledgements. A server that computes several tokens in
+    /// each step of 40 ms looks the same, so their figures stay.
+    fn in_step_with_acks(&self) -> Option<Finding> {
+        let share = self.in_step_with_acks as f64 / self.gaps.streams.max(1) as f64;
+        (share > Gaps::MOST_HIDDEN).then(|| {
+            let message = format!(
+                "In {} of {} streams several tokens arrived together, about 40 ms after the previous \
+                    ones. A sender without TCP_NODELAY that waits for an acknowledgement does this, \
+                    and also a server that computes several tokens in each step of 40 ms. In the \
+                    first case ITL is wrong, and TTFT and TPOT may be up to 40 ms too long in all.",
+                self.in_step_with_acks, self.gaps.streams
+            );
+            Finding::of(code::STREAM_IN_BUNDLES, message)
+        })
     }
 
     pub(super) fn finding(&self) -> Option<Finding> {
         if self.gaps.are_known() {
-            return None;
+            return self.in_step_with_acks();
         }
         let mut message = format!(
             "In {} of {} streams tokens arrived in bundles: {} token events in {} reads, {:.1} in \
@@ -65,7 +94,7 @@ impl BundledStreams {
             self.reads,
             self.events as f64 / self.reads as f64
         );
-        if self.delayed as f64 >= DELAYED_SHARE * self.later_reads as f64 && self.delayed > 0 {
+        if are_most(self.delayed, self.later_reads) {
             message += &format!(
                 " {} of {} reads came about 40 ms after the previous read: a sender without \
                     TCP_NODELAY waits this long for an acknowledgement.",
@@ -81,6 +110,10 @@ impl BundledStreams {
         }
         Some(Finding::of(code::STREAM_IN_BUNDLES, message))
     }
+}
+
+fn are_most(delayed: u64, later_reads: u64) -> bool {
+    delayed > 0 && delayed as f64 >= DELAYED_SHARE * later_reads as f64
 }
 
 /// Whether the arrival times are uncertain for a large share of the duration of the request.
@@ -124,6 +157,17 @@ mod tests {
         assert!(!held_back.contains("40 ms") && !held_back.contains("late"), "{held_back}");
         let delayed = message(&[bundled(20, 41.0)]).unwrap();
         assert!(delayed.contains("3 of 3 reads came about 40 ms after"), "{delayed}");
+    }
+
+    #[test]
+    fn small_bundles_are_reported_if_they_come_as_often_as_delayed_acknowledgements() {
+        for per_read in [2, 4] {
+            let message = message(&[bundled(per_read, 41.0)]).unwrap();
+            assert!(message.contains("about 40 ms after the previous ones"), "{message}");
+        }
+        for (per_read, apart_ms) in [(1, 41.0), (3, 30.0), (4, 60.0)] {
+            assert_eq!(message(&[bundled(per_read, apart_ms)]), None, "{per_read}, {apart_ms} ms");
+        }
     }
 
     #[test]

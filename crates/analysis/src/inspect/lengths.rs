@@ -234,7 +234,8 @@ impl Counts {
             self.bundled += u64::from(bundled);
             self.events += events as u64;
             self.stream_tokens += u64::from(tokens);
-            let unknown = record.token_events().any(|event| event.tokens.is_none());
+            let unknown = record.token_events().any(|event| event.tokens.is_none())
+                || !record.can_have_tokens_of_events();
             self.spread += u64::from(bundled && unknown);
         }
     }

@@ -13,7 +13,7 @@ const QUESTIONS: usize = 2;
 const WORDS: [&str; 4] = [" w0", " w1", " w2", " w3"];
 
 /// The messages of a stream of four words in a dialect, each as in the body.
-fn messages(dialect: &str) -> Vec<String> {
+fn messages(dialect: &str, prompt: &str) -> Vec<String> {
     let event = |value: Value| format!("data: {value}\n\n");
     let named = |value: Value| {
         let kind = value["type"].as_str().expect("it has a type").to_owned();
@@ -98,6 +98,12 @@ fn messages(dialect: &str) -> Vec<String> {
             (vec![], each(&message), vec![event(last)])
         }
         "triton" => (vec![], each(&|at| event(json!({"text_output": WORDS[at]}))), vec![]),
+        "vllm" => {
+            let message = |at: usize| {
+                format!("{}\0", json!({"text": [format!("{prompt}{}", so_far(at + 1))]}))
+            };
+            (vec![], each(&message), vec![])
+        }
         _ => panic!("{dialect}: write its messages down here"),
     };
     [first, words, last].concat()
@@ -111,20 +117,49 @@ const STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntran
                       chunked\r\nconnection: close\r\n\r\n";
 
 fn stream(messages: &[String]) -> String {
-    format!("{STREAM}{}0\r\n\r\n", chunks(messages))
+    let head = match messages.first().is_some_and(|first| first.ends_with('\0')) {
+        true => STREAM.replace("text/event-stream", "application/json"),
+        false => STREAM.to_owned(),
+    };
+    format!("{head}{}0\r\n\r\n", chunks(messages))
 }
 
 fn whole(status: &str, kind: &str, body: &str) -> String {
     tiny_server::whole(&format!("{status}\r\ncontent-type: {kind}"), body)
 }
 
-/// A stream with an additional message in its middle.
+/// A stream with an additional message in its middle. If the stream has no event framing, only the data is added.
 fn with(messages: &[String], message: &str) -> String {
     let (before, after) = messages.split_at(messages.len() / 2);
+    let delimited = message.trim().trim_start_matches("data: ").to_owned() + "\0";
+    let message = if messages[0].ends_with('\0') { &delimited } else { message };
     stream(&[before, &[message.to_owned()], after].concat())
 }
 
-/// Creates the bytes that a server sends before it closes the connection, from the messages of a correct answer.
+/// A stream whose messages state this number for each count of output tokens.
+fn counting(messages: &[String], count: &str) -> String {
+    let fields = ["completion_tokens", "output_tokens", "generated_tokens", "tokens_predicted"];
+    let with_count = |message: &String| {
+        let places = fields.iter().flat_map(|field| (1..=4).map(move |n| (field, n)));
+        places.fold(message.clone(), |message, (field, n)| {
+            message.replace(&format!("\"{field}\":{n}"), &format!("\"{field}\":{count}"))
+        })
+    };
+    stream(&messages.iter().map(with_count).collect::<Vec<_>>())
+}
+
+/// A stream that ends with this finish reason.
+fn ending(messages: &[String], reason: &str) -> String {
+    let usual = ["length", "max_tokens", "limit", "completed"];
+    let with_reason = |message: &String| {
+        usual.iter().fold(message.clone(), |message, usual| {
+            message.replace(&format!(":\"{usual}\""), &format!(":\"{reason}\""))
+        })
+    };
+    stream(&messages.iter().map(with_reason).collect::<Vec<_>>())
+}
+
+/// Creates what a server sends before it closes the connection, from the messages of a correct answer.
 type Sends = fn(&[String]) -> String;
 
 /// Each fault: its name, the bytes that are sent, and the expected outcome.
@@ -158,6 +193,36 @@ const FAULTS: &[(&str, Sends, &str)] = &[
         |all| with(all, "event: error\ndata: {\"message\": \"out of tea\"}\n\n"),
         "server_error",
     ),
+    (
+        "an error event that is a comment",
+        |all| with(all, "event: error\n: out of tea\n\n"),
+        "server_error",
+    ),
+    ("an error field", |all| with(all, "error: {\"message\": \"out of tea\"}\n\n"), "server_error"),
+    (
+        "an error without a name",
+        |all| {
+            let error = json!({"message": "out of tea", "type": "internal", "code": 500});
+            with(all, &format!("data: {error}\n\n"))
+        },
+        "server_error",
+    ),
+    (
+        "an error object",
+        |all| with(all, "data: {\"object\": \"error\", \"message\": \"out of tea\"}\n\n"),
+        "server_error",
+    ),
+    ("the reason abort", |all| ending(all, "abort"), "server_error"),
+    ("the reason error", |all| ending(all, "error"), "server_error"),
+    ("the reason cancelled", |all| ending(all, "cancelled"), "server_error"),
+    ("the reason failed", |all| ending(all, "failed"), "server_error"),
+    ("a reason that nobody knows", |all| ending(all, "tea_time"), "complete"),
+    ("a count of 0", |all| counting(all, "0"), "complete"),
+    ("a count of 2^32 - 1", |all| counting(all, "4294967295"), "complete"),
+    ("a count of 2^32", |all| counting(all, "4294967296"), "complete"),
+    ("a count of -1", |all| counting(all, "-1"), "complete"),
+    ("a count of 8.5", |all| counting(all, "8.5"), "complete"),
+    ("a count as text", |all| counting(all, "\"4\""), "complete"),
     ("400", |_| whole("400 Bad Request", "application/json", "{\"error\": \"no\"}"), "rejected"),
     ("429", |_| whole("429 Too Many Requests", "text/plain", "later"), "rejected"),
     ("500", |_| whole("500 Internal Server Error", "application/json", "{}"), "rejected"),
@@ -165,12 +230,17 @@ const FAULTS: &[(&str, Sends, &str)] = &[
     ("204", |_| "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n".to_owned(), "truncated"),
 ];
 
-/// The expected outcome of a fault in a dialect, if it differs from `FAULTS`. Triton has no message that ends a stream,
-/// so only HTTP shows that an answer is complete.
+/// The expected outcome of a fault in a dialect, if it differs from `FAULTS`. Triton and vLLM have no message that ends
+/// a stream, so only HTTP shows that an answer is complete.
 fn expected(dialect: &str, fault: &str) -> Option<&'static str> {
     match (dialect, fault) {
-        ("triton", "no end of the stream") => Some("complete"),
-        ("triton", "no end of the chunks") => Some("truncated"),
+        ("triton" | "vllm", "no end of the stream") => Some("complete"),
+        ("triton" | "vllm", "no end of the chunks") => Some("truncated"),
+        // Neither has finish reasons.
+        ("triton" | "vllm", _) if fault.starts_with("the reason ") => Some("complete"),
+        // vLLM's own stream consists of JSON alone, without comments and names of events.
+        ("vllm", "a comment and an empty event" | "an error event" | "an error field")
+        | ("vllm", "an error event that is a comment") => Some("malformed"),
         _ => None,
     }
 }
@@ -183,7 +253,8 @@ fn serve(dialect: &'static str) -> String {
         if !is_generation(asked) {
             return whole("404 Not Found", "application/json", "{}");
         }
-        let all = messages(dialect);
+        let body = serde_json::from_str::<Value>(&asked.body).unwrap_or_default();
+        let all = messages(dialect, body["prompt"].as_str().unwrap_or_default());
         let number = generations.fetch_add(1, SeqCst).checked_sub(QUESTIONS);
         let fault = number.and_then(|at| FAULTS.get(at));
         fault.map_or_else(|| stream(&all), |(_, sends, _)| sends(&all))
@@ -201,6 +272,7 @@ fn every_fault_has_its_outcome_in_every_dialect() {
         "tgi",
         "llama-cpp",
         "triton",
+        "vllm",
     ];
     let mut wrong = Vec::new();
     for dialect in dialects {
@@ -217,9 +289,15 @@ fn every_fault_has_its_outcome_in_every_dialect() {
         for ((fault, _, usual), row) in FAULTS.iter().zip(&rows) {
             let (outcome, detail) = (row["outcome"].as_str(), &row["detail"]);
             let expected = expected(dialect, fault).unwrap_or(usual);
-            if outcome != Some(expected) {
+            let says_why = expected != "server_error" || {
+                let detail = detail.as_str().unwrap_or_default();
+                detail.contains("out of tea") || fault.starts_with("the reason ")
+            };
+            let is_counted = !fault.starts_with("a count") || row["output_tokens"] == 4;
+            if outcome != Some(expected) || !says_why || !is_counted {
                 wrong.push(format!(
-                    "{dialect}, {fault}: {outcome:?} instead of {expected}: {detail}"
+                    "{dialect}, {fault}: {outcome:?} instead of {expected}, {} tokens: {detail}",
+                    row["output_tokens"]
                 ));
             }
         }

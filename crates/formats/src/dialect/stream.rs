@@ -36,13 +36,14 @@ impl<'a> Stream<'a> {
     /// such a request as a success.
     pub fn new(record: &'a Record) -> Option<Self> {
         let start = record.picked.or(record.send_start)?;
+        let are_usable = record.can_have_tokens_of_events();
         let chunks: Vec<Chunk> = record
             .token_events()
             .map(|event| Chunk {
                 at: record.arrival(event),
                 visible: event.kind.is_visible(),
                 answer: event.kind == EventKind::Text,
-                tokens: event.tokens,
+                tokens: event.tokens.filter(|_| are_usable),
             })
             .collect();
         chunks.first()?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use inferometer_model::secrets::names_a_secret;
+use inferometer_model::secrets::{MIN_SECRET_CHARS, names_a_secret};
 use inferometer_model::suggest::did_you_mean;
 use serde_json::{Map, Value as Json};
 
@@ -241,8 +241,12 @@ fn secrets_in(name: &str, value: &Json) -> Vec<String> {
     let short = ["token", "auth", "authorization"];
     let is_secret =
         || names_a_secret(name) || short.iter().any(|known| name.eq_ignore_ascii_case(known));
+    let is_long = |number: &str| number.len() >= MIN_SECRET_CHARS;
     match value {
         Json::String(text) if !text.is_empty() && is_secret() => vec![name.to_owned()],
+        Json::Number(number) if is_long(&number.to_string()) && is_secret() => {
+            vec![name.to_owned()]
+        }
         Json::Object(fields) => secret_fields(fields),
         Json::Array(values) => {
             let each = values.iter().flat_map(|value| match value {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::definition::{DEFAULT, Decode, Dialect};
-use super::json::{Text, parse, server_error, unexpected};
+use super::json::{Text, parse, server_error, tokens, unexpected, unknown_type};
 use crate::ParsedResponse;
 
 /// `/v1/messages` of Anthropic, vLLM, SGLang and llama.cpp.
@@ -91,7 +91,7 @@ impl Decode for Messages {
             "message_stop" => parsed.done(),
             "error" => server_error(data, parsed),
             // Events for the begin and the end of blocks, and keep-alive events.
-            _ => parsed.event(EventKind::Comment),
+            _ => unknown_type(data, parsed),
         }
     }
 
@@ -192,9 +192,13 @@ impl Block<'_> {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Counts {
+    #[serde(default, deserialize_with = "tokens")]
     input_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "tokens")]
     output_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "tokens")]
     cache_read_input_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "tokens")]
     cache_creation_input_tokens: Option<u32>,
 }
 

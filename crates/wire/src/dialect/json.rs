@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
+use inferometer_model::record::EventKind;
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -40,6 +41,16 @@ impl<'de> Deserialize<'de> for Count {
     }
 }
 
+/// Reads a number of tokens that a server states. A larger number than fits becomes the largest one, which no
+/// output can have, so that it is reported as impossible. Anything but a whole number from 0 on is no count:
+/// `None`. Neither makes the message malformed.
+pub(super) fn tokens<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let stated = Option::<Value>::deserialize(deserializer)?;
+    let is_count = |number: &f64| *number >= 0.0 && number.fract() == 0.0;
+    // The conversion keeps a number within the range of the type.
+    Ok(stated.and_then(|value| value.as_f64()).filter(is_count).map(|number| number as u32))
+}
+
 /// A list of at most one element, parsed without allocating a list. A request asks for one answer. A message
 /// with several answers is an error, because their texts would be mixed.
 #[derive(Debug)]
@@ -74,22 +85,33 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(
     match serde_json::from_str(data) {
         Ok(value) => Some(value),
         Err(error) => {
-            let value = serde_json::from_str::<Value>(data);
-            if value.is_ok_and(|value| ErrorSigns::of(&value).is_error()) {
-                server_error(data, parsed);
-            } else {
-                unexpected(&error.to_string(), data, parsed);
-            }
+            unexpected(&error.to_string(), data, parsed);
             None
         }
     }
 }
 
-/// Records in the response that a message is not what the dialect expects.
+/// Records in the response that a message is not what the dialect expects. If it is an error in another form than
+/// the dialect's own, it is recorded as an error.
 pub(super) fn unexpected(what: &str, data: &str, parsed: &mut ParsedResponse) {
+    if is_error(data) {
+        return server_error(data, parsed);
+    }
     let number = parsed.messages();
     let begins = excerpt(data, parsed.secrets());
     parsed.malformed(format!("message {number}: {what}, in {begins}"));
+}
+
+/// Records a message whose type the dialect does not know: it is an error, or it has no output.
+pub(super) fn unknown_type(data: &str, parsed: &mut ParsedResponse) {
+    match is_error(data) {
+        true => server_error(data, parsed),
+        false => parsed.event(EventKind::Comment),
+    }
+}
+
+fn is_error(data: &str) -> bool {
+    serde_json::from_str::<Value>(data).is_ok_and(|value| ErrorSigns::of(&value).is_error())
 }
 
 /// Records in the response that the server sent an error message.

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::definition::{DEFAULT, Decode, Dialect};
-use super::json::{Text, parse, server_error, unexpected};
+use super::json::{Text, parse, server_error, tokens, unexpected};
 use super::openai::prompt;
 use crate::ParsedResponse;
 
@@ -99,7 +99,9 @@ struct Message<'a> {
     stop: Option<bool>,
     #[serde(borrow)]
     stop_type: Option<Text<'a>>,
+    #[serde(default, deserialize_with = "tokens")]
     tokens_predicted: Option<u32>,
+    #[serde(default, deserialize_with = "tokens")]
     tokens_evaluated: Option<u32>,
     timings: Option<Timings>,
     error: Option<IgnoredAny>,
@@ -107,5 +109,6 @@ struct Message<'a> {
 
 #[derive(Debug, Deserialize)]
 struct Timings {
+    #[serde(default, deserialize_with = "tokens")]
     cache_n: Option<u32>,
 }

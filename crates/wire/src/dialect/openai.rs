@@ -18,7 +18,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::definition::Decode;
-use super::json::{AtMostOne, Count, Text, parse, server_error, unexpected};
+use super::json::{AtMostOne, Count, Text, parse, server_error, tokens, unexpected};
 use super::template::Template;
 use crate::ParsedResponse;
 use crate::error::ErrorSigns;
@@ -362,13 +362,16 @@ impl Delta<'_> {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct UsageBody {
+    #[serde(default, deserialize_with = "tokens")]
     prompt_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "tokens")]
     completion_tokens: Option<u32>,
     prompt_tokens_details: Option<PromptDetails>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct PromptDetails {
+    #[serde(default, deserialize_with = "tokens")]
     cached_tokens: Option<u32>,
 }
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::definition::{DEFAULT, Decode, Dialect};
-use super::json::{Text, parse, server_error, unexpected};
+use super::json::{Text, parse, server_error, tokens, unexpected, unknown_type};
 use crate::ParsedResponse;
 
 /// `/v1/responses`.
@@ -65,16 +65,17 @@ impl Decode for Responses {
                 Some(response) => response.end(parsed),
                 None => unexpected("no response", data, parsed),
             },
-            "response.failed" => {
+            kind @ ("response.failed" | "response.cancelled") => {
                 let error = event.response.and_then(|response| response.error);
                 let message = error.and_then(|error| error.message);
                 parsed.server_error(
-                    message.map_or_else(|| "the response failed".to_owned(), |Text(m)| m.into()),
+                    message.map_or_else(|| format!("the server sent {kind}"), |Text(m)| m.into()),
                 );
             }
             "error" => server_error(data, parsed),
             // Events for the begin and the end of items and parts.
-            _ => parsed.event(EventKind::Comment),
+            kind if kind.starts_with("response.") => parsed.event(EventKind::Comment),
+            _ => unknown_type(data, parsed),
         }
     }
 
@@ -172,13 +173,16 @@ struct Part<'a> {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Counts {
+    #[serde(default, deserialize_with = "tokens")]
     input_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "tokens")]
     output_tokens: Option<u32>,
     input_tokens_details: Option<Details>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Details {
+    #[serde(default, deserialize_with = "tokens")]
     cached_tokens: Option<u32>,
 }
 

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::definition::{DEFAULT, Decode, Dialect};
-use super::json::{Count, Text, parse, server_error, unexpected};
+use super::json::{Count, Text, parse, server_error, tokens, unexpected};
 use crate::ParsedResponse;
 
 /// `/generate` of SGLang.
@@ -125,8 +125,11 @@ struct Message<'a> {
 struct Meta<'a> {
     #[serde(borrow)]
     finish_reason: Option<Finish<'a>>,
+    #[serde(default, deserialize_with = "tokens")]
     prompt_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "tokens")]
     completion_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "tokens")]
     cached_tokens: Option<u32>,
 }
 

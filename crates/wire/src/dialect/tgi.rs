@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::definition::{DEFAULT, Decode, Dialect};
-use super::json::{Count, Text, parse, server_error, unexpected};
+use super::json::{Count, Text, parse, server_error, tokens, unexpected};
 use crate::ParsedResponse;
 use crate::http::Head;
 
@@ -134,7 +134,9 @@ struct Token<'a> {
 struct Details<'a> {
     #[serde(borrow)]
     finish_reason: Option<Text<'a>>,
+    #[serde(default, deserialize_with = "tokens")]
     generated_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "tokens")]
     input_length: Option<u32>,
     prefill: Option<Count>,
 }
