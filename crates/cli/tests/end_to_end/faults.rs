@@ -117,8 +117,9 @@ const STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntran
                       chunked\r\nconnection: close\r\n\r\n";
 
 fn stream(messages: &[String]) -> String {
+    // vLLM's own stream has no content type.
     let head = match messages.first().is_some_and(|first| first.ends_with('\0')) {
-        true => STREAM.replace("text/event-stream", "application/json"),
+        true => STREAM.replace("content-type: text/event-stream\r\n", ""),
         false => STREAM.to_owned(),
     };
     format!("{head}{}0\r\n\r\n", chunks(messages))
@@ -240,7 +241,7 @@ fn expected(dialect: &str, fault: &str) -> Option<&'static str> {
         ("triton" | "vllm", _) if fault.starts_with("the reason ") => Some("complete"),
         // vLLM's own stream consists of JSON alone, without comments and names of events.
         ("vllm", "a comment and an empty event" | "an error event" | "an error field")
-        | ("vllm", "an error event that is a comment") => Some("malformed"),
+        | ("vllm", "an error event that is a comment" | "an empty stream") => Some("malformed"),
         _ => None,
     }
 }

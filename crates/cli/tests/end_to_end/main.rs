@@ -17,6 +17,7 @@ mod hostile;
 mod instrument;
 mod junit;
 mod launch;
+mod limits;
 mod loads;
 mod manual;
 mod observe;

@@ -389,7 +389,7 @@ fn a_latency_in_the_table_of_passes_links_to_the_chart_of_its_own_metric() {
     let page = page(&summary, &traces(&summary, 30, 4));
     let is_of_passes = |table: &&str| table.contains("Peak in flight");
     let table = page.split("<table").find(is_of_passes).expect("a table of passes");
-    let names: Vec<&str> = table.split("<th").skip(1).collect();
+    let names: Vec<&str> = table.split("<th ").skip(1).collect();
     let row = table.split("<tr").nth(2).expect("a row");
     let mut linked = 0;
     for (name, cell) in names.iter().zip(row.split("<td").skip(1)) {

@@ -1,6 +1,8 @@
 //! Tests of the user's own rows: the requests that are made from them, and findings on unusable rows.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::sync::Arc;
 
 use inferometer_load::{Due, PassPlan};
 use inferometer_model::cell::CellPlan;
@@ -8,6 +10,9 @@ use inferometer_model::request::Prompt;
 use inferometer_plan::spec::{Known, RowsKeys, Spec, Value, WorkloadKeys};
 use inferometer_plan::{RowsFormat, RowsPlan, WorkloadPlan};
 use inferometer_workload::{Note, OpenWorkload, WorkloadError, embedded, prepare};
+use parquet::data_type::{ByteArray, ByteArrayType};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use serde_json::json;
 
 use crate::support::place;
@@ -94,6 +99,29 @@ fn a_parquet_file_that_lies_about_its_number_of_rows_is_refused() {
         let told = open(lying).err().unwrap().to_string();
         assert!(told.contains(why), "{told}");
     }
+}
+
+#[test]
+fn a_small_parquet_file_with_huge_rows_is_refused_before_they_fill_the_memory() {
+    // A dictionary stores the text once, and each of 20,000 rows refers to it: 100 kB become 2 GB.
+    let schema = "message rows { required binary prompt (UTF8); }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("huge.parquet");
+    let file = File::create(&path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let texts = vec![ByteArray::from("tea ".repeat(25_000).as_str()); 20_000];
+    column.typed::<ByteArrayType>().write_batch(&texts, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    assert!(std::fs::metadata(&path).unwrap().len() < 1 << 20);
+    let dataset = path.to_str().unwrap().to_owned();
+    let huge = RowsPlan { dataset, ..plan(RowsFormat::Parquet, "rows.parquet") };
+    let told = open(huge).err().unwrap().to_string();
+    assert!(told.contains("MiB of memory"), "{told}");
 }
 
 #[test]
